@@ -1,0 +1,66 @@
+"""Bars: the daily OHLCV of one symbol, as six arrays of one length.
+
+Everything downstream of the sources speaks in these; nothing here knows a file format.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Days = npt.NDArray[np.int32]
+
+EPOCH_ORDINAL = dt.date(1970, 1, 1).toordinal()
+
+
+def to_date(day: int) -> dt.date:
+    """The calendar date of a day number (days since 1970-01-01)."""
+    return dt.date.fromordinal(int(day) + EPOCH_ORDINAL)
+
+
+def to_day(date: dt.date) -> int:
+    """The day number (days since 1970-01-01) of a calendar date."""
+    return date.toordinal() - EPOCH_ORDINAL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bars:
+    """Daily bars of one symbol, oldest first.
+
+    `date` is int32 days since 1970-01-01, strictly increasing; prices are float64 dollars (or the
+    quote currency), `volume` float64 units of the asset.
+    """
+
+    date: Days
+    open: Floats
+    high: Floats
+    low: Floats
+    close: Floats
+    volume: Floats
+
+    def __len__(self) -> int:
+        return len(self.date)
+
+    def columns(self) -> Iterator[npt.NDArray[np.generic]]:
+        """The six arrays, in the order of the fields."""
+        yield from (self.date, self.open, self.high, self.low, self.close, self.volume)
+
+    def take(self, keep: slice | npt.NDArray[np.bool_]) -> Bars:
+        """The bars that a slice or a boolean mask selects."""
+        return Bars(
+            self.date[keep],
+            self.open[keep],
+            self.high[keep],
+            self.low[keep],
+            self.close[keep],
+            self.volume[keep],
+        )
+
+    def until(self, day: int) -> Bars:
+        """The bars up to and including a day number."""
+        return self.take(slice(0, int(np.searchsorted(self.date, day, side="right"))))
