@@ -1,0 +1,1 @@
+"""The front door: settings, the composition root and the command line."""

@@ -1,0 +1,36 @@
+"""Caller: who is calling, as far as the handlers need to know. It never holds a token or a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from store.accounts import KeyHolder, Plan
+
+TRACKED_CAPS = {Plan.PREMIUM_PLUS: 200, Plan.PREMIUM: 50, Plan.NONE: 0}
+"""How many tickers each plan may track."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """One caller: anonymous, refused for a bad credential, or the holder of a key."""
+
+    address: str
+    """The address that keyless limits count: IPv6 by its /64."""
+    holder: KeyHolder | None = None
+    refused: Literal["key", "token"] | None = None
+    """What kind of bad credential came with the call, if one did."""
+    client: str | None = None
+    """The client's own name: X-Service-Client, else the User-Agent."""
+
+    def has_access(self, *, beta: bool) -> bool:
+        """Whether the account's plan includes the API."""
+        if self.holder is None:
+            return False
+        plan = self.holder.account.plan
+        return plan is Plan.PREMIUM_PLUS or (beta and plan is Plan.PREMIUM)
+
+    @property
+    def cap(self) -> int:
+        """How many tickers the account may track."""
+        return TRACKED_CAPS[self.holder.account.plan] if self.holder else 0

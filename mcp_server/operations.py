@@ -1,0 +1,231 @@
+"""The operations: the one table that is the service, and `invoke`, the one gate to it.
+
+The MCP server and the REST facade are two renderings of this table. The gate checks in a fixed
+order: access (401), limits (429), plan (403), arguments (400), tracked ticker (403), and then
+calls the handler (404) with one book pinned for the whole call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+from mcp_server import market, patterns, tracking
+from mcp_server.arguments import (
+    Arguments,
+    ChartArguments,
+    FamilyArguments,
+    HistoryArguments,
+    SymbolArguments,
+    SymbolsArguments,
+    read_arguments,
+)
+from mcp_server.callers import Caller
+from mcp_server.calls import Answer, Call
+from mcp_server.errors import ApiError, busy
+from mcp_server.services import Services
+from store.errors import DatabaseBusyError
+
+Handler = Callable[[Call[Any]], Awaitable[Answer]]
+
+COMMON = ("missing_api_key", "invalid_api_key", "forbidden", "rate_limited")
+KEYLESS = ("invalid_api_key", "rate_limited")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What agents read about an operation that is a tool."""
+
+    title: str
+    description: str
+    read_only: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing the service does, whatever the surface."""
+
+    name: str
+    handler: Handler
+    summary: str
+    arguments: type[Arguments] = Arguments
+    access: Literal["keyed", "keyless"] = "keyed"
+    tracked: bool = False
+    """Whether the argument `symbol` must be on the caller's watchlist."""
+    errors: tuple[str, ...] = ()
+    """The codes it answers beside those of its access."""
+    tool: Tool | None = None
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Every code of the catalogue that this operation can answer."""
+        common = COMMON if self.access == "keyed" else KEYLESS
+        return common + (("ticker_not_tracked",) if self.tracked else ()) + self.errors
+
+
+_TABLE = (
+    Operation(
+        "get_ticker_patterns",
+        patterns.get_ticker_patterns,
+        "The current setups of one tracked ticker.",
+        SymbolArguments,
+        tracked=True,
+        tool=Tool(
+            "Current chart patterns",
+            "Current breakout setups (wedges, pennants, triangles) of one tracked ticker: the two "
+            "trend lines, the trigger rule, trade plans with trigger, stop and target, and how the "
+            "same pattern did before, for its family and for this ticker.",
+        ),
+    ),
+    Operation(
+        "get_pattern_history",
+        patterns.get_pattern_history,
+        "The past occurrences of one tracked ticker, newest entry first.",
+        HistoryArguments,
+        tracked=True,
+        errors=("bad_request",),
+        tool=Tool(
+            "Past occurrences",
+            "Every past breakout of one tracked ticker as the nightly served it, wins and losses "
+            "alike: entry, stop, target, exit, realized move and R multiple.",
+        ),
+    ),
+    Operation(
+        "get_pattern_chart",
+        patterns.get_pattern_chart,
+        "The chart of one current setup of a tracked ticker, as a PNG.",
+        ChartArguments,
+        tracked=True,
+        errors=("bad_request", "setup_not_found", "chart_unavailable"),
+        tool=Tool(
+            "Chart of a setup",
+            "A PNG chart of one current setup: candles on a log price axis, both trend lines, "
+            "trigger, stop and target. Take setup_id from get_ticker_patterns of this session.",
+        ),
+    ),
+    Operation(
+        "list_tracked_tickers",
+        tracking.list_tracked_tickers,
+        "The tracked tickers in the user's order, and the cap.",
+        tool=Tool(
+            "Tracked tickers",
+            "The tickers this account tracks, in the user's order, each with whether tonight's "
+            "data covers it, and how many may be tracked.",
+        ),
+    ),
+    Operation(
+        "set_tracked_tickers",
+        tracking.set_tracked_tickers,
+        "Replace the whole tracked list, all or nothing.",
+        SymbolsArguments,
+        errors=("bad_request", "invalid_symbol", "unknown_symbol", "ticker_cap_exceeded"),
+        tool=Tool(
+            "Set tracked tickers",
+            "Replace the whole list of tracked tickers, all or nothing. This also rewrites the "
+            "user's Main watchlist: read list_tracked_tickers first and keep what should stay.",
+            read_only=False,
+        ),
+    ),
+    Operation(
+        "get_family_track_record",
+        market.get_family_track_record,
+        "One pattern family's track record, or all five.",
+        FamilyArguments,
+        access="keyless",
+        errors=("unknown_family",),
+        tool=Tool(
+            "Family track record",
+            "How a pattern family did over about 20 years of daily bars: win rate with its sample, "
+            "average win and loss, R multiples, beside what random entries reached.",
+        ),
+    ),
+    Operation(
+        "demo",
+        market.demo,
+        "The setups of one demo symbol, without a key.",
+        SymbolArguments,
+        access="keyless",
+        errors=("not_a_demo_symbol",),
+        tool=Tool(
+            "Demo",
+            "The current setups of one of the fixed demo symbols, with the chart of the first one; "
+            "needs no key.",
+        ),
+    ),
+    Operation(
+        "demo_chart",
+        market.demo_chart,
+        "The chart of a demo symbol's setup, without a key.",
+        ChartArguments,
+        access="keyless",
+        errors=("bad_request", "setup_not_found", "chart_unavailable", "not_a_demo_symbol"),
+    ),
+)
+
+OPERATIONS: Mapping[str, Operation] = MappingProxyType({row.name: row for row in _TABLE})
+
+
+async def invoke(
+    name: str,
+    read: Callable[[], Awaitable[Mapping[str, Any]]],
+    caller: Caller,
+    services: Services,
+    *,
+    surface: str,
+    pictures: bool = False,
+) -> Answer:
+    """Run one operation for one caller; the only way to a handler.
+
+    `read` gives the raw arguments; it is called only once the caller is admitted, so that a body
+    is never read for one who is not.
+
+    Raises:
+        ApiError: any code of the operation's `codes`, or `unavailable`.
+    """
+    operation = OPERATIONS[name]
+    _check_access(operation, caller)
+    services.limiter.count(caller, surface)
+    _check_plan(operation, caller, services)
+    arguments = read_arguments(operation.arguments, await read())
+    try:
+        async with services.shelf.lease() as book:
+            call = Call(arguments, caller, book, services, pictures)
+            if operation.tracked:
+                await _check_tracked(call)
+            answer = await operation.handler(call)
+            return _with_envelope(answer, book.envelope)
+    except DatabaseBusyError as error:
+        raise busy() from error
+
+
+def _check_access(operation: Operation, caller: Caller) -> None:
+    if caller.refused is not None:
+        raise ApiError("invalid_api_key")
+    if operation.access == "keyed" and caller.holder is None:
+        raise ApiError("missing_api_key")
+
+
+def _check_plan(operation: Operation, caller: Caller, services: Services) -> None:
+    if operation.access == "keyed" and not caller.has_access(beta=services.offer.beta):
+        raise ApiError("forbidden")
+
+
+async def _check_tracked(call: Call[Any]) -> None:
+    tracked = await call.services.watchlist.symbols(call.account.id)
+    if call.arguments.symbol in tracked:
+        return
+    free = max(0, call.caller.cap - len(tracked))
+    slots = "slot is" if free == 1 else "slots are"
+    raise ApiError(
+        "ticker_not_tracked",
+        fix=f"{free} of {call.caller.cap} {slots} free: add the ticker with PUT or PATCH /tickers "
+        "(or the tool set_tracked_tickers), then retry.",
+    )
+
+
+def _with_envelope(answer: Answer, envelope: bytes) -> Answer:
+    if answer.body is None:
+        return answer
+    return Answer(b"%b,%b" % (envelope, answer.body[1:]), answer.png, answer.caption)

@@ -1,0 +1,182 @@
+"""The MCP server: the official SDK's lowlevel `Server`, rendered from the operation table.
+
+The lowlevel server is used because the decorator layer prefixes failures with its own words, and a
+tool error here must begin with its code.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+import mcp_types as types
+import orjson
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from starlette.types import Receive, Scope, Send
+
+from mcp_server.callers import Caller
+from mcp_server.calls import Answer
+from mcp_server.errors import ApiError
+from mcp_server.operations import OPERATIONS, Operation, invoke
+from mcp_server.rules import instructions
+from mcp_server.services import Services
+
+MAX_BODY = 64 * 1024
+"""Bytes of one JSON-RPC request; the largest honest one, 1,000 symbols, is about 12 KB."""
+
+log = logging.getLogger(__name__)
+
+Context = ServerRequestContext[Any]
+
+
+def tools() -> list[types.Tool]:
+    """The seven tools, in the order of the operation table."""
+    return [_tool(operation) for operation in OPERATIONS.values() if operation.tool]
+
+
+def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
+    """The MCP server over the operations; the keyless one answers only what needs no key."""
+    listing = types.ListToolsResult(tools=tools())
+
+    async def list_tools(_context: Context, _params: object) -> types.ListToolsResult:
+        return listing
+
+    async def call_tool(
+        context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        operation = OPERATIONS.get(params.name)
+        if operation is None or operation.tool is None:
+            raise MCPError(types.INVALID_PARAMS, "Unknown tool; tools/list names the seven.")
+        caller: Caller = context.request.scope["caller"]  # type: ignore[union-attr]
+        return await _run(operation, params.arguments or {}, caller, services, keyless=keyless)
+
+    async def no_prompts(_context: Context, _params: object) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[])
+
+    async def no_resources(_context: Context, _params: object) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=[])
+
+    schemas = {tool.name: tool.input_schema for tool in listing.tools}
+    return Server(
+        "pattern-screener",
+        version=version("pattern-screener"),
+        title="Pattern screener (demo)" if keyless else "Pattern screener",
+        instructions=instructions(),
+        website_url=services.offer.docs_url,
+        get_tool_input_schema=schemas.get,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_prompts=no_prompts,
+        on_list_resources=no_resources,
+    )
+
+
+class Endpoint:
+    """One stateless MCP endpoint as an ASGI app; both protocol eras on one address."""
+
+    def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
+        self._manager = StreamableHTTPSessionManager(
+            server,
+            json_response=True,
+            stateless=True,
+            security_settings=security,
+            max_request_body_size=MAX_BODY,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve while inside."""
+        async with self._manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._manager.handle_request(scope, receive, send)
+
+
+async def _run(
+    operation: Operation,
+    raw: Mapping[str, Any],
+    caller: Caller,
+    services: Services,
+    *,
+    keyless: bool,
+) -> types.CallToolResult:
+    if keyless and operation.access == "keyed":
+        return _failure(_connect_properly(services))
+
+    async def read() -> Mapping[str, Any]:
+        return raw
+
+    try:
+        answer = await invoke(operation.name, read, caller, services, surface="mcp", pictures=True)
+    except ApiError as error:
+        return _failure(error)
+    except Exception:
+        log.exception("The tool %s failed", operation.name)
+        return _failure(ApiError("internal_error"))
+    return _success(answer)
+
+
+def _connect_properly(services: Services) -> ApiError:
+    return ApiError(
+        "missing_api_key",
+        "The demo endpoint answers only demo and get_family_track_record.",
+        fix=f"Connect {services.offer.mcp_url} instead and sign in, or send the header "
+        "`Authorization: Bearer <API_KEY>` there.",
+    )
+
+
+def _success(answer: Answer) -> types.CallToolResult:
+    content: list[types.ContentBlock] = []
+    if answer.png is not None:
+        image = base64.b64encode(answer.png).decode("ascii")
+        content.append(types.ImageContent(data=image, mime_type="image/png"))
+    if answer.caption is not None:
+        content.append(types.TextContent(text=answer.caption))
+    if answer.body is None:
+        return types.CallToolResult(content=content)
+    # The JSON comes first: hosts that show one block show that one.
+    content.insert(0, types.TextContent(text=answer.body.decode()))
+    return types.CallToolResult(content=content, structured_content=orjson.loads(answer.body))
+
+
+def _failure(error: ApiError) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=error.text())], is_error=True)
+
+
+def _tool(operation: Operation) -> types.Tool:
+    assert operation.tool is not None  # noqa: S101 - narrows the type; callers have checked
+    return types.Tool(
+        name=operation.name,
+        title=operation.tool.title,
+        description=operation.tool.description,
+        input_schema=input_schema(operation),
+        annotations=types.ToolAnnotations(
+            title=operation.tool.title,
+            read_only_hint=operation.tool.read_only,
+            destructive_hint=not operation.tool.read_only,
+            idempotent_hint=True,
+            open_world_hint=False,
+        ),
+    )
+
+
+def input_schema(operation: Operation) -> dict[str, Any]:
+    """The JSON Schema of an operation's arguments, as agents see it."""
+    schema = operation.arguments.model_json_schema()
+    properties = {
+        name: {key: value for key, value in field.items() if key != "title"}
+        for name, field in schema.get("properties", {}).items()
+    }
+    result: dict[str, Any] = {"type": "object", "properties": properties}
+    if "required" in schema:
+        result["required"] = schema["required"]
+    return result

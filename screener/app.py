@@ -1,0 +1,84 @@
+"""The composition root: builds every part once and joins them into one ASGI app."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from urllib.parse import urlsplit
+
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp
+
+from mcp_server.charts import Charts
+from mcp_server.limits import Limiter
+from mcp_server.server import Endpoint, build_server
+from mcp_server.services import Services
+from oauth.bearer import BearerMiddleware
+from oauth.guard import Guard
+from oauth.metadata import RESOURCE_METADATA_PATH, ProtectedResource
+from rest_facade.routes import Facade
+from screener.settings import Settings
+from store.accounts import Accounts
+from store.database import Database
+from store.shelf import Shelf
+from store.watchlist import Watchlist
+
+LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+
+
+def build_app(settings: Settings) -> ASGIApp:
+    """The whole service as one ASGI app; it opens what it needs when its lifespan starts."""
+    database = Database(settings.accounts_url)
+    accounts = Accounts(database, key_prefix=settings.key_prefix)
+    services = _services(settings, database)
+    offer = services.offer
+    resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
+    security = _security(settings)
+    full = Endpoint(build_server(services), security)
+    keyless = Endpoint(build_server(services, keyless=True), security)
+
+    async def metadata(_request: Request) -> Response:
+        return JSONResponse(resource.metadata(), headers={"Cache-Control": "public, max-age=3600"})
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            await database.migrate()
+            stack.push_async_callback(database.close)
+            await services.shelf.look()
+            stack.callback(services.shelf.close)
+            await stack.enter_async_context(full.running())
+            await stack.enter_async_context(keyless.running())
+            yield
+
+    routes = [
+        Route("/mcp", Guard(full, resource, docs_url=offer.docs_url)),
+        Route("/mcp/demo", Guard(keyless, resource, docs_url=offer.docs_url, keyless=True)),
+        Route(RESOURCE_METADATA_PATH, metadata),
+        Mount("/api/v1", Facade(services, resource)),
+    ]
+    return BearerMiddleware(Starlette(routes=routes, lifespan=lifespan), accounts)
+
+
+def _services(settings: Settings, database: Database) -> Services:
+    return Services(
+        offer=settings.offer,
+        shelf=Shelf(settings.data_dir, source=settings.source, disclaimer=settings.disclaimer),
+        watchlist=Watchlist(database),
+        limiter=Limiter(settings.quotas),
+        charts=Charts(settings.data_dir / "charts"),
+    )
+
+
+def _security(settings: Settings) -> TransportSecuritySettings:
+    """The Host and Origin headers that the MCP endpoints accept, against DNS rebinding."""
+    host = urlsplit(settings.url).netloc
+    origins = [f"http://{name}" for name in LOOPBACK]
+    return TransportSecuritySettings(
+        allowed_hosts=[host, *LOOPBACK, *settings.allowed_hosts],
+        allowed_origins=[settings.url, *origins, *settings.allowed_origins],
+    )

@@ -1,0 +1,137 @@
+"""Settings: the only reader of the environment. Every one is `SCREENER_` and its name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from mcp_server.limits import Quotas
+from mcp_server.services import Offer
+
+DISCLAIMER = "Educational chart analysis, not investment advice."
+
+Words = Annotated[tuple[str, ...], NoDecode]
+"""A setting of several words, separated by commas."""
+
+
+class SettingsError(Exception):
+    """A setting cannot be used; the text says which and why."""
+
+
+class Settings(BaseSettings):
+    """What the operator can set, each with a default that works on one machine."""
+
+    model_config = SettingsConfigDict(env_prefix="SCREENER_", frozen=True, extra="ignore")
+
+    data_dir: Path = Field(Path("data"), description="Folder of nights, charts and accounts.")
+    database_url: str | None = Field(
+        None, description="SQLAlchemy URL of the accounts; SQLite in the data folder when unset."
+    )
+    public_url: str | None = Field(
+        None, description="Address that clients use; http://HOST:PORT of the server when unset."
+    )
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8000, ge=1, le=65535, description="Port to listen on.")
+    trusted_proxies: Words = Field(
+        ("127.0.0.1", "::1"),
+        description="Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+    )
+    allowed_hosts: Words = Field(
+        (), description="Host headers that MCP accepts beside the public one and loopback."
+    )
+    allowed_origins: Words = Field(
+        (), description="Origin headers that MCP accepts beside the public one and loopback."
+    )
+    demo_symbols: Words = Field(
+        ("AAPL", "GOOG", "IBM", "MSFT"), description="Symbols that anybody may read."
+    )
+    key_prefix: str = Field("ps_live_", description="First 8 characters of every API key.")
+    beta: bool = Field(True, description="Whether Premium accounts have API access too.")
+    source: str = Field("Pattern screener nightly", description="Data source label, sealed.")
+    disclaimer: str = Field(DISCLAIMER, description="Disclaimer, sealed with each night.")
+    key_per_minute: int = Field(60, ge=1, description="Calls a minute with one key.")
+    key_per_day: int = Field(10_000, ge=1, description="Calls a UTC day with one key.")
+    keyless_per_minute: int = Field(30, ge=1, description="Calls a minute from one address.")
+    chart_symbols: int | None = Field(
+        None, ge=0, description="Symbols whose prices a night keeps for charts; all when unset."
+    )
+    log_level: str = Field("warning", description="debug, info, warning or error.")
+
+    @field_validator(
+        "trusted_proxies", "allowed_hosts", "allowed_origins", "demo_symbols", mode="before"
+    )
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(word.strip() for word in value.split(",") if word.strip())
+        return value
+
+    @field_validator("demo_symbols")
+    @classmethod
+    def _symbols(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        symbols = tuple(symbol.upper() for symbol in value)
+        if not all(re.fullmatch(r"[A-Z0-9.]{1,24}", symbol) for symbol in symbols):
+            raise ValueError("must be symbols of letters, digits and dots, separated by commas")
+        return symbols
+
+    @field_validator("key_prefix")
+    @classmethod
+    def _eight_characters(cls, value: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9_-]{8}", value):
+            raise ValueError("must be 8 letters, digits, underscores or hyphens")
+        return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _bare(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"https?://[^/?#\s]+", value.rstrip("/")):
+            raise ValueError("must be scheme and host, such as https://screener.example.com")
+        return value.rstrip("/") if value else None
+
+    @field_validator("log_level")
+    @classmethod
+    def _level(cls, value: str) -> str:
+        if value.lower() not in ("debug", "info", "warning", "error"):
+            raise ValueError("must be debug, info, warning or error")
+        return value.lower()
+
+    @property
+    def url(self) -> str:
+        """The address that clients use, without a slash at its end."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return self.public_url or f"http://{host}:{self.port}"
+
+    @property
+    def accounts_url(self) -> str:
+        """The SQLAlchemy URL of the account database."""
+        return self.database_url or f"sqlite+aiosqlite:///{self.data_dir / 'accounts.sqlite'}"
+
+    @property
+    def offer(self) -> Offer:
+        """What the service tells its clients."""
+        return Offer(public_url=self.url, demo_symbols=self.demo_symbols, beta=self.beta)
+
+    @property
+    def quotas(self) -> Quotas:
+        """The rate limits."""
+        return Quotas(self.key_per_minute, self.key_per_day, self.keyless_per_minute)
+
+
+def load_settings(**overrides: object) -> Settings:
+    """The settings of the environment, with what the command line says instead.
+
+    Raises:
+        SettingsError: one is malformed; the text names it.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        name = f"SCREENER_{str(first['loc'][0]).upper()}"
+        reason = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"{name}: {reason}; `screener settings` lists them all.") from error

@@ -1,0 +1,274 @@
+"""Accounts and their API keys. A key's secret is shown once and stored only as its SHA-256."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import re
+import secrets
+import string
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from store import database as tables
+from store.database import Database
+from store.errors import AccountError
+
+ALPHABET = string.ascii_letters + string.digits
+PREFIX_LENGTH = 16
+SECRET_LENGTH = 48
+"""Characters after the live prefix: eight that name the key, forty (238 bits) that prove it."""
+
+EMAIL = re.compile(r"^[^@\s]{1,64}@[^@\s]{1,189}$")
+
+
+class Plan(StrEnum):
+    """What an account has paid for."""
+
+    PREMIUM_PLUS = "premium_plus"
+    PREMIUM = "premium"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A person who may hold keys."""
+
+    id: int
+    email: str
+    plan: Plan
+    active: bool
+    created_at: dt.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An API key without its secret."""
+
+    prefix: str
+    name: str
+    created_at: dt.datetime
+    revoked_at: dt.datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHolder:
+    """A live key and the active account behind it."""
+
+    account: Account
+    key: Key
+
+
+def hash_secret(secret: str) -> str:
+    """What is stored of a key: a fast hash suffices for 238 random bits."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def utc_now() -> dt.datetime:
+    """The current time, aware, in UTC."""
+    return dt.datetime.now(dt.UTC)
+
+
+class Accounts:
+    """Accounts and keys; each method is one transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        key_prefix: str = "ps_live_",
+        clock: Callable[[], dt.datetime] = utc_now,
+    ) -> None:
+        self._database = database
+        self.key_prefix = key_prefix
+        self._clock = clock
+
+    async def add(self, email: str, plan: Plan, password_hash: str | None = None) -> Account:
+        """Make an account.
+
+        Raises:
+            AccountError: the address is malformed or taken.
+        """
+        email = email.strip().lower()
+        if not EMAIL.match(email):
+            raise AccountError(f"{email!r} is not an e-mail address.")
+        row = {
+            "email": email,
+            "plan": plan,
+            "active": True,
+            "password_hash": password_hash,
+            "created_at": self._clock(),
+        }
+        try:
+            async with self._database.write() as connection:
+                await connection.execute(tables.accounts.insert().values(row))
+                return await _account(connection, email)
+        except IntegrityError as error:
+            raise AccountError(f"There is an account {email} already.") from error
+
+    async def all(self) -> list[Account]:
+        """Every account, in the order they were made."""
+        async with self._database.read() as connection:
+            query = sa.select(tables.accounts).order_by(tables.accounts.c.id)
+            return [_to_account(row) for row in await connection.execute(query)]
+
+    async def get(self, email: str) -> Account:
+        """An account by its address.
+
+        Raises:
+            AccountError: there is none.
+        """
+        async with self._database.read() as connection:
+            return await _account(connection, email)
+
+    async def set_plan(self, email: str, plan: Plan) -> Account:
+        """Change an account's plan; its keys follow at once."""
+        return await self._set(email, plan=plan)
+
+    async def set_active(self, email: str, *, active: bool) -> Account:
+        """Deactivate an account, which silences its keys, or bring it back."""
+        return await self._set(email, active=active)
+
+    async def create_key(self, email: str, name: str) -> tuple[Key, str]:
+        """Make a key; the secret is returned here and nowhere else again.
+
+        Raises:
+            AccountError: no such account, or an unusable name.
+        """
+        name = _check_name(name)
+        async with self._database.write() as connection:
+            account = await _account(connection, email)
+            return await self._insert_key(connection, account.id, name)
+
+    async def keys(self, email: str) -> list[Key]:
+        """Every key of an account, revoked ones too, oldest first."""
+        async with self._database.read() as connection:
+            account = await _account(connection, email)
+            query = (
+                sa.select(tables.keys)
+                .where(tables.keys.c.account_id == account.id)
+                .order_by(tables.keys.c.id)
+            )
+            return [_to_key(row) for row in await connection.execute(query)]
+
+    async def replace_key(self, prefix: str) -> tuple[Key, str]:
+        """Revoke a live key and make a new one with the same name for the same account.
+
+        Raises:
+            AccountError: no live key has this prefix.
+        """
+        async with self._database.write() as connection:
+            old = await self._revoke(connection, prefix)
+            return await self._insert_key(connection, old.account_id, old.name)
+
+    async def revoke_key(self, prefix: str) -> None:
+        """Revoke a live key.
+
+        Raises:
+            AccountError: no live key has this prefix.
+        """
+        async with self._database.write() as connection:
+            await self._revoke(connection, prefix)
+
+    async def holder(self, secret: str) -> KeyHolder | None:
+        """Who holds a key: None for an unknown or revoked one, or an inactive account."""
+        query = (
+            sa.select(
+                tables.keys.c.prefix,
+                tables.keys.c.name,
+                tables.keys.c.created_at,
+                tables.keys.c.revoked_at,
+                tables.accounts.c.id.label("account_id"),
+                tables.accounts.c.email,
+                tables.accounts.c.plan,
+                tables.accounts.c.created_at.label("account_created_at"),
+            )
+            .join(tables.accounts, tables.accounts.c.id == tables.keys.c.account_id)
+            .where(
+                tables.keys.c.secret_hash == hash_secret(secret),
+                tables.keys.c.revoked_at.is_(None),
+                tables.accounts.c.active,
+            )
+        )
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+        if row is None:
+            return None
+        account = Account(
+            row.account_id, row.email, Plan(row.plan), True, _aware(row.account_created_at)
+        )
+        return KeyHolder(account, _to_key(row))
+
+    async def _set(self, email: str, **values: object) -> Account:
+        async with self._database.write() as connection:
+            account = await _account(connection, email)
+            await connection.execute(
+                tables.accounts.update().where(tables.accounts.c.id == account.id).values(values)
+            )
+            return await _account(connection, email)
+
+    async def _insert_key(
+        self, connection: AsyncConnection, account_id: int, name: str
+    ) -> tuple[Key, str]:
+        tail = "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
+        secret = self.key_prefix + tail
+        key = Key(secret[:PREFIX_LENGTH], name, self._clock(), None)
+        await connection.execute(
+            tables.keys.insert().values(
+                account_id=account_id,
+                prefix=key.prefix,
+                secret_hash=hash_secret(secret),
+                name=name,
+                created_at=key.created_at,
+            )
+        )
+        return key, secret
+
+    async def _revoke(self, connection: AsyncConnection, prefix: str) -> sa.Row[*tuple[Any, ...]]:
+        revoked = await connection.execute(
+            tables.keys.update()
+            .where(tables.keys.c.prefix == prefix, tables.keys.c.revoked_at.is_(None))
+            .values(revoked_at=self._clock())
+            .returning(tables.keys.c.account_id, tables.keys.c.name)
+        )
+        row = revoked.one_or_none()
+        if row is None:
+            raise AccountError(
+                f"No live key has the prefix {prefix!r}; `screener key list EMAIL` shows them."
+            )
+        return row
+
+
+def _check_name(name: str) -> str:
+    name = name.strip()
+    if not name or len(name) > 100 or not name.isprintable():
+        raise AccountError("A key's name is 1 to 100 printable characters.")
+    return name
+
+
+async def _account(connection: AsyncConnection, email: str) -> Account:
+    query = sa.select(tables.accounts).where(tables.accounts.c.email == email.strip().lower())
+    row = (await connection.execute(query)).one_or_none()
+    if row is None:
+        raise AccountError(f"There is no account {email}; `screener account list` shows them.")
+    return _to_account(row)
+
+
+def _to_account(row: sa.Row[*tuple[Any, ...]]) -> Account:
+    return Account(row.id, row.email, Plan(row.plan), row.active, _aware(row.created_at))
+
+
+def _to_key(row: sa.Row[*tuple[Any, ...]]) -> Key:
+    revoked_at = _aware(row.revoked_at) if row.revoked_at else None
+    return Key(row.prefix, row.name, _aware(row.created_at), revoked_at)
+
+
+def _aware(time: dt.datetime) -> dt.datetime:
+    # SQLite keeps no time zone; everything written is UTC.
+    return time if time.tzinfo else time.replace(tzinfo=dt.UTC)

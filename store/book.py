@@ -1,0 +1,195 @@
+"""Book: read-only look-ups on one sealed night. It knows neither callers nor rules.
+
+A book is an SQLite file opened immutable; every look-up is one indexed read on one kept
+connection (about 5 microseconds), so it is called straight from the event loop.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import sqlite3
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from store.errors import BookError
+from store.families import Family
+from store.manifest import SCHEMA_VERSION, Manifest
+from store.records import FamilyEntry
+
+API_VERSION = "v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a night knows of a symbol."""
+
+    symbol: str
+    covered: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHistory:
+    """A symbol's occurrences, newest entry first: an outcome letter (w, l, o) and a body each."""
+
+    outcomes: str
+    rows: list[bytes]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prices:
+    """The bars a chart needs: int32 days since 1970-01-01 and float32 prices, oldest first."""
+
+    date: npt.NDArray[np.int32]
+    open: npt.NDArray[np.float32]
+    high: npt.NDArray[np.float32]
+    low: npt.NDArray[np.float32]
+    close: npt.NDArray[np.float32]
+
+    def encode(self) -> bytes:
+        """The five arrays one after the other, little-endian."""
+        prices = (self.open, self.high, self.low, self.close)
+        return self.date.astype("<i4").tobytes() + b"".join(
+            column.astype("<f4").tobytes() for column in prices
+        )
+
+    @classmethod
+    def decode(cls, body: bytes, bars: int) -> Prices:
+        """The inverse of `encode`."""
+        date = np.frombuffer(body, "<i4", bars)
+        columns = np.frombuffer(body, "<f4", 4 * bars, offset=4 * bars).reshape(4, bars)
+        return cls(date, *columns)
+
+
+def schema() -> str:
+    """The SQL that makes an empty book."""
+    return resources.files("store").joinpath("schema.sql").read_text(encoding="utf-8")
+
+
+def envelope(session: dt.date | None, version: str | None, source: str, disclaimer: str) -> bytes:
+    """The opening of every JSON success answer, without its closing brace."""
+    fields = {
+        "api_version": API_VERSION,
+        "as_of_session": session,
+        "data_version": version,
+        "source": source,
+        "disclaimer": disclaimer,
+    }
+    return orjson.dumps(fields)[:-1]
+
+
+class Book:
+    """Look-ups on one sealed night, or on the empty book before the first night."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        session: dt.date | None,
+        data_version: str | None,
+        source: str,
+        disclaimer: str,
+    ) -> None:
+        self._connection = connection
+        self.session = session
+        self.data_version = data_version
+        self.disclaimer = disclaimer
+        self.source = source
+        self.envelope = envelope(session, data_version, source, disclaimer)
+
+    @classmethod
+    def open(cls, path: Path, manifest: Manifest) -> Book:
+        """Open the book a manifest names; its digest is the caller's to verify.
+
+        Raises:
+            BookError: the file is not a book, or not one of this schema.
+        """
+        address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+        try:
+            connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+            found = connection.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.Error as error:
+            raise BookError(f"{path} is not a book ({error}); run `screener nightly`.") from error
+        if found != SCHEMA_VERSION:
+            connection.close()
+            raise BookError(
+                f"{path} has schema {found}, not {SCHEMA_VERSION}; run `screener nightly`."
+            )
+        return cls(
+            connection,
+            session=manifest.as_of_session,
+            data_version=manifest.data_version,
+            source=manifest.source,
+            disclaimer=manifest.disclaimer,
+        )
+
+    @classmethod
+    def empty(cls, source: str, disclaimer: str) -> Book:
+        """The book before the first night: nothing is available, every family's record is null."""
+        connection = sqlite3.connect(":memory:", check_same_thread=False)
+        connection.executescript(schema())
+        for family in Family:
+            entry = FamilyEntry(family=family, label=family.label, track_record=None)
+            connection.execute(
+                "INSERT INTO families VALUES (?, ?)", (family, entry.model_dump_json().encode())
+            )
+        connection.execute("INSERT INTO meta VALUES ('universe', ?)", (b'"count":0,"symbols":[]',))
+        return cls(
+            connection, session=None, data_version=None, source=source, disclaimer=disclaimer
+        )
+
+    def close(self) -> None:
+        """Close the file; look-ups fail from here on."""
+        self._connection.close()
+
+    def coverage(self, symbol: str) -> Coverage | None:
+        """What the night knows of a symbol, or None when it does not know it."""
+        row = self._row("SELECT symbol, covered, reason FROM symbols WHERE symbol = ?", symbol)
+        return Coverage(row[0], bool(row[1]), row[2]) if row else None
+
+    def patterns(self, symbol: str) -> bytes | None:
+        """The stored Patterns body of a symbol that had bars."""
+        return self._value("SELECT body FROM patterns WHERE symbol = ?", symbol)
+
+    def setup(self, symbol: str, setup_id: str) -> dict[str, Any] | None:
+        """A current Setup of a symbol by its id."""
+        body = self._value(
+            "SELECT body FROM setups WHERE setup_id = ? AND symbol = ?", setup_id, symbol
+        )
+        return orjson.loads(body) if body else None
+
+    def history(self, symbol: str) -> StoredHistory | None:
+        """The stored occurrences of a symbol, or None when none are stored for it."""
+        row = self._row("SELECT outcomes, rows FROM history WHERE symbol = ?", symbol)
+        return StoredHistory(row[0], row[1].split(b"\n") if row[1] else []) if row else None
+
+    def prices(self, symbol: str) -> Prices | None:
+        """The bars stored for a symbol's charts, or None when none are stored."""
+        row = self._row("SELECT bars, body FROM prices WHERE symbol = ?", symbol)
+        return Prices.decode(row[1], row[0]) if row else None
+
+    def family(self, family: Family) -> bytes:
+        """The stored FamilyEntry body of one family."""
+        body = self._value("SELECT body FROM families WHERE family = ?", family)
+        if body is None:
+            raise BookError(f"The book lacks the family {family}; run `screener nightly` again.")
+        return body
+
+    def universe(self) -> bytes:
+        """The stored fields of the universe answer, without braces."""
+        return self._value("SELECT value FROM meta WHERE name = 'universe'") or b""
+
+    def _row(self, sql: str, *parameters: str) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self._connection.execute(sql, parameters).fetchone()
+        return row
+
+    def _value(self, sql: str, *parameters: str) -> bytes | None:
+        row = self._row(sql, *parameters)
+        return row[0] if row else None

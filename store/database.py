@@ -1,0 +1,175 @@
+"""The mutable database: its tables, its transactions and its migrations.
+
+SQLite through aiosqlite by default, PostgreSQL by URL. Secrets are stored only as hashes. SQL lives
+in this package alone; each method of its users is one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import resources
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from store.errors import DatabaseBusyError, DatabaseError
+
+HEAD = "0001"
+"""The newest migration; the one a database of this program is at."""
+
+BUSY_SECONDS = 5
+"""How long a transaction waits for another writer before the caller is told to try again."""
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+accounts = sa.Table(
+    "accounts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("email", sa.String(254), nullable=False, unique=True),
+    sa.Column("plan", sa.String(16), nullable=False),
+    sa.Column("active", sa.Boolean, nullable=False),
+    sa.Column("password_hash", sa.String(255)),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+)
+
+keys = sa.Table(
+    "keys",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("account_id", sa.ForeignKey("accounts.id"), nullable=False, index=True),
+    sa.Column("prefix", sa.String(16), nullable=False, unique=True),
+    sa.Column("secret_hash", sa.String(64), nullable=False, unique=True),
+    sa.Column("name", sa.String(100), nullable=False),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("revoked_at", sa.DateTime(timezone=True)),
+)
+
+watchlist = sa.Table(
+    "watchlist",
+    metadata,
+    sa.Column("account_id", sa.ForeignKey("accounts.id"), primary_key=True),
+    sa.Column("symbol", sa.String(24), primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),
+)
+
+
+class Database:
+    """Transactions on the database at an SQLAlchemy URL."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = _engine(url)
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """A connection for look-ups.
+
+        Raises:
+            DatabaseBusyError: no answer in time.
+        """
+        with _translated():
+            async with self.engine.connect() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """One write transaction, committed on leaving and rolled back on an error.
+
+        Raises:
+            DatabaseBusyError: another writer held it for too long.
+        """
+        with _translated():
+            async with self.engine.execution_options(writes=True).begin() as connection:
+                yield connection
+
+    async def migrate(self) -> None:
+        """Bring the database to this program's schema; an up-to-date one costs one look-up.
+
+        Raises:
+            DatabaseError: it cannot be opened, or a newer program has migrated it.
+        """
+        try:
+            async with self.engine.connect() as connection:
+                revision = await connection.run_sync(_revision)
+            if revision == HEAD:
+                return
+            if revision is not None and revision > HEAD:
+                raise DatabaseError(
+                    f"The account database is at schema {revision}, newer than this program's "
+                    f"{HEAD}; run the newer version."
+                )
+            async with self.engine.begin() as connection:
+                await connection.run_sync(_upgrade)
+        except (DBAPIError, OSError) as error:
+            reason = error.orig if isinstance(error, DBAPIError) else error
+            raise DatabaseError(
+                f"The account database cannot be opened ({reason}); check SCREENER_DATA_DIR and "
+                "SCREENER_DATABASE_URL."
+            ) from error
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.engine.dispose()
+
+
+class _translated:  # noqa: N801 - read as a clause: `with _translated():`
+    """Turns a database that does not answer into the store's own error."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OperationalError | TimeoutError):
+            raise DatabaseBusyError("The account database is busy; try again.") from error
+
+
+def _engine(url: str) -> AsyncEngine:
+    if not url.startswith("sqlite"):
+        return create_async_engine(url, pool_timeout=BUSY_SECONDS, pool_pre_ping=True)
+    engine = create_async_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    sa.event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    sa.event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's
+    # The driver must not open transactions of its own: a read that turns into a write could then
+    # fail at once with "database is locked" instead of waiting its turn.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _revision(connection: sa.Connection) -> str | None:
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+    return revision
+
+
+def _upgrade(connection: sa.Connection) -> None:
+    # Imported here: an up-to-date database never needs it, and it is slow to load.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(resources.files("store") / "migrations"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

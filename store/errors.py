@@ -1,0 +1,31 @@
+"""What the store refuses, each with one sentence that says what to do next."""
+
+from __future__ import annotations
+
+
+class StoreError(Exception):
+    """Anything the store cannot do; its text is for the operator."""
+
+
+class ManifestError(StoreError):
+    """A manifest is missing, unreadable, or names something else than what is there."""
+
+
+class BookError(StoreError):
+    """A book is damaged, incomplete or of another schema."""
+
+
+class PressError(StoreError):
+    """A night did not pass its gates and was not published."""
+
+
+class DatabaseError(StoreError):
+    """The account database cannot be opened or is of another version."""
+
+
+class AccountError(StoreError):
+    """An account or a key is unknown, taken or unusable."""
+
+
+class DatabaseBusyError(StoreError):
+    """The account database did not answer in time; trying again is right."""

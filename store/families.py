@@ -1,0 +1,36 @@
+"""The five pattern families, their labels, and the family of each detected pattern type."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+Direction = Literal["bullish", "bearish"]
+
+
+class Family(StrEnum):
+    """The five families, in the fixed order in which they are always listed."""
+
+    RISING_WEDGE = "rising_wedge"
+    FALLING_WEDGE = "falling_wedge"
+    BULLISH_PENNANT = "bullish_pennant"
+    BEARISH_PENNANT = "bearish_pennant"
+    TRIANGLE = "triangle"
+
+    @property
+    def label(self) -> str:
+        """The name people read, such as `Rising wedge`."""
+        return self.value.replace("_", " ").capitalize()
+
+
+def family_of(pattern_type: str, direction: Direction) -> Family:
+    """The display family of a pattern type: squeezes are pennants by direction, triangles are one.
+
+    Raises:
+        ValueError: the pattern type is not one of the detector's.
+    """
+    if pattern_type == "squeeze_consolidation":
+        return Family.BULLISH_PENNANT if direction == "bullish" else Family.BEARISH_PENNANT
+    if pattern_type.endswith("_triangle"):
+        return Family.TRIANGLE
+    return Family(pattern_type)

@@ -1,0 +1,165 @@
+"""The manifest: the small file that names a sealed night and proves its book unchanged.
+
+A night is two files under `nights/`: `VERSION.book` and `VERSION.json`, its manifest. The manifest
+of the active night is `manifest.json` beside them; replacing that one file is what publishes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from store.errors import ManifestError
+
+SCHEMA_VERSION = 1
+"""The schema of books; a reader opens only books of its own schema."""
+
+VERSION_PATTERN = re.compile(r"^\d{8}-[0-9a-f]{12}$")
+
+
+class BookFile(BaseModel):
+    """A book's file name, digest and size."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: Annotated[str, Field(pattern=r"^\d{8}-[0-9a-f]{12}\.book$")]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    bytes: Annotated[int, Field(gt=0)]
+
+
+class Counts(BaseModel):
+    """How much a night holds; the press compares them with the last night's."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    known: int
+    covered: int
+    setups: int
+    history: int
+    resolved: int
+
+
+class Inputs(BaseModel):
+    """What a night was made from; with the session these decide the data version.
+
+    `bars` is the name of the source: `sample`, or the file or folder, without its path.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    bars: str
+    bars_sha256: str
+    reference_sha256: str | None
+    parameters: dict[str, float | int | str | bool | None]
+    code_version: str
+
+
+class Manifest(BaseModel):
+    """One sealed night, by name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data_version: Annotated[str, Field(pattern=VERSION_PATTERN.pattern)]
+    as_of_session: dt.date
+    source: str
+    disclaimer: str
+    schema_version: int
+    book: BookFile
+    counts: Counts
+    inputs: Inputs
+
+    def encode(self) -> bytes:
+        """The manifest as indented JSON, keys in a fixed order."""
+        return orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def derive_version(session: dt.date, source: str, disclaimer: str, inputs: Inputs) -> str:
+    """The data version: the session and a digest of everything that shapes an answer."""
+    shaped = [session.isoformat(), SCHEMA_VERSION, source, disclaimer, inputs.model_dump()]
+    digest = hashlib.sha256(orjson.dumps(shaped, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return f"{session:%Y%m%d}-{digest[:12]}"
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read and check a manifest file.
+
+    Raises:
+        ManifestError: it is missing, unreadable, malformed, or of another schema.
+    """
+    try:
+        manifest = Manifest.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise ManifestError(f"{path} does not exist; run `screener nightly` first.") from error
+    except OSError as error:
+        raise ManifestError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValidationError as error:
+        raise ManifestError(
+            f"{path} is not a manifest; activate another night with `screener night activate`."
+        ) from error
+    if manifest.schema_version != SCHEMA_VERSION:
+        raise ManifestError(
+            f"{path} names a book of schema {manifest.schema_version}, this program reads schema "
+            f"{SCHEMA_VERSION}; run `screener nightly` again with this version."
+        )
+    return manifest
+
+
+def digest_file(path: Path) -> str:
+    """The SHA-256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def verify_book(directory: Path, manifest: Manifest) -> Path:
+    """The path of the manifest's book, once its size and digest agree.
+
+    Raises:
+        ManifestError: the book is missing or not the one that was sealed.
+    """
+    path = directory / manifest.book.file
+    try:
+        same = path.stat().st_size == manifest.book.bytes
+        same = same and digest_file(path) == manifest.book.sha256
+    except OSError as error:
+        raise ManifestError(f"The book {path} cannot be read: {error.strerror}.") from error
+    if not same:
+        raise ManifestError(
+            f"The book {path} is not the one that was sealed; activate another night with "
+            "`screener night activate` or run `screener nightly` again."
+        )
+    return path
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace a file so that a reader, or a crash, sees the old bytes or the new ones."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        os.replace(name, path)  # noqa: PTH105 - the same call, named as the atomic one it is
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make the renames in a directory durable, where the platform can."""
+    if os.name == "nt":
+        return
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,46 @@
+"""Accounts, their keys and their watchlists."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Create the three tables."""
+    op.create_table(
+        "accounts",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("email", sa.String(254), nullable=False, unique=True),
+        sa.Column("plan", sa.String(16), nullable=False),
+        sa.Column("active", sa.Boolean, nullable=False),
+        sa.Column("password_hash", sa.String(255)),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    )
+    op.create_table(
+        "keys",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("account_id", sa.ForeignKey("accounts.id"), nullable=False, index=True),
+        sa.Column("prefix", sa.String(16), nullable=False, unique=True),
+        sa.Column("secret_hash", sa.String(64), nullable=False, unique=True),
+        sa.Column("name", sa.String(100), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("revoked_at", sa.DateTime(timezone=True)),
+    )
+    op.create_table(
+        "watchlist",
+        sa.Column("account_id", sa.ForeignKey("accounts.id"), primary_key=True),
+        sa.Column("symbol", sa.String(24), primary_key=True),
+        sa.Column("position", sa.Integer, nullable=False),
+    )
+
+
+def downgrade() -> None:
+    """Drop the three tables."""
+    for table in ("watchlist", "keys", "accounts"):
+        op.drop_table(table)

@@ -1,0 +1,103 @@
+"""Nights: the folder of sealed nights, which one is active, rolling back and pruning."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from store.errors import ManifestError, StoreError
+from store.manifest import (
+    VERSION_PATTERN,
+    Manifest,
+    read_manifest,
+    replace_file,
+    sync_directory,
+    verify_book,
+)
+
+
+class Nights:
+    """The sealed nights of a data folder."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.folder = data_dir / "nights"
+        self.pointer = data_dir / "manifest.json"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"The data folder {data_dir} cannot be written ({error.strerror}); "
+                "set SCREENER_DATA_DIR to one that can."
+            ) from error
+
+    def draft_path(self, version: str) -> Path:
+        """Where the book of a night is written before it is sealed."""
+        return self.folder / f".{version}.{os.getpid()}.draft"
+
+    def sealed(self) -> list[Manifest]:
+        """Every sealed night that can be read, newest session first."""
+        found = []
+        for path in self.folder.glob("*.json"):
+            try:
+                found.append(read_manifest(path))
+            except ManifestError:
+                continue
+        return sorted(found, key=lambda m: (m.as_of_session, m.data_version), reverse=True)
+
+    def active(self) -> Manifest | None:
+        """The active night, or None before the first one or when its manifest is unreadable."""
+        try:
+            return read_manifest(self.pointer)
+        except ManifestError:
+            return None
+
+    def get(self, version: str) -> Manifest:
+        """The manifest of a sealed night.
+
+        Raises:
+            ManifestError: no such night, or its manifest is damaged.
+        """
+        path = self.folder / f"{version}.json"
+        if not VERSION_PATTERN.match(version) or not path.exists():
+            raise ManifestError(
+                f"There is no night {version}; `screener night list` shows the sealed ones."
+            )
+        return read_manifest(path)
+
+    def verify(self, version: str) -> Manifest:
+        """The manifest of a night whose book is exactly what was sealed.
+
+        Raises:
+            ManifestError: the night is unknown, or its book is missing or changed.
+        """
+        manifest = self.get(version)
+        verify_book(self.folder, manifest)
+        return manifest
+
+    def add(self, manifest: Manifest, draft: Path) -> None:
+        """Put a finished draft in its place, durably; it is not active yet."""
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
+        draft.replace(self.folder / manifest.book.file)
+        sync_directory(self.folder)
+        replace_file(self.folder / f"{manifest.data_version}.json", manifest.encode())
+
+    def activate(self, version: str) -> Manifest:
+        """Make a verified night the active one; this replacement of one file is the commit."""
+        manifest = self.verify(version)
+        replace_file(self.pointer, manifest.encode())
+        return manifest
+
+    def prune(self, keep: int) -> list[str]:
+        """Remove all but the newest `keep` nights; the active one always stays.
+
+        Returns the versions removed.
+        """
+        active = self.active()
+        removed = []
+        for manifest in self.sealed()[keep:]:
+            if active is None or manifest.data_version != active.data_version:
+                (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
+                (self.folder / manifest.book.file).unlink(missing_ok=True)
+                removed.append(manifest.data_version)
+        return removed

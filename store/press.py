@@ -1,0 +1,240 @@
+"""The press: builds a book, checks it, seals it and publishes it. The only writer of nights."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from store.book import Prices, schema
+from store.errors import PressError
+from store.families import Family
+from store.manifest import (
+    SCHEMA_VERSION,
+    BookFile,
+    Counts,
+    Inputs,
+    Manifest,
+    derive_version,
+    digest_file,
+)
+from store.nights import Nights
+from store.records import FamilyEntry, HistoryRow, Patterns, ScanSetup, Setup
+
+FALL_LIMIT = 0.5
+"""A night that covers or finds less than this share of the night before is not published."""
+
+COMPARABLE_DAYS = 10
+"""Only nights of the same bars at most this many days apart are compared."""
+
+HISTORY_ROWS: TypeAdapter[list[HistoryRow]] = TypeAdapter(list[HistoryRow])
+
+
+def encode(record: BaseModel) -> bytes:
+    """A record as the compact JSON that is stored and served."""
+    return orjson.dumps(record.model_dump(mode="json"))
+
+
+class BookWriter:
+    """Writes one book beside the sealed nights; nothing is visible until `publish`.
+
+    Use as a context manager: leaving it without publishing removes what was written.
+    """
+
+    def __init__(
+        self,
+        nights: Nights,
+        *,
+        session: dt.date,
+        source: str,
+        disclaimer: str,
+        inputs: Inputs,
+        accept_fall: bool = False,
+    ) -> None:
+        self._nights = nights
+        self._session = session
+        self._source = source
+        self._disclaimer = disclaimer
+        self._inputs = inputs
+        self._accept_fall = accept_fall
+        self.data_version = derive_version(session, source, disclaimer, inputs)
+        self._path = nights.draft_path(self.data_version)
+        self._db = _create(self._path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._db.close()
+        self._path.unlink(missing_ok=True)
+
+    def add_symbol(self, symbol: str, *, covered: bool, reason: str | None) -> None:
+        """Make a symbol known, covered tonight or not for a reason."""
+        self._db.execute("INSERT INTO symbols VALUES (?, ?, ?)", (symbol, int(covered), reason))
+
+    def add_patterns(self, patterns: Patterns) -> None:
+        """Store the patterns answer of a symbol that has bars."""
+        self._db.execute("INSERT INTO patterns VALUES (?, ?)", (patterns.symbol, encode(patterns)))
+
+    def add_setup(self, setup: Setup, evidence: Mapping[str, float | int | str | None]) -> None:
+        """Store a setup by its id, with the score parts that explain it."""
+        self._db.execute(
+            "INSERT INTO setups VALUES (?, ?, ?, ?)",
+            (setup.setup_id, setup.symbol, encode(setup), orjson.dumps(dict(evidence))),
+        )
+
+    def add_history(self, symbol: str, outcomes: str, rows: Sequence[bytes]) -> None:
+        """Store a symbol's occurrences, newest first: HistoryRow bodies and their letters."""
+        self._db.execute(
+            "INSERT INTO history VALUES (?, ?, ?)", (symbol, outcomes, b"\n".join(rows))
+        )
+
+    def add_prices(self, symbol: str, prices: Prices) -> None:
+        """Store the bars that a symbol's charts are drawn from."""
+        self._db.execute(
+            "INSERT INTO prices VALUES (?, ?, ?)", (symbol, len(prices.date), prices.encode())
+        )
+
+    def add_scan(self, rows: Iterable[ScanSetup]) -> None:
+        """Store the scan, best rank first."""
+        self._db.executemany(
+            "INSERT INTO scan VALUES (?, ?, ?)",
+            ((row.rank, row.status, encode(row)) for row in rows),
+        )
+
+    def add_numbers(self, name: str, values: npt.NDArray[np.float64]) -> None:
+        """Store a numeric evidence column in rank order; NaN is no evidence."""
+        self._db.execute(
+            "INSERT INTO evidence VALUES (?, NULL, ?)", (name, values.astype("<f8").tobytes())
+        )
+
+    def add_labels(self, name: str, values: Sequence[str | None]) -> None:
+        """Store a choice column in rank order; None is no evidence."""
+        labels = sorted({value for value in values if value is not None})
+        codes = np.array([-1 if v is None else labels.index(v) for v in values], "<i2")
+        self._db.execute(
+            "INSERT INTO evidence VALUES (?, ?, ?)", (name, json.dumps(labels), codes.tobytes())
+        )
+
+    def add_family(self, entry: FamilyEntry) -> None:
+        """Store a family's entry."""
+        self._db.execute("INSERT INTO families VALUES (?, ?)", (entry.family, encode(entry)))
+
+    def add_universe(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Store the universe answer: one entry a covered symbol."""
+        body = orjson.dumps({"count": len(entries), "symbols": list(entries)})[1:-1]
+        self._db.execute("INSERT INTO meta VALUES ('universe', ?)", (body,))
+
+    def add_meta(self, name: str, value: object) -> None:
+        """Store a JSON value beside the records, such as the run's report."""
+        self._db.execute("INSERT INTO meta VALUES (?, ?)", (name, orjson.dumps(value)))
+
+    def publish(self, resolved: int, step: Callable[[str], None] = lambda _: None) -> Manifest:
+        """Check every record, seal the book and make it the active night.
+
+        Raises:
+            PressError: a record is invalid, the file is damaged, or the night fell too far
+                behind the one before it; the active night stays as it was.
+        """
+        step("checking")
+        self._db.commit()
+        counts = self._check(resolved)
+        self._db.close()
+        step("sealing")
+        manifest = self._manifest(counts)
+        self._gate(manifest)
+        self._nights.add(manifest, self._path)
+        self._nights.activate(manifest.data_version)
+        return manifest
+
+    def _check(self, resolved: int) -> Counts:
+        problem = self._db.execute("PRAGMA integrity_check").fetchone()[0]
+        dangling = self._db.execute("PRAGMA foreign_key_check").fetchone()
+        if problem != "ok" or dangling is not None:
+            raise PressError(f"The new book is damaged ({problem}, {dangling}); run it again.")
+        for table, model in (("patterns", Patterns), ("setups", Setup), ("scan", ScanSetup)):
+            self._validate(table, "body", model.model_validate_json)
+        self._validate("families", "body", FamilyEntry.model_validate_json)
+        self._validate("history", "rows", _validate_history)
+        if self._count("families") != len(Family):
+            raise PressError("The new book lacks a family; run `screener nightly` again.")
+        return Counts(
+            known=self._count("symbols"),
+            covered=self._count("symbols WHERE covered"),
+            setups=self._count("setups"),
+            history=self._db.execute("SELECT total(length(outcomes)) FROM history").fetchone()[0],
+            resolved=resolved,
+        )
+
+    def _validate(self, table: str, column: str, validate: Callable[[bytes], object]) -> None:
+        for name, body in self._db.execute(f"SELECT rowid, {column} FROM {table}"):  # noqa: S608
+            try:
+                validate(body)
+            except ValidationError as error:
+                raise PressError(f"Record {name} of {table} is invalid: {error}") from error
+
+    def _count(self, table: str) -> int:
+        count: int = self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+        return count
+
+    def _manifest(self, counts: Counts) -> Manifest:
+        file = BookFile(
+            file=f"{self.data_version}.book",
+            sha256=digest_file(self._path),
+            bytes=self._path.stat().st_size,
+        )
+        return Manifest(
+            data_version=self.data_version,
+            as_of_session=self._session,
+            source=self._source,
+            disclaimer=self._disclaimer,
+            schema_version=SCHEMA_VERSION,
+            book=file,
+            counts=counts,
+            inputs=self._inputs,
+        )
+
+    def _gate(self, new: Manifest) -> None:
+        old = self._nights.active()
+        if self._accept_fall or old is None or old.inputs.bars != new.inputs.bars:
+            return
+        if not 0 <= (new.as_of_session - old.as_of_session).days <= COMPARABLE_DAYS:
+            return
+        for name in ("covered", "history"):
+            before, now = getattr(old.counts, name), getattr(new.counts, name)
+            if now < FALL_LIMIT * before:
+                raise PressError(
+                    f"The new night has {name} {now} where the last one had {before}; it was not "
+                    "published. Look at the bars, or publish all the same with --accept-fall."
+                )
+
+
+def _create(path: Path) -> sqlite3.Connection:
+    path.unlink(missing_ok=True)
+    db = sqlite3.connect(path)
+    # The draft is thrown away on any failure, so it needs no journal; publish syncs it once.
+    db.executescript(
+        f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 8192;"
+        f"PRAGMA user_version = {SCHEMA_VERSION};"
+    )
+    db.executescript(schema())
+    return db
+
+
+def _validate_history(rows: bytes) -> None:
+    if rows:
+        HISTORY_ROWS.validate_json(b"[" + rows.replace(b"\n", b",") + b"]")

@@ -1,0 +1,234 @@
+"""Wire records: the shapes that the nightly writes and that every answer serves.
+
+The nightly validates each record against these models before it seals a night, so a reader may
+splice the stored JSON without looking at it again. Field descriptions are what clients read.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+
+from store.families import Direction, Family
+
+Dollars = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Percent = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+Symbol = Annotated[str, Field(pattern=r"^[A-Z0-9.]+$", max_length=24)]
+Status = Literal["forming", "in_progress"]
+Outcome = Literal["win", "loss", "open"]
+PatternType = Literal[
+    "rising_wedge",
+    "falling_wedge",
+    "symmetrical_triangle",
+    "ascending_triangle",
+    "descending_triangle",
+    "squeeze_consolidation",
+]
+
+
+class Record(BaseModel):
+    """A frozen record that refuses fields it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PricePoint(Record):
+    """A price on a date."""
+
+    date: dt.date
+    price: Dollars
+
+
+class Line(Record):
+    """A trend line by its dated endpoints; straight over the bar index on a log price axis."""
+
+    start: PricePoint
+    end: PricePoint
+    touch_count: Count
+    touches: list[PricePoint]
+
+
+class Lines(Record):
+    """The two trend lines of a pattern."""
+
+    upper: Line
+    lower: Line
+
+
+class Plan(Record):
+    """A trade plan: where it fires, where it is wrong, where it is done. All in dollars."""
+
+    direction: Direction
+    trigger_price: Dollars
+    stop_price: Dollars
+    target_price: Dollars
+
+
+class TrackRecord(Record):
+    """How the same pattern did: resolved first attempts only, never without its sample."""
+
+    scope: Literal["family", "ticker"]
+    family: Family
+    symbol: Symbol | None = Field(description="Null for a family record.")
+    win_rate_pct: Share
+    sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved trades.")
+    wins: Count
+    losses: Count
+    avg_win_pct: Percent | None = Field(description="Null when there was no win.")
+    avg_loss_pct: Percent | None = Field(description="Negative; null when there was no loss.")
+    median_win_pct: Percent | None = Field(description="Null when there was no win.")
+    avg_trade_pct: Percent
+    avg_r: Number = Field(description="Average R multiple a trade.")
+    expected_r: Number = Field(description="R multiple shrunk towards the family and zero.")
+    profit_factor: Number | None = Field(description="Null when there was no loss.")
+    avg_hold_bars: Number = Field(description="Daily bars.")
+    backtest_range: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
+    measured: str = Field(description="What was measured; open trades are excluded.")
+    summary: str = Field(description="One sentence; quote it whole.")
+
+
+class TrackRecords(Record):
+    """The record of the family and, where there is one, of the ticker."""
+
+    family: TrackRecord | None
+    ticker: TrackRecord | None
+
+
+class Setup(Record):
+    """One current pattern on a ticker."""
+
+    setup_id: str = Field(description="Valid only for the current session.")
+    lineage_id: str
+    symbol: Symbol
+    interval: Literal["D"]
+    family: Family
+    family_label: str
+    pattern_type: PatternType
+    direction: Direction
+    status: Status
+    pattern_start: dt.date
+    pattern_end: dt.date
+    as_of_session: dt.date
+    last_close: Dollars
+    price_scale: Literal["log"]
+    lines: Lines
+    trigger_rule: str
+    plans: Annotated[list[Plan], Field(min_length=1)]
+    track_record: TrackRecords
+
+
+class ScanSetup(Setup):
+    """A row of the market-wide scan: a setup with its rank and the numbers behind the rank."""
+
+    rank: Annotated[int, Field(ge=1)]
+    expected_gain_pct: Percent | None = Field(description="Typical gain if it wins, percent.")
+    win_rate_pct: Share | None
+    win_rate_trades: Count
+    distance_to_trigger_pct: Percent
+
+
+class Attempt(Record):
+    """Which attempt of the lineage a row is, of how many."""
+
+    number: Annotated[int, Field(ge=1)] | None
+    count: Annotated[int, Field(ge=1)] | None
+
+
+class HistoryRow(Record):
+    """One past occurrence on a ticker."""
+
+    setup_id: str | None
+    lineage_id: str | None
+    family: Family | Literal["other"]
+    family_label: str
+    pattern_type: PatternType | None
+    direction: Direction | None
+    outcome: Outcome
+    entry_date: dt.date | None
+    entry_price: Dollars | None = Field(description="Close of the breakout bar.")
+    stop_price: Dollars | None
+    target_price: Dollars | None
+    exit_date: dt.date | None
+    exit_price: Dollars | None
+    realized_move_pct: Percent | None
+    target_move_pct: Percent | None
+    r_multiple: Number | None
+    unrealized_r: Number | None
+    hold_bars: Annotated[int, Field(ge=1)] | None
+    attempt: Attempt
+
+
+class Envelope(Record):
+    """What every JSON success answer begins with."""
+
+    api_version: Literal["v1"]
+    as_of_session: dt.date | None = Field(description="Null before the first night.")
+    data_version: str | None
+    source: str
+    disclaimer: str
+
+
+class Patterns(Record):
+    """The setups of one ticker."""
+
+    symbol: Symbol
+    available: bool
+    reason: Literal["not_covered"] | None = None
+    setups: list[Setup]
+
+    @model_serializer(mode="wrap")
+    def _leave_out_absent_reason(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = handler(self)
+        if self.reason is None:
+            del fields["reason"]
+        return fields
+
+
+class History(Record):
+    """The past occurrences of one ticker, newest entry first."""
+
+    symbol: Symbol
+    available: bool
+    occurrences: list[HistoryRow]
+    count: Count
+    total: Count
+
+
+class FamilyEntry(Record):
+    """A family and its sealed track record, null when there is none."""
+
+    family: Family
+    label: str
+    track_record: TrackRecord | None
+
+
+class Families(Record):
+    """All five families, in their fixed order."""
+
+    families: Annotated[list[FamilyEntry], Field(min_length=5, max_length=5)]
+
+
+class TrackedTicker(Record):
+    """A tracked ticker and whether tonight's night covers it."""
+
+    symbol: Symbol
+    covered: bool
+
+
+class TrackedTickers(Record):
+    """The tracked tickers in the user's order, and the cap."""
+
+    tickers: list[TrackedTicker]
+    count: Count
+    cap: Count

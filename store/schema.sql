@@ -1,0 +1,44 @@
+-- A book: one sealed night, read-only once published. Bodies are the JSON bytes that are served.
+CREATE TABLE symbols (      -- every known symbol
+    symbol  TEXT PRIMARY KEY,
+    covered INTEGER NOT NULL,               -- 1: analysed tonight
+    reason  TEXT                            -- why it is not: a rule's code; NULL when covered
+);
+CREATE TABLE patterns (     -- one answer of the patterns route for each symbol with bars
+    symbol TEXT PRIMARY KEY REFERENCES symbols,
+    body   BLOB NOT NULL                    -- Patterns
+);
+CREATE TABLE setups (       -- the current setups, by id
+    setup_id TEXT PRIMARY KEY,
+    symbol   TEXT NOT NULL REFERENCES symbols,
+    body     BLOB NOT NULL,                 -- Setup
+    evidence BLOB NOT NULL                  -- JSON: the quality score and what it is made of
+);
+CREATE TABLE history (      -- every first attempt of a symbol, newest entry first
+    symbol   TEXT PRIMARY KEY REFERENCES symbols,
+    outcomes TEXT NOT NULL,                 -- one letter a row: w, l or o
+    rows     BLOB NOT NULL                  -- HistoryRow bodies, one a line
+);
+CREATE TABLE prices (       -- the bars that charts need
+    symbol TEXT PRIMARY KEY REFERENCES symbols,
+    bars   INTEGER NOT NULL,                -- n
+    body   BLOB NOT NULL                    -- int32 days[n], then float32 open, high, low, close[n]
+);
+CREATE TABLE scan (         -- the market-wide scan, best rank first
+    rank   INTEGER PRIMARY KEY,
+    status TEXT NOT NULL,
+    body   BLOB NOT NULL                    -- ScanSetup
+);
+CREATE TABLE evidence (     -- what the scan's filters match on, one column a row
+    name   TEXT PRIMARY KEY,
+    labels TEXT,                            -- JSON list of labels for int16 codes; NULL: numbers
+    body   BLOB NOT NULL                    -- float64[n] (NaN: no evidence) or int16[n] (-1: none)
+);
+CREATE TABLE families (
+    family TEXT PRIMARY KEY,
+    body   BLOB NOT NULL                    -- FamilyEntry
+);
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+);

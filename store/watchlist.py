@@ -1,0 +1,88 @@
+"""The Main watchlist of an account, which is its list of tracked tickers, in the user's order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from store import database as tables
+from store.database import Database
+
+
+class OverCapError(Exception):
+    """The list would hold `count` symbols, more than its cap; nothing was changed."""
+
+    def __init__(self, count: int, cap: int) -> None:
+        super().__init__(f"{count} symbols do not fit a cap of {cap}")
+        self.count = count
+        self.cap = cap
+
+
+class Watchlist:
+    """Tracked tickers; each method is one transaction, all or nothing."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def symbols(self, account_id: int) -> list[str]:
+        """The tracked symbols, in the order the user keeps them."""
+        async with self._database.read() as connection:
+            return await _symbols(connection, account_id)
+
+    async def replace(self, account_id: int, symbols: Sequence[str], cap: int) -> list[str]:
+        """Make `symbols` (distinct, upper case) the whole list.
+
+        Raises:
+            OverCapError: they do not fit; nothing changed.
+        """
+        if len(symbols) > cap:
+            raise OverCapError(len(symbols), cap)
+        async with self._database.write() as connection:
+            await _write(connection, account_id, symbols)
+        return list(symbols)
+
+    async def edit(
+        self, account_id: int, add: Sequence[str], remove: Collection[str], cap: int
+    ) -> list[str]:
+        """Remove, then append what is new; a list already over the cap may still shrink.
+
+        Raises:
+            OverCapError: an addition does not fit; nothing changed.
+        """
+        async with self._database.write() as connection:
+            kept = [s for s in await _symbols(connection, account_id) if s not in remove]
+            after = list(dict.fromkeys([*kept, *add]))
+            if len(after) > max(cap, len(kept)):
+                raise OverCapError(len(after), cap)
+            await _write(connection, account_id, after)
+        return after
+
+
+async def _symbols(connection: AsyncConnection, account_id: int) -> list[str]:
+    query = (
+        sa.select(tables.watchlist.c.symbol)
+        .where(tables.watchlist.c.account_id == account_id)
+        .order_by(tables.watchlist.c.position)
+    )
+    return list((await connection.execute(query)).scalars())
+
+
+async def _write(connection: AsyncConnection, account_id: int, symbols: Sequence[str]) -> None:
+    # PostgreSQL: two replacements at once would both delete and then collide on insert, so the
+    # account row is locked first; SQLite's write transaction is exclusive as it is.
+    await connection.execute(
+        sa.select(tables.accounts.c.id).where(tables.accounts.c.id == account_id).with_for_update()
+    )
+    await connection.execute(
+        tables.watchlist.delete().where(tables.watchlist.c.account_id == account_id)
+    )
+    if symbols:
+        await connection.execute(
+            tables.watchlist.insert(),
+            [
+                {"account_id": account_id, "symbol": symbol, "position": position}
+                for position, symbol in enumerate(symbols)
+            ],
+        )
