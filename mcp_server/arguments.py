@@ -6,6 +6,7 @@ Unknown arguments are ignored.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
@@ -13,10 +14,13 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from mcp_server.errors import ApiError
+from store.families import Family
 
 SYMBOL_PATTERN = re.compile(r"[A-Z0-9.]{1,24}")
 MAX_SYMBOLS = 1_000
 """More symbols than any cap in one list are refused before they are looked at."""
+
+MAX_OFFSET = 2**53
 
 INTEGER = re.compile(r"[+-]?\d{1,18}")
 
@@ -24,9 +28,18 @@ INTEGER = re.compile(r"[+-]?\d{1,18}")
 def _integer(value: object) -> int:
     if isinstance(value, str) and INTEGER.fullmatch(value.strip()):
         return int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError  # noqa: TRY004 - pydantic reports a ValueError
+    return value
+
+
+def _finite(value: object) -> object:
+    number = float(value) if isinstance(value, str | int | float) else math.nan
+    if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError
-    return int(value)
+    return number
 
 
 def _clamped(low: int, high: int) -> BeforeValidator:
@@ -92,6 +105,46 @@ class ChartArguments(SymbolArguments):
     ]
 
 
+class ScanArguments(Arguments):
+    """What to keep of the scan, and which page of it."""
+
+    family: Annotated[
+        Literal["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
+        | None,
+        BeforeValidator(_lower),
+        Field(description="One of the five families; all when left out."),
+    ] = None
+    direction: Annotated[
+        Literal["bullish", "bearish"] | None,
+        BeforeValidator(_lower),
+        Field(description="bullish or bearish; both when left out."),
+    ] = None
+    status: Annotated[
+        Literal["forming", "in_progress", "all"],
+        BeforeValidator(_lower),
+        Field(description="forming, in_progress, or all (forming first)."),
+    ] = "forming"
+    max_distance_pct: Annotated[
+        float | None,
+        BeforeValidator(_finite),
+        Field(
+            ge=0,
+            description="Keeps forming setups whose last close is within this absolute percent "
+            "of the trigger; in-progress rows are not filtered by it.",
+        ),
+    ] = None
+    filters: Annotated[
+        str | None,
+        Field(description="URL-encoded JSON array of predicates; see the filter table."),
+    ] = None
+    limit: Annotated[
+        int, _clamped(1, 200), Field(description="Rows of a page; clamped to 1..200.")
+    ] = 50
+    offset: Annotated[
+        int, _clamped(0, MAX_OFFSET), Field(description="Rows to skip; below 0 counts as 0.")
+    ] = 0
+
+
 class SymbolsArguments(Arguments):
     """A whole tracked list."""
 
@@ -101,14 +154,30 @@ class SymbolsArguments(Arguments):
     ]
 
 
+class EditArguments(Arguments):
+    """What to add to and to remove from the tracked list; either or both."""
+
+    add: Annotated[list[str], Field(max_length=MAX_SYMBOLS, description="Symbols to append.")] = []
+    remove: Annotated[
+        list[str],
+        Field(max_length=MAX_SYMBOLS, description="Symbols to drop first; untracked are ignored."),
+    ] = []
+
+
 _REQUIREMENTS = {
     "symbol": "symbol must be given, as text",
     "setup_id": "setup_id must be given, as text",
     "limit": "limit must be an integer",
     "offset": "offset must be an integer",
+    "direction": "direction must be bullish or bearish",
+    "status": "status must be forming, in_progress or all",
+    "max_distance_pct": "max_distance_pct must be a number of at least 0",
+    "filters": "filters must be the text of a JSON array",
     "outcome": "outcome must be all, resolved or open",
     "symbols": f"symbols must be a list of at most {MAX_SYMBOLS} texts",
-    "family": "family must be text",
+    "add": f"add must be a list of at most {MAX_SYMBOLS} texts",
+    "remove": f"remove must be a list of at most {MAX_SYMBOLS} texts",
+    "family": f"family must be one of {', '.join(Family)}",
 }
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
@@ -138,3 +207,17 @@ def check_symbols(raw: Sequence[str]) -> list[str]:
     if rejected:
         raise ApiError("invalid_symbol", details={"rejected": rejected})
     return symbols
+
+
+def check_edit(add: Sequence[str], remove: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Both lists of an edit as `check_symbols` reads them, refused together.
+
+    Raises:
+        ApiError: `bad_request` when there is nothing to do, `invalid_symbol` with every bad one.
+    """
+    if not add and not remove:
+        raise ApiError("bad_request", "add or remove must name a symbol.")
+    symbols = check_symbols([*add, *remove])
+    added = {symbol.strip().upper() for symbol in add}
+    removed = {symbol.strip().upper() for symbol in remove}
+    return [s for s in symbols if s in added], [s for s in symbols if s in removed]

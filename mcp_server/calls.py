@@ -9,7 +9,7 @@ from mcp_server.arguments import Arguments
 from mcp_server.callers import Caller
 from mcp_server.errors import ApiError
 from mcp_server.services import Services
-from store.accounts import Account
+from store.accounts import Account, KeyHolder
 from store.book import Book
 
 ArgumentsT_co = TypeVar("ArgumentsT_co", bound=Arguments, covariant=True)
@@ -27,11 +27,16 @@ class Call(Generic[ArgumentsT_co]):
     """Whether the surface can show an image beside the JSON."""
 
     @property
-    def account(self) -> Account:
-        """The calling account of a keyed operation."""
+    def holder(self) -> KeyHolder:
+        """Who calls a keyed operation."""
         if self.caller.holder is None:
             raise ApiError("missing_api_key")
-        return self.caller.holder.account
+        return self.caller.holder
+
+    @property
+    def account(self) -> Account:
+        """The calling account of a keyed operation."""
+        return self.holder.account
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from mcp_server.arguments import ChartArguments, FamilyArguments, SymbolArguments
+from mcp_server.arguments import Arguments, ChartArguments, FamilyArguments, SymbolArguments
 from mcp_server.calls import Answer, Call
 from mcp_server.errors import ApiError
 from mcp_server.patterns import find_setup, patterns_body
@@ -37,6 +37,19 @@ async def demo(call: Call[SymbolArguments]) -> Answer:
         b"%b,%b" % (body[:-1], orjson.dumps({"demo": True, "next": step})[1:]),
         png=await _first_chart(call, body) if call.pictures else None,
     )
+
+
+async def universe(call: Call[Arguments]) -> Answer:
+    """The symbols that the night covers."""
+    return Answer(b"{%b}" % call.book.universe())
+
+
+async def demo_symbols(call: Call[Arguments]) -> Answer:
+    """The fixed demo symbols, each with whether the night covers it."""
+    symbols = call.services.offer.demo_symbols
+    found = ((symbol, call.book.coverage(symbol)) for symbol in symbols)
+    entries = [{"symbol": s, "covered": known is not None and known.covered} for s, known in found]
+    return Answer(orjson.dumps({"symbols": entries, "count": len(entries)}))
 
 
 async def demo_chart(call: Call[ChartArguments]) -> Answer:

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from mcp_server import market, patterns, tracking
+from mcp_server import market, patterns, scan, tracking
 from mcp_server.arguments import (
     Arguments,
     ChartArguments,
+    EditArguments,
     FamilyArguments,
     HistoryArguments,
+    ScanArguments,
     SymbolArguments,
     SymbolsArguments,
     read_arguments,
@@ -154,6 +156,23 @@ _TABLE = (
             "needs no key.",
         ),
     ),
+    Operation("me", tracking.me, "The calling account, its plan and its limits."),
+    Operation(
+        "scan",
+        scan.scan,
+        "The market-wide scan: every current setup, ranked, filtered and paged.",
+        ScanArguments,
+        errors=("bad_request",),
+    ),
+    Operation(
+        "edit_tracked_tickers",
+        tracking.edit_tracked_tickers,
+        "Remove tickers from the tracked list, then add others; all or nothing.",
+        EditArguments,
+        errors=("bad_request", "invalid_symbol", "unknown_symbol", "ticker_cap_exceeded"),
+    ),
+    Operation("universe", market.universe, "The symbols tonight's data covers.", access="keyless"),
+    Operation("demo_symbols", market.demo_symbols, "The fixed demo symbols.", access="keyless"),
     Operation(
         "demo_chart",
         market.demo_chart,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
@@ -20,7 +20,6 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
-from starlette.types import Receive, Scope, Send
 
 from mcp_server.callers import Caller
 from mcp_server.calls import Answer
@@ -35,6 +34,8 @@ MAX_BODY = 64 * 1024
 log = logging.getLogger(__name__)
 
 Context = ServerRequestContext[Any]
+Message = MutableMapping[str, Any]
+"""An ASGI scope or event."""
 
 
 def tools() -> list[types.Tool]:
@@ -97,7 +98,12 @@ class Endpoint:
         async with self._manager.run():
             yield
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self,
+        scope: Message,
+        receive: Callable[[], Awaitable[Message]],
+        send: Callable[[Message], Awaitable[None]],
+    ) -> None:
         await self._manager.handle_request(scope, receive, send)
 
 

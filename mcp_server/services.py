@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mcp_server.charts import Charts
 from mcp_server.limits import Limiter
+from mcp_server.pages import Pages
 from store.shelf import Shelf
 from store.watchlist import Watchlist
 
@@ -44,3 +45,4 @@ class Services:
     watchlist: Watchlist
     limiter: Limiter
     charts: Charts
+    pages: Pages

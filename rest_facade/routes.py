@@ -35,13 +35,18 @@ class RestRoute:
 
 
 ROUTES = (
+    RestRoute("GET", "/me", "me"),
+    RestRoute("GET", "/scan", "scan"),
     RestRoute("GET", "/tickers", "list_tracked_tickers"),
     RestRoute("PUT", "/tickers", "set_tracked_tickers"),
+    RestRoute("PATCH", "/tickers", "edit_tracked_tickers"),
     RestRoute("GET", "/tickers/{symbol}/patterns", "get_ticker_patterns"),
     RestRoute("GET", "/tickers/{symbol}/history", "get_pattern_history"),
     RestRoute("GET", "/tickers/{symbol}/chart.png", "get_pattern_chart"),
     RestRoute("GET", "/families", "get_family_track_record"),
     RestRoute("GET", "/families/{family}/stats", "get_family_track_record"),
+    RestRoute("GET", "/universe", "universe"),
+    RestRoute("GET", "/demo", "demo_symbols"),
     RestRoute("GET", "/demo/{symbol}", "demo"),
     RestRoute("GET", "/demo/{symbol}/chart.png", "demo_chart"),
 )

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from mcp_server.charts import Charts
 from mcp_server.limits import Limiter
+from mcp_server.pages import Pages
 from mcp_server.server import Endpoint, build_server
 from mcp_server.services import Services
 from oauth.bearer import BearerMiddleware
@@ -71,6 +72,7 @@ def _services(settings: Settings, database: Database) -> Services:
         watchlist=Watchlist(database),
         limiter=Limiter(settings.quotas),
         charts=Charts(settings.data_dir / "charts"),
+        pages=Pages(),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy.typing as npt
 import orjson
 
 from store.errors import BookError
+from store.evidence import Evidence
 from store.families import Family
 from store.manifest import SCHEMA_VERSION, Manifest
 from store.records import FamilyEntry
@@ -98,6 +100,7 @@ class Book:
         disclaimer: str,
     ) -> None:
         self._connection = connection
+        self._evidence: Evidence | None = None
         self.session = session
         self.data_version = data_version
         self.disclaimer = disclaimer
@@ -181,6 +184,18 @@ class Book:
         if body is None:
             raise BookError(f"The book lacks the family {family}; run `screener nightly` again.")
         return body
+
+    def evidence(self) -> Evidence:
+        """The scan's evidence columns; read once and kept."""
+        if self._evidence is None:
+            self._evidence = Evidence.read(self._connection)
+        return self._evidence
+
+    def scan_rows(self, ranks: Sequence[int]) -> list[bytes]:
+        """The stored ScanSetup bodies of some ranks, in their order."""
+        read = self._connection.cursor()
+        sql = "SELECT body FROM scan WHERE rank = ?"
+        return [read.execute(sql, (rank,)).fetchone()[0] for rank in ranks]
 
     def universe(self) -> bytes:
         """The stored fields of the universe answer, without braces."""

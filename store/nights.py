@@ -51,6 +51,16 @@ class Nights:
         except ManifestError:
             return None
 
+    def check_active(self) -> Manifest:
+        """The active night, once its book is exactly what was sealed.
+
+        Raises:
+            ManifestError: the pointer, or the book it names, is damaged or missing.
+        """
+        manifest = read_manifest(self.pointer)
+        verify_book(self.folder, manifest)
+        return manifest
+
     def get(self, version: str) -> Manifest:
         """The manifest of a sealed night.
 

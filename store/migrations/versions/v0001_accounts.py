@@ -25,7 +25,9 @@ def upgrade() -> None:
     op.create_table(
         "keys",
         sa.Column("id", sa.Integer, primary_key=True),
-        sa.Column("account_id", sa.ForeignKey("accounts.id"), nullable=False, index=True),
+        sa.Column(
+            "account_id", sa.Integer, sa.ForeignKey("accounts.id"), nullable=False, index=True
+        ),
         sa.Column("prefix", sa.String(16), nullable=False, unique=True),
         sa.Column("secret_hash", sa.String(64), nullable=False, unique=True),
         sa.Column("name", sa.String(100), nullable=False),
@@ -34,7 +36,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "watchlist",
-        sa.Column("account_id", sa.ForeignKey("accounts.id"), primary_key=True),
+        sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), primary_key=True),
         sa.Column("symbol", sa.String(24), primary_key=True),
         sa.Column("position", sa.Integer, nullable=False),
     )

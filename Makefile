@@ -1,0 +1,44 @@
+# Every task needs only python3 (3.11 or newer), pip and make; each does its own set-up.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
+
+.PHONY: help install up test check format lock bench clean
+
+help: ## Show these tasks
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+install: $(INSTALLED) ## Install everything into .venv, at the locked versions
+
+$(INSTALLED): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; say make PYTHON=python3.12")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+up: $(INSTALLED) ## Seal the sample night, make a first key, and serve on port 8000
+	@$(BIN)/screener up
+
+test: $(INSTALLED) ## Lint, type-check and run all tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/pytest -n auto
+
+check: test ## The same as test
+
+format: $(INSTALLED) ## Format the code and mend what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: ## Write requirements.lock anew from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --group dev --extra fast --extra postgresql --universal \
+		--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+		--no-annotate --custom-compile-command "make lock" --output-file requirements.lock
+
+clean: ## Remove what the tasks made, but no data
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,126 @@
+"""The kinds of scan filters: what each takes, in which unit, and what it means.
+
+The table is the vocabulary of the filter language; documents are rendered from it and predicates
+are read by it. A kind's evidence column is its name, with the period where it takes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+Period = int | str
+
+MOVING = (20, 50, 200)
+EXTREME: tuple[Period, ...] = (20, 50, 252, "1w", "2w", "3w", *(f"{n}m" for n in range(1, 13)))
+
+EXCHANGES = ("XNYS", "XNAS", "ARCX", "BATS", "XASE")
+INDUSTRIES = (
+    "Semiconductors",
+    "Software",
+    "Hardware & Electronics",
+    "Internet & Media",
+    "Telecom",
+    "Biotech & Pharma",
+    "Healthcare Equipment & Services",
+    "Banks",
+    "Insurance",
+    "Capital Markets & Asset Management",
+    "Fintech & Payments",
+    "Real Estate",
+    "Oil & Gas",
+    "Utilities & Renewables",
+    "Metals & Mining",
+    "Chemicals & Materials",
+    "Industrials & Construction",
+    "Aerospace & Defense",
+    "Transport & Logistics",
+    "Retail & E-Commerce",
+    "Consumer Goods & Services",
+    "Food & Beverage",
+    "Restaurants",
+    "Travel & Leisure",
+    "Autos & Mobility",
+    "Crypto",
+    "Broad Market & Index",
+    "Bonds & Fixed Income",
+    "Commodities",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A row of the filter table."""
+
+    name: str
+    takes: Literal["number", "choice", "boolean"]
+    unit: str
+    meaning: str
+    periods: tuple[Period, ...] = ()
+    choices: tuple[str, ...] = ()
+
+    def column(self, period: Period | None) -> str:
+        """The evidence column of this kind, for a period where it takes one."""
+        return self.name if period is None else f"{self.name}_{period}"
+
+
+def _number(name: str, unit: str, meaning: str, periods: tuple[Period, ...] = ()) -> Kind:
+    return Kind(name, "number", unit, meaning, periods)
+
+
+def _choice(name: str, choices: tuple[str, ...], meaning: str = "") -> Kind:
+    return Kind(name, "choice", "", meaning, choices=choices)
+
+
+def _boolean(name: str, meaning: str, periods: tuple[Period, ...] = ()) -> Kind:
+    return Kind(name, "boolean", "boolean", meaning, periods)
+
+
+_ROWS = (
+    _choice("direction", ("bearish", "bullish"), "Traded direction (also a plain parameter)."),
+    _choice(
+        "phase",
+        ("armed", "confirmed", "forming"),
+        "forming (trigger not near), armed (trigger near), confirmed (trigger fired).",
+    ),
+    _number("dist_to_entry", "%", "Absolute distance of the last price to the trigger."),
+    _number("min_win_rate", "%", "Win rate of this pattern on this ticker, from 5 trades on."),
+    _number("min_avg_r", "R", "Average R per past trade on this ticker, from 5 trades on."),
+    _number("min_expected_r", "R", "Expected R (ticker-plus-family estimate)."),
+    _number("typical_return", "%", "Typical winning-trade gain, ticker blended with pattern."),
+    _number("min_rr", "ratio", "Distance to the target over distance to the stop."),
+    _number("target_move", "%", "Trigger to target."),
+    _number("pre_pattern_move", "%", "Run-up before the pattern."),
+    _number("price", "$", "Last price."),
+    _number("market_cap", "$", "Market capitalization."),
+    _number("avg_volume", "shares", "20-day average daily volume."),
+    _number("dollar_volume", "$", "20-day average dollar volume."),
+    _number("dollar_volume_30d", "$", "Price times 30-day average volume."),
+    _number("current_dollar_volume", "$", "Price times the last day's volume."),
+    _number("current_volume", "shares", "The last day's volume."),
+    _number("volume_ratio", "x", "Last full day's volume over its 20-day average."),
+    _number("volume_percentile", "0..100", "Full-day volume rank over three months."),
+    _number("rsi", "0..100", "14-day RSI."),
+    _number("adr", "%", "14-day average daily range, percent of price."),
+    _number("atr", "%", "14-day average true range, percent of price."),
+    _number("volatility", "%", "20-day realized volatility, annualized."),
+    _number("ema_distance", "%", "Percent above (+) or below (-) the EMA.", (8, 21, 60)),
+    _number("ema_cross", "%", "Percent that EMA8 is above EMA21."),
+    _number("sma_distance", "%", "Percent above (+) or below (-) the SMA.", MOVING),
+    _boolean("price_above_sma", "Price above the SMA.", MOVING),
+    _boolean("sma_cross", "50-day average above the 200-day average."),
+    _number("performance", "%", "Price change over the period.", (5, 21, 63, 126, 252, "ytd")),
+    _number("daily_change", "%", "One-day change."),
+    _number("change_from_open", "%", "Open to last."),
+    _number("gap", "%", "Opening gap."),
+    _number("distance_from_high", "%", "Percent below the period's high.", EXTREME),
+    _number("distance_from_low", "%", "Percent above the period's low.", EXTREME),
+    _choice("asset_type", ("crypto", "etf", "stock")),
+    _choice("exchange", EXCHANGES),
+    _choice("industry", INDUSTRIES),
+    _choice("country", ("US", "GLOBAL")),
+)
+
+KINDS: Mapping[str, Kind] = MappingProxyType({row.name: row for row in _ROWS})

@@ -1,0 +1,82 @@
+"""The scan: the night's ranked setups, filtered on evidence columns and paged by stored bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from mcp_server.arguments import ScanArguments
+from mcp_server.calls import Answer, Call
+from mcp_server.filters import Predicate, parse_filters
+from store.evidence import Evidence
+
+Mask = npt.NDArray[np.bool_]
+Ranks = npt.NDArray[np.int64]
+
+
+async def scan(call: Call[ScanArguments]) -> Answer:
+    """One page of the market-wide scan."""
+    arguments, book = call.arguments, call.book
+    predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
+    key = (book.data_version, arguments.model_copy(update={"filters": None}), predicates)
+    cache = call.services.pages
+    body = cache.get(key)
+    if body is None:
+        ranks = select(book.evidence(), arguments, predicates)
+        page = ranks[arguments.offset : arguments.offset + arguments.limit]
+        rows = book.scan_rows(page.tolist())
+        body = _body(arguments, predicates, book.session is not None, len(ranks), rows)
+        cache.put(key, body)
+    return Answer(body)
+
+
+def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]) -> Ranks:
+    """The ranks that match, best first; with status `all` the forming ones come first."""
+    if not evidence.rows:
+        return np.empty(0, np.int64)
+    kept = np.ones(evidence.rows, bool)
+    for name in ("family", "direction"):
+        wanted = getattr(arguments, name)
+        if wanted is not None:
+            kept &= evidence.labels[name].equal(wanted)
+    forming = evidence.labels["status"].equal("forming")
+    if arguments.max_distance_pct is not None:
+        kept &= ~forming | (evidence.numbers["dist_to_entry"] <= arguments.max_distance_pct)
+    for predicate in predicates:
+        kept &= _match(evidence, predicate)
+    first, then = kept & forming, kept & ~forming
+    groups = {"forming": (first,), "in_progress": (then,), "all": (first, then)}
+    return np.concatenate([np.flatnonzero(group) + 1 for group in groups[arguments.status]])
+
+
+def _match(evidence: Evidence, predicate: Predicate) -> Mask:
+    if predicate.kind.takes == "choice":
+        return evidence.labels[predicate.column].equal(str(predicate.value))
+    return predicate.match(evidence.numbers[predicate.column])
+
+
+def _body(
+    arguments: ScanArguments,
+    predicates: Sequence[Predicate],
+    available: bool,
+    count: int,
+    rows: Sequence[bytes],
+) -> bytes:
+    head: dict[str, Any] = {
+        "available": available,
+        "status": arguments.status,
+        "filters": {
+            "family": arguments.family,
+            "direction": arguments.direction,
+            "max_distance_pct": arguments.max_distance_pct,
+            "predicates": [predicate.canonical for predicate in predicates],
+        },
+        "count": count,
+        "limit": arguments.limit,
+        "offset": arguments.offset,
+    }
+    return b'%b,"setups":[%b]}' % (orjson.dumps(head)[:-1], b",".join(rows))

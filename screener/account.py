@@ -1,0 +1,113 @@
+"""`screener account` and `screener key`: who may call, and with which keys."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from screener.console import err, fail, out, with_accounts
+from store.accounts import Account, Accounts, Key, Plan
+from store.passwords import Passwords
+
+accounts_app = typer.Typer(no_args_is_help=True, help="Add, list, change and silence accounts.")
+keys_app = typer.Typer(no_args_is_help=True, help="Create, list, replace and revoke API keys.")
+
+Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
+Prefix = Annotated[str, typer.Argument(help="First 16 characters of the key, as /me shows them.")]
+
+
+@accounts_app.command("add")
+def add(
+    email: Email,
+    plan: Annotated[Plan, typer.Option(help="premium_plus: 200 tickers; premium: 50 in beta.")],
+    password_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read a sign-in password from stdin.")
+    ] = False,
+) -> None:
+    """Add an account."""
+    password = _read_password() if password_stdin else None
+
+    async def work(accounts: Accounts) -> Account:
+        hashed = await Passwords().hash(password) if password else None
+        return await accounts.add(email, plan, hashed)
+
+    account = with_accounts(work)
+    err.print(f"Added {account.email} with plan {account.plan}. Next: ", end="")
+    err.print(f"screener key create {account.email} --name NAME")
+
+
+@accounts_app.command("list")
+def list_accounts() -> None:
+    """List the accounts."""
+    table = Table("email", "plan", "active", "created")
+    for account in with_accounts(lambda accounts: accounts.all()):
+        created = f"{account.created_at:%Y-%m-%d}"
+        table.add_row(account.email, account.plan, "yes" if account.active else "no", created)
+    out.print(table)
+
+
+@accounts_app.command("plan")
+def set_plan(email: Email, plan: Annotated[Plan, typer.Argument(help="The new plan.")]) -> None:
+    """Change an account's plan; its keys follow at once."""
+    account = with_accounts(lambda accounts: accounts.set_plan(email, plan))
+    err.print(f"{account.email} has plan {account.plan} now.")
+
+
+@accounts_app.command("deactivate")
+def deactivate(email: Email) -> None:
+    """Silence an account: its keys answer 401 until it is reactivated."""
+    with_accounts(lambda accounts: accounts.set_active(email, active=False))
+    err.print(f"{email} is inactive now.")
+
+
+@accounts_app.command("reactivate")
+def reactivate(email: Email) -> None:
+    """Bring a silenced account back."""
+    with_accounts(lambda accounts: accounts.set_active(email, active=True))
+    err.print(f"{email} is active again.")
+
+
+@keys_app.command("create")
+def create(email: Email, name: Annotated[str, typer.Option(help="What the key is for.")]) -> None:
+    """Create a key. The secret alone goes to stdout, once; it is not stored."""
+    key, secret = with_accounts(lambda accounts: accounts.create_key(email, name))
+    _show(key, secret)
+
+
+@keys_app.command("replace")
+def replace(prefix: Prefix) -> None:
+    """Revoke a key and create a new one with its name."""
+    key, secret = with_accounts(lambda accounts: accounts.replace_key(prefix))
+    _show(key, secret)
+
+
+@keys_app.command("revoke")
+def revoke(prefix: Prefix) -> None:
+    """Revoke a key at once."""
+    with_accounts(lambda accounts: accounts.revoke_key(prefix))
+    err.print(f"{prefix} is revoked.")
+
+
+@keys_app.command("list")
+def list_keys(email: Email) -> None:
+    """List the keys of an account."""
+    table = Table("prefix", "name", "created", "revoked")
+    for key in with_accounts(lambda accounts: accounts.keys(email)):
+        revoked = f"{key.revoked_at:%Y-%m-%d}" if key.revoked_at else ""
+        table.add_row(key.prefix, key.name, f"{key.created_at:%Y-%m-%d}", revoked)
+    out.print(table)
+
+
+def _show(key: Key, secret: str) -> None:
+    err.print(f"Key {key.prefix} ({key.name}); this is its secret, shown once:")
+    sys.stdout.write(f"{secret}\n")
+
+
+def _read_password() -> str:
+    password = sys.stdin.readline().rstrip("\n")
+    if len(password) < 12:
+        fail("a password has at least 12 characters; none was stored.")
+    return password

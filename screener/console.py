@@ -1,0 +1,82 @@
+"""Console: where the command line writes, and how it fails: one line, exit code 2."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar
+
+import anyio
+import typer
+from rich.console import Console
+
+from nightly.errors import NightlyError
+from screener.settings import Settings, SettingsError, load_settings
+from store.accounts import Accounts
+from store.database import Database
+from store.errors import StoreError
+
+USAGE = 2
+"""The exit code of everything that the operator can put right."""
+
+err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, soft_wrap=True)
+
+T = TypeVar("T")
+
+
+def fail(message: str) -> NoReturn:
+    """End the command with one line on stderr."""
+    sys.stderr.write(f"screener: {message}\n")
+    raise typer.Exit(USAGE)
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Turn every expected failure into its one line."""
+    try:
+        yield
+    except (NightlyError, SettingsError, StoreError) as error:
+        fail(str(error))
+
+
+def settings(**overrides: object) -> Settings:
+    """The settings, or one line that says which one is wrong."""
+    with plainly():
+        return load_settings(**overrides)
+
+
+def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
+    """Run work on the accounts of the configured database, brought up to date first."""
+
+    async def run() -> T:
+        chosen = load_settings()
+        prepare_data_dir(chosen)
+        database = Database(chosen.accounts_url)
+        try:
+            await database.migrate()
+            return await work(Accounts(database, key_prefix=chosen.key_prefix))
+        finally:
+            await database.close()
+
+    with plainly():
+        return anyio.run(run)
+
+
+def prepare_data_dir(chosen: Settings) -> None:
+    """Make the data folder, private to its owner.
+
+    Raises:
+        StoreError: it cannot be made or written.
+    """
+    try:
+        chosen.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        probe = chosen.data_dir / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise StoreError(
+            f"The data folder {chosen.data_dir} cannot be written ({error.strerror}); "
+            "set SCREENER_DATA_DIR to one that can."
+        ) from error

@@ -1,0 +1,59 @@
+"""Serving: binds the port first, so that a taken one is one clear line, then runs uvicorn."""
+
+from __future__ import annotations
+
+import socket
+
+import uvicorn
+
+from screener.app import build_app
+from screener.settings import Settings, SettingsError
+from store.nights import Nights
+
+
+def bind(settings: Settings) -> socket.socket:
+    """A listening socket on the configured address.
+
+    Raises:
+        SettingsError: the address is taken or not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise SettingsError(
+            f"{settings.host}:{settings.port} cannot be listened on ({error.strerror}); "
+            "choose another with --port."
+        ) from error
+    listener.set_inheritable(True)
+    return listener
+
+
+def check_active_night(settings: Settings) -> None:
+    """Refuse to start on a damaged night, rather than serve nothing in its place.
+
+    Raises:
+        ManifestError: the active night's manifest or book is not what was sealed.
+    """
+    nights = Nights(settings.data_dir)
+    if nights.pointer.exists():
+        nights.check_active()
+
+
+def serve(settings: Settings, listener: socket.socket) -> None:
+    """Serve until interrupted."""
+    config = uvicorn.Config(
+        build_app(settings),
+        log_level=settings.log_level,
+        # An access log doubles the cost of a stored answer; a proxy keeps a better one.
+        access_log=False,
+        proxy_headers=True,
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        server_header=False,
+        timeout_graceful_shutdown=10,
+    )
+    uvicorn.Server(config).run(sockets=[listener])

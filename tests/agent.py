@@ -1,0 +1,46 @@
+"""A real MCP client for tests: the SDK's own, in either protocol era."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import mcp_types as types
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+ERAS = ("legacy", "2026-07-28")
+"""The 2025 handshake and the stateless revision of 2026-07-28."""
+
+
+@asynccontextmanager
+async def connected(url: str, key: str = "", era: str = "legacy") -> AsyncIterator[Client]:
+    """A connected client; without a key it sends no credentials."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+        transport = streamable_http_client(url, http_client=http, terminate_on_close=False)
+        async with Client(transport, mode=era) as client:
+            yield client
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> types.CallToolResult:
+    """Call a tool."""
+    return await client.call_tool(tool, arguments)
+
+
+def texts(result: types.CallToolResult) -> list[str]:
+    """The text blocks of a result."""
+    return [block.text for block in result.content if isinstance(block, types.TextContent)]
+
+
+def images(result: types.CallToolResult) -> list[types.ImageContent]:
+    """The image blocks of a result."""
+    return [block for block in result.content if isinstance(block, types.ImageContent)]
+
+
+def text_json(result: types.CallToolResult) -> Any:
+    """The first text block, parsed."""
+    return json.loads(texts(result)[0])

@@ -1,0 +1,36 @@
+"""Fixtures that many tests share: one sealed sample night, and one live service over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from screener.nightly import seal_sample
+from screener.settings import Settings
+from tests.service import Service, copy_night, serving
+
+
+@pytest.fixture(scope="session")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the sample night in it; to be read only."""
+    folder = tmp_path_factory.mktemp("night")
+    seal_sample(Settings(data_dir=folder))
+    return folder
+
+
+@pytest.fixture
+def data_dir(night: Path, tmp_path: Path) -> Path:
+    """A data folder of the test's own, with the sample night in it."""
+    copy_night(night, tmp_path / "data")
+    return tmp_path / "data"
+
+
+@pytest.fixture(scope="session")
+def service(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A live service over the sample night; tests leave its watchlist as they found it."""
+    folder = tmp_path_factory.mktemp("service")
+    copy_night(night, folder)
+    with serving(folder) as live:
+        yield live

@@ -1,0 +1,131 @@
+"""A running service for tests: the real app on a real port, over a data folder of its own."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import httpx
+import uvicorn
+
+from screener.app import build_app
+from screener.settings import Settings
+from store.accounts import Accounts, Plan
+from store.database import Database
+from store.watchlist import Watchlist
+
+T = TypeVar("T")
+
+TRACKED = ("AAPL", "GOOG", "IBM", "MSFT")
+
+
+@dataclass(frozen=True)
+class Service:
+    """A live service, one account on it and a key of that account."""
+
+    settings: Settings
+    url: str
+    key: str
+
+    @property
+    def base(self) -> str:
+        """The REST base."""
+        return f"{self.url}/api/v1"
+
+    @property
+    def mcp_url(self) -> str:
+        """The agent endpoint."""
+        return f"{self.url}/mcp"
+
+    def get(self, path: str, *, key: str | None = None, **options: Any) -> httpx.Response:
+        """GET below the REST base; with the service's own key unless told otherwise ('' = none)."""
+        return self.request("GET", path, key=key, **options)
+
+    def request(
+        self, method: str, path: str, *, key: str | None = None, **options: Any
+    ) -> httpx.Response:
+        """One REST request."""
+        token = self.key if key is None else key
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers.update(options.pop("headers", {}))
+        return httpx.request(method, self.base + path, headers=headers, timeout=30, **options)
+
+    def accounts(self, work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
+        """Do something with the accounts, as the operator's commands do."""
+        return on_accounts(self.settings, work)
+
+
+def on_accounts(settings: Settings, work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
+    """Run work on the accounts of some settings."""
+
+    async def run() -> T:
+        database = Database(settings.accounts_url)
+        try:
+            await database.migrate()
+            return await work(Accounts(database, key_prefix=settings.key_prefix))
+        finally:
+            await database.close()
+
+    return anyio.run(run)
+
+
+def new_key(
+    settings: Settings,
+    email: str = "reader@example.com",
+    plan: Plan = Plan.PREMIUM_PLUS,
+    tracked: tuple[str, ...] = TRACKED,
+) -> str:
+    """The secret of a new account that tracks some symbols."""
+
+    async def run() -> str:
+        database = Database(settings.accounts_url)
+        try:
+            await database.migrate()
+            accounts = Accounts(database, key_prefix=settings.key_prefix)
+            account = await accounts.add(email, plan)
+            await Watchlist(database).replace(account.id, tracked, len(tracked))
+            return (await accounts.create_key(email, "test"))[1]
+        finally:
+            await database.close()
+
+    return anyio.run(run)
+
+
+def copy_night(night: Path, folder: Path) -> None:
+    """Put a copy of a sealed night into another data folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(night / "nights", folder / "nights", dirs_exist_ok=True)
+    shutil.copy(night / "manifest.json", folder / "manifest.json")
+
+
+@contextmanager
+def serving(folder: Path, **settings: Any) -> Iterator[Service]:
+    """Serve a data folder on a free port until left."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(128)
+        port = listener.getsockname()[1]
+        options = {"keyless_per_minute": 10_000, "key_per_minute": 10_000, **settings}
+        chosen = Settings(data_dir=folder, port=port, **options)
+        key = new_key(chosen)
+        server = uvicorn.Server(uvicorn.Config(build_app(chosen), log_config=None))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            _wait_until_ready(chosen.url)
+            yield Service(chosen, chosen.url, key)
+        finally:
+            server.should_exit = True
+            thread.join(timeout=30)
+
+
+def _wait_until_ready(url: str) -> None:
+    # The socket listens already, so the first request waits in its queue until the app is up.
+    httpx.get(f"{url}/.well-known/oauth-protected-resource/mcp", timeout=30).raise_for_status()

@@ -1,0 +1,63 @@
+"""The watchlist: the tracked tickers in the user's order, changed all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from store.accounts import Accounts, Plan
+from store.database import Database
+from store.watchlist import OverCapError, Watchlist
+
+
+@pytest.fixture
+async def watchlist(tmp_path: Path) -> AsyncIterator[Watchlist]:
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
+    await database.migrate()
+    await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+    yield Watchlist(database)
+    await database.close()
+
+
+async def test_symbols_come_back_in_the_order_they_were_given(watchlist: Watchlist) -> None:
+    await watchlist.replace(1, ["MSFT", "AAPL", "IBM"], cap=5)
+
+    assert await watchlist.symbols(1) == ["MSFT", "AAPL", "IBM"]
+
+
+async def test_a_list_over_the_cap_changes_nothing(watchlist: Watchlist) -> None:
+    await watchlist.replace(1, ["MSFT"], cap=2)
+
+    with pytest.raises(OverCapError):
+        await watchlist.replace(1, ["AAPL", "IBM", "GOOG"], cap=2)
+
+    assert await watchlist.symbols(1) == ["MSFT"]
+
+
+async def test_removals_come_before_additions(watchlist: Watchlist) -> None:
+    await watchlist.replace(1, ["MSFT", "AAPL"], cap=2)
+
+    assert await watchlist.edit(1, add=["IBM", "AAPL"], remove=["MSFT"], cap=2) == ["AAPL", "IBM"]
+
+
+async def test_a_list_over_the_cap_may_shrink_but_not_grow(watchlist: Watchlist) -> None:
+    await watchlist.replace(1, ["MSFT", "AAPL", "IBM"], cap=3)
+
+    assert await watchlist.edit(1, add=[], remove=["IBM"], cap=1) == ["MSFT", "AAPL"]
+    with pytest.raises(OverCapError):
+        await watchlist.edit(1, add=["GOOG"], remove=[], cap=1)
+    assert await watchlist.symbols(1) == ["MSFT", "AAPL"]
+
+
+async def test_edits_at_the_same_time_are_all_kept(watchlist: Watchlist) -> None:
+    async def add(symbol: str) -> None:
+        await watchlist.edit(1, add=[symbol], remove=[], cap=50)
+
+    async with anyio.create_task_group() as group:
+        for number in range(20):
+            group.start_soon(add, f"S{number}")
+
+    assert sorted(await watchlist.symbols(1)) == sorted(f"S{number}" for number in range(20))
