@@ -29,6 +29,17 @@ from mcp_server.calls import Answer, Call
 from mcp_server.errors import ApiError, busy
 from mcp_server.services import Services
 from store.errors import DatabaseBusyError
+from store.records import (
+    Demo,
+    Families,
+    FamilyEntry,
+    History,
+    Me,
+    Patterns,
+    Record,
+    Scan,
+    TrackedTickers,
+)
 
 Handler = Callable[[Call[Any]], Awaitable[Answer]]
 
@@ -58,6 +69,9 @@ class Operation:
     """Whether the argument `symbol` must be on the caller's watchlist."""
     errors: tuple[str, ...] = ()
     """The codes it answers beside those of its access."""
+    answers: tuple[type[Record], ...] = ()
+    """The records it may answer; none for a picture, and for shapes left open to clients."""
+    produces: Literal["application/json", "image/png"] = "application/json"
     tool: Tool | None = None
 
     @property
@@ -74,6 +88,7 @@ _TABLE = (
         "The current setups of one tracked ticker.",
         SymbolArguments,
         tracked=True,
+        answers=(Patterns,),
         tool=Tool(
             "Current chart patterns",
             "Current breakout setups (wedges, pennants, triangles) of one tracked ticker: the two "
@@ -88,6 +103,7 @@ _TABLE = (
         HistoryArguments,
         tracked=True,
         errors=("bad_request",),
+        answers=(History,),
         tool=Tool(
             "Past occurrences",
             "Every past breakout of one tracked ticker as the nightly served it, wins and losses "
@@ -101,6 +117,7 @@ _TABLE = (
         ChartArguments,
         tracked=True,
         errors=("bad_request", "setup_not_found", "chart_unavailable"),
+        produces="image/png",
         tool=Tool(
             "Chart of a setup",
             "A PNG chart of one current setup: candles on a log price axis, both trend lines, "
@@ -123,6 +140,7 @@ _TABLE = (
         "Replace the whole tracked list, all or nothing.",
         SymbolsArguments,
         errors=("bad_request", "invalid_symbol", "unknown_symbol", "ticker_cap_exceeded"),
+        answers=(TrackedTickers,),
         tool=Tool(
             "Set tracked tickers",
             "Replace the whole list of tracked tickers, all or nothing. This also rewrites the "
@@ -137,6 +155,10 @@ _TABLE = (
         FamilyArguments,
         access="keyless",
         errors=("unknown_family",),
+        answers=(
+            FamilyEntry,
+            Families,
+        ),
         tool=Tool(
             "Family track record",
             "How a pattern family did over about 20 years of daily bars: win rate with its sample, "
@@ -150,19 +172,21 @@ _TABLE = (
         SymbolArguments,
         access="keyless",
         errors=("not_a_demo_symbol",),
+        answers=(Demo,),
         tool=Tool(
             "Demo",
             "The current setups of one of the fixed demo symbols, with the chart of the first one; "
             "needs no key.",
         ),
     ),
-    Operation("me", tracking.me, "The calling account, its plan and its limits."),
+    Operation("me", tracking.me, "The calling account, its plan and its limits.", answers=(Me,)),
     Operation(
         "scan",
         scan.scan,
         "The market-wide scan: every current setup, ranked, filtered and paged.",
         ScanArguments,
         errors=("bad_request",),
+        answers=(Scan,),
     ),
     Operation(
         "edit_tracked_tickers",
@@ -170,6 +194,7 @@ _TABLE = (
         "Remove tickers from the tracked list, then add others; all or nothing.",
         EditArguments,
         errors=("bad_request", "invalid_symbol", "unknown_symbol", "ticker_cap_exceeded"),
+        answers=(TrackedTickers,),
     ),
     Operation("universe", market.universe, "The symbols tonight's data covers.", access="keyless"),
     Operation("demo_symbols", market.demo_symbols, "The fixed demo symbols.", access="keyless"),
@@ -180,6 +205,7 @@ _TABLE = (
         ChartArguments,
         access="keyless",
         errors=("bad_request", "setup_not_found", "chart_unavailable", "not_a_demo_symbol"),
+        produces="image/png",
     ),
 )
 

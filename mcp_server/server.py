@@ -26,6 +26,7 @@ from mcp_server.calls import Answer
 from mcp_server.errors import ApiError
 from mcp_server.operations import OPERATIONS, Operation, invoke
 from mcp_server.rules import instructions
+from mcp_server.schemas import input_schema, output_schema
 from mcp_server.services import Services
 
 MAX_BODY = 64 * 1024
@@ -165,6 +166,7 @@ def _tool(operation: Operation) -> types.Tool:
         title=operation.tool.title,
         description=operation.tool.description,
         input_schema=input_schema(operation),
+        output_schema=output_schema(operation),
         annotations=types.ToolAnnotations(
             title=operation.tool.title,
             read_only_hint=operation.tool.read_only,
@@ -173,16 +175,3 @@ def _tool(operation: Operation) -> types.Tool:
             open_world_hint=False,
         ),
     )
-
-
-def input_schema(operation: Operation) -> dict[str, Any]:
-    """The JSON Schema of an operation's arguments, as agents see it."""
-    schema = operation.arguments.model_json_schema()
-    properties = {
-        name: {key: value for key, value in field.items() if key != "title"}
-        for name, field in schema.get("properties", {}).items()
-    }
-    result: dict[str, Any] = {"type": "object", "properties": properties}
-    if "required" in schema:
-        result["required"] = schema["required"]
-    return result

@@ -1,4 +1,4 @@
-"""The event log: what one walk over one symbol's bars served, version by version and trade by trade.
+"""The event log: what one walk over one symbol's bars served, versions and trades.
 
 Two numpy record arrays with fixed dtypes, so a log pickles, compares and hashes as bytes. Bar
 indices count from the first bar of the series; line values are natural logs of price.
@@ -102,7 +102,7 @@ Rows = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventLog:
-    """Every served version (`VERSION` rows, in order of creation) and every trade (`TRADE` rows)."""
+    """Every version served (`VERSION` rows) and every trade (`TRADE` rows), oldest first."""
 
     versions: Rows
     trades: Rows

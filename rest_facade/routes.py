@@ -32,23 +32,27 @@ class RestRoute:
     method: Literal["GET", "PUT", "PATCH"]
     path: str
     operation: str
+    query: tuple[str, ...] = ()
+    """The query parameters it takes; others are ignored."""
 
+
+SCAN_QUERY = ("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset")
 
 ROUTES = (
     RestRoute("GET", "/me", "me"),
-    RestRoute("GET", "/scan", "scan"),
+    RestRoute("GET", "/scan", "scan", SCAN_QUERY),
     RestRoute("GET", "/tickers", "list_tracked_tickers"),
     RestRoute("PUT", "/tickers", "set_tracked_tickers"),
     RestRoute("PATCH", "/tickers", "edit_tracked_tickers"),
     RestRoute("GET", "/tickers/{symbol}/patterns", "get_ticker_patterns"),
-    RestRoute("GET", "/tickers/{symbol}/history", "get_pattern_history"),
-    RestRoute("GET", "/tickers/{symbol}/chart.png", "get_pattern_chart"),
+    RestRoute("GET", "/tickers/{symbol}/history", "get_pattern_history", ("limit", "outcome")),
+    RestRoute("GET", "/tickers/{symbol}/chart.png", "get_pattern_chart", ("setup_id",)),
     RestRoute("GET", "/families", "get_family_track_record"),
     RestRoute("GET", "/families/{family}/stats", "get_family_track_record"),
     RestRoute("GET", "/universe", "universe"),
     RestRoute("GET", "/demo", "demo_symbols"),
     RestRoute("GET", "/demo/{symbol}", "demo"),
-    RestRoute("GET", "/demo/{symbol}/chart.png", "demo_chart"),
+    RestRoute("GET", "/demo/{symbol}/chart.png", "demo_chart", ("setup_id",)),
 )
 
 
@@ -58,9 +62,9 @@ class Facade:
     def __init__(self, services: Services, resource: ProtectedResource) -> None:
         self._services = services
         self._resource = resource
-        by_path: dict[str, dict[str, str]] = {}
+        by_path: dict[str, dict[str, RestRoute]] = {}
         for route in ROUTES:
-            by_path.setdefault(route.path, {})[route.method] = route.operation
+            by_path.setdefault(route.path, {})[route.method] = route
         self._app: ASGIApp = Starlette(
             routes=[
                 Route(path, self._endpoint(methods), methods=list(methods))
@@ -76,21 +80,21 @@ class Facade:
             scope = {**scope, "path": path.rstrip("/")}
         await self._app(scope, receive, send)
 
-    def _endpoint(self, methods: dict[str, str]) -> Any:  # noqa: ANN401 - Starlette's own type
+    def _endpoint(self, methods: dict[str, RestRoute]) -> Any:  # noqa: ANN401 - Starlette's own type
         async def endpoint(request: Request) -> Response:
             method = "GET" if request.method == "HEAD" else request.method
             return await self._answer(request, methods[method])
 
         return endpoint
 
-    async def _answer(self, request: Request, operation: str) -> Response:
+    async def _answer(self, request: Request, route: RestRoute) -> Response:
         caller: Caller = request.scope["caller"]
-        read = functools.partial(_arguments, request)
+        read = functools.partial(_arguments, request, route)
         try:
-            answer = await invoke(operation, read, caller, self._services, surface="rest")
+            answer = await invoke(route.operation, read, caller, self._services, surface="rest")
         except ApiError as error:
             return self._refusal(error, caller)
-        return from_answer(answer, keyed=OPERATIONS[operation].access == "keyed")
+        return from_answer(answer, keyed=OPERATIONS[route.operation].access == "keyed")
 
     def _refusal(self, error: ApiError, caller: Caller) -> Response:
         expired = error.code == "invalid_api_key" and caller.refused == "token"
@@ -110,8 +114,9 @@ class Facade:
         return from_error(ApiError("internal_error"), self._services.offer.docs_url)
 
 
-async def _arguments(request: Request) -> dict[str, Any]:
-    # A name in the path wins over the same name in the query or the body.
+async def _arguments(request: Request, route: RestRoute) -> dict[str, Any]:
     if request.method in ("PUT", "PATCH"):
-        return {**await read_object(request), **request.path_params}
-    return {**dict(request.query_params), **request.path_params}
+        return await read_object(request)
+    # Of a repeated parameter the last value counts.
+    query = {name: value for name, value in request.query_params.items() if name in route.query}
+    return {**query, **request.path_params}

@@ -201,6 +201,10 @@ class Book:
         """The stored fields of the universe answer, without braces."""
         return self._value("SELECT value FROM meta WHERE name = 'universe'") or b""
 
+    def report(self) -> Any:  # noqa: ANN401 - JSON values
+        """What the run that made the night reported: what it found, kept and refused."""
+        return orjson.loads(self._value("SELECT value FROM meta WHERE name = 'report'") or b"null")
+
     def _row(self, sql: str, *parameters: str) -> tuple[Any, ...] | None:
         row: tuple[Any, ...] | None = self._connection.execute(sql, parameters).fetchone()
         return row

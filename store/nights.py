@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
+from typing import Any
 
+from store.book import Book
 from store.errors import ManifestError, StoreError
 from store.manifest import (
     VERSION_PATTERN,
@@ -22,6 +25,7 @@ class Nights:
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / "nights"
         self.pointer = data_dir / "manifest.json"
+        self.charts = data_dir / "charts"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -84,6 +88,14 @@ class Nights:
         verify_book(self.folder, manifest)
         return manifest
 
+    def report(self, manifest: Manifest) -> Any:  # noqa: ANN401 - JSON values
+        """What the run that made a night reported."""
+        book = Book.open(verify_book(self.folder, manifest), manifest)
+        try:
+            return book.report()
+        finally:
+            book.close()
+
     def add(self, manifest: Manifest, draft: Path) -> None:
         """Put a finished draft in its place, durably; it is not active yet."""
         with draft.open("rb") as file:
@@ -99,7 +111,7 @@ class Nights:
         return manifest
 
     def prune(self, keep: int) -> list[str]:
-        """Remove all but the newest `keep` nights; the active one always stays.
+        """Remove all but the newest `keep` nights with their charts; the active one always stays.
 
         Returns the versions removed.
         """
@@ -109,5 +121,6 @@ class Nights:
             if active is None or manifest.data_version != active.data_version:
                 (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
                 (self.folder / manifest.book.file).unlink(missing_ok=True)
+                shutil.rmtree(self.charts / manifest.data_version, ignore_errors=True)
                 removed.append(manifest.data_version)
         return removed

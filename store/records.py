@@ -14,6 +14,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    WithJsonSchema,
     model_serializer,
 )
 
@@ -78,7 +79,10 @@ class Plan(Record):
 class TrackRecord(Record):
     """How the same pattern did: resolved first attempts only, never without its sample."""
 
-    scope: Literal["family", "ticker"]
+    scope: Annotated[
+        Literal["family", "ticker"],
+        WithJsonSchema({"type": "string", "description": "`family` for a family record."}),
+    ]
     family: Family
     symbol: Symbol | None = Field(description="Null for a family record.")
     win_rate_pct: Share
@@ -174,9 +178,12 @@ class Envelope(Record):
 
     api_version: Literal["v1"]
     as_of_session: dt.date | None = Field(description="Null before the first night.")
-    data_version: str | None
-    source: str
-    disclaimer: str
+    data_version: Annotated[
+        str | None,
+        WithJsonSchema({"description": "Identifier of the nightly manifest; null before it."}),
+    ]
+    source: Annotated[str, WithJsonSchema({"description": "Data source label."})]
+    disclaimer: str = Field(description="Repeat it where a person might act on the data.")
 
 
 class Patterns(Record):
@@ -193,6 +200,13 @@ class Patterns(Record):
         if self.reason is None:
             del fields["reason"]
         return fields
+
+
+class Demo(Patterns):
+    """The setups of one demo symbol."""
+
+    demo: Literal[True]
+    next: str = Field(description="How to get a key.")
 
 
 class History(Record):
@@ -232,3 +246,51 @@ class TrackedTickers(Record):
     tickers: list[TrackedTicker]
     count: Count
     cap: Count
+
+
+class AppliedFilters(Record):
+    """What a scan was narrowed by; null where nothing was sent."""
+
+    family: Family | None
+    direction: Direction | None
+    max_distance_pct: Number | None
+    predicates: list[dict[str, Any]] = Field(description="In canonical form and order.")
+
+
+class Scan(Record):
+    """One page of the scan."""
+
+    available: bool = Field(description="False when no book exists for the session.")
+    status: Literal["forming", "in_progress", "all"]
+    filters: AppliedFilters
+    count: Count = Field(description="Matches before paging.")
+    limit: Count
+    offset: Count
+    setups: list[ScanSetup]
+
+
+class KeyView(Record):
+    """The calling key, without its secret."""
+
+    prefix: Annotated[str, Field(min_length=16, max_length=16)]
+    name: str
+    created_at: dt.datetime
+
+
+class LimitsView(Record):
+    """The limits in force for the caller."""
+
+    tracked_tickers: Count
+    requests_per_minute: Count
+    requests_per_day: Count
+
+
+class Me(Record):
+    """The calling account."""
+
+    key: KeyView
+    plan: str = Field(description="`beta` while the API is in beta.")
+    limits: LimitsView
+    tracked_ticker_count: Count
+    docs_url: str
+    mcp_url: str

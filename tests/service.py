@@ -6,6 +6,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,7 @@ def on_accounts(settings: Settings, work: Callable[[Accounts], Coroutine[Any, An
         finally:
             await database.close()
 
-    return anyio.run(run)
+    return _apart(run)
 
 
 def new_key(
@@ -95,7 +96,13 @@ def new_key(
         finally:
             await database.close()
 
-    return anyio.run(run)
+    return _apart(run)
+
+
+def _apart(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    # In a thread of its own, since the calling test may be running an event loop already.
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(anyio.run, run).result()
 
 
 def copy_night(night: Path, folder: Path) -> None:

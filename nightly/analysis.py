@@ -1,0 +1,159 @@
+"""Analysis: everything that one night finds out about one symbol, from its bars alone.
+
+This is the unit of parallel work: a worker process loads, cleans, walks and measures its symbols
+and hands back values; what needs all symbols together is done afterwards, in `nightly.assembly`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nightly.bars import Bars, Floats, to_day
+from nightly.cleaning import GAP_DAYS, MIN_BARS, clean
+from nightly.detector import detect
+from nightly.errors import Refusal
+from nightly.events import EventLog, Outcome, Rows
+from nightly.features import features
+from nightly.formations import Formation, Market, current_formations
+from nightly.history import (
+    FACTS,
+    Lineages,
+    StoredRows,
+    first_attempts,
+    history_rows,
+    trade_facts,
+)
+from nightly.patterns import family_index
+from nightly.placebo import Tally, placebo_of, tally
+from nightly.reference import Adjustment, Listing
+from nightly.sources import BarSource, Loaded
+from store.book import Prices
+
+CHART_BARS = 320
+"""Bars kept for charts: the longest pattern is 150 bars, and wants room before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Some symbols to analyse: each by its raw name in the source and its listing."""
+
+    source: BarSource
+    symbols: Sequence[tuple[str, Listing]]
+    as_of: dt.date
+    next_sessions: Mapping[str, dt.date]
+    """The session after this one, by asset type."""
+    adjustment: Adjustment
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysis:
+    """What is known of one symbol after its bars were read."""
+
+    listing: Listing
+    bars: int
+    refusal: Refusal | None
+    findings: Mapping[str, int]
+    facts: Rows
+    """Its first attempts, `FACTS` rows."""
+    placebo: Mapping[tuple[int, int], Tally]
+    """Random entries by family index and direction."""
+    history: StoredRows | None
+    formations: Sequence[Formation]
+    features: Floats | None
+    prices: Prices | None
+    scored_from: int | None
+    """Day number of the first bar with 60 bars before it."""
+
+    @property
+    def symbol(self) -> str:
+        """The served symbol."""
+        return self.listing.symbol
+
+    @property
+    def covered(self) -> bool:
+        """Whether tonight's patterns of the symbol are served."""
+        return self.refusal is None
+
+
+def analyse(task: Task) -> list[Analysis]:
+    """Analyse the symbols of a task, in their order; runs in a worker process."""
+    listings = dict(task.symbols)
+    loaded = task.source.load([name for name, _ in task.symbols])
+    return [analyse_symbol(item, listings[item.name], task) for item in loaded]
+
+
+def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
+    """Clean, walk and measure one symbol."""
+    if loaded.refusal is not None:
+        return _refused(listing, loaded.refusal, loaded.findings)
+    cleaned = clean(
+        loaded.bars,
+        asset_type=listing.asset_type,
+        as_of=to_day(task.as_of),
+        adjustment=listing.adjustment or task.adjustment,
+        splits=listing.splits,
+    )
+    findings = {**loaded.findings, **cleaned.findings}
+    bars = cleaned.bars
+    if not len(bars):
+        reason = cleaned.refusal or Refusal("too_few_bars", "No bar was left after cleaning.")
+        return _refused(listing, reason, findings)
+    log = detect(bars, gap_days=GAP_DAYS[listing.asset_type])
+    lineages = Lineages(listing.symbol, bars, log)
+    market = Market(listing.symbol, task.as_of, task.next_sessions[listing.asset_type])
+    served = cleaned.refusal is None
+    formations = current_formations(bars, log, lineages, market) if served else ()
+    return Analysis(
+        listing=listing,
+        bars=len(bars),
+        refusal=cleaned.refusal,
+        findings=findings,
+        facts=trade_facts(bars, log),
+        placebo=_placebo(listing.symbol, bars, log),
+        history=history_rows(bars, log, lineages),
+        formations=formations,
+        features=features(bars, crypto=listing.crypto) if served else None,
+        prices=_prices(bars) if formations else None,
+        scored_from=int(bars.date[MIN_BARS]) if len(bars) > MIN_BARS else None,
+    )
+
+
+def _refused(listing: Listing, refusal: Refusal, findings: Mapping[str, int]) -> Analysis:
+    return Analysis(
+        listing=listing,
+        bars=0,
+        refusal=refusal,
+        findings=findings,
+        facts=np.empty(0, FACTS),
+        placebo={},
+        history=None,
+        formations=(),
+        features=None,
+        prices=None,
+        scored_from=None,
+    )
+
+
+def _placebo(symbol: str, bars: Bars, log: EventLog) -> dict[tuple[int, int], Tally]:
+    trades = first_attempts(log)
+    trades = trades[trades["outcome"] != Outcome.OPEN]
+    if not len(trades):
+        return {}
+    draws = placebo_of(symbol, bars, trades)
+    kinds = log.versions["type"][trades["version"]]
+    families = np.array([family_index(kind) for kind in kinds])
+    groups = set(zip(families.tolist(), trades["direction"].tolist(), strict=True))
+    return {
+        (family, direction): tally(draws[(families == family) & (trades["direction"] == direction)])
+        for family, direction in sorted(groups)
+    }
+
+
+def _prices(bars: Bars) -> Prices:
+    tail = bars.take(slice(-CHART_BARS, None))
+    columns = (tail.open, tail.high, tail.low, tail.close)
+    return Prices(tail.date, *(column.astype(np.float32) for column in columns))

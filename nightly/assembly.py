@@ -1,0 +1,131 @@
+"""Assembly: every symbol's analysis, put together into the records of one night."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nightly.analysis import Analysis
+from nightly.bars import to_date
+from nightly.events import Outcome, Rows
+from nightly.formations import Formation
+from nightly.patterns import FAMILIES
+from nightly.placebo import Tally
+from nightly.reference import Listing
+from nightly.scan import Candidate
+from nightly.statistics import Sample, expected_r, track_record
+from store.families import Family
+from store.records import FamilyEntry, TrackRecord, TrackRecords
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyFacts:
+    """What a family's trades over all symbols came to."""
+
+    record: TrackRecord | None
+    placebo: Tally
+    expected_r: float | None
+    """Unrounded, as the prior of its tickers; None without a resolved trade."""
+    win_in_atrs: float | None
+    """The median win in ATRs at entry; None without a win."""
+
+
+class Statistics:
+    """Track records of every family and of every ticker in it."""
+
+    def __init__(self, analyses: Sequence[Analysis], as_of: dt.date) -> None:
+        self._as_of = as_of
+        facts = [analysis.facts for analysis in analyses]
+        trades = np.concatenate(facts) if facts else np.empty(0)
+        scored = [a.scored_from for a in analyses if a.scored_from is not None]
+        self._start = to_date(min(scored)) if scored else as_of
+        self._pooled = _win_in_atrs(trades) if len(trades) else None
+        self._families = {
+            family: self._family(family, trades, _placebo(analyses, family)) for family in Family
+        }
+
+    def _family(self, family: Family, trades: Rows, placebo: Tally) -> FamilyFacts:
+        mine = _of_family(trades, family)
+        sample = Sample(family, None, mine, self._start, self._as_of)
+        resolved = sample.resolved
+        return FamilyFacts(
+            record=track_record(sample, placebo),
+            placebo=placebo,
+            expected_r=expected_r(resolved["r"]) if len(resolved) else None,
+            win_in_atrs=_win_in_atrs(mine) or self._pooled,
+        )
+
+    def family(self, family: Family) -> FamilyFacts:
+        """A family's facts."""
+        return self._families[family]
+
+    def entries(self) -> list[FamilyEntry]:
+        """The five families with their records, in their fixed order."""
+        return [
+            FamilyEntry(family=f, label=f.label, track_record=self._families[f].record)
+            for f in Family
+        ]
+
+    def resolved(self) -> int:
+        """How many resolved first attempts stand behind the family records."""
+        records = [facts.record for facts in self._families.values()]
+        return sum(record.sample_size for record in records if record)
+
+    def candidates(self, analysis: Analysis) -> list[Candidate]:
+        """A symbol's setups with their records, in serving order."""
+        return [self._candidate(analysis, formation) for formation in analysis.formations]
+
+    def _candidate(self, analysis: Analysis, formation: Formation) -> Candidate:
+        family = self._families[formation.family]
+        mine = _of_family(analysis.facts, formation.family)
+        start = to_date(analysis.scored_from) if analysis.scored_from else self._as_of
+        sample = Sample(formation.family, analysis.symbol, mine, start, self._as_of)
+        ticker = track_record(sample, family.placebo, family.expected_r or 0.0)
+        assert analysis.features is not None  # noqa: S101 - a covered symbol has them
+        return Candidate(
+            formation=formation,
+            records=TrackRecords(family=family.record, ticker=ticker),
+            ticker_facts=sample.resolved,
+            win_in_atrs=family.win_in_atrs,
+            family_r=family.expected_r,
+            listing=analysis.listing,
+            features=analysis.features,
+        )
+
+
+def _of_family(facts: Rows, family: Family) -> Rows:
+    mine: Rows = facts[facts["family"] == FAMILIES.index(family)]
+    return mine
+
+
+def _placebo(analyses: Sequence[Analysis], family: Family) -> Tally:
+    index = FAMILIES.index(family)
+    tallies = (t for a in analyses for (kind, _), t in a.placebo.items() if kind == index)
+    return sum(tallies, Tally())
+
+
+def _win_in_atrs(facts: Rows) -> float | None:
+    won = facts[facts["outcome"] == Outcome.WIN]
+    return float(np.median(won["realized_pct"] / won["atr_pct"])) if len(won) else None
+
+
+def universe(analyses: Sequence[Analysis]) -> Iterator[Mapping[str, str | None]]:
+    """The entries of the universe: what is known of every covered symbol."""
+    for analysis in analyses:
+        if analysis.covered:
+            yield universe_entry(analysis.listing)
+
+
+def universe_entry(listing: Listing) -> dict[str, str | None]:
+    """One entry of the universe."""
+    return {
+        "symbol": listing.symbol,
+        "name": listing.name,
+        "asset_type": listing.asset_type,
+        "exchange": listing.exchange,
+        "industry": listing.industry,
+        "country": listing.country,
+    }

@@ -1,0 +1,103 @@
+"""Columns: how the columns of a table are found by name, and how dates of any kind become days.
+
+It knows polars expressions and the usual spellings; it opens no file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import polars as pl
+
+from nightly.errors import SourceError
+
+PRICES: Final = ("open", "high", "low", "close")
+BARS: Final = ("date", *PRICES, "volume")
+SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "symbol": ("symbol", "ticker", "code"),
+    "date": ("date", "datetime", "timestamp", "time", "opentime", "day"),
+    "open": ("open",),
+    "high": ("high",),
+    "low": ("low",),
+    "close": ("close",),
+    "volume": ("volume", "vol"),
+}
+
+# An epoch below the bound counts in the unit; each bound is the year 5138 in its unit.
+_EPOCHS: Final = ((1e11, 1_000_000), (1e14, 1_000), (1e17, 1))
+_MICROSECONDS_A_DAY: Final = 86_400_000_000
+
+
+def squeeze(name: str) -> str:
+    """A column name without case, spaces and punctuation."""
+    return re.sub(r"[^a-z0-9]+", "", name.casefold())
+
+
+def find_columns(
+    names: Iterable[str],
+    wanted: Sequence[str],
+    spellings: Mapping[str, tuple[str, ...]] = SPELLINGS,
+) -> dict[str, str]:
+    """The actual name of each wanted column that the table has, whatever its case and order."""
+    actual: dict[str, str] = {}
+    for name in names:
+        actual.setdefault(squeeze(name), name)
+    found: dict[str, str] = {}
+    for column in wanted:
+        spelling = next((word for word in spellings[column] if word in actual), None)
+        if spelling is not None:
+            found[column] = actual[spelling]
+    return found
+
+
+def bar_columns(names: Iterable[str]) -> dict[str, str]:
+    """The actual names of the bars' columns, and of `symbol` where the table has one.
+
+    Raises:
+        SourceError: a column of the bars is missing.
+    """
+    found = find_columns(names, ("symbol", *BARS))
+    missing = [column for column in BARS if column not in found]
+    if missing:
+        raise SourceError(
+            f"The bars have no column {', '.join(missing)}; name the columns in a header row."
+        )
+    return found
+
+
+def day_of(column: str, dtype: pl.DataType) -> pl.Expr:
+    """Days since 1970-01-01 of a date column of any kind; null where a value is no date.
+
+    Dates, datetimes (in their own zone), ISO strings, `YYYYMMDD`, and epochs in seconds,
+    milliseconds, microseconds or nanoseconds, told apart value by value.
+
+    Raises:
+        SourceError: the column holds something else.
+    """
+    values = pl.col(column)
+    if dtype == pl.Date:
+        return values.cast(pl.Int32)
+    if dtype == pl.Datetime:
+        return values.dt.date().cast(pl.Int32)
+    if dtype.is_numeric():
+        return _numeric_day(values)
+    if dtype == pl.String:
+        return pl.coalesce(
+            values.str.strip_chars().str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False),
+            _numeric_day(values.cast(pl.Float64, strict=False)).cast(pl.Date),
+        ).cast(pl.Int32)
+    raise SourceError(f"The column {column} holds no dates; write them as YYYY-MM-DD.")
+
+
+def _numeric_day(values: pl.Expr) -> pl.Expr:
+    numbers = values.cast(pl.Float64)
+    written = (numbers >= 1900_01_01) & (numbers <= 2199_12_31)
+    digits = numbers.cast(pl.Int64, strict=False).cast(pl.String)
+    epoch = numbers / 1_000
+    for bound, factor in reversed(_EPOCHS):
+        epoch = pl.when(numbers.abs() < bound).then(numbers * factor).otherwise(epoch)
+    day = (epoch / _MICROSECONDS_A_DAY).floor().cast(pl.Int32, strict=False)
+    calendar = digits.str.to_date("%Y%m%d", strict=False).cast(pl.Int32)
+    return pl.when(written).then(calendar).otherwise(day)

@@ -1,0 +1,139 @@
+"""Detector: chart patterns in the daily bars of one symbol, as an event log.
+
+The face of `nightly.kernel`, and the only module that the rest of the nightly asks about lines,
+touches and levels. It knows bars and event logs, and no symbol, file or market.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from nightly.bars import Bars, Days
+from nightly.events import EventLog, Rows
+from nightly.kernel.compiler import Record
+from nightly.kernel.lines import LINE
+from nightly.kernel.plans import Plan, plan_levels
+from nightly.kernel.prices import LOWER, PRICE, UPPER, fill_logs
+from nightly.kernel.state import new_log, new_state
+from nightly.kernel.swings import flag_swings
+from nightly.kernel.touches import Indices, find_touches
+from nightly.kernel.versions import lower_at, start_of, upper_at
+from nightly.kernel.walk import walk
+from nightly.parameters import Parameters
+
+__all__ = [
+    "Parameters",
+    "Plan",
+    "detect",
+    "last_atr",
+    "line_values",
+    "plan_levels",
+    "plan_of",
+    "touches_of",
+]
+
+DEFAULTS = Parameters()
+
+
+def detect(bars: Bars, parameters: Parameters = DEFAULTS, *, gap_days: int = 10) -> EventLog:
+    """The event log of a walk over the cleaned bars of one symbol.
+
+    More than `gap_days` calendar days between two bars are a data gap (crypto: 3).
+    """
+    prices = prices_of(bars, parameters)
+    prices["segment"] = segments(bars.date, gap_days)
+    state = new_state()
+    touches = touch_buffers(len(bars))
+    log = walk(prices, state, new_log(), touches, parameters.record())
+    return EventLog(
+        log.versions[: state["version_count"]].copy(), log.trades[: state["trade_count"]].copy()
+    )
+
+
+def touches_of(
+    bars: Bars, version: Record, upto: int, parameters: Parameters = DEFAULTS
+) -> tuple[Indices, Indices]:
+    """The bars that touch the upper and the lower line of a version, as known at bar `upto`.
+
+    The rule is the kernel's own. Both lists begin no earlier than the earlier of the two starts;
+    `upto` must not lie beyond the data gap that ended a version.
+    """
+    start = int(start_of(version))
+    # The ATR of a bar needs the true ranges before it, and the first of those a close.
+    origin = max(0, start - parameters.atr_bars)
+    prices = prices_of(bars.take(slice(origin, upto + 1)), parameters)
+    record = parameters.record()
+    flag_swings(prices, version["scale"], record)
+    lines = lines_of(version, origin)
+    found = touch_buffers(len(prices))
+    touches = [
+        find_touches(
+            prices,
+            version["scale"],
+            side,
+            lines[side],
+            lines[1 - side],
+            start - origin,
+            len(prices) - 1,
+            record,
+            found[side],
+        )
+        for side in (UPPER, LOWER)
+    ]
+    upper, lower = (found[side, : touches[side].number] + origin for side in (UPPER, LOWER))
+    return upper, lower
+
+
+def line_values(version: Record, bar: int) -> tuple[float, float]:
+    """The log prices of a version's upper and lower line at a bar, past or future."""
+    return upper_at(version, bar), lower_at(version, bar)
+
+
+def plan_of(
+    version: Record, atr: float, direction: int, bar: int, parameters: Parameters = DEFAULTS
+) -> Plan:
+    """The levels of a version as if it broke in a direction at a bar, say the next one."""
+    upper, lower = line_values(version, bar)
+    return plan_levels(
+        upper, lower, atr, version["height"], direction, parameters.stop_distance_min
+    )
+
+
+def last_atr(bars: Bars, parameters: Parameters = DEFAULTS) -> float:
+    """The log ATR at the last bar."""
+    recent = bars.take(slice(max(0, len(bars) - parameters.atr_bars - 1), None))
+    return float(prices_of(recent, parameters)["atr"][-1])
+
+
+def prices_of(bars: Bars, parameters: Parameters) -> Rows:
+    """The kernel's view of bars, as one uninterrupted segment."""
+    prices = np.zeros(len(bars), PRICE)
+    prices["open"] = bars.open
+    prices["high"] = bars.high
+    prices["low"] = bars.low
+    prices["close"] = bars.close
+    fill_logs(prices, parameters.atr_bars)
+    return prices
+
+
+def segments(date: Days, gap_days: int) -> npt.NDArray[np.int64]:
+    """For each bar the first bar after the last data gap before it."""
+    starts = np.zeros(len(date), np.int64)
+    after_gap = 1 + np.flatnonzero(np.diff(date) > gap_days)
+    starts[after_gap] = after_gap
+    return np.maximum.accumulate(starts)
+
+
+def lines_of(version: Record, origin: int) -> Rows:
+    """The two lines of a version as the kernel has them, with bars counted from an origin."""
+    lines = np.zeros(2, LINE)
+    lines["start"] = version["upper_start"] - origin, version["lower_start"] - origin
+    lines["value"] = version["upper_value"], -version["lower_value"]
+    lines["slope"] = version["upper_slope"], -version["lower_slope"]
+    return lines
+
+
+def touch_buffers(bars: int) -> Indices:
+    """Room for the touches of both lines."""
+    return np.empty((2, bars), np.int64)

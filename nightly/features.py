@@ -1,0 +1,300 @@
+"""Features: what the scan's price and volume filters match on, at the last bar of one symbol.
+
+Owns the table of columns and their formulas. It knows bars only: no reference data, no setups and
+no track records. Every column is a float64; NaN says that there is no evidence (too little
+history, or a quotient without a value), booleans are 1.0 and 0.0.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+import math
+from functools import cache, lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from nightly.bars import Bars, Floats, to_date, to_day
+
+
+class Column(NamedTuple):
+    """What a column is evidence for: the filter's kind, and its period where it takes one."""
+
+    kind: str
+    period: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The column's name: `kind`, or `kind_period`."""
+        return self.kind if self.period is None else f"{self.kind}_{self.period}"
+
+
+EMA_SPANS: Final = (8, 21, 60)
+SMA_SPANS: Final = (20, 50, 200)
+PERFORMANCE_SPANS: Final = (5, 21, 63, 126, 252)
+EXTREME_SPANS: Final = (20, 50, 252)
+WEEKS: Final = (1, 2, 3)
+MONTHS: Final = tuple(range(1, 13))
+EXTREME_PERIODS: Final = (
+    *(str(span) for span in EXTREME_SPANS),
+    *(f"{count}w" for count in WEEKS),
+    *(f"{count}m" for count in MONTHS),
+)
+
+# The interface's order of kinds, each with its periods in the interface's order.
+_KINDS: Final[dict[str, tuple[str | int | None, ...]]] = {
+    "price": (None,),
+    "avg_volume": (None,),
+    "dollar_volume": (None,),
+    "dollar_volume_30d": (None,),
+    "current_dollar_volume": (None,),
+    "current_volume": (None,),
+    "volume_ratio": (None,),
+    "volume_percentile": (None,),
+    "rsi": (None,),
+    "adr": (None,),
+    "atr": (None,),
+    "volatility": (None,),
+    "ema_distance": EMA_SPANS,
+    "ema_cross": (None,),
+    "sma_distance": SMA_SPANS,
+    "price_above_sma": SMA_SPANS,
+    "sma_cross": (None,),
+    "performance": (*PERFORMANCE_SPANS, "ytd"),
+    "daily_change": (None,),
+    "change_from_open": (None,),
+    "gap": (None,),
+    "distance_from_high": EXTREME_PERIODS,
+    "distance_from_low": EXTREME_PERIODS,
+}
+
+
+def _columns() -> dict[str, Column]:
+    columns = (
+        Column(kind, None if period is None else str(period))
+        for kind, periods in _KINDS.items()
+        for period in periods
+    )
+    return {column.name: column for column in columns}
+
+
+COLUMNS: Final[dict[str, Column]] = _columns()
+
+NAN: Final = math.nan
+TRADING_DAYS: Final = 252  # sessions a year on an exchange
+CALENDAR_DAYS: Final = 365  # sessions a year where no session closes
+
+
+def features(bars: Bars, *, crypto: bool) -> Floats:
+    """The value of every column of `COLUMNS`, in its order, at the last of the cleaned bars.
+
+    Prices and dollar volumes are in the quote currency, volumes in units of the asset, everything
+    else in percent, as a ratio (`volume_ratio`) or 0-100 (`rsi`, `volume_percentile`).
+    """
+    if len(bars) == 0:
+        return np.full(len(COLUMNS), NAN)
+    sessions = CALENDAR_DAYS if crypto else TRADING_DAYS
+    with np.errstate(all="ignore"):
+        values = {
+            **_volumes(bars),
+            **_ranges(bars),
+            "rsi": _rsi(bars.close),
+            "volatility": _volatility(bars.close, sessions),
+            **_averages(bars.close),
+            **_moves(bars),
+            **_extremes(bars),
+        }
+    row = np.array([values[name] for name in COLUMNS])
+    row[~np.isfinite(row)] = NAN
+    return row
+
+
+def _volumes(bars: Bars) -> dict[str, float]:
+    price, today = float(bars.close[-1]), float(bars.volume[-1])
+    average = _mean(bars.volume, 20)
+    return {
+        "price": price,
+        "avg_volume": average,
+        "dollar_volume": _mean(bars.close[-20:] * bars.volume[-20:], 20),
+        "dollar_volume_30d": price * _mean(bars.volume, 30),
+        "current_dollar_volume": price * today,
+        "current_volume": today,
+        "volume_ratio": _ratio(today, average),
+        "volume_percentile": _percentile(bars.volume[-63:]),
+    }
+
+
+def _percentile(volume: Floats) -> float:
+    """The rank of the last volume among 63 sessions, 0-100; a tie counts half."""
+    if len(volume) < 63:
+        return NAN
+    below = np.count_nonzero(volume < volume[-1])
+    ties = np.count_nonzero(volume == volume[-1]) - 1
+    return float(100 * (below + ties / 2) / 62)
+
+
+def _ranges(bars: Bars) -> dict[str, float]:
+    """Mean daily range over 14 sessions, in percent of each low (adr) or of the close (atr)."""
+    before = bars.close[-15:-1]
+    if len(before) < 14:
+        return {"adr": NAN, "atr": NAN}
+    high, low = bars.high[-14:], bars.low[-14:]
+    true_range = np.maximum(high, before) - np.minimum(low, before)
+    return {
+        "adr": 100 * _mean(high / low - 1, 14),
+        "atr": 100 * _ratio(_mean(true_range, 14), float(bars.close[-1])),
+    }
+
+
+def _rsi(close: Floats) -> float:
+    """Wilder's 14-day RSI, smoothed from the first bar on; 50 where nothing ever moved."""
+    if len(close) < 15:
+        return NAN
+    changes = np.diff(close)
+    gains = np.maximum(changes, 0.0)
+    losses = gains - changes
+    gain, loss = (
+        _smoothed(side[14:], float(side[:14].sum()) / 14, 1 / 14) for side in (gains, losses)
+    )
+    return 100 * gain / (gain + loss) if gain + loss else 50.0
+
+
+def _volatility(close: Floats, sessions: int) -> float:
+    """Annualised sample deviation of 20 daily log returns, in percent."""
+    if len(close) < 21:
+        return NAN
+    returns = np.diff(np.log(close[-21:]))
+    return 100 * float(returns.std(ddof=1)) * math.sqrt(sessions)
+
+
+def _averages(close: Floats) -> dict[str, float]:
+    price = float(close[-1])
+    # Averaged as distances from the last close, so that a flat series has exactly its price as
+    # average: rounding must not read as a cross.
+    apart = close - price
+    ema = {span: price + _ema(apart, span) for span in EMA_SPANS}
+    sma = {span: price + _mean(apart, span) for span in SMA_SPANS}
+    return {
+        **{f"ema_distance_{span}": _percent(price, ema[span]) for span in EMA_SPANS},
+        "ema_cross": _percent(ema[8], ema[21]),
+        **{f"sma_distance_{span}": _percent(price, sma[span]) for span in SMA_SPANS},
+        **{f"price_above_sma_{span}": _above(price, sma[span]) for span in SMA_SPANS},
+        "sma_cross": _above(sma[50], sma[200]),
+    }
+
+
+def _moves(bars: Bars) -> dict[str, float]:
+    close, price = bars.close, float(bars.close[-1])
+    opened, yesterday = float(bars.open[-1]), _ago(close, 1)
+    return {
+        **{f"performance_{span}": _percent(price, _ago(close, span)) for span in PERFORMANCE_SPANS},
+        "performance_ytd": _percent(price, _last_years_close(bars)),
+        "daily_change": _percent(price, yesterday),
+        "change_from_open": _percent(price, opened),
+        "gap": _percent(opened, yesterday),
+    }
+
+
+def _last_years_close(bars: Bars) -> float:
+    new_year = _cuts(int(bars.date[-1])).new_year
+    first = int(np.searchsorted(bars.date, new_year))
+    return float(bars.close[first - 1]) if first else NAN
+
+
+def _extremes(bars: Bars) -> dict[str, float]:
+    price, counts = float(bars.close[-1]), _window_lengths(bars)
+    recent = slice(-max(1, *counts), None)
+    highs = np.maximum.accumulate(bars.high[recent][::-1]).tolist()
+    lows = np.minimum.accumulate(bars.low[recent][::-1]).tolist()
+    values: dict[str, float] = {}
+    for period, count in zip(EXTREME_PERIODS, counts, strict=True):
+        high, low = (highs[count - 1], lows[count - 1]) if count else (NAN, NAN)
+        values[f"distance_from_high_{period}"] = 100 * (1 - _ratio(price, high))
+        values[f"distance_from_low_{period}"] = _percent(price, low)
+    return values
+
+
+def _window_lengths(bars: Bars) -> list[int]:
+    """The number of bars in each window of `EXTREME_PERIODS`; 0 if the history does not fill it.
+
+    A week or month window holds the bars after its cut. Without a bar on or before the cut nothing
+    tells a young listing from a full window, and its high since listing is not a twelve-month high.
+    """
+    length = len(bars)
+    sessions = [span if length >= span else 0 for span in EXTREME_SPANS]
+    cuts = _cuts(int(bars.date[-1])).windows
+    before = np.searchsorted(bars.date, cuts, side="right").tolist()
+    return sessions + [length - count if count else 0 for count in before]
+
+
+class _Cuts(NamedTuple):
+    """Day numbers that depend on the last bar's day alone, so that a whole night shares them."""
+
+    new_year: np.int32
+    windows: npt.NDArray[np.int32]  # the last day before each week and month window
+
+
+@lru_cache(maxsize=64)
+def _cuts(day: int) -> _Cuts:
+    date = to_date(day)
+    weeks = [day - 7 * count for count in WEEKS]
+    months = [to_day(_months_before(date, count)) for count in MONTHS]
+    windows = np.array(weeks + months, dtype=np.int32)
+    windows.setflags(write=False)
+    return _Cuts(np.int32(to_day(dt.date(date.year, 1, 1))), windows)
+
+
+def _months_before(date: dt.date, months: int) -> dt.date:
+    """The same day of an earlier month, or that month's last day if it is shorter."""
+    year, month = divmod(12 * date.year + date.month - 1 - months, 12)
+    last = calendar.monthrange(year, month + 1)[1]
+    return dt.date(year, month + 1, min(date.day, last))
+
+
+def _ema(values: Floats, span: int) -> float:
+    """The exponential average of all values with alpha 2/(span+1), from the first on."""
+    if len(values) < span:
+        return NAN
+    return _smoothed(values[1:], float(values[0]), 2 / (span + 1))
+
+
+def _smoothed(values: Floats, seed: float, alpha: float) -> float:
+    """The end of the recursion `x += alpha * (value - x)` from `seed`, as one weighted sum."""
+    weights = _decay(alpha, 1 << len(values).bit_length())
+    recent = float((weights[: len(values)] * values[::-1]).sum())
+    return alpha * recent + float(weights[len(values)]) * seed
+
+
+@cache
+def _decay(alpha: float, size: int) -> Floats:
+    """The weights (1 - alpha)^k for k below `size`."""
+    weights = np.power(1 - alpha, np.arange(size))
+    weights[weights < 1e-280] = 0.0  # no subnormal products, they cost a hundred cycles each
+    weights.setflags(write=False)
+    return weights
+
+
+def _mean(values: Floats, count: int) -> float:
+    """The mean of the last `count` values."""
+    return float(values[-count:].sum()) / count if len(values) >= count else NAN
+
+
+def _ago(close: Floats, sessions: int) -> float:
+    """The close `sessions` bars before the last."""
+    return float(close[-1 - sessions]) if len(close) > sessions else NAN
+
+
+def _percent(value: float, base: float) -> float:
+    """How far a value lies above a base, in percent of the base."""
+    return 100 * (_ratio(value, base) - 1)
+
+
+def _ratio(value: float, base: float) -> float:
+    return value / base if base else NAN
+
+
+def _above(value: float, base: float) -> float:
+    """1.0 or 0.0, or NaN without one of the two."""
+    return NAN if math.isnan(value) or math.isnan(base) else float(value > base)

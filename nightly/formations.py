@@ -1,0 +1,267 @@
+"""Formations: the setups that one symbol shows tonight, as they will be served.
+
+A forming one is a live version; a running one is an open trade. Plans are for the next session:
+the lines move, and with them trigger, stop and target.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nightly.bars import Bars, to_date
+from nightly.detector import last_atr, line_values, plan_of, touches_of
+from nightly.events import EndReason, EventLog, Outcome, Rows
+from nightly.history import Lineages, target_move_pct
+from nightly.ids import setup_id
+from nightly.numbers import dollars, multiple, percent, price
+from nightly.patterns import (
+    FAMILIES,
+    direction_name,
+    family_index,
+    is_symmetrical,
+    type_name,
+)
+from store.families import Family
+from store.records import Line, Lines, Plan, PricePoint, Status
+
+ARMED_PCT = 1.0
+"""A trigger this near, or within one ATR, makes a forming setup armed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formation:
+    """One current setup, complete but for the track records."""
+
+    fields: Mapping[str, Any]
+    """The fields of `Setup`, without `track_record`."""
+    symbol: str
+    family: Family
+    status: Status
+    phase: str
+    quality: float
+    distance_pct: float
+    reward_to_risk: float
+    target_move_pct: float
+    pre_pattern_move_pct: float
+    atr_pct: float
+    evidence: Mapping[str, float | int]
+    """The score and what it is made of, kept beside the setup to explain it."""
+
+    @property
+    def order(self) -> tuple[bool, float]:
+        """The order on a ticker: forming first, then quality, descending."""
+        return self.status != "forming", -self.quality
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """The sessions that a symbol's setups are described in."""
+
+    symbol: str
+    as_of: dt.date
+    next_session: dt.date
+
+
+def current_formations(
+    bars: Bars, log: EventLog, lineages: Lineages, market: Market
+) -> list[Formation]:
+    """Every forming version and every open trade of a symbol, in serving order."""
+    forming = [
+        _forming(bars, version, lineages, market)
+        for version in log.versions[log.versions["end_reason"] == EndReason.FORMING]
+    ]
+    running = [
+        _running(bars, log.versions[trade["version"]], trade, lineages, market)
+        for trade in log.trades[log.trades["outcome"] == Outcome.OPEN]
+    ]
+    return sorted(forming + running, key=lambda formation: formation.order)
+
+
+def _forming(bars: Bars, version: Rows, lineages: Lineages, market: Market) -> Formation:
+    last = len(bars) - 1
+    atr_pct = 100 * last_atr(bars)
+    sign = int(version["direction"])
+    signs = (sign, -sign) if is_symmetrical(int(version["type"])) else (sign,)
+    plans = [_plan(version, last_atr(bars), side, last + 1) for side in signs]
+    distance = 100 * abs(plans[0].trigger_price / float(bars.close[-1]) - 1)
+    armed = distance <= max(ARMED_PCT, atr_pct)
+    return _formation(
+        bars,
+        version,
+        lineages,
+        market,
+        end=last,
+        plans=plans,
+        status="forming",
+        phase="armed" if armed else "forming",
+        rule=_forming_rule(version, plans, market.next_session),
+        distance=distance,
+        atr_pct=atr_pct,
+    )
+
+
+def _running(
+    bars: Bars, version: Rows, trade: Rows, lineages: Lineages, market: Market
+) -> Formation:
+    entry, sign = int(trade["entry"]), int(trade["direction"])
+    upper, lower = line_values(version, entry)
+    level = math.exp(upper if sign > 0 else lower)
+    plan = Plan(
+        direction=direction_name(sign),
+        trigger_price=price(level),
+        stop_price=price(float(trade["stop_price"])),
+        target_price=price(float(trade["target_price"])),
+    )
+    entry_price = float(trade["entry_price"])
+    return _formation(
+        bars,
+        version,
+        lineages,
+        market,
+        end=entry - 1,
+        plans=[plan],
+        status="in_progress",
+        phase="confirmed",
+        rule=_running_rule(plan, to_date(bars.date[entry]), entry_price, int(version["attempt"])),
+        distance=100 * abs(entry_price / float(bars.close[-1]) - 1),
+        atr_pct=100 * last_atr(bars),
+    )
+
+
+def _formation(
+    bars: Bars,
+    version: Rows,
+    lineages: Lineages,
+    market: Market,
+    *,
+    end: int,
+    plans: Sequence[Plan],
+    status: Status,
+    phase: str,
+    rule: str,
+    distance: float,
+    atr_pct: float,
+) -> Formation:
+    lineage, attempt = lineages.id(int(version["lineage"])), int(version["attempt"])
+    family = FAMILIES[family_index(int(version["type"]))]
+    plan = plans[0]
+    sign = 1 if plan.direction == "bullish" else -1
+    start = min(int(version["upper_start"]), int(version["lower_start"]))
+    fields = {
+        "setup_id": setup_id(lineage, attempt, market.as_of),
+        "lineage_id": lineage,
+        "symbol": market.symbol,
+        "interval": "D",
+        "family": family,
+        "family_label": family.label,
+        "pattern_type": type_name(int(version["type"])),
+        "direction": plan.direction,
+        "status": status,
+        "pattern_start": to_date(bars.date[start]),
+        "pattern_end": to_date(bars.date[end]),
+        "as_of_session": market.as_of,
+        "last_close": price(float(bars.close[-1])),
+        "price_scale": "log",
+        "lines": _lines(bars, version, end),
+        "trigger_rule": rule,
+        "plans": list(plans),
+    }
+    risk = abs(plan.trigger_price - plan.stop_price)
+    return Formation(
+        fields=fields,
+        symbol=market.symbol,
+        family=family,
+        status=status,
+        phase=phase,
+        quality=float(version["quality"]),
+        distance_pct=percent(distance),
+        reward_to_risk=multiple(abs(plan.target_price - plan.trigger_price) / risk),
+        target_move_pct=target_move_pct(float(version["height"]), sign),
+        pre_pattern_move_pct=percent(100 * (math.exp(float(version["approach"])) - 1)),
+        atr_pct=atr_pct,
+        evidence=_evidence(bars, version, end),
+    )
+
+
+def _plan(version: Rows, atr: float, sign: int, bar: int) -> Plan:
+    trigger, stop, target = plan_of(version, atr, sign, bar)
+    return Plan(
+        direction=direction_name(sign),
+        trigger_price=price(math.exp(trigger)),
+        stop_price=price(math.exp(stop)),
+        target_price=price(math.exp(target)),
+    )
+
+
+def _lines(bars: Bars, version: Rows, end: int) -> Lines:
+    touches = touches_of(bars, version, end)
+    swings = (bars.high, bars.low)
+    upper, lower = (
+        _line(bars, version, side, end, [(int(bar), float(swing[bar])) for bar in touched])
+        for side, (swing, touched) in enumerate(zip(swings, touches, strict=True))
+    )
+    return Lines(upper=upper, lower=lower)
+
+
+def _line(
+    bars: Bars, version: Rows, side: int, end: int, touches: Sequence[tuple[int, float]]
+) -> Line:
+    start = int(version[("upper_start", "lower_start")[side]])
+    return Line(
+        start=_point(bars, start, math.exp(line_values(version, start)[side])),
+        end=_point(bars, end, math.exp(line_values(version, end)[side])),
+        touch_count=len(touches),
+        touches=[_point(bars, bar, swing) for bar, swing in touches],
+    )
+
+
+def _point(bars: Bars, bar: int, value: float) -> PricePoint:
+    return PricePoint(date=to_date(bars.date[bar]), price=price(value))
+
+
+def _forming_rule(version: Rows, plans: Sequence[Plan], session: dt.date) -> str:
+    sides = [_side(version, plan) for plan in plans]
+    levels = [
+        f"{dollars(plan.trigger_price)} and moves {move}% a day"
+        for plan, (_, move) in zip(plans, sides, strict=True)
+    ]
+    if len(plans) == 1:
+        return f"A daily close {sides[0][0]}; the level for {session} is {levels[0]}."
+    return (
+        f"A daily close {sides[0][0]} or {sides[1][0]}; for {session} the first level is "
+        f"{levels[0]}, the second is {levels[1]}."
+    )
+
+
+def _side(version: Rows, plan: Plan) -> tuple[str, str]:
+    side = "upper" if plan.direction == "bullish" else "lower"
+    beyond = "above" if side == "upper" else "below"
+    move = percent(100 * (math.exp(float(version[f"{side}_slope"])) - 1))
+    return f"{beyond} the {side} line", f"{move:+.2f}"
+
+
+def _running_rule(plan: Plan, entry: dt.date, entry_price: float, attempt: int) -> str:
+    beyond = "above the upper" if plan.direction == "bullish" else "below the lower"
+    again = f" This is attempt {attempt} of the formation." if attempt > 1 else ""
+    return (
+        f"A daily close {beyond} line fired on {entry} at {dollars(entry_price)}; the line stood "
+        f"at {dollars(plan.trigger_price)}, and stop and target are frozen.{again}"
+    )
+
+
+def _evidence(bars: Bars, version: Rows, end: int) -> dict[str, float | int]:
+    upper, lower = line_values(version, end)
+    return {
+        "quality": round(float(version["quality"]), 2),
+        "upper_touches": int(version["upper_touches"]),
+        "lower_touches": int(version["lower_touches"]),
+        "crossings": int(version["crossings"]),
+        "progress": round(1 - (upper - lower) / float(version["width"]), 4),
+        "height_pct": percent(100 * float(version["height"])),
+        "attempt": int(version["attempt"]),
+        "served_since": int(bars.date[version["first_served"]]),
+    }

@@ -1,0 +1,24 @@
+"""Ids of lineages and setups: short digests of facts, equal on every run over the same bars."""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import hashlib
+
+from nightly.events import Scale
+
+
+def lineage_id(symbol: str, scale: Scale, start: dt.date, first_served: dt.date) -> str:
+    """The id of a lineage, from its first version: it never changes while the bars do not."""
+    return _digest(symbol, scale.name, start.isoformat(), first_served.isoformat())
+
+
+def setup_id(lineage: str, attempt: int, session: dt.date) -> str:
+    """The id of a setup in one session; a running trade and its re-attempt differ by attempt."""
+    return _digest(lineage, str(attempt), session.isoformat())
+
+
+def _digest(*facts: str) -> str:
+    digest = hashlib.blake2b("\x1f".join(facts).encode(), digest_size=10).digest()
+    return base64.b32encode(digest).decode("ascii").lower()

@@ -1,0 +1,189 @@
+"""Formations: which forming setup a candidate replaces, and the lineages they belong to.
+
+Detector.md section 6. Every version served is logged: a replacement ends the old version and
+opens a new one in the same lineage.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from nightly.events import EndReason, Rows, Scale
+from nightly.kernel.compiler import compiled
+from nightly.kernel.state import FREE, State
+from nightly.kernel.versions import Version, lower_at, overlap, start_of, upper_at
+from nightly.parameters import Parameters
+
+NOBODY = -1
+REJECTED = -2
+
+
+class Lineage(Protocol):
+    """A `LINEAGE` record."""
+
+    number: int
+    start: int
+    end: int
+    triggers: int
+
+
+@compiled
+def propose(state: State, versions: Rows, atr: float, bar: int, parameters: Parameters) -> None:
+    """Serve the candidate as a new version, unless a forming setup stands against it."""
+    candidate = state.candidate
+    slot = find_rival(state, versions, atr, bar, parameters)
+    if slot == REJECTED:
+        return
+    if slot == NOBODY:
+        slot = free_slot(state.forming)
+        if slot == NOBODY:
+            return
+        join_lineage(state, bar, parameters)
+    else:
+        supersede(state, versions, slot, bar, parameters)
+    extend_lineage(state.lineages, candidate, bar)
+    state.forming[slot].version = state.version_count
+    state.forming[slot].last_touch = candidate.last_touch
+    versions[state.version_count] = candidate
+    state.version_count += 1
+
+
+@compiled
+def find_rival(state: State, versions: Rows, atr: float, bar: int, parameters: Parameters) -> int:
+    """The slot of the last setup that the candidate overlaps and beats, NOBODY or REJECTED."""
+    candidate = state.candidate
+    rival = NOBODY
+    for slot in range(len(state.forming)):
+        setup = state.forming[slot]
+        if setup.version == FREE:
+            continue
+        version = versions[setup.version]
+        if not rivals(version, candidate, bar, parameters):
+            continue
+        redrawn = same_lines(version, candidate, atr, bar, parameters)
+        if candidate.quality < version.quality + margin(version, candidate, redrawn, parameters):
+            if redrawn:
+                setup.last_touch = max(setup.last_touch, candidate.last_touch)
+            return REJECTED
+        rival = slot
+    return rival
+
+
+@compiled
+def rivals(version: Version, candidate: Version, bar: int, parameters: Parameters) -> bool:
+    """Whether two spans up to today overlap so far that only one of them is served."""
+    needed = parameters.overlap_min
+    if version.scale != candidate.scale:
+        needed = parameters.cross_scale_overlap_min
+    return overlap(start_of(version), bar, start_of(candidate), bar) >= needed
+
+
+@compiled
+def same_lines(
+    version: Version, candidate: Version, atr: float, bar: int, parameters: Parameters
+) -> bool:
+    """Whether both lines of two versions meet today within the tolerance."""
+    tolerance = parameters.same_lines_tolerance * atr
+    if abs(upper_at(version, bar) - upper_at(candidate, bar)) >= tolerance:
+        return False
+    return abs(lower_at(version, bar) - lower_at(candidate, bar)) < tolerance
+
+
+@compiled
+def margin(version: Version, candidate: Version, redrawn: bool, parameters: Parameters) -> float:
+    """The quality a candidate must add to replace a version."""
+    if version.scale != candidate.scale:
+        if candidate.scale == Scale.SHORT:
+            return parameters.squeeze_over_long_margin
+        return parameters.long_over_squeeze_margin
+    if redrawn and version.type == candidate.type:
+        return parameters.same_lines_margin
+    return parameters.replace_margin
+
+
+@compiled
+def free_slot(forming: Rows) -> int:
+    """The first empty slot, or NOBODY."""
+    for slot in range(len(forming)):
+        if forming[slot].version == FREE:
+            return slot
+    return NOBODY
+
+
+@compiled
+def supersede(state: State, versions: Rows, slot: int, bar: int, parameters: Parameters) -> None:
+    """End the version in a slot and all others of the scale that the candidate overlaps."""
+    candidate = state.candidate
+    beaten = versions[state.forming[slot].version]
+    candidate.lineage = beaten.lineage
+    candidate.attempt = beaten.attempt
+    for other in range(len(state.forming)):
+        setup = state.forming[other]
+        if setup.version == FREE:
+            continue
+        version = versions[setup.version]
+        if other != slot and (
+            version.scale != candidate.scale or not rivals(version, candidate, bar, parameters)
+        ):
+            continue
+        version.end = bar
+        version.end_reason = EndReason.SUPERSEDED
+        setup.version = FREE
+
+
+@compiled
+def join_lineage(state: State, bar: int, parameters: Parameters) -> None:
+    """Give the candidate the newest remembered lineage that it overlaps, or a new one."""
+    candidate = state.candidate
+    start = start_of(candidate)
+    known = NOBODY
+    for index in range(len(state.lineages)):
+        lineage = state.lineages[index]
+        if lineage.number == FREE:
+            continue
+        if overlap(lineage.start, lineage.end, start, bar) >= parameters.overlap_min:
+            known = index
+    if known == NOBODY:
+        known = begin_lineage(state, start, bar)
+    candidate.lineage = state.lineages[known].number
+    candidate.attempt = state.lineages[known].triggers + 1
+
+
+@compiled
+def begin_lineage(state: State, start: int, bar: int) -> int:
+    """Remember a new lineage in the place of an empty or the longest ended one."""
+    oldest = 0
+    for index in range(len(state.lineages)):
+        if state.lineages[index].number == FREE:
+            oldest = index
+            break
+        if state.lineages[index].end < state.lineages[oldest].end:
+            oldest = index
+    lineage = state.lineages[oldest]
+    lineage.number = state.lineage_count
+    lineage.start = start
+    lineage.end = bar
+    lineage.triggers = 0
+    state.lineage_count += 1
+    return oldest
+
+
+@compiled
+def extend_lineage(lineages: Rows, version: Version, bar: int) -> None:
+    """Stretch the remembered span of a version's lineage to hold it."""
+    for index in range(len(lineages)):
+        lineage = lineages[index]
+        if lineage.number == version.lineage:
+            lineage.end = bar
+            lineage.start = min(lineage.start, start_of(version))
+
+
+@compiled
+def close_lineage(lineages: Rows, version: Version, bar: int, reason: int) -> None:
+    """Stretch a lineage to the end of its setup and count its triggers."""
+    for index in range(len(lineages)):
+        lineage = lineages[index]
+        if lineage.number == version.lineage:
+            lineage.end = bar
+            if reason == EndReason.TRIGGERED:
+                lineage.triggers += 1

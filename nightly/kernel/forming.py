@@ -1,0 +1,71 @@
+"""Forming setups: how a bar triggers, invalidates or expires them (detector.md section 6)."""
+
+from __future__ import annotations
+
+from nightly.events import EndReason, Rows, Scale
+from nightly.kernel.compiler import compiled
+from nightly.kernel.formations import close_lineage
+from nightly.kernel.prices import UPPER, Price
+from nightly.kernel.state import FREE, Log, Setup, State
+from nightly.kernel.trades import enter
+from nightly.kernel.versions import Version, armed_direction, lower_at, start_of, upper_at
+from nightly.parameters import Parameters
+
+
+@compiled
+def advance_forming(prices: Rows, state: State, log: Log, bar: int, parameters: Parameters) -> None:
+    """Let a bar end the forming setups that it ends."""
+    for slot in range(len(state.forming)):
+        setup = state.forming[slot]
+        if setup.version == FREE:
+            continue
+        reason = end_reason(prices[bar], state, log, setup, bar, parameters)
+        if reason != EndReason.FORMING:
+            version = log.versions[setup.version]
+            version.end = bar
+            version.end_reason = reason
+            close_lineage(state.lineages, version, bar, reason)
+            setup.version = FREE
+
+
+@compiled
+def end_reason(
+    price: Price, state: State, log: Log, setup: Setup, bar: int, parameters: Parameters
+) -> int:
+    """Why a bar ends the setup in a slot; a break that triggers opens the trade as well."""
+    version = log.versions[setup.version]
+    if price.segment == bar:
+        return EndReason.DATA_GAP
+    broken = broken_side(version, price.log_close[UPPER], bar)
+    if broken == 0:
+        return expiry(version, setup.last_touch, bar, parameters)
+    if broken == -armed_direction(version):
+        return EndReason.INVALIDATED
+    return enter(price, log, state, setup.version, broken, bar, parameters)
+
+
+@compiled
+def broken_side(version: Version, close: float, bar: int) -> int:
+    """+1 for a close above the upper line, -1 for one below the lower line, else 0."""
+    if close > upper_at(version, bar):
+        return 1
+    if close < lower_at(version, bar):
+        return -1
+    return 0
+
+
+@compiled
+def expiry(version: Version, last_touch: int, bar: int, parameters: Parameters) -> int:
+    """Whether a setup is stale, at its apex or too long, in this order."""
+    length = bar - start_of(version)
+    if bar - last_touch > max(parameters.stale_share * length, parameters.stale_bars_min):
+        return EndReason.STALE
+    width = upper_at(version, bar) - lower_at(version, bar)
+    if 1.0 - width / version.width > parameters.progress_expiry:
+        return EndReason.APEX
+    longest = parameters.length_expiry
+    if version.scale == Scale.SHORT:
+        longest = parameters.squeeze_length_expiry
+    if length > longest:
+        return EndReason.TOO_LONG
+    return EndReason.FORMING

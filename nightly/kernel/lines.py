@@ -1,0 +1,181 @@
+"""Lines: upper bounds through two swings of one side and scale (detector.md section 2).
+
+A line lives in the space of its side (see `prices`), so a lower line is an upper bound too.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from nightly.events import Rows
+from nightly.kernel.compiler import compiled
+from nightly.parameters import Parameters
+
+# Part of the semantics: a full side forgets its stalest line for a new one.
+LINES_PER_SIDE = 28
+
+LINE = np.dtype(
+    [
+        ("start", "i8"),  # bar of the first touch
+        ("value", "f8"),  # value there
+        ("slope", "f8"),  # per bar
+        ("last_touch", "i8"),
+        ("changed", "i8"),  # bar at which it was drawn or newly touched
+    ]
+)
+
+NOT_A_BOUND = -1.0
+
+
+class Line(Protocol):
+    """A `LINE` record."""
+
+    start: int
+    value: float
+    slope: float
+    last_touch: int
+    changed: int
+
+
+@compiled
+def value_at(line: Line, bar: int) -> float:
+    """The value of a line at a bar, in the space of its side."""
+    return line.value + line.slope * (bar - line.start)
+
+
+@compiled
+def drop_dead_lines(
+    lines: Rows, count: int, close: float, reach: float, bar: int, life: int
+) -> int:
+    """Forget the lines that this close or wick breaks and those too old; return how many live."""
+    index = 0
+    while index < count:
+        line = lines[index]
+        value = value_at(line, bar)
+        aged = bar - line.start > life or bar - line.last_touch > 0.5 * life
+        if close > value or reach > value or aged:
+            count -= 1
+            lines[index] = lines[count]
+        else:
+            index += 1
+    return count
+
+
+@compiled
+def touch_lines(lines: Rows, count: int, swing: int, reach: float, bar: int) -> None:
+    """Note the lines that a new swing touches."""
+    for index in range(count):
+        line = lines[index]
+        if reach >= value_at(line, swing):
+            line.last_touch = swing
+            line.changed = bar
+
+
+@compiled
+def draw_lines(
+    prices: Rows,
+    lines: Rows,
+    count: int,
+    scale: int,
+    side: int,
+    swing: int,
+    first: int,
+    bar: int,
+    parameters: Parameters,
+) -> int:
+    """Draw the lines from earlier swings to a new one; return how many lines live.
+
+    One sweep backwards: the least slope that every bar so far admits decides for all starts.
+    """
+    steepest = parameters.line_slope_max * prices[bar].atr
+    tolerance = parameters.duplicate_tolerance * prices[bar].atr
+    end = prices[swing].extreme[side]
+    admitted = np.inf
+    for start in range(swing - 1, first - 1, -1):
+        price = prices[start]
+        if price.swing[scale, side] and swing - start >= parameters.anchor_spacing:
+            slope = (end - price.extreme[side]) / (swing - start)
+            if slope <= admitted and abs(slope) <= steepest:
+                shift = outward_shift(prices, side, start, swing, slope, bar, parameters)
+                if shift != NOT_A_BOUND:
+                    value = price.extreme[side] + shift
+                    count = add_line(lines, count, start, value, slope, swing, bar, tolerance)
+        floor = max(
+            price.extreme[side] - parameters.wick_tolerance * price.atr,
+            price.log_close[side] - parameters.close_tolerance * price.atr,
+        )
+        admitted = min(admitted, (end - floor) / (swing - start))
+        if admitted < -steepest:
+            break
+    return count
+
+
+@compiled
+def outward_shift(
+    prices: Rows,
+    side: int,
+    start: int,
+    swing: int,
+    slope: float,
+    bar: int,
+    parameters: Parameters,
+) -> float:
+    """How far outward a line must move to hold every close, or NOT_A_BOUND.
+
+    On a sloped line a swing's extreme is not the tangent point, so the tolerance is needed; the
+    shift keeps "a close beyond the line" an event that has never happened before.
+    """
+    shift = 0.0
+    for k in range(start, bar + 1):
+        price = prices[k]
+        value = prices[swing].extreme[side] + slope * (k - swing)
+        beyond = price.log_close[side] - value
+        if beyond > shift:
+            if beyond > parameters.close_tolerance * price.atr:
+                return NOT_A_BOUND
+            shift = beyond
+        if k > swing and price.extreme[side] > value + parameters.wick_tolerance * price.atr:
+            return NOT_A_BOUND
+    return shift
+
+
+@compiled
+def add_line(
+    lines: Rows,
+    count: int,
+    start: int,
+    value: float,
+    slope: float,
+    swing: int,
+    bar: int,
+    tolerance: float,
+) -> int:
+    """Add a line unless it nearly repeats one; return how many lines live."""
+    slot = count
+    for index in range(count):
+        line = lines[index]
+        today = value_at(line, bar) - (value + slope * (bar - start))
+        if abs(today) < tolerance and abs(value_at(line, start) - value) < tolerance:
+            return count
+    if count == LINES_PER_SIDE:
+        slot = stalest_line(lines)
+        count -= 1
+    line = lines[slot]
+    line.start = start
+    line.value = value
+    line.slope = slope
+    line.last_touch = swing
+    line.changed = bar
+    return count + 1
+
+
+@compiled
+def stalest_line(lines: Rows) -> int:
+    """The index of the line whose last touch is oldest."""
+    stalest = 0
+    for index in range(1, len(lines)):
+        if lines[index].last_touch < lines[stalest].last_touch:
+            stalest = index
+    return stalest

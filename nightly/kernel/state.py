@@ -1,0 +1,126 @@
+"""State: what the walk carries from bar to bar, and the log it writes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from nightly.events import TRADE, VERSION, Rows
+from nightly.kernel.compiler import Record, compiled
+from nightly.kernel.lines import LINE, LINES_PER_SIDE
+from nightly.kernel.touches import Indices
+from nightly.kernel.versions import Version
+
+# Part of the semantics: a candidate finds no place beside eight forming setups, and a formation
+# is recognised again only among the last sixteen lineages. Trades have no such limit.
+FORMING_SETUPS = 8
+REMEMBERED_LINEAGES = 16
+
+# What one bar can add at most: a version for each pair of lines on both scales, a trade for each
+# forming setup.
+VERSIONS_PER_BAR = 2 * LINES_PER_SIDE**2
+TRADES_PER_BAR = FORMING_SETUPS
+
+FREE = -1
+
+
+FORMING = np.dtype(
+    [
+        ("version", "i8"),  # row in the log, FREE for an empty slot
+        ("last_touch", "i8"),  # moves on while the version is served
+    ]
+)
+
+LINEAGE = np.dtype(
+    [
+        ("number", "i8"),  # FREE for an empty slot
+        ("start", "i8"),
+        ("end", "i8"),
+        ("triggers", "i8"),
+    ]
+)
+
+# One record and not a tuple of arrays: it is passed as a pointer (see `prices.PRICE`).
+STATE = np.dtype(
+    [
+        ("lines", LINE, (2, 2, LINES_PER_SIDE)),  # [scale, side, line]
+        ("line_counts", "i8", (2, 2)),  # [scale, side]
+        ("forming", FORMING, (FORMING_SETUPS,)),
+        ("lineages", LINEAGE, (REMEMBERED_LINEAGES,)),
+        ("lineage_count", "i8"),  # begun so far
+        ("version_count", "i8"),  # rows written so far
+        ("trade_count", "i8"),
+        ("open_count", "i8"),
+        ("candidate", VERSION),
+    ]
+)
+
+
+class Setup(Protocol):
+    """A `FORMING` record."""
+
+    version: int
+    last_touch: int
+
+
+class State(Protocol):
+    """A `STATE` record: live lines, forming setups, lineages, counts and the candidate at hand."""
+
+    lines: Rows
+    line_counts: Indices
+    forming: Rows
+    lineages: Rows
+    lineage_count: int
+    version_count: int
+    trade_count: int
+    open_count: int
+    candidate: Version
+
+
+class Log(NamedTuple):
+    """The rows written so far, with room to spare; `open` lists the rows of the open trades."""
+
+    versions: Rows
+    trades: Rows
+    open: Indices
+
+
+def new_state() -> Record:
+    """An empty book before the first bar."""
+    state = np.zeros(1, STATE)
+    state["forming"]["version"] = FREE
+    state["lineages"]["number"] = FREE
+    return state[0]
+
+
+def new_log() -> Log:
+    """An empty log with room for the first bar."""
+    return Log(
+        np.empty(2 * VERSIONS_PER_BAR, VERSION),
+        np.empty(64 * TRADES_PER_BAR, TRADE),
+        np.empty(64 * TRADES_PER_BAR, np.int64),
+    )
+
+
+@compiled
+def has_room(log: Log, state: State) -> bool:
+    """Whether the log holds whatever one more bar can add."""
+    if state.version_count + VERSIONS_PER_BAR > len(log.versions):
+        return False
+    return state.trade_count + TRADES_PER_BAR <= len(log.trades)
+
+
+@compiled
+def enlarged(log: Log) -> Log:
+    """A copy of the log with twice the room, so that nothing is ever lost."""
+    return Log(doubled(log.versions), doubled(log.trades), doubled(log.open))
+
+
+@compiled
+def doubled(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A copy of an array with twice the room."""
+    larger = np.empty(2 * len(rows), rows.dtype)
+    larger[: len(rows)] = rows
+    return larger

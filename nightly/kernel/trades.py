@@ -1,0 +1,113 @@
+"""Trades: entry at the close of a breakout bar, exit at a frozen stop or target (section 6)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from nightly.events import EndReason, Outcome, Rows
+from nightly.kernel.compiler import compiled
+from nightly.kernel.plans import plan_levels
+from nightly.kernel.prices import Price
+from nightly.kernel.state import Log, State
+from nightly.kernel.versions import lower_at, upper_at
+from nightly.parameters import Parameters
+
+
+class Trade(Protocol):
+    """A `TRADE` record."""
+
+    version: int
+    direction: int
+    entry: int
+    entry_price: float
+    stop_price: float
+    target_price: float
+    exit: int
+    exit_price: float
+    outcome: int
+    atr: float
+
+
+@compiled
+def resolve_trades(prices: Rows, log: Log, state: State, bar: int) -> None:
+    """Let a bar decide the open trades; those it decides leave the list of open ones."""
+    price = prices[bar]
+    index = 0
+    while index < state.open_count:
+        trade = log.trades[log.open[index]]
+        if trade.direction > 0:
+            resolve_long(trade, price)
+        else:
+            resolve_short(trade, price)
+        if trade.outcome == Outcome.OPEN:
+            index += 1
+        else:
+            trade.exit = bar
+            state.open_count -= 1
+            log.open[index] = log.open[state.open_count]
+
+
+@compiled
+def resolve_long(trade: Trade, price: Price) -> None:
+    """The stop comes first when a bar hits both; a gap through it counts, one past a target not."""
+    if price.low <= trade.stop_price:
+        trade.exit_price = min(price.open, trade.stop_price)
+        trade.outcome = Outcome.LOSS
+    elif price.high >= trade.target_price:
+        trade.exit_price = trade.target_price
+        trade.outcome = Outcome.WIN
+
+
+@compiled
+def resolve_short(trade: Trade, price: Price) -> None:
+    """The mirror image of `resolve_long`."""
+    if price.high >= trade.stop_price:
+        trade.exit_price = max(price.open, trade.stop_price)
+        trade.outcome = Outcome.LOSS
+    elif price.low <= trade.target_price:
+        trade.exit_price = trade.target_price
+        trade.outcome = Outcome.WIN
+
+
+@compiled
+def enter(
+    price: Price,
+    log: Log,
+    state: State,
+    row: int,
+    direction: int,
+    bar: int,
+    parameters: Parameters,
+) -> int:
+    """Open a trade on the break of a version, unless the close leaves nothing to win or to risk."""
+    version = log.versions[row]
+    plan = plan_levels(
+        upper_at(version, bar),
+        lower_at(version, bar),
+        price.atr,
+        version.height,
+        direction,
+        parameters.stop_distance_min,
+    )
+    entry = price.close
+    stop = np.exp(plan.stop)
+    target = np.exp(plan.target)
+    if direction * (target - entry) <= 0.0 or direction * (entry - stop) <= 0.0:
+        return EndReason.MISSED
+    trade = log.trades[state.trade_count]
+    trade.version = row
+    trade.direction = direction
+    trade.entry = bar
+    trade.entry_price = entry
+    trade.stop_price = stop
+    trade.target_price = target
+    trade.exit = -1
+    trade.exit_price = np.nan
+    trade.outcome = Outcome.OPEN
+    trade.atr = price.atr
+    log.open[state.open_count] = state.trade_count
+    state.open_count += 1
+    state.trade_count += 1
+    return EndReason.TRIGGERED

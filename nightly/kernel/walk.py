@@ -1,0 +1,109 @@
+"""Walk: the one loop over the bars of a symbol (detector.md sections 1 and 6).
+
+Causal by construction: the work of a bar reads no later bar. On each bar open trades come first,
+then forming setups, then swings, lines and candidates, which can trigger from the next bar on.
+"""
+
+from __future__ import annotations
+
+from nightly.events import Rows, Scale
+from nightly.kernel.candidates import propose_pairs
+from nightly.kernel.compiler import compiled
+from nightly.kernel.forming import advance_forming
+from nightly.kernel.lines import draw_lines, drop_dead_lines, touch_lines
+from nightly.kernel.state import Log, State, enlarged, has_room
+from nightly.kernel.swings import is_swing, swing_order
+from nightly.kernel.touches import Indices
+from nightly.kernel.trades import resolve_trades
+from nightly.parameters import Parameters
+
+
+@compiled
+def walk(prices: Rows, state: State, log: Log, touches: Indices, parameters: Parameters) -> Log:
+    """Advance an empty book over all bars; return the log, written up to the state's counts."""
+    # The first swings are looked for once the ATR has its full window.
+    for bar in range(parameters.atr_bars + 1, len(prices)):
+        if not has_room(log, state):
+            log = enlarged(log)
+        resolve_trades(prices, log, state, bar)
+        advance_forming(prices, state, log, bar, parameters)
+        for scale in range(2):
+            if advance_lines(prices, state, scale, bar, parameters):
+                propose_pairs(prices, state, log.versions, touches, scale, bar, parameters)
+    return log
+
+
+@compiled
+def advance_lines(prices: Rows, state: State, scale: int, bar: int, parameters: Parameters) -> bool:
+    """Advance the lines of a scale on both sides; True if a swing may have changed some."""
+    changed = False
+    for side in range(2):
+        drop_lines(prices, state, scale, side, bar, parameters)
+        if confirm_swing(prices, scale, side, bar, parameters) and is_analysed(
+            prices, bar, parameters
+        ):
+            meet_swing(prices, state, scale, side, bar, parameters)
+            changed = True
+    return changed
+
+
+@compiled
+def line_life(scale: int, parameters: Parameters) -> int:
+    """The bars a line lives from its first touch."""
+    if scale == Scale.SHORT:
+        return parameters.short_line_bars
+    return parameters.long_line_bars
+
+
+@compiled
+def drop_lines(
+    prices: Rows, state: State, scale: int, side: int, bar: int, parameters: Parameters
+) -> None:
+    """Drop the lines of a side that a bar breaks or outlives; after a data gap, all of them."""
+    price = prices[bar]
+    if price.segment == bar:
+        state.line_counts[scale, side] = 0
+    reach = price.extreme[side] - parameters.wick_tolerance * price.atr
+    state.line_counts[scale, side] = drop_dead_lines(
+        state.lines[scale, side],
+        state.line_counts[scale, side],
+        price.log_close[side],
+        reach,
+        bar,
+        line_life(scale, parameters),
+    )
+
+
+@compiled
+def confirm_swing(prices: Rows, scale: int, side: int, bar: int, parameters: Parameters) -> bool:
+    """Whether a bar confirms a swing, which is flagged then; a data gap is like a first bar."""
+    order = swing_order(scale, parameters)
+    swing = bar - order
+    if swing - order < prices[bar].segment or not is_swing(prices, side, swing, order):
+        return False
+    prices[swing].swing[scale, side] = 1
+    return True
+
+
+@compiled
+def is_analysed(prices: Rows, bar: int, parameters: Parameters) -> bool:
+    """Whether there is enough history and enough movement to draw lines at a bar."""
+    return bar >= parameters.history_bars and prices[bar].atr >= parameters.atr_floor
+
+
+@compiled
+def meet_swing(
+    prices: Rows, state: State, scale: int, side: int, bar: int, parameters: Parameters
+) -> None:
+    """Touch the lines of a side with a newly confirmed swing and draw new ones to it."""
+    order = swing_order(scale, parameters)
+    swing = bar - order
+    price = prices[swing]
+    lines = state.lines[scale, side]
+    count = state.line_counts[scale, side]
+    reach = price.extreme[side] + parameters.touch_tolerance * price.atr
+    touch_lines(lines, count, swing, reach, bar)
+    first = max(swing - line_life(scale, parameters), price.segment + order)
+    state.line_counts[scale, side] = draw_lines(
+        prices, lines, count, scale, side, swing, first, bar, parameters
+    )

@@ -1,0 +1,205 @@
+"""One night, from bars to a published book: the order in which everything else is called."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from pathlib import Path
+
+from nightly.analysis import Analysis, Task, analyse
+from nightly.assembly import Statistics, universe
+from nightly.errors import NightlyError, Refusal
+from nightly.parameters import Parameters
+from nightly.pool import INLINE, batches, run
+from nightly.reference import Adjustment, Reference
+from nightly.report import Report
+from nightly.scan import Candidate, label_columns, number_columns
+from nightly.sessions import as_of_session, next_session
+from nightly.sources import BarSource
+from nightly.symbols import resolve
+from store.manifest import Inputs, Manifest
+from store.nights import Nights
+from store.press import BookWriter
+from store.records import Patterns
+
+Step = Callable[[str, int, int], None]
+"""Progress: the name of a step, how much of it is done, and how much there is."""
+
+
+def _silent(_name: str, _done: int, _total: int) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to make a night of."""
+
+    source: BarSource
+    name: str
+    """What the source is called in the manifest: `sample`, or a file's or folder's own name."""
+    reference: Reference = field(default_factory=Reference)
+    reference_sha256: str | None = None
+    adjustment: Adjustment = "split"
+    session: dt.date | None = None
+    """The session to stop at; the last completed one when None."""
+    jobs: int = 1
+    source_label: str = "nightly"
+    disclaimer: str = ""
+    chart_symbols: int | None = None
+    """How many symbols keep the prices that charts need, by symbol; all when None."""
+    accept_fall: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An order, once its source was looked through: who is read, up to which session."""
+
+    tasks: Sequence[Task]
+    as_of: dt.date
+    refused: Mapping[str, Refusal]
+    """Raw names that cannot be symbols."""
+    jobs: int
+
+
+def plan(order: Order, now: dt.datetime) -> Plan:
+    """Look the source through and settle the session.
+
+    Raises:
+        NightlyError: no name in it is a symbol, or no bar lies before the session.
+    """
+    last_days = order.source.last_days()
+    resolved = resolve(sorted(last_days))
+    symbols = sorted(resolved.raw_of)
+    listings = [(resolved.raw_of[s], order.reference.listing(s)) for s in symbols]
+    newest = ((listing.asset_type, last_days[raw]) for raw, listing in listings)
+    as_of = as_of_session(newest, now=now, requested=order.session)
+    following = {kind: next_session(as_of, kind) for kind in ("stock", "etf", "crypto")}
+    jobs = 1 if len(listings) <= INLINE else order.jobs
+    tasks = [
+        Task(order.source, batch, as_of, following, order.adjustment)
+        for batch in batches(listings, jobs)
+    ]
+    return Plan(tasks, as_of, resolved.refused, jobs)
+
+
+def make_night(
+    order: Order, nights: Nights, *, now: dt.datetime, step: Step = _silent
+) -> tuple[Manifest, Report]:
+    """Analyse every symbol and publish what was found as one night.
+
+    Raises:
+        NightlyError: the bars cannot be used at all.
+        StoreError: the night did not pass its gates; the active one stays.
+    """
+    step("reading the source", 0, 0)
+    chosen = plan(order, now)
+    writer = BookWriter(
+        nights,
+        session=chosen.as_of,
+        source=order.source_label,
+        disclaimer=order.disclaimer,
+        inputs=inputs_of(order),
+        accept_fall=order.accept_fall,
+    )
+    with writer:
+        analyses = list(_analyses(chosen, step))
+        statistics = Statistics(analyses, chosen.as_of)
+        _write_symbols(writer, order, analyses)
+        candidates = _write_patterns(writer, analyses, statistics)
+        _write_scan(writer, candidates)
+        for entry in statistics.entries():
+            writer.add_family(entry)
+        writer.add_universe(list(universe(analyses)))
+        report = Report.of(analyses, chosen.refused, statistics, candidates)
+        writer.add_meta("report", report.as_dict())
+        manifest = writer.publish(statistics.resolved(), partial(_sealing, step))
+    return manifest, report
+
+
+def _sealing(step: Step, name: str) -> None:
+    step(name, 0, 0)
+
+
+def _analyses(chosen: Plan, step: Step) -> Iterator[Analysis]:
+    total = sum(len(task.symbols) for task in chosen.tasks)
+    done = 0
+    for batch in run(analyse, chosen.tasks, chosen.jobs):
+        done += len(batch)
+        step("finding patterns", done, total)
+        yield from batch
+    if not total:
+        raise NightlyError("The source has no usable symbol; check its names.")
+
+
+def _write_symbols(writer: BookWriter, order: Order, analyses: Sequence[Analysis]) -> None:
+    charted = [a.symbol for a in analyses if a.prices is not None][: order.chart_symbols]
+    for analysis in analyses:
+        reason = analysis.refusal.code if analysis.refusal else None
+        writer.add_symbol(analysis.symbol, covered=analysis.covered, reason=reason)
+        if analysis.history is not None:
+            writer.add_history(analysis.symbol, analysis.history.outcomes, analysis.history.bodies)
+        if analysis.prices is not None and analysis.symbol in charted:
+            writer.add_prices(analysis.symbol, analysis.prices)
+    read = {analysis.symbol for analysis in analyses}
+    for symbol in sorted(set(order.reference) - read):
+        writer.add_symbol(symbol, covered=False, reason="no_bars")
+
+
+def _write_patterns(
+    writer: BookWriter, analyses: Sequence[Analysis], statistics: Statistics
+) -> list[Candidate]:
+    everyone = []
+    for analysis in analyses:
+        candidates = statistics.candidates(analysis)
+        setups = [candidate.setup() for candidate in candidates]
+        if analysis.bars or not analysis.covered:
+            writer.add_patterns(
+                Patterns(
+                    symbol=analysis.symbol,
+                    available=analysis.covered,
+                    reason=None if analysis.covered else "not_covered",
+                    setups=setups,
+                )
+            )
+        for candidate, setup in zip(candidates, setups, strict=True):
+            writer.add_setup(setup, candidate.formation.evidence)
+        everyone += candidates
+    return everyone
+
+
+def _write_scan(writer: BookWriter, candidates: Sequence[Candidate]) -> None:
+    ranked = sorted(candidates, key=lambda candidate: candidate.order)
+    writer.add_scan(candidate.row(rank) for rank, candidate in enumerate(ranked, 1))
+    for name, values in number_columns(ranked).items():
+        writer.add_numbers(name, values)
+    for name, labels in label_columns(ranked).items():
+        writer.add_labels(name, labels)
+
+
+def inputs_of(order: Order) -> Inputs:
+    """What a night is made from, as its manifest names it."""
+    return Inputs(
+        bars=order.name,
+        bars_sha256=order.source.digest(),
+        reference_sha256=order.reference_sha256,
+        parameters={
+            **Parameters()._asdict(),
+            "adjustment": order.adjustment,
+            "chart_symbols": order.chart_symbols,
+        },
+        code_version=code_version(),
+    )
+
+
+def code_version() -> str:
+    """A digest of every source file that shapes a book: an edit makes another night."""
+    digest = hashlib.sha256()
+    for package in ("nightly", "store"):
+        root = Path(str(resources.files(package)))
+        for path in sorted(p for p in root.rglob("*") if p.suffix in (".py", ".sql", ".csv")):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,99 @@
+"""The detector's parameters: every threshold it knows, with its unit and its reason.
+
+Lengths count bars, heights and tolerances count ATR, shares lie between 0 and 1. There are no
+dollar thresholds, so results do not change when prices are multiplied. A NamedTuple, because the
+compiled kernel takes one as it is and `_asdict()` enters the data version.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import numpy as np
+
+
+class Parameters(NamedTuple):
+    """Defaults of the design (detector.md sections 2 to 6)."""
+
+    # History and volatility.
+    atr_bars: int = 14  # true ranges in the plain mean
+    history_bars: int = 40  # bars before the first line
+    atr_floor: float = 0.002  # log ATR below which a series is too quiet (stablecoins, bill ETFs)
+
+    # Swings and lines.
+    short_swing_order: int = 1  # bars on either side of a swing, short scale
+    long_swing_order: int = 2  # finds 2 to 4 points more than 3; retreats remove the small ones
+    short_line_bars: int = 24  # life of a line from its first touch, half of it from its last
+    long_line_bars: int = 130  # six months; beyond is another time scale
+    anchor_spacing: int = 3  # least bars between the two swings that draw a line
+    line_slope_max: float = 0.6  # ATR per bar; steeper is a run, not a line
+    touch_tolerance: float = 0.35  # ATR short of the line that still touches it
+    wick_tolerance: float = 0.5  # ATR beyond the line that an extreme may reach
+    close_tolerance: float = 0.25  # ATR a line moves outward at most to hold every close
+    duplicate_tolerance: float = 0.15  # ATR at both ends within which two lines are one
+
+    # Touches: one counts again only after a retreat across the pattern.
+    retreat_min: float = 0.55  # share of the width
+    short_touch_spacing: int = 2  # bars
+    long_touch_spacing: int = 3  # bars
+
+    # Wedges and triangles (long scale).
+    width_min: float = 0.2  # ATR between the lines today
+    length_min: int = 15  # three weeks; shorter is a squeeze
+    length_max: int = 130  # six months
+    length_expiry: int = 150
+    progress_min: float = 0.30  # share of the way to the apex
+    progress_max: float = 0.85  # both scales
+    progress_expiry: float = 0.92  # both scales
+    height_min: float = 4.5  # ATR at the later start; smaller is noise
+    start_offset_max: float = 0.33  # share of the length before the second line starts
+    recency_max: float = 0.45  # share of the length since the staler line's last touch
+    touch_gap_max: float = 0.55  # share of the length without any touch
+    early_tolerance: float = 0.25  # ATR beyond the later line before it starts, both scales
+    wedge_touches: int = 5  # three on one line, two on the other
+    triangle_touches: int = 4
+    crossings_min: int = 4  # side changes in the touch sequence: price must fill the pattern
+    flat_slope: float = 0.12  # widths a flat line moves over the pattern at most
+    wedge_slope: float = 0.15  # widths a wedge's line moves at least; the gap stops flip-flop
+
+    # Squeezes (short scale): a pole, then a small pattern that gives little of it back.
+    squeeze_length_min: int = 5
+    squeeze_length_max: int = 20
+    squeeze_length_expiry: int = 26
+    squeeze_progress_min: float = 0.25
+    squeeze_start_offset_max: float = 0.6
+    squeeze_recency_max: float = 0.7
+    squeeze_touches: int = 4
+    squeeze_crossings_min: int = 2
+    pole_bars: int = 12  # bars before the tip in which the pole starts
+    pole_height_min: float = 5.0  # ATR before the pole
+    pole_speed_min: float = 0.6  # the same ATR, per bar
+    pole_retrace_max: float = 0.5  # share of the pole
+    pole_width_max: float = 0.7  # width of the squeeze as a share of the pole
+    drift_against_max: float = 1.2  # widths the middle may move against the pole
+    drift_along_max: float = 0.35  # widths the middle may move along the pole
+
+    # The book.
+    quality_min: float = 65.0
+    squeeze_quality_min: float = 58.0
+    overlap_min: float = 0.5  # intersection over union of two spans that are one formation
+    cross_scale_overlap_min: float = 0.65
+    replace_margin: float = 6.0  # quality a new version must add
+    same_lines_margin: float = 1.0  # the same, when it merely redraws the lines
+    same_lines_tolerance: float = 0.3  # ATR today within which both lines are the same
+    squeeze_over_long_margin: float = -4.0
+    long_over_squeeze_margin: float = 12.0
+    stale_share: float = 0.5  # share of the length without a touch
+    stale_bars_min: int = 8
+
+    # The plan and the approach.
+    stop_distance_min: float = 1.5  # ATR from the broken line
+    approach_bars: int = 20  # bars whose move into the pattern is recorded
+
+    def record(self) -> Parameters:
+        """The same names as one numpy record: the kernel takes a pointer, not sixty arguments."""
+        kinds = [
+            (name, "i8" if isinstance(value, int) else "f8")
+            for name, value in self._asdict().items()
+        ]
+        return cast("Parameters", np.array([tuple(self)], np.dtype(kinds))[0])

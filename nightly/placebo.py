@@ -1,0 +1,181 @@
+"""Placebo trades: the stops and targets of real trades, taken at random later dates.
+
+What it measures: a trade whose target lies three times as far as its stop reaches it about a
+quarter of the time on a driftless walk, and more often in a rising market, without any pattern. A
+win rate alone therefore says little. For every resolved first attempt three entries are drawn,
+uniformly 40 to 400 bars after the real one, so that the formation is behind them while the symbol
+and roughly its market are the same; each keeps the direction and the logarithmic distances of stop
+and target and is resolved by the same rule. The share that reaches the target is what those stops
+and targets are worth by themselves; the difference to the real trades is what the pattern adds. On
+6,717 surviving US stocks no family differed from its placebo by two standard errors, which is why
+the share stands in every `measured` sentence.
+
+Draws depend on the symbol, the entry's date and the direction alone, never on the order of trades,
+the process or the length of the series, so a resolved draw stays as it is when bars are appended. A
+draw past the end of the series is dropped, not redrawn: that depends on the calendar and not on the
+outcome, while drawing within what is left would move every night and crowd the last bars. Draws
+still open are left out of the rates, as open trades are. A night as of t passes bars up to t.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from nightly.bars import Bars, Floats, to_date
+from nightly.events import TRADE, Outcome, Rows
+from nightly.kernel.placebo import BAR, resolve_draws
+
+DRAWS: Final = 3  # placebo entries for each trade
+NEAREST: Final = 40  # bars after the real entry, inclusive
+FARTHEST: Final = 400
+
+Seeds = npt.NDArray[np.uint64]
+
+DRAW = np.dtype(
+    [
+        ("entry", "i4"),  # bar index, -1 if dropped past the end of the series
+        ("exit", "i4"),  # bar index, -1 without one
+        ("outcome", "i1"),  # Outcome; OPEN too if dropped
+        ("r", "f8"),  # R multiple: (exit - entry) over entry to stop, signed; NaN without an exit
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Sums over resolved draws; tallies of one family and direction add up over symbols.
+
+    The sums of r and of its square give a mean and its standard error. Draws of neighbouring
+    trades overlap in time, so an error that takes them as independent is a lower bound.
+    """
+
+    wins: int = 0
+    resolved: int = 0
+    r_sum: float = 0.0
+    r_squares: float = 0.0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.wins + other.wins,
+            self.resolved + other.resolved,
+            self.r_sum + other.r_sum,
+            self.r_squares + other.r_squares,
+        )
+
+    @property
+    def reached_pct(self) -> float | None:
+        """The share of resolved draws that reached the target, in percent; None without any."""
+        return 100 * self.wins / self.resolved if self.resolved else None
+
+
+def seed_of(symbol: str, entry: dt.date, direction: int) -> int:
+    """The seed of a trade's draws, 64 bits; direction is +1 or -1."""
+    text = f"{symbol} {entry.isoformat()} {direction:+d}"
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+def placebo(
+    bars: Bars,
+    entries: npt.NDArray[np.integer],
+    directions: npt.NDArray[np.integer],
+    stop_distance: Floats,
+    target_distance: Floats,
+    seeds: Seeds,
+) -> Rows:
+    """`DRAW` rows of shape (trades, `DRAWS`) for real entries at bar indices of these bars.
+
+    Directions are +1 or -1; distances from the entry's close are natural logs of price ratios.
+
+    Raises:
+        ValueError: a distance is not a positive number.
+    """
+    for distance in (stop_distance, target_distance):
+        if not np.all((distance > 0) & np.isfinite(distance)):
+            raise ValueError("Pass stop and target distances as positive logs of price ratios.")
+    entry = np.asarray(entries, dtype=np.int64)[:, None] + _offsets(seeds)
+    direction = np.asarray(directions, dtype=np.int64)[:, None]
+    price = np.append(bars.close, np.nan)[np.minimum(entry, len(bars))]
+    stop = price * np.exp(-direction * stop_distance[:, None])
+    target = price * np.exp(direction * target_distance[:, None])
+    trades = _entered(entry, direction, price, stop, target)
+    resolve_draws(_walked(bars), trades.reshape(-1))
+    return _draws(trades, len(bars))
+
+
+def placebo_of(symbol: str, bars: Bars, trades: Rows) -> Rows:
+    """The draws of `TRADE` rows of one symbol; pass its resolved first attempts."""
+    seeds = [
+        seed_of(symbol, to_date(bars.date[trade["entry"]]), int(trade["direction"]))
+        for trade in trades
+    ]
+    return placebo(
+        bars,
+        trades["entry"],
+        trades["direction"],
+        np.abs(np.log(trades["stop_price"] / trades["entry_price"])),
+        np.abs(np.log(trades["target_price"] / trades["entry_price"])),
+        np.array(seeds, dtype=np.uint64),
+    )
+
+
+def tally(draws: Rows) -> Tally:
+    """The sums over the resolved ones of any `DRAW` rows."""
+    resolved = draws[draws["outcome"] != Outcome.OPEN]
+    return Tally(
+        int(np.count_nonzero(resolved["outcome"] == Outcome.WIN)),
+        len(resolved),
+        float(resolved["r"].sum()),
+        float(np.square(resolved["r"]).sum()),
+    )
+
+
+def _offsets(seeds: Seeds) -> npt.NDArray[np.int64]:
+    """`DRAWS` numbers of bars for each seed, by the finaliser of SplitMix64."""
+    steps = np.arange(1, DRAWS + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = seeds[:, None] + steps
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    later: npt.NDArray[np.int64] = (mixed % np.uint64(FARTHEST - NEAREST + 1)).astype(np.int64)
+    return later + NEAREST
+
+
+def _entered(
+    entry: npt.NDArray[np.int64],
+    direction: npt.NDArray[np.int64],
+    price: Floats,
+    stop: Floats,
+    target: Floats,
+) -> Rows:
+    trades = np.zeros(entry.shape, dtype=TRADE)
+    trades["entry"] = entry
+    trades["direction"] = direction
+    trades["entry_price"] = price
+    trades["stop_price"] = stop
+    trades["target_price"] = target
+    trades["exit"] = -1
+    trades["exit_price"] = np.nan
+    trades["outcome"] = Outcome.OPEN
+    return trades
+
+
+def _walked(bars: Bars) -> Rows:
+    rows = np.empty(len(bars), dtype=BAR)
+    rows["open"], rows["high"], rows["low"] = bars.open, bars.high, bars.low
+    return rows
+
+
+def _draws(trades: Rows, length: int) -> Rows:
+    draws = np.empty(trades.shape, dtype=DRAW)
+    draws["entry"] = np.where(trades["entry"] < length, trades["entry"], -1)
+    draws["exit"] = trades["exit"]
+    draws["outcome"] = trades["outcome"]
+    gain = trades["direction"] * (trades["exit_price"] - trades["entry_price"])
+    draws["r"] = gain / np.abs(trades["entry_price"] - trades["stop_price"])
+    return draws

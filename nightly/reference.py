@@ -1,0 +1,230 @@
+"""Reference: what is known of a symbol besides its bars, read from one table.
+
+Columns are found by name, whatever their case and order. It knows no bars: a symbol that is listed
+here is known even where nobody has bars for it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Literal, get_args
+
+import polars as pl
+
+from nightly.columns import find_columns
+from nightly.errors import SourceError
+from nightly.industries import fund_label, industry_label
+from nightly.sources import CSV, suffix_of
+from nightly.symbols import normalise
+
+AssetType = Literal["stock", "etf", "crypto"]
+Adjustment = Literal["none", "split", "split+div"]
+
+ADJUSTMENTS: Final = get_args(Adjustment)
+SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "symbol": ("symbol", "ticker", "code", "actsymbol"),
+    "name": ("name", "companyname", "securityname", "company", "longname", "shortname"),
+    "asset_type": ("assettype", "type", "assetclass", "quotetype", "securitytype"),
+    "exchange": ("exchange", "mic", "primaryexchange", "listingexchange", "exch"),
+    "industry": ("industry", "subindustry", "gicssubindustry", "gicsindustry"),
+    "sector": ("sector", "gicssector"),
+    "country": ("country", "countryofdomicile"),
+    "market_cap": ("marketcap", "marketcapitalization", "mktcap"),
+    "adjustment": ("adjustment", "adjusted"),
+    "splits": ("splits", "split"),
+    "quote_currency": ("quotecurrency", "currency", "quote"),
+}
+ASSET_TYPES: Final[Mapping[str, AssetType]] = {
+    **dict.fromkeys(("stock", "equity", "commonstock", "cs", "adr", "adrc", "share"), "stock"),
+    **dict.fromkeys(("etf", "fund", "etn", "etp", "exchangetradedfund"), "etf"),
+    **dict.fromkeys(("crypto", "cryptocurrency", "coin", "token"), "crypto"),
+}
+EXCHANGES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("xnys", "nyse", "nyq", "newyorkstockexchange", "n"), "XNYS"),
+    **dict.fromkeys(
+        ("xnas", "nasdaq", "nms", "nasdaqgs", "nasdaqgm", "nasdaqcm", "ngm", "ncm", "q"), "XNAS"
+    ),
+    **dict.fromkeys(("arcx", "nysearca", "arca", "pcx", "pse", "p"), "ARCX"),
+    **dict.fromkeys(("bats", "cboe", "batsz", "bzx", "cboebzx", "bts", "z"), "BATS"),
+    **dict.fromkeys(("xase", "amex", "nyseamerican", "nysemkt", "ase", "nyseamex", "a"), "XASE"),
+}
+HOME: Final = frozenset({"us", "usa", "unitedstates", "unitedstatesofamerica", "america"})
+
+_PAIR: Final = re.compile(r"(?=.{6})[A-Z0-9]{2,}(USDT|USDC|FDUSD|BUSD|USD)(\.P)?")
+_SPLIT: Final = re.compile(r"(\d{4}-\d\d-\d\d)[\s:=]+(\d+(?:\.\d+)?)(?:[:/](\d+(?:\.\d+)?))?")
+_MAGNITUDES: Final = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A split of shares: from `date` on, one old share is `ratio` new ones."""
+
+    date: dt.date
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is known of one symbol; None is not known.
+
+    `exchange`, `industry` and `country` hold labels of the scan's filters; `market_cap` is in
+    dollars; `adjustment` says what the symbol's bars are.
+    """
+
+    symbol: str
+    name: str | None = None
+    asset_type: AssetType = "stock"
+    exchange: str | None = None
+    industry: str | None = None
+    country: str | None = None
+    market_cap: float | None = None
+    adjustment: Adjustment | None = None
+    splits: tuple[Split, ...] = ()
+    quote_currency: str | None = None
+
+    @property
+    def crypto(self) -> bool:
+        """Whether the symbol trades every day of the week."""
+        return self.asset_type == "crypto"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Every listing by symbol, and what was counted while reading them."""
+
+    listings: Mapping[str, Listing] = field(default_factory=dict)
+    findings: Mapping[str, int] = field(default_factory=dict)
+
+    def __contains__(self, symbol: object) -> bool:
+        return symbol in self.listings
+
+    def __len__(self) -> int:
+        return len(self.listings)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.listings)
+
+    def listing(self, symbol: str) -> Listing:
+        """The symbol's listing; a bare one where the table has none."""
+        return self.listings.get(symbol) or unlisted(symbol)
+
+
+def unlisted(symbol: str) -> Listing:
+    """What a symbol alone tells: a pair quoted in dollars or dollar coins is crypto, else a stock.
+
+    At least six characters, which no American ticker has without a dot.
+    """
+    if _PAIR.fullmatch(symbol):
+        return Listing(symbol, asset_type="crypto", industry="Crypto", country="GLOBAL")
+    return Listing(symbol)
+
+
+def read_reference(path: Path) -> Reference:
+    """Read a CSV or Parquet table with one row a symbol; of two rows for one symbol the first wins.
+
+    Raises:
+        SourceError: the table cannot be read or has no symbol column.
+    """
+    frame = _read(path)
+    columns = find_columns(frame.columns, tuple(SPELLINGS), SPELLINGS)
+    if "symbol" not in columns:
+        raise SourceError(f"{path} has no column symbol; add one to the reference table.")
+    listings: dict[str, Listing] = {}
+    findings: dict[str, int] = {}
+    texts = frame.select(pl.col(name).cast(pl.String).alias(to) for to, name in columns.items())
+    for row in texts.iter_rows(named=True):
+        cells = {name: value.strip() for name, value in row.items() if value and value.strip()}
+        symbol = normalise(cells.get("symbol", ""))
+        if symbol is None:
+            findings["bad_symbol"] = findings.get("bad_symbol", 0) + 1
+        elif symbol in listings:
+            findings["repeated_symbol"] = findings.get("repeated_symbol", 0) + 1
+        else:
+            listings[symbol] = _listing(symbol, cells)
+    if not listings:
+        raise SourceError(f"{path} lists no symbol; check the reference table.")
+    return Reference(MappingProxyType(listings), MappingProxyType(findings))
+
+
+def parse_splits(text: str | None) -> tuple[Split, ...]:
+    """The splits in `2005-02-28 2:1; 2014-06-09 7`, by date; what is no split is left out."""
+    splits = []
+    for day, new, old in _SPLIT.findall(text or ""):
+        ratio = float(new) / (float(old or 1) or math.nan)
+        try:
+            date = dt.date.fromisoformat(day)
+        except ValueError:
+            continue
+        if math.isfinite(ratio) and ratio > 0:
+            splits.append(Split(date, ratio))
+    return tuple(sorted(splits, key=lambda split: split.date))
+
+
+def _read(path: Path) -> pl.DataFrame:
+    suffix = suffix_of(path)
+    if suffix is None:
+        raise SourceError(f"{path} is neither CSV nor Parquet; convert the reference table.")
+    try:
+        if suffix.lower() in CSV:
+            return pl.read_csv(path, infer_schema=False, glob=False, encoding="utf8-lossy")
+        return pl.read_parquet(path, glob=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise SourceError(f"{path} cannot be read ({type(error).__name__}).") from error
+
+
+def _listing(symbol: str, cells: Mapping[str, str]) -> Listing:
+    said = _plain(cells.get("asset_type"))
+    asset_type = ASSET_TYPES.get(said, "stock") if said else unlisted(symbol).asset_type
+    return Listing(
+        symbol,
+        name=cells.get("name"),
+        asset_type=asset_type,
+        exchange=EXCHANGES.get(_plain(cells.get("exchange"))),
+        industry=_industry(asset_type, cells),
+        country=_country(asset_type, cells.get("country")),
+        market_cap=_amount(cells.get("market_cap")),
+        adjustment=_adjustment(cells.get("adjustment")),
+        splits=parse_splits(cells.get("splits")),
+        quote_currency=cells.get("quote_currency", "").upper() or None,
+    )
+
+
+def _industry(asset_type: AssetType, cells: Mapping[str, str]) -> str | None:
+    if asset_type == "crypto":
+        return "Crypto"
+    label = industry_label(cells.get("industry"), cells.get("sector"))
+    return fund_label(cells.get("name")) if asset_type == "etf" and label is None else label
+
+
+def _country(asset_type: AssetType, said: str | None) -> str | None:
+    if asset_type == "crypto":
+        return "GLOBAL"
+    if said is None:
+        return None
+    return "US" if _plain(said) in HOME else "GLOBAL"
+
+
+def _adjustment(said: str | None) -> Adjustment | None:
+    plain = re.sub(r"\s", "", (said or "").lower())
+    return next((known for known in ADJUSTMENTS if known == plain), None)
+
+
+def _amount(said: str | None) -> float | None:
+    """Dollars written as 1234.5, $1,234.50 or 1.2B; None where it is no positive number."""
+    text = (said or "").lower().strip().replace(",", "").removeprefix("$")
+    factor = _MAGNITUDES.get(text[-1:], 1.0)
+    try:
+        amount = factor * float(text.rstrip("kmbt"))
+    except ValueError:
+        return None
+    return amount if math.isfinite(amount) and amount > 0 else None
+
+
+def _plain(said: str | None) -> str:
+    return re.sub(r"[^a-z0-9]+", "", (said or "").casefold())

@@ -1,0 +1,74 @@
+"""The report of a night: what was found, kept and refused, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nightly.analysis import Analysis
+from nightly.assembly import Statistics
+from nightly.errors import Refusal
+from nightly.scan import Candidate
+from store.families import Family
+from store.records import FamilyEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the operator reads when a night is done."""
+
+    bars: int
+    covered: int
+    refused: Mapping[str, Mapping[str, str]]
+    """By reason code: the symbols and the sentence for each."""
+    findings: Mapping[str, tuple[int, int]]
+    """By rule: how many bars it touched, in how many symbols."""
+    forming: Mapping[Family, int]
+    running: Mapping[Family, int]
+    families: Sequence[FamilyEntry]
+
+    @classmethod
+    def of(
+        cls,
+        analyses: Sequence[Analysis],
+        refused_names: Mapping[str, Refusal],
+        statistics: Statistics,
+        candidates: Sequence[Candidate],
+    ) -> Report:
+        """The report over everything that was analysed."""
+        refused: dict[str, dict[str, str]] = {}
+        reasons = {a.symbol: a.refusal for a in analyses if a.refusal}
+        for name, refusal in {**reasons, **refused_names}.items():
+            refused.setdefault(refusal.code, {})[name] = refusal.reason
+        bars: Counter[str] = Counter()
+        symbols: Counter[str] = Counter()
+        for analysis in analyses:
+            bars.update(analysis.findings)
+            symbols.update(analysis.findings.keys())
+        return cls(
+            bars=sum(analysis.bars for analysis in analyses),
+            covered=sum(analysis.covered for analysis in analyses),
+            refused=refused,
+            findings={rule: (bars[rule], symbols[rule]) for rule in sorted(bars)},
+            forming=_by_family(candidates, "forming"),
+            running=_by_family(candidates, "in_progress"),
+            families=statistics.entries(),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON values, kept in the book."""
+        return {
+            "bars": self.bars,
+            "covered": self.covered,
+            "refused": {code: dict(symbols) for code, symbols in sorted(self.refused.items())},
+            "findings": {rule: list(counts) for rule, counts in self.findings.items()},
+            "forming": {family.value: n for family, n in self.forming.items()},
+            "running": {family.value: n for family, n in self.running.items()},
+        }
+
+
+def _by_family(candidates: Sequence[Candidate], status: str) -> dict[Family, int]:
+    counted = Counter(c.formation.family for c in candidates if c.formation.status == status)
+    return {family: counted[family] for family in Family}

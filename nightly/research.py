@@ -1,0 +1,112 @@
+"""Research: every version that a walk served, as plain values, for study outside the service."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from nightly.analysis import Task
+from nightly.bars import Bars, to_date, to_day
+from nightly.cleaning import GAP_DAYS, clean
+from nightly.detector import detect, line_values
+from nightly.events import EndReason, EventLog, Outcome, Rows
+from nightly.history import OUTCOMES, Lineages
+from nightly.numbers import price
+from nightly.patterns import FAMILIES, direction_name, family_index, type_name
+
+Value = Any
+
+
+def versions(task: Task) -> list[dict[str, Value]]:
+    """One record a served version of every symbol of a task; runs in a worker process."""
+    listings = dict(task.symbols)
+    found: list[dict[str, Value]] = []
+    for loaded in task.source.load([name for name, _ in task.symbols]):
+        listing = listings[loaded.name]
+        bars = clean(
+            loaded.bars,
+            asset_type=listing.asset_type,
+            as_of=to_day(task.as_of),
+            adjustment=listing.adjustment or task.adjustment,
+            splits=listing.splits,
+        ).bars
+        if loaded.refusal is None and len(bars):
+            log = detect(bars, gap_days=GAP_DAYS[listing.asset_type])
+            found.extend(_records(listing.symbol, bars, log))
+    return found
+
+
+def _records(symbol: str, bars: Bars, log: EventLog) -> Iterator[dict[str, Value]]:
+    lineages = Lineages(symbol, bars, log)
+    trades = {int(trade["version"]): trade for trade in log.trades}
+    for row, version in enumerate(log.versions):
+        trade = _trade(bars, trades.get(row))
+        forming = version["end_reason"] == EndReason.FORMING
+        running = trade["outcome"] == "open"
+        yield {
+            "symbol": symbol,
+            **_shape(bars, version),
+            "lineage": lineages.id(int(version["lineage"])),
+            "status": "forming" if forming else "in_progress" if running else None,
+            **trade,
+        }
+
+
+def _shape(bars: Bars, version: Rows) -> dict[str, Value]:
+    reason = EndReason(int(version["end_reason"]))
+    forming = reason is EndReason.FORMING
+    last = len(bars) - 1 if forming else int(version["end"]) - 1
+    last = max(last, int(version["first_served"]))
+    start = min(int(version["upper_start"]), int(version["lower_start"]))
+    kind = int(version["type"])
+    return {
+        "family": FAMILIES[family_index(kind)].value,
+        "pattern_type": type_name(kind),
+        "direction": direction_name(int(version["direction"])),
+        "attempt": int(version["attempt"]),
+        "quality": round(float(version["quality"]), 4),
+        "first_served": to_date(bars.date[version["first_served"]]),
+        "last_served": to_date(bars.date[last]),
+        "end_reason": None if forming else reason.name.lower(),
+        "pattern_start": to_date(bars.date[start]),
+        "pattern_end": to_date(bars.date[last]),
+        "upper": _line(bars, version, 0, int(version["upper_start"]), last),
+        "lower": _line(bars, version, 1, int(version["lower_start"]), last),
+    }
+
+
+def _line(bars: Bars, version: Rows, side: int, start: int, end: int) -> dict[str, Value]:
+    return {
+        name: {
+            "date": to_date(bars.date[bar]),
+            "price": price(math.exp(line_values(version, bar)[side])),
+        }
+        for name, bar in (("start", start), ("end", end))
+    }
+
+
+TRADE_FIELDS = (
+    "trigger_date",
+    "entry_price",
+    "stop_price",
+    "target_price",
+    "outcome",
+    "exit_date",
+    "exit_price",
+)
+
+
+def _trade(bars: Bars, trade: Rows | None) -> dict[str, Value]:
+    if trade is None:
+        return dict.fromkeys(TRADE_FIELDS)
+    over = trade["outcome"] != Outcome.OPEN
+    return {
+        "trigger_date": to_date(bars.date[trade["entry"]]),
+        "entry_price": price(float(trade["entry_price"])),
+        "stop_price": price(float(trade["stop_price"])),
+        "target_price": price(float(trade["target_price"])),
+        "outcome": OUTCOMES[Outcome(int(trade["outcome"]))],
+        "exit_date": to_date(bars.date[trade["exit"]]) if over else None,
+        "exit_price": price(float(trade["exit_price"])) if over else None,
+    }

@@ -1,0 +1,149 @@
+"""The scan: every setup of the night ranked by its typical gain, with the filters' evidence.
+
+The typical gain is a gain *if it wins*; it ranks volatile tickers first, which is why the win rate
+and its sample stand in the same row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nightly.bars import Floats
+from nightly.events import Outcome, Rows
+from nightly.features import COLUMNS
+from nightly.formations import Formation
+from nightly.numbers import evidence, multiple, percent
+from nightly.reference import Listing
+from nightly.statistics import expected_r
+from store.records import ScanSetup, Setup, TrackRecord, TrackRecords
+
+PRIOR_WINS = 10
+"""Wins of prior weight in the typical gain."""
+
+TICKER_SAMPLE = 20
+"""A ticker's own win rate is shown from this many trades on, else its family's."""
+
+EVIDENCE_SAMPLE = 5
+"""A ticker's own record is filter evidence from this many trades on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A setup with what its rank and its filters need."""
+
+    formation: Formation
+    records: TrackRecords
+    ticker_facts: Rows
+    """The ticker's resolved first attempts in the family."""
+    win_in_atrs: float | None
+    """The family's median win in ATRs, of all families when it has none, else None."""
+    family_r: float | None
+    """The family's expected R."""
+    listing: Listing
+    features: Floats
+
+    @property
+    def typical_gain_pct(self) -> float | None:
+        """The ticker's median win blended with the family's, scaled by the ticker's ATR."""
+        if self.win_in_atrs is None:
+            return None
+        won = self.ticker_facts["realized_pct"][self.ticker_facts["outcome"] == Outcome.WIN]
+        own = len(won) * float(np.median(won)) if len(won) else 0.0
+        prior = PRIOR_WINS * self.win_in_atrs * self.formation.atr_pct
+        return percent((own + prior) / (len(won) + PRIOR_WINS))
+
+    @property
+    def shown_record(self) -> TrackRecord | None:
+        """The record whose win rate the row shows."""
+        ticker = self.records.ticker
+        enough = ticker is not None and ticker.sample_size >= TICKER_SAMPLE
+        return ticker if enough else self.records.family
+
+    @property
+    def own_record(self) -> TrackRecord | None:
+        """The ticker's record, once it is evidence."""
+        ticker = self.records.ticker
+        return ticker if ticker is not None and ticker.sample_size >= EVIDENCE_SAMPLE else None
+
+    @property
+    def order(self) -> tuple[float, float, float, str, str]:
+        """Best rank first: typical gain, quality, nearness, then symbol and id."""
+        gain = self.typical_gain_pct
+        return (
+            float("inf") if gain is None else -gain,
+            -self.formation.quality,
+            abs(self.formation.distance_pct),
+            self.formation.symbol,
+            str(self.formation.fields["setup_id"]),
+        )
+
+    def setup(self) -> Setup:
+        """The setup as the patterns route serves it."""
+        return Setup(**self.formation.fields, track_record=self.records)
+
+    def row(self, rank: int) -> ScanSetup:
+        """The setup as the scan serves it."""
+        shown = self.shown_record
+        return ScanSetup(
+            **self.formation.fields,
+            track_record=self.records,
+            rank=rank,
+            expected_gain_pct=self.typical_gain_pct,
+            win_rate_pct=shown.win_rate_pct if shown else None,
+            win_rate_trades=shown.sample_size if shown else 0,
+            distance_to_trigger_pct=self.formation.distance_pct,
+        )
+
+    def numbers(self) -> dict[str, float]:
+        """The numeric evidence of the row that is not a price feature."""
+        own, formation = self.own_record, self.formation
+        return {
+            "dist_to_entry": formation.distance_pct,
+            "min_win_rate": evidence(own.win_rate_pct if own else None),
+            "min_avg_r": evidence(own.avg_r if own else None),
+            "min_expected_r": evidence(self._expected_r()),
+            "typical_return": evidence(self.typical_gain_pct),
+            "min_rr": formation.reward_to_risk,
+            "target_move": formation.target_move_pct,
+            "pre_pattern_move": formation.pre_pattern_move_pct,
+            "market_cap": evidence(self.listing.market_cap),
+        }
+
+    def labels(self) -> dict[str, str | None]:
+        """The choice evidence of the row."""
+        return {
+            "family": self.formation.family,
+            "status": self.formation.status,
+            "direction": str(self.formation.fields["direction"]),
+            "phase": self.formation.phase,
+            "asset_type": self.listing.asset_type,
+            "exchange": self.listing.exchange,
+            "industry": self.listing.industry,
+            "country": self.listing.country,
+        }
+
+    def _expected_r(self) -> float | None:
+        if self.family_r is None:
+            return None
+        return multiple(expected_r(self.ticker_facts["r"], self.family_r))
+
+
+def number_columns(candidates: Sequence[Candidate]) -> dict[str, npt.NDArray[np.float64]]:
+    """The numeric evidence columns, one value a candidate, NaN where there is none."""
+    rows = [candidate.numbers() for candidate in candidates]
+    names = list(rows[0]) if rows else []
+    columns = {name: np.array([row[name] for row in rows]) for name in names}
+    features = np.array([candidate.features for candidate in candidates])
+    for position, name in enumerate(COLUMNS):
+        columns[name] = features[:, position] if len(features) else np.empty(0)
+    return columns
+
+
+def label_columns(candidates: Sequence[Candidate]) -> Mapping[str, list[str | None]]:
+    """The choice evidence columns, one label a candidate, None where there is none."""
+    rows = [candidate.labels() for candidate in candidates]
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}

@@ -1,0 +1,64 @@
+"""Symbols: how a name in a file becomes the symbol that is served.
+
+One table and one rule; it knows nothing of files, listings or bars.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nightly.errors import Refusal
+
+QUOTES: Final = frozenset(
+    {
+        *("USD", "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"),
+        *("EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "BRL", "TRY", "KRW"),
+        *("BTC", "ETH", "BNB"),
+    }
+)
+"""Currencies that close a pair: `BTC-USD` is one word, where `BRK-B` is a class of shares."""
+
+_SEPARATOR: Final = re.compile(r"[-/_ ]")
+_SYMBOL: Final = re.compile(r"[A-Z0-9]+(\.[A-Z0-9]+)*")
+
+
+def normalise(raw: str) -> str | None:
+    """The served symbol of a raw name: upper-case letters, digits and dots; None if there is none.
+
+    A separator before a quote currency vanishes (`BTC/USD` is `BTCUSD`), any other becomes a dot
+    (`BRK-B` is `BRK.B`).
+    """
+    first, *rest = _SEPARATOR.split(raw.strip().upper())
+    symbol = first
+    for part in rest:
+        symbol += part if part.split(".", 1)[0] in QUOTES else f".{part}"
+    return symbol if _SYMBOL.fullmatch(symbol) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The symbols among raw names: `raw_of` each symbol, and the raw names that are `refused`."""
+
+    raw_of: Mapping[str, str]
+    refused: Mapping[str, Refusal]
+
+
+def resolve(names: Iterable[str]) -> Resolved:
+    """Give each raw name its symbol; of two names with one symbol the first keeps it."""
+    raw_of: dict[str, str] = {}
+    refused: dict[str, Refusal] = {}
+    for raw in names:
+        symbol = normalise(raw)
+        if symbol is None:
+            refused[raw] = Refusal(
+                "bad_symbol", "The name is not made of letters, digits and a dot; rename it."
+            )
+        elif raw_of.setdefault(symbol, raw) != raw:
+            refused[raw] = Refusal(
+                "duplicate_symbol",
+                f"{raw_of[symbol]} already stands for {symbol}; keep one of the two.",
+            )
+    return Resolved(raw_of, refused)

@@ -1,0 +1,221 @@
+"""The OpenAPI 3.1 document, generated from routes, argument models, records and the catalogue.
+
+What the interface leaves open is left open here: such an answer is an object without fields.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcp_server.errors import CATALOGUE
+from mcp_server.operations import OPERATIONS, Operation
+from mcp_server.rules import CONTENT_RULES
+from mcp_server.schemas import Schema, input_schema, record_schemas
+from mcp_server.services import Offer
+from oauth.metadata import SCOPE
+from rest_facade.routes import ROUTES, RestRoute
+from store.records import Envelope, Record
+
+REFERENCE = "#/components/schemas/"
+
+
+def openapi(offer: Offer) -> Schema:
+    """The document for a service at its public address."""
+    paths: Schema = {}
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Pattern screener",
+            "version": "v1",
+            "summary": "Breakout chart patterns of a nightly market scan.",
+            "description": _description(),
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": offer.base_url}],
+        "externalDocs": {"url": offer.docs_url},
+        "paths": paths,
+        "components": {
+            "schemas": _components(),
+            "responses": _error_responses(),
+            "headers": _headers(),
+            "securitySchemes": _security_schemes(offer),
+        },
+    }
+
+
+def _description() -> str:
+    rules = "\n".join(f"{n}. {rule}" for n, rule in enumerate(CONTENT_RULES, 1))
+    return (
+        "Everything is sealed once a night and every JSON answer names its session. Of a repeated "
+        "query parameter the last value counts; unknown ones are ignored.\n\nRules for clients "
+        f"that show the data to people:\n\n{rules}"
+    )
+
+
+def _components() -> Schema:
+    models = tuple(dict.fromkeys(m for op in OPERATIONS.values() for m in op.answers))
+    roots, shared = record_schemas((Envelope, *models), REFERENCE)
+    names = [Envelope.__name__, *(model.__name__ for model in models)]
+    return {**shared, **dict(zip(names, roots, strict=True)), "Error": _error_schema()}
+
+
+def _error_schema() -> Schema:
+    return {
+        "type": "object",
+        "description": "Every answer that is not 2xx. Branch on `error`, never on `message`.",
+        "properties": {
+            "error": {"type": "string", "enum": list(CATALOGUE)},
+            "message": {"type": "string", "description": "Human text; may change."},
+            "fix": {"type": "string", "description": "What to do next."},
+            "docs_url": {"type": "string", "format": "uri"},
+            "details": {
+                "type": "object",
+                "description": "Only when there is structure to give: rejected, unknown, cap, "
+                "retry_after_seconds, demo_symbols or allowed.",
+            },
+        },
+        "required": ["error", "message", "fix", "docs_url"],
+    }
+
+
+def _error_responses() -> Schema:
+    return {
+        str(status): {
+            "description": " ".join(
+                f"`{entry.code}`: {entry.condition}"
+                for entry in CATALOGUE.values()
+                if entry.status == status
+            ),
+            "headers": _error_headers(status),
+            "content": {"application/json": {"schema": {"$ref": f"{REFERENCE}Error"}}},
+        }
+        for status in sorted({entry.status for entry in CATALOGUE.values()})
+    }
+
+
+def _error_headers(status: int) -> Schema:
+    return {"Retry-After": {"$ref": "#/components/headers/Retry-After"}} if status == 429 else {}
+
+
+def _headers() -> Schema:
+    return {
+        "Retry-After": {
+            "description": "Seconds to wait, as in details.retry_after_seconds.",
+            "schema": {"type": "integer", "minimum": 1},
+        }
+    }
+
+
+def _security_schemes(offer: Offer) -> Schema:
+    return {
+        "api_key": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An API key, sent as `Authorization: Bearer <API_KEY>`.",
+        },
+        "oauth2": {
+            "type": "oauth2",
+            "description": "Sign-in for agent hosts; authorization code with PKCE (S256).",
+            "flows": {
+                "authorizationCode": {
+                    "authorizationUrl": f"{offer.public_url}/oauth/authorize",
+                    "tokenUrl": f"{offer.public_url}/oauth/token",
+                    "refreshUrl": f"{offer.public_url}/oauth/token",
+                    "scopes": {SCOPE: "Everything the account's key can do."},
+                }
+            },
+        },
+    }
+
+
+def _operation(route: RestRoute) -> Schema:
+    operation = OPERATIONS[route.operation]
+    keyed: list[Schema] = [{"api_key": []}, {"oauth2": [SCOPE]}]
+    result: Schema = {
+        "operationId": _operation_id(route),
+        "summary": operation.summary,
+        "tags": [route.path.split("/")[1]],
+        "security": keyed if operation.access == "keyed" else [{}, *keyed],
+        "parameters": _parameters(route, operation),
+        "responses": _responses(route, operation),
+    }
+    if route.method in ("PUT", "PATCH"):
+        schema = input_schema(operation)
+        content = {"application/json": {"schema": schema}}
+        result["requestBody"] = {"required": True, "content": content}
+    return result
+
+
+def _operation_id(route: RestRoute) -> str:
+    shared = [r for r in ROUTES if r.operation == route.operation]
+    if len(shared) == 1:
+        return route.operation
+    return f"{route.operation}_{'by_' if '{' in route.path else ''}family"
+
+
+def _parameters(route: RestRoute, operation: Operation) -> list[Schema]:
+    fields = input_schema(operation)
+    in_path = [name for name in fields["properties"] if f"{{{name}}}" in route.path]
+    parameters: list[Schema] = [
+        {
+            "name": name,
+            "in": "path" if name in in_path else "query",
+            "required": name in in_path or name in fields.get("required", ()),
+            "schema": _bare(fields["properties"][name]),
+            "description": fields["properties"][name]["description"],
+        }
+        for name in (*in_path, *route.query)
+    ]
+    if operation.access == "keyed":
+        parameters.append(
+            {
+                "name": "X-Service-Client",
+                "in": "header",
+                "description": "A client name for the account's usage log.",
+                "schema": {"type": "string"},
+            }
+        )
+    return parameters
+
+
+def _bare(field: Schema) -> Schema:
+    """A query parameter's schema: absent means null, so null is not one of its values."""
+    schema = {k: v for k, v in field.items() if k not in ("description", "default")}
+    if "anyOf" in schema:
+        schema = next(part for part in schema["anyOf"] if part.get("type") != "null")
+    if field.get("default") is not None:
+        schema = {**schema, "default": field["default"]}
+    return schema
+
+
+def _responses(route: RestRoute, operation: Operation) -> Schema:
+    responses: Schema = {"200": _success(route, operation)}
+    statuses = {CATALOGUE[code].status for code in operation.codes}
+    statuses |= {400, 413} if route.method in ("PUT", "PATCH") else set()
+    for status in sorted(statuses | {500, 503}):
+        responses[str(status)] = {"$ref": f"#/components/responses/{status}"}
+    return responses
+
+
+def _success(route: RestRoute, operation: Operation) -> Schema:
+    if operation.produces == "image/png":
+        picture = {"schema": {"type": "string", "contentMediaType": "image/png"}}
+        return {"description": "A PNG; cacheable for one hour.", "content": {"image/png": picture}}
+    answer: Schema = {
+        "allOf": [{"$ref": f"{REFERENCE}Envelope"}, *(_ref(m) for m in _answers(route, operation))]
+    }
+    return {"description": operation.summary, "content": {"application/json": {"schema": answer}}}
+
+
+def _answers(route: RestRoute, operation: Operation) -> list[type[Record]]:
+    if len(operation.answers) < 2:
+        return list(operation.answers)
+    # One operation with two shapes stands on two routes: by name, and the list of all.
+    by_name, of_all = operation.answers
+    return [by_name if "{" in route.path else of_all]
+
+
+def _ref(model: type[Record]) -> dict[str, Any]:
+    return {"$ref": REFERENCE + model.__name__}

@@ -1,0 +1,75 @@
+"""The command line: `screener up` is all a new user needs; `screener --help` teaches the rest."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import anyio
+import typer
+
+from screener import account, night
+from screener.console import err, out, plainly, prepare_data_dir, settings
+from screener.serving import bind, check_active_night, serve
+from screener.settings import Settings
+from screener.start import first_account, greeting, seal_first_night
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Breakout chart patterns of a nightly market scan, served to agents over MCP and REST.",
+)
+app.add_typer(account.accounts_app, name="account")
+app.add_typer(account.keys_app, name="key")
+app.add_typer(night.nights_app, name="night")
+app.command()(night.nightly)
+app.command()(night.detect)
+
+Host = Annotated[str | None, typer.Option(help="Address to listen on; SCREENER_HOST.")]
+Port = Annotated[int | None, typer.Option(help="Port to listen on; SCREENER_PORT.")]
+
+
+@app.command()
+def up(port: Port = None, host: Host = None) -> None:
+    """Start everything: seal the sample night if there is none, make a first key, serve."""
+    chosen = settings(host=host, port=port)
+    with plainly():
+        prepare_data_dir(chosen)
+        with bind(chosen) as listener:
+            seal_first_night(chosen)
+            secret = anyio.run(first_account, chosen)
+            err.print(greeting(chosen, secret), markup=False, soft_wrap=True)
+            serve(chosen, listener)
+
+
+@app.command("serve")
+def serve_command(host: Host = None, port: Port = None) -> None:
+    """Serve the active night; a new one is noticed within a second."""
+    chosen = settings(host=host, port=port)
+    with plainly():
+        prepare_data_dir(chosen)
+        check_active_night(chosen)
+        with bind(chosen) as listener:
+            err.print(f"Serving {chosen.url}", markup=False)
+            serve(chosen, listener)
+
+
+@app.command("settings")
+def show_settings() -> None:
+    """List every setting, its value and what it is for."""
+    chosen = settings()
+    for name, field in Settings.model_fields.items():
+        value, default = _plain(getattr(chosen, name)), _plain(field.default)
+        out.print(f"SCREENER_{name.upper()}={value}", markup=False)
+        out.print(f"    {field.description} (default: {default or 'unset'})", markup=False)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return "" if value is None else str(value)
+
+
+def main() -> None:
+    """The `screener` command."""
+    app()

@@ -1,0 +1,238 @@
+"""Sealed nights: published by one replacement, verified byte for byte, rolled back and pruned."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from store.book import Book
+from store.errors import BookError, ManifestError, PressError, StoreError
+from store.families import Family
+from store.manifest import Inputs, Manifest, read_manifest
+from store.nights import Nights
+from store.press import BookWriter
+from store.records import FamilyEntry, Patterns
+from store.shelf import Shelf
+
+SESSION = dt.date(2026, 1, 2)
+
+
+def write(
+    nights: Nights,
+    *,
+    session: dt.date = SESSION,
+    symbols: int = 3,
+    bars: str = "a",
+    accept_fall: bool = False,
+    families: int = 5,
+    spoil: Callable[[BookWriter], None] = lambda _: None,
+) -> Manifest:
+    """Publish a small night."""
+    inputs = Inputs(
+        bars=bars,
+        bars_sha256=f"{symbols}",
+        reference_sha256=None,
+        parameters={},
+        code_version="1",
+    )
+    writer = BookWriter(
+        nights,
+        session=session,
+        source="test",
+        disclaimer="Not advice.",
+        inputs=inputs,
+        accept_fall=accept_fall,
+    )
+    with writer:
+        for number in range(symbols):
+            symbol = f"S{number}"
+            writer.add_symbol(symbol, covered=True, reason=None)
+            writer.add_patterns(Patterns(symbol=symbol, available=True, setups=[]))
+            writer.add_history(symbol, "", [])
+        for family in list(Family)[:families]:
+            entry = FamilyEntry(family=family, label=family.label, track_record=None)
+            writer.add_family(entry)
+        writer.add_universe([])
+        spoil(writer)
+        return writer.publish(0)
+
+
+def test_the_same_night_written_twice_has_the_same_version_and_bytes(tmp_path: Path) -> None:
+    first = write(Nights(tmp_path / "one"))
+    second = write(Nights(tmp_path / "two"))
+
+    assert first == second
+    name = f"nights/{first.book.file}"
+    assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_publishing_makes_a_night_active_and_leaves_no_draft(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    manifest = write(nights)
+
+    assert nights.active() == manifest
+    assert sorted(path.suffix for path in nights.folder.iterdir()) == [".book", ".json"]
+
+
+def test_a_failed_night_publishes_nothing_and_leaves_the_old_one(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    old = write(nights)
+
+    with pytest.raises(PressError, match="lacks a family"):
+        write(nights, symbols=4, families=4)
+
+    assert nights.active() == old
+    assert [night.data_version for night in nights.sealed()] == [old.data_version]
+    assert sorted(path.suffix for path in nights.folder.iterdir()) == [".book", ".json"]
+
+
+def test_an_invalid_record_is_never_published(tmp_path: Path) -> None:
+    def spoil(writer: BookWriter) -> None:
+        writer.add_symbol("BAD", covered=True, reason=None)
+        writer.add_history("BAD", "w", [b'{"family":"cup"}'])
+
+    with pytest.raises(PressError, match="history is invalid"):
+        write(Nights(tmp_path), spoil=spoil)
+
+
+def test_a_night_that_covers_far_less_than_the_last_is_held_back(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    old = write(nights, symbols=10)
+    next_day = SESSION + dt.timedelta(days=1)
+
+    with pytest.raises(PressError, match="--accept-fall"):
+        write(nights, session=next_day, symbols=4)
+    assert nights.active() == old
+
+    assert write(nights, session=next_day, symbols=4, accept_fall=True).counts.covered == 4
+
+
+def test_nights_of_other_bars_or_of_another_time_are_not_compared(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    write(nights, symbols=10)
+    write(nights, symbols=2, bars="b")
+
+    write(nights, symbols=10, session=SESSION + dt.timedelta(days=1))
+    assert write(nights, symbols=2, session=SESSION - dt.timedelta(days=900)).counts.covered == 2
+
+
+def test_a_changed_book_is_found_and_cannot_be_activated(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    manifest = write(nights)
+    path = nights.folder / manifest.book.file
+    damaged = bytearray(path.read_bytes())
+    damaged[-1] ^= 1
+    path.write_bytes(damaged)
+
+    with pytest.raises(ManifestError, match="not the one that was sealed"):
+        nights.activate(manifest.data_version)
+
+
+@pytest.mark.parametrize("version", ["nonsense", "../../etc", "20260102-000000000000"])
+def test_an_unknown_version_is_named_as_such(tmp_path: Path, version: str) -> None:
+    with pytest.raises(ManifestError, match="There is no night"):
+        Nights(tmp_path).get(version)
+
+
+def test_rolling_back_points_at_the_older_night(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    older = write(nights)
+    write(nights, session=SESSION + dt.timedelta(days=1))
+
+    nights.activate(older.data_version)
+
+    assert nights.active() == older
+
+
+def test_pruning_keeps_the_newest_and_always_the_active_one(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    made = [write(nights, session=SESSION + dt.timedelta(days=n)) for n in range(4)]
+    nights.activate(made[0].data_version)
+    (nights.charts / made[1].data_version).mkdir(parents=True)
+
+    removed = nights.prune(keep=1)
+
+    assert set(removed) == {made[1].data_version, made[2].data_version}
+    assert {night.data_version for night in nights.sealed()} == {
+        made[0].data_version,
+        made[3].data_version,
+    }
+    assert not (nights.charts / made[1].data_version).exists()
+
+
+def test_a_manifest_of_another_schema_is_refused(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    manifest = write(nights)
+    nights.pointer.write_bytes(manifest.model_copy(update={"schema_version": 99}).encode())
+
+    with pytest.raises(ManifestError, match="schema 99"):
+        read_manifest(nights.pointer)
+
+
+def test_a_book_of_another_schema_is_refused(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    manifest = write(nights)
+    path = nights.folder / manifest.book.file
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+    with pytest.raises(BookError, match="schema 99"):
+        Book.open(path, manifest)
+
+
+def test_a_data_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    with pytest.raises(StoreError, match="cannot be written"):
+        Nights(tmp_path / "file")
+
+
+def shelf_of(folder: Path) -> Shelf:
+    """A shelf that looks at the manifest on every lease."""
+    ticks = iter(range(10**6))
+    return Shelf(folder, source="s", disclaimer="d", clock=lambda: 10.0 * next(ticks))
+
+
+async def test_a_lease_keeps_its_book_while_another_night_is_published(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    old = write(nights)
+    shelf = shelf_of(tmp_path)
+
+    async with shelf.lease() as pinned:
+        new = write(nights, session=SESSION + dt.timedelta(days=1))
+        async with shelf.lease() as fresh:
+            assert fresh.data_version == new.data_version
+        assert pinned.data_version == old.data_version
+        assert pinned.patterns("S0") is not None
+    with pytest.raises(sqlite3.ProgrammingError):
+        pinned.patterns("S0")
+    shelf.close()
+
+
+async def test_a_damaged_new_night_leaves_the_old_one_serving(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    old = write(nights)
+    shelf = shelf_of(tmp_path)
+    async with shelf.lease():
+        pass
+    new = write(nights, session=SESSION + dt.timedelta(days=1))
+    (nights.folder / new.book.file).write_bytes(b"garbage")
+
+    async with shelf.lease() as book:
+        assert book.data_version == old.data_version
+    shelf.close()
+
+
+async def test_before_the_first_night_the_book_is_empty(tmp_path: Path) -> None:
+    shelf = shelf_of(tmp_path)
+
+    async with shelf.lease() as book:
+        assert book.session is None
+        assert book.coverage("AAPL") is None
+        assert b'"track_record":null' in book.family(Family.TRIANGLE)
+    shelf.close()
