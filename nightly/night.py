@@ -72,10 +72,10 @@ def plan(order: Order, now: dt.datetime) -> Plan:
         NightlyError: no name in it is a symbol, or no bar lies before the session.
     """
     last_days = order.source.last_days()
-    resolved = resolve(sorted(last_days))
+    resolved = resolve(order.source.names())
     symbols = sorted(resolved.raw_of)
     listings = [(resolved.raw_of[s], order.reference.listing(s)) for s in symbols]
-    newest = ((listing.asset_type, last_days[raw]) for raw, listing in listings)
+    newest = ((known.asset_type, last_days[raw]) for raw, known in listings if raw in last_days)
     as_of = as_of_session(newest, now=now, requested=order.session)
     following = {kind: next_session(as_of, kind) for kind in ("stock", "etf", "crypto")}
     jobs = 1 if len(listings) <= INLINE else order.jobs
@@ -107,6 +107,7 @@ def make_night(
     )
     with writer:
         analyses = list(_analyses(chosen, step))
+        _check_usable(analyses)
         statistics = Statistics(analyses, chosen.as_of)
         _write_symbols(writer, order, analyses)
         candidates = _write_patterns(writer, analyses, statistics)
@@ -131,8 +132,16 @@ def _analyses(chosen: Plan, step: Step) -> Iterator[Analysis]:
         done += len(batch)
         step("finding patterns", done, total)
         yield from batch
-    if not total:
-        raise NightlyError("The source has no usable symbol; check its names.")
+
+
+def _check_usable(analyses: Sequence[Analysis]) -> None:
+    if any(analysis.covered for analysis in analyses):
+        return
+    codes = sorted({analysis.refusal.code for analysis in analyses if analysis.refusal})
+    raise NightlyError(
+        f"None of {len(analyses)} symbols can be used ({', '.join(codes)}); check the bars and "
+        "--session."
+    )
 
 
 def _write_symbols(writer: BookWriter, order: Order, analyses: Sequence[Analysis]) -> None:

@@ -100,7 +100,8 @@ def placebo(
             raise ValueError("Pass stop and target distances as positive logs of price ratios.")
     entry = np.asarray(entries, dtype=np.int64)[:, None] + _offsets(seeds)
     direction = np.asarray(directions, dtype=np.int64)[:, None]
-    price = np.append(bars.close, np.nan)[np.minimum(entry, len(bars))]
+    # A draw past the end stays open whatever its price.
+    price = bars.close[np.minimum(entry, len(bars) - 1)]
     stop = price * np.exp(-direction * stop_distance[:, None])
     target = price * np.exp(direction * target_distance[:, None])
     trades = _entered(entry, direction, price, stop, target)

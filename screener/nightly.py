@@ -97,7 +97,7 @@ def watched() -> Iterator[Callable[[str, int, int], None]]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=err, transient=True) as progress:
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         tasks: dict[str, int] = {}
 
         def step(name: str, done: int, total: int) -> None:

@@ -133,7 +133,7 @@ def supersede(state: State, versions: Rows, slot: int, bar: int, parameters: Par
 
 @compiled
 def join_lineage(state: State, bar: int, parameters: Parameters) -> None:
-    """Give the candidate the newest remembered lineage that it overlaps, or a new one."""
+    """Give the candidate the last of the remembered lineages that it overlaps, or a new one."""
     candidate = state.candidate
     start = start_of(candidate)
     known = NOBODY

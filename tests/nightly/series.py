@@ -1,0 +1,33 @@
+"""Seeded price series for the tests, and the features of one by name."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+
+from nightly.bars import Bars, Floats, to_date, to_day
+from nightly.features import COLUMNS, features
+
+
+def walk(length: int, seed: int = 7, last: dt.date = dt.date(2024, 3, 28)) -> Bars:
+    """A random walk over weekdays that ends on the last date."""
+    rng = np.random.default_rng(seed)
+    days = [to_day(last) - back for back in range(2 * length + 7)]
+    date = np.array([day for day in days if to_date(day).weekday() < 5][:length][::-1], np.int32)
+    close = 50 * np.exp(np.cumsum(rng.normal(0, 0.02, length)))
+    open_ = close * np.exp(rng.normal(0, 0.01, length))
+    high = np.maximum(open_, close) * np.exp(rng.exponential(0.01, length))
+    low = np.minimum(open_, close) * np.exp(-rng.exponential(0.01, length))
+    return Bars(date, open_, high, low, close, np.round(rng.lognormal(11, 1, length)))
+
+
+def daily(length: int, last: dt.date, **columns: Floats) -> Bars:
+    """Bars on every calendar day up to the last date, flat at 100 unless a column is given."""
+    date = np.arange(to_day(last) - length + 1, to_day(last) + 1, dtype=np.int32)
+    flat = {name: np.full(length, 100.0) for name in ("open", "high", "low", "close", "volume")}
+    return Bars(date, **(flat | columns))
+
+
+def evidence(bars: Bars, *, crypto: bool = False) -> dict[str, float]:
+    return dict(zip(COLUMNS, features(bars, crypto=crypto).tolist(), strict=True))

@@ -1,0 +1,326 @@
+"""A whole night: causal, deterministic, and every served number traceable to bars."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from nightly.bars import Bars, to_day
+from nightly.cleaning import clean
+from nightly.night import Order, make_night
+from nightly.reference import Reference
+from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
+from nightly.sources import open_source
+from store.book import Book
+from store.manifest import Manifest
+from store.nights import Nights
+from store.records import HistoryRow, ScanSetup, Setup
+
+NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
+
+
+def sample_order(session: dt.date = SAMPLE_SESSION, jobs: int = 1) -> Order:
+    return Order(
+        source=sample_source(),
+        name="sample",
+        reference=sample_reference(),
+        session=session,
+        jobs=jobs,
+        source_label="test",
+        disclaimer="Not advice.",
+    )
+
+
+def open_book(folder: Path, manifest: Manifest) -> Book:
+    return Book.open(folder / "nights" / manifest.book.file, manifest)
+
+
+@pytest.fixture(scope="module")
+def book(night: Path) -> Book:
+    manifest = Nights(night).active()
+    assert manifest is not None
+    return open_book(night, manifest)
+
+
+def sample_bars(symbol: str) -> Bars:
+    listing = sample_reference().listing(symbol)
+    (loaded,) = sample_source().load([symbol])
+    return clean(
+        loaded.bars,
+        asset_type="stock",
+        as_of=to_day(SAMPLE_SESSION),
+        adjustment=listing.adjustment,
+        splits=listing.splits,
+    ).bars
+
+
+def rows(book: Book) -> list[ScanSetup]:
+    count = book.evidence().rows
+    return [ScanSetup.model_validate_json(body) for body in book.scan_rows(range(1, count + 1))]
+
+
+def history(book: Book, symbol: str) -> list[HistoryRow]:
+    stored = book.history(symbol)
+    assert stored is not None
+    return [HistoryRow.model_validate_json(row) for row in stored.rows]
+
+
+def test_the_sample_night_shows_what_its_bars_show(book: Book) -> None:
+    found = {(row.symbol, row.family.value, row.status) for row in rows(book)}
+
+    assert found == {
+        ("AAPL", "triangle", "in_progress"),
+        ("MSFT", "triangle", "in_progress"),
+        ("GOOG", "bullish_pennant", "forming"),
+        ("IBM", "rising_wedge", "forming"),
+    }
+
+
+def test_apple_closes_on_the_sample_session_where_it_did(book: Book) -> None:
+    apple = next(row for row in rows(book) if row.symbol == "AAPL")
+
+    assert apple.last_close == 671.45
+    assert apple.as_of_session == dt.date(2012, 10, 3)
+
+
+def test_two_runs_over_the_same_bars_give_the_same_bytes(night: Path, tmp_path: Path) -> None:
+    first = Nights(night).active()
+    assert first is not None
+    order = Order(
+        source=sample_source(),
+        name="sample",
+        reference=sample_reference(),
+        session=SAMPLE_SESSION,
+        jobs=2,
+        source_label=first.source,
+        disclaimer=first.disclaimer,
+    )
+
+    second, _ = make_night(order, Nights(tmp_path), now=NOW)
+
+    assert second == first
+
+
+def test_a_night_never_sees_bars_after_its_session(tmp_path: Path) -> None:
+    """A source that ends with the session gives the same records as one that goes on."""
+    session = dt.date(2009, 6, 30)
+    for symbol in ("AAPL", "IBM", "GOOG", "MSFT", "FB"):
+        (loaded,) = sample_source().load([symbol])
+        kept = loaded.bars.until(to_day(session))
+        write_csv(tmp_path / "cut" / f"{symbol}.csv", kept)
+        write_csv(tmp_path / "whole" / f"{symbol}.csv", loaded.bars)
+    books = {}
+    for name in ("cut", "whole"):
+        order = Order(
+            source=open_source(tmp_path / name),
+            name="same",
+            reference=sample_reference(),
+            session=session,
+        )
+        manifest, _ = make_night(order, Nights(tmp_path / f"{name}-data"), now=NOW)
+        books[name] = open_book(tmp_path / f"{name}-data", manifest)
+
+    for symbol in ("AAPL", "IBM", "GOOG", "MSFT"):
+        assert books["cut"].patterns(symbol) == books["whole"].patterns(symbol)
+        assert books["cut"].history(symbol) == books["whole"].history(symbol)
+    assert rows(books["cut"]) == rows(books["whole"])
+
+
+def write_csv(path: Path, bars: Bars) -> None:
+    path.parent.mkdir(exist_ok=True)
+    lines = ["Date,Open,High,Low,Close,Volume"]
+    for day, *values in zip(*bars.columns(), strict=True):
+        date = dt.date(1970, 1, 1) + dt.timedelta(days=int(day))
+        lines.append(",".join([date.isoformat(), *(repr(float(value)) for value in values)]))
+    path.write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize("symbol", ["AAPL", "GOOG", "IBM", "MSFT"])
+def test_every_history_row_can_be_checked_against_the_bars(book: Book, symbol: str) -> None:
+    bars = sample_bars(symbol)
+    found = history(book, symbol)
+
+    assert found
+    for row in found:
+        check_history_row(bars, row)
+    dates = [row.entry_date for row in found]
+    assert dates == sorted(dates, key=str, reverse=True)
+
+
+def check_history_row(bars: Bars, row: HistoryRow) -> None:
+    assert row.entry_date is not None
+    assert row.entry_price is not None
+    assert row.stop_price is not None
+    assert row.target_price is not None
+    entry = int(np.searchsorted(bars.date, to_day(row.entry_date)))
+    sign = 1 if row.direction == "bullish" else -1
+    assert row.entry_price == pytest.approx(bars.close[entry], rel=1e-6)
+    assert sign * (row.target_price - row.entry_price) > 0
+    assert sign * (row.entry_price - row.stop_price) > 0
+    risk = abs(row.entry_price - row.stop_price)
+    after = bars.take(slice(entry + 1, None))
+    stopped = after.low <= row.stop_price if sign > 0 else after.high >= row.stop_price
+    reached = after.high >= row.target_price if sign > 0 else after.low <= row.target_price
+    over = np.flatnonzero(stopped | reached)
+    if row.outcome == "open":
+        assert not len(over)
+        assert row.unrealized_r == pytest.approx(
+            sign * (bars.close[-1] - row.entry_price) / risk, abs=2e-3
+        )
+        return
+    bar = int(over[0])
+    assert row.hold_bars == bar + 1
+    assert row.outcome == ("loss" if stopped[bar] else "win")
+    assert row.exit_price is not None
+    stop_fill = min(row.stop_price, after.open[bar]) if sign > 0 else max(
+        row.stop_price, after.open[bar]
+    )  # fmt: skip
+    expected = stop_fill if row.outcome == "loss" else row.target_price
+    assert row.exit_price == pytest.approx(expected, rel=1e-6)
+    assert row.r_multiple == pytest.approx(
+        sign * (row.exit_price - row.entry_price) / risk, abs=2e-3
+    )
+    assert row.realized_move_pct == pytest.approx(
+        100 * sign * (row.exit_price / row.entry_price - 1), abs=0.011
+    )
+
+
+def test_a_ticker_record_counts_exactly_the_resolved_rows_of_its_history(book: Book) -> None:
+    for row in rows(book):
+        record = row.track_record.ticker
+        past = [h for h in history(book, row.symbol) if h.family == row.family]
+        resolved = [h for h in past if h.outcome != "open"]
+        assert (record.sample_size if record else 0) == len(resolved)
+        if record is None:
+            continue
+        wins = [h.realized_move_pct or 0 for h in resolved if h.outcome == "win"]
+        losses = [h.realized_move_pct or 0 for h in resolved if h.outcome == "loss"]
+        assert (record.wins, record.losses) == (len(wins), len(losses))
+        assert record.win_rate_pct == pytest.approx(100 * len(wins) / len(resolved), abs=0.01)
+        if losses:
+            assert record.avg_loss_pct == pytest.approx(np.mean(losses), abs=0.02)
+        if wins:
+            assert record.avg_win_pct == pytest.approx(np.mean(wins), abs=0.02)
+        assert record.avg_r == pytest.approx(
+            np.mean([h.r_multiple or 0 for h in resolved]), abs=0.002
+        )
+
+
+def test_family_records_add_up_the_histories_of_all_tickers(book: Book) -> None:
+    everything = [h for s in ("AAPL", "FB", "GOOG", "IBM", "MSFT") for h in history(book, s)]
+    for family in {row.family for row in rows(book)}:
+        record = orjson.loads(book.family(family))["track_record"]
+        resolved = [h for h in everything if h.family == family and h.outcome != "open"]
+        assert record["sample_size"] == len(resolved)
+        assert record["wins"] == sum(h.outcome == "win" for h in resolved)
+
+
+def test_every_record_states_its_placebo_and_its_losses(book: Book) -> None:
+    for row in rows(book):
+        record = row.track_record.family
+        assert record is not None
+        assert "at random dates reached the target in" in record.measured
+        assert f"{record.sample_size} resolved trades" in record.summary
+        assert "average loss" in record.summary
+
+
+def test_served_lines_touch_their_bars_and_hold_every_close(book: Book) -> None:
+    for row in rows(book):
+        bars = sample_bars(row.symbol)
+        for line, sign in ((row.lines.upper, 1), (row.lines.lower, -1)):
+            days = [to_day(point.date) for point in (line.start, line.end)]
+            start, end = np.searchsorted(bars.date, days).tolist()
+            logs = np.linspace(
+                math.log(line.start.price), math.log(line.end.price), end - start + 1
+            )
+            closes = np.log(bars.close[start : end + 1])
+            assert np.all(sign * (closes - logs) <= 1e-6)
+            assert line.touch_count == len(line.touches) >= 1
+            swings = bars.high if sign > 0 else bars.low
+            for touch in line.touches:
+                bar = int(np.searchsorted(bars.date, to_day(touch.date)))
+                assert start <= bar <= end
+                assert touch.price == pytest.approx(swings[bar], rel=1e-6)
+
+
+def test_a_forming_trigger_is_its_line_one_session_on(book: Book) -> None:
+    forming = [row for row in rows(book) if row.status == "forming"]
+
+    assert forming
+    for row in forming:
+        bars = sample_bars(row.symbol)
+        plan = row.plans[0]
+        line = row.lines.upper if plan.direction == "bullish" else row.lines.lower
+        first, last = (
+            int(np.searchsorted(bars.date, to_day(p.date))) for p in (line.start, line.end)
+        )
+        step = math.log(line.end.price / line.start.price) / (last - first)
+        assert plan.trigger_price == pytest.approx(line.end.price * math.exp(step), rel=1e-5)
+        assert "2012-10-04" in row.trigger_rule
+        assert row.distance_to_trigger_pct == pytest.approx(
+            100 * abs(plan.trigger_price / row.last_close - 1), abs=0.011
+        )
+
+
+def test_ranks_follow_the_typical_gain(book: Book) -> None:
+    gains = [row.expected_gain_pct or 0 for row in rows(book)]
+
+    assert gains == sorted(gains, reverse=True)
+    assert [row.rank for row in rows(book)] == list(range(1, len(gains) + 1))
+
+
+def test_a_ticker_with_a_small_sample_shows_its_family_s_win_rate(book: Book) -> None:
+    for row in rows(book):
+        ticker, family = row.track_record.ticker, row.track_record.family
+        shown = ticker if ticker is not None and ticker.sample_size >= 20 else family
+        assert shown is not None
+        assert (row.win_rate_pct, row.win_rate_trades) == (shown.win_rate_pct, shown.sample_size)
+
+
+def test_patterns_and_scan_tell_the_same_of_a_setup(book: Book) -> None:
+    for row in rows(book):
+        body = orjson.loads(book.patterns(row.symbol) or b"")
+        same = next(s for s in body["setups"] if s["setup_id"] == row.setup_id)
+        assert Setup.model_validate(same) == Setup.model_validate(
+            {name: getattr(row, name) for name in Setup.model_fields}
+        )
+
+
+def test_every_filter_kind_has_its_evidence_columns(book: Book) -> None:
+    from mcp_server.kinds import KINDS
+
+    evidence = book.evidence()
+    for kind in KINDS.values():
+        for period in kind.periods or (None,):
+            columns = evidence.labels if kind.takes == "choice" else evidence.numbers
+            assert kind.column(period) in columns
+
+
+def test_a_symbol_with_bad_bars_is_named_and_the_others_are_served(tmp_path: Path) -> None:
+    bars = sample_bars("IBM")
+    write_csv(tmp_path / "bars" / "IBM.csv", bars)
+    write_csv(tmp_path / "bars" / "SHORT.csv", bars.take(slice(-50, None)))
+    (tmp_path / "bars" / "BROKEN.csv").write_text("what,is,this\n1,2,3\n")
+    write_csv(tmp_path / "bars" / "OLD.csv", bars.take(slice(0, 2000)))
+    (tmp_path / "bars" / "B@D.csv").write_text((tmp_path / "bars" / "IBM.csv").read_text())
+    order = Order(source=open_source(tmp_path / "bars"), name="bars", reference=Reference())
+
+    manifest, report = make_night(order, Nights(tmp_path / "data"), now=NOW)
+
+    book = open_book(tmp_path / "data", manifest)
+    codes = {code: set(symbols) for code, symbols in report.refused.items()}
+    assert codes["too_few_bars"] == {"SHORT"}
+    assert codes["stale"] == {"OLD"}
+    assert codes["bad_symbol"] == {"B@D"}
+    assert "BROKEN" in set().union(*codes.values())
+    assert orjson.loads(book.patterns("IBM") or b"")["available"] is True
+    for refused in ("SHORT", "OLD"):
+        body = orjson.loads(book.patterns(refused) or b"")
+        assert (body["available"], body["reason"], body["setups"]) == (False, "not_covered", [])
+    assert book.history("OLD") is not None
+    assert sum(row.symbol == "OLD" for row in rows(book)) == 0

@@ -1,0 +1,246 @@
+"""The command line: what it prints, what it exits with, and that a failure loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from screener.settings import Settings
+
+FIELDS = {
+    *("symbol", "family", "pattern_type", "direction", "lineage", "attempt", "quality"),
+    *("first_served", "last_served", "end_reason", "status", "pattern_start", "pattern_end"),
+    *("upper", "lower", "trigger_date", "entry_price", "stop_price", "target_price"),
+    *("outcome", "exit_date", "exit_price"),
+}
+
+COMMAND = [str(Path(sys.executable).with_name("screener"))]
+
+
+def run(
+    data: Path, *arguments: str, stdin: str = "", **settings: str
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "SCREENER_DATA_DIR": str(data), "COLUMNS": "200", **settings}
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def check_refusal(result: subprocess.CompletedProcess[str], words: str) -> None:
+    assert result.returncode == 2
+    assert result.stderr.startswith("screener: ")
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def started(data: Path, *arguments: str, port: int) -> Iterator[subprocess.Popen[str]]:
+    environment = {**os.environ, "SCREENER_DATA_DIR": str(data)}
+    process = subprocess.Popen(
+        [*COMMAND, *arguments, "--port", str(port)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_for(f"http://127.0.0.1:{port}/api/v1/families", process)
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+
+
+def wait_for(url: str, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            httpx.get(url, timeout=5)
+        except httpx.TransportError:
+            process.poll()
+        else:
+            return
+    raise AssertionError(process.communicate(timeout=5))
+
+
+def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path) -> None:
+    port = free_port()
+    with started(tmp_path / "data", "up", port=port) as process:
+        base = f"http://127.0.0.1:{port}/api/v1"
+        demo = httpx.get(f"{base}/demo/GOOG").json()
+        process.send_signal(signal.SIGINT)
+        _, greeting = process.communicate(timeout=30)
+    secret = next(word for word in greeting.split() if word.startswith("ps_live_"))
+
+    with started(tmp_path / "data", "up", port=port) as process:
+        answer = httpx.get(
+            f"{base}/tickers/AAPL/patterns", headers={"Authorization": f"Bearer {secret}"}
+        )
+        process.send_signal(signal.SIGINT)
+        _, second = process.communicate(timeout=30)
+
+    assert demo["as_of_session"] == "2012-10-03"
+    assert demo["setups"][0]["family"] == "bullish_pennant"
+    assert "claude mcp add" in greeting
+    assert answer.json()["setups"][0]["symbol"] == "AAPL"
+    assert "ps_live_" not in second
+    assert "screener key create" in second
+
+
+def test_a_key_s_secret_alone_goes_to_stdout(tmp_path: Path) -> None:
+    run(tmp_path, "account", "add", "ada@example.com", "--plan", "premium_plus")
+    created = run(tmp_path, "key", "create", "ada@example.com", "--name", "laptop")
+    prefix = created.stdout.strip()[:16]
+
+    listed = run(tmp_path, "key", "list", "ada@example.com")
+    replaced = run(tmp_path, "key", "replace", prefix)
+    revoked = run(tmp_path, "key", "revoke", replaced.stdout.strip()[:16])
+
+    assert len(created.stdout.strip().splitlines()) == 1
+    assert created.stdout.startswith("ps_live_")
+    assert prefix in listed.stdout
+    assert created.stdout.strip() not in listed.stdout + listed.stderr
+    assert replaced.stdout != created.stdout
+    assert revoked.returncode == 0
+
+
+def test_accounts_are_listed_changed_and_silenced(tmp_path: Path) -> None:
+    added = run(
+        tmp_path,
+        *("account", "add", "ada@example.com", "--plan", "premium", "--password-stdin"),
+        stdin="correct horse battery\n",
+    )
+    run(tmp_path, "account", "plan", "ada@example.com", "none")
+    run(tmp_path, "account", "deactivate", "ada@example.com")
+    listed = run(tmp_path, "account", "list").stdout
+
+    assert added.returncode == 0
+    assert "ada@example.com" in listed
+    assert "none" in listed
+    assert "no" in listed
+    assert "correct horse" not in listed + added.stdout + added.stderr
+    assert run(tmp_path, "account", "reactivate", "ada@example.com").returncode == 0
+
+
+def test_a_short_password_stores_nothing(tmp_path: Path) -> None:
+    arguments = ("account", "add", "ada@example.com", "--plan", "premium", "--password-stdin")
+    check_refusal(run(tmp_path, *arguments, stdin="short\n"), "12 characters")
+    assert "ada@" not in run(tmp_path, "account", "list").stdout
+
+
+def test_unknown_accounts_and_keys_are_one_line(tmp_path: Path) -> None:
+    check_refusal(run(tmp_path, "key", "create", "no@example.com", "--name", "x"), "no account")
+    check_refusal(run(tmp_path, "key", "revoke", "ps_live_nothing1"), "No live key")
+    check_refusal(run(tmp_path, "night", "activate", "20200101-000000000000"), "no night")
+    check_refusal(run(tmp_path, "night", "verify"), "run `screener nightly` first")
+
+
+def test_bars_that_cannot_be_used_are_one_line_and_leave_the_active_night(data_dir: Path) -> None:
+    before = (data_dir / "manifest.json").read_bytes()
+    bad = data_dir.parent / "bad"
+    (bad / "empty").mkdir(parents=True)
+    (bad / "table.csv").write_text("symbol,date,open,high,low\nA,2024-01-02,1,2,1\n")
+    (bad / "text.parquet").write_text("this is no parquet file")
+
+    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "nowhere")), "does not exist")
+    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "empty")), "no CSV or Parquet")
+    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "table.csv")), "close")
+    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "text.parquet")), "cannot be read")
+    check_refusal(run(data_dir, "nightly", "--session", "tomorrow"), "not a date")
+    check_refusal(run(data_dir, "nightly", "--session", "1999-01-04"), "None of")
+    check_refusal(run(data_dir, "nightly", "--adjustment", "some"), "split+div")
+
+    assert (data_dir / "manifest.json").read_bytes() == before
+
+
+def test_a_damaged_night_is_not_served(data_dir: Path) -> None:
+    book = next((data_dir / "nights").glob("*.book"))
+    book.write_bytes(book.read_bytes()[:-100])
+
+    check_refusal(run(data_dir, "serve"), "not the one that was sealed")
+    check_refusal(run(data_dir, "night", "verify"), "not the one that was sealed")
+
+
+def test_a_taken_port_is_one_line(data_dir: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        result = run(data_dir, "serve", "--port", str(taken.getsockname()[1]))
+
+    check_refusal(result, "--port")
+
+
+def test_a_data_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    check_refusal(run(tmp_path / "file" / "data", "nightly"), "SCREENER_DATA_DIR")
+
+
+def test_a_bad_setting_is_named(tmp_path: Path) -> None:
+    check_refusal(
+        run(tmp_path, "settings", SCREENER_KEY_PER_MINUTE="many"), "SCREENER_KEY_PER_MINUTE"
+    )
+    check_refusal(run(tmp_path, "settings", SCREENER_KEY_PREFIX="short"), "SCREENER_KEY_PREFIX")
+
+
+def test_every_setting_is_listed(tmp_path: Path) -> None:
+    listed = run(tmp_path, "settings").stdout
+
+    for name in Settings.model_fields:
+        assert f"SCREENER_{name.upper()}=" in listed
+
+
+def test_nights_are_shown_rolled_back_and_pruned(data_dir: Path) -> None:
+    later = run(data_dir, "nightly", "--session", "2012-10-10")
+    first = run(data_dir, "night", "list").stdout
+    versions = sorted(path.stem for path in (data_dir / "nights").glob("*.json"))
+    rolled = run(data_dir, "night", "activate", versions[0])
+    shown = json.loads(run(data_dir, "night", "show").stdout)
+    pruned = run(data_dir, "night", "prune", "--keep", "1")
+
+    assert later.returncode == 0
+    assert all(version in first for version in versions)
+    assert rolled.returncode == 0
+    assert shown["data_version"] == versions[0]
+    assert shown["report"]["covered"] == 5
+    assert "Removed 0" in pruned.stdout
+
+
+def test_detect_writes_every_version_with_the_agreed_fields(tmp_path: Path) -> None:
+    target = tmp_path / "versions.json"
+    result = run(tmp_path, "detect", "--bars", "sample", "--out", str(target))
+
+    versions = json.loads(target.read_text())
+    assert result.returncode == 0
+    assert set(versions[0]) == FIELDS
+    status = {(v["symbol"], v["family"]) for v in versions if v["status"] == "forming"}
+    assert status == {("GOOG", "bullish_pennant"), ("IBM", "rising_wedge")}
+    for version in versions:
+        assert version["first_served"] <= version["last_served"]
+        assert (version["status"] == "forming") == (version["end_reason"] is None)
+        assert (version["outcome"] is not None) == (version["end_reason"] == "triggered")
