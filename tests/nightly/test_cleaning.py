@@ -1,0 +1,336 @@
+"""Cleaning: every rule on bars made for it, and all of them on real bars, sound and not."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nightly.bars import Bars, Days, Floats, to_date, to_day
+from nightly.cleaning import Cleaned, clean, suspected_splits
+from nightly.reference import AssetType, Split
+from nightly.sources import TableSource
+
+SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
+SOUND = SHARED / "data" / "bars.parquet"
+DIRTY = SHARED / "data" / "bars_dirty.parquet"
+REFERENCE = SHARED / "data" / "reference.parquet"
+
+MONDAY = to_day(dt.date(2024, 1, 1))
+
+
+def weekdays(count: int, first: int = MONDAY) -> Days:
+    """Day numbers from a Monday on, without weekends."""
+    number = np.arange(count)
+    return (first + number + 2 * (number // 5)).astype(np.int32)
+
+
+def wave(count: int = 200, first: int = MONDAY) -> Bars:
+    """A quiet price around 100 with a range of two percent."""
+    close = 100 + 5 * np.sin(np.arange(count) / 9)
+    return Bars(
+        weekdays(count, first), close - 0.3, close + 1, close - 1, close, np.full(count, 1000.0)
+    )
+
+
+def changed(bars: Bars, at: int | slice, **cells: float | Floats) -> Bars:
+    """The bars with some cells replaced."""
+    columns = {name: getattr(bars, name).copy() for name in Bars.__slots__}
+    for name, value in cells.items():
+        columns[name][at] = value
+    return Bars(**columns)
+
+
+def scaled(bars: Bars, after: int, factor: float) -> Bars:
+    """The bars with every price from a bar on multiplied."""
+    factors = np.where(np.arange(len(bars)) >= after, factor, 1.0)
+    prices = (getattr(bars, name) * factors for name in ("open", "high", "low", "close"))
+    opened, high, low, close = prices
+    return Bars(bars.date, opened, high, low, close, bars.volume)
+
+
+def joined(*parts: Bars) -> Bars:
+    return Bars(
+        **{name: np.concatenate([getattr(p, name) for p in parts]) for name in Bars.__slots__}
+    )
+
+
+def cleaned(bars: Bars, asset_type: AssetType = "stock", **rules: Any) -> Cleaned:
+    rules.setdefault("as_of", int(bars.date[-1]) if len(bars) else MONDAY)
+    return clean(bars, asset_type=asset_type, **rules)
+
+
+def code(result: Cleaned) -> str | None:
+    return result.refusal.code if result.refusal else None
+
+
+def test_sound_bars_pass_untouched() -> None:
+    bars = wave()
+    result = cleaned(bars)
+    assert result.covered
+    assert result.findings == {}
+    assert all(map(np.array_equal, result.bars.columns(), bars.columns()))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {"close": math.nan},
+        {"open": math.inf},
+        {"low": 0.0},
+        {"close": -1.0},
+        {"high": 90.0, "low": 95.0},
+    ],
+)
+def test_a_bar_that_cannot_be_is_dropped(cells: dict[str, float]) -> None:
+    bars = wave()
+    result = cleaned(changed(bars, 50, **cells))
+    assert result.covered
+    assert result.findings == {"bad_bar": 1}
+    assert len(result.bars) == len(bars) - 1
+    assert bars.date[50] not in result.bars.date
+
+
+def test_a_range_is_widened_to_hold_its_open_and_close() -> None:
+    bars = wave()
+    top, bottom = float(bars.close[60]) + 1.2, float(bars.close[60]) - 1.2
+    result = cleaned(changed(bars, 60, open=bottom, close=top))
+    assert result.covered
+    assert result.findings == {"range_widened": 1}
+    assert (result.bars.low[60], result.bars.high[60]) == (bottom, top)
+
+
+def test_a_halt_is_dropped_and_a_range_without_volume_is_kept() -> None:
+    bars = changed(wave(), 40, volume=0)
+    bars = changed(bars, 41, volume=0, open=100, high=100, low=100, close=100)
+    result = cleaned(bars)
+    assert result.findings == {"halted": 1, "no_volume": 1}
+    assert len(result.bars) == len(bars) - 1
+
+
+@pytest.mark.parametrize("volume", [math.nan, -5.0, math.inf])
+def test_a_volume_that_is_no_number_is_none(volume: float) -> None:
+    result = cleaned(changed(wave(), 40, volume=volume))
+    assert result.bars.volume[40] == 0
+    assert result.findings == {"bad_volume": 1, "no_volume": 1}
+
+
+def test_a_weekend_bar_is_dropped_for_a_stock_and_kept_for_crypto() -> None:
+    bars = wave()
+    bars.date[9] += 1  # the Friday becomes a Saturday
+    stock, crypto = cleaned(bars), cleaned(bars, "crypto")
+    assert stock.findings == {"weekend": 1}
+    assert len(stock.bars) == len(bars) - 1
+    assert len(crypto.bars) == len(bars)
+
+
+def test_only_the_newest_owner_of_a_ticker_is_analysed() -> None:
+    old, new = wave(100), wave(120, MONDAY + 7 * 40)
+    result = cleaned(joined(scaled(old, 0, 40.0), new))
+    assert result.covered
+    assert result.findings == {"ticker_reuse": 1}
+    assert len(result.bars) == len(new)
+    assert result.bars.date[0] == new.date[0]
+
+
+def test_a_gap_of_ninety_days_is_one_series() -> None:
+    bars = wave(160)
+    bars.date[100:] += 87  # from one Friday to a Monday, 90 days later
+    assert bars.date[100] - bars.date[99] == 90
+    result = cleaned(bars, "crypto")
+    assert len(result.bars) == len(bars)
+    bars.date[100:] += 1
+    assert len(cleaned(bars, "crypto").bars) == 60
+
+
+@pytest.mark.parametrize(("asset_type", "days", "gaps"), [("stock", 7, 0), ("stock", 14, 1)])
+def test_a_gap_that_ends_patterns_is_counted(asset_type: AssetType, days: int, gaps: int) -> None:
+    bars = wave()
+    bars.date[100:] += days
+    result = cleaned(bars, asset_type)
+    assert result.covered
+    assert result.findings.get("gap", 0) == gaps
+
+
+def test_crypto_has_a_shorter_gap() -> None:
+    bars = wave()
+    assert cleaned(bars, "crypto").findings == {}  # a weekend is three days
+    bars.date[100:] += 1
+    assert cleaned(bars, "crypto").findings == {"gap": 1}
+
+
+@pytest.mark.parametrize("ratio", [2, 3, 4, 5, 7, 10, 20, 1 / 2, 1 / 3, 1 / 10, 1 / 25])
+def test_a_gap_with_the_ratio_of_a_split_keeps_the_symbol_out(ratio: float) -> None:
+    bars = wave()
+    exact = float(bars.close[99] / bars.open[100])
+    result = cleaned(scaled(bars, 100, exact * ratio * 1.015))
+    assert code(result) == "unadjusted_split"
+    assert str(to_date(bars.date[100])) in str(result.refusal)
+    assert result.findings["unadjusted_split"] == 1
+    assert len(result.bars) == 0
+
+
+@pytest.mark.parametrize("ratio", [0.61, 0.55, 1.5, 2.06, 1 / 2.3, 1 / 3.5])
+def test_a_gap_of_another_ratio_is_a_move(ratio: float) -> None:
+    bars = wave()
+    exact = float(bars.close[99] / bars.open[100])
+    assert cleaned(scaled(bars, 100, exact * ratio)).covered
+
+
+def test_crypto_has_no_splits() -> None:
+    bars = wave()
+    assert code(cleaned(scaled(bars, 100, 0.5), "etf")) == "unadjusted_split"
+    assert cleaned(scaled(bars, 100, 0.5), "crypto").covered
+
+
+def test_a_split_that_the_reference_gives_is_applied_to_raw_bars() -> None:
+    bars = wave()
+    raw = scaled(bars, 100, 0.25)
+    split = Split(to_date(bars.date[100]), 4.0)
+    result = cleaned(raw, adjustment="none", splits=[split])
+    assert result.covered
+    assert result.findings == {"split_applied": 1}
+    assert result.bars.close == pytest.approx(bars.close / 4)
+    assert result.bars.volume.tolist() == [4000.0] * 100 + [1000.0] * 100
+    assert code(cleaned(raw, adjustment="split", splits=[split])) == "unadjusted_split"
+    assert code(cleaned(raw, adjustment="none")) == "unadjusted_split"
+
+
+def test_a_split_after_the_session_is_not_known_yet() -> None:
+    bars = wave()
+    raw = scaled(bars, 100, 0.25)
+    split = Split(to_date(bars.date[100]), 4.0)
+    result = cleaned(raw, as_of=int(bars.date[99]), adjustment="none", splits=[split])
+    assert result.findings == {}
+    assert result.bars.close.tolist() == bars.close[:100].tolist()
+
+
+def test_no_bar_after_the_session_is_used() -> None:
+    bars = wave()
+    spoiled = changed(bars, slice(150, None), close=math.nan)
+    result = cleaned(spoiled, as_of=int(bars.date[149]))
+    assert result.covered
+    assert result.findings == {}
+    assert len(result.bars) == 150
+
+
+def test_a_few_contradictions_are_forgiven_and_many_are_not() -> None:
+    bars = wave(100)
+    assert cleaned(changed(bars, slice(10, 13), low=0)).covered
+    result = cleaned(changed(bars, slice(10, 14), low=0))
+    assert code(result) == "bad_bars"
+    assert len(result.bars) == 0
+
+
+def test_closes_far_outside_their_range_are_contradictions() -> None:
+    bars = wave(100)
+    assert code(cleaned(changed(bars, slice(10, 14), high=95, low=94))) == "bad_bars"
+
+
+def test_a_price_without_ranges_is_not_traded() -> None:
+    bars = wave(300)
+    result = cleaned(changed(bars, slice(0, 160), high=100, low=100, open=100, close=100))
+    assert code(result) == "flat_bars"
+    result = cleaned(changed(bars, slice(0, 140), high=100, low=100, open=100, close=100))
+    assert result.covered
+    assert result.findings == {"flat_bar": 140}
+
+
+def test_a_close_that_leaps_and_falls_back_is_a_bad_print() -> None:
+    bars = wave()
+    print_ = changed(bars, 100, high=400, close=380)
+    assert code(cleaned(print_)) == "price_spike"
+    assert code(cleaned(print_, "crypto")) == "price_spike"
+
+
+def test_one_great_jump_is_a_move_and_a_second_is_not() -> None:
+    once = scaled(wave(), 80, 5.6)
+    assert cleaned(once).covered
+    assert code(cleaned(scaled(once, 140, 1 / 5.6))) == "price_jumps"
+
+
+def test_fewer_than_sixty_bars_are_left_out() -> None:
+    assert code(cleaned(wave(0))) == "too_few_bars"
+    assert code(cleaned(wave(59))) == "too_few_bars"
+    assert cleaned(wave(60)).covered
+
+
+@pytest.mark.parametrize(("asset_type", "days"), [("stock", 10), ("etf", 10), ("crypto", 3)])
+def test_a_symbol_without_recent_bars_counts_in_the_statistics_only(
+    asset_type: AssetType, days: int
+) -> None:
+    bars = wave()
+    last = int(bars.date[-1])
+    assert cleaned(bars, asset_type, as_of=last + days).covered
+    result = cleaned(bars, asset_type, as_of=last + days + 1)
+    assert result.refusal is not None
+    assert (result.refusal.code, result.refusal.analysed) == ("stale", True)
+    assert len(result.bars) == len(bars)
+
+
+def test_a_price_that_does_not_move_is_analysed_and_not_covered() -> None:
+    bars = wave()
+    calm = 100 + (bars.close - 100) / 1000
+    quiet = Bars(bars.date, calm, calm + 0.05, calm - 0.05, calm, bars.volume)
+    result = cleaned(quiet)
+    assert result.refusal is not None
+    assert (result.refusal.code, result.refusal.analysed) == ("low_volatility", True)
+    assert len(result.bars) == len(bars)
+
+
+PRICE = st.one_of(st.floats(-5, 500), st.sampled_from([math.nan, math.inf, 0.0, 1e-300, 1e300]))
+
+
+@given(st.lists(st.tuples(PRICE, PRICE, PRICE, PRICE, PRICE), min_size=40, max_size=90), st.data())
+def test_whatever_comes_in_what_goes_on_is_whole(
+    rows: list[tuple[float, ...]], data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(0, 110))
+    names = ("open", "high", "low", "close", "volume")
+    odd = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
+    result = cleaned(changed(wave(200), slice(at, at + len(rows)), **odd))
+    kept = result.bars
+    assert (np.diff(kept.date) > 0).all()
+    for price in (kept.open, kept.high, kept.low, kept.close):
+        assert (np.isfinite(price) & (price > 0)).all()
+    assert (kept.high >= np.maximum(kept.open, kept.close)).all()
+    assert (kept.low <= np.minimum(kept.open, kept.close)).all()
+    assert (np.isfinite(kept.volume) & (kept.volume >= 0)).all()
+    assert suspected_splits(kept) == []
+    assert result.covered or result.refusal is not None
+
+
+@pytest.mark.skipif(not DIRTY.exists(), reason="the shared dirty bars are not here")
+def test_real_garbage_is_cleaned_or_kept_out_with_a_reason() -> None:
+    source = TableSource(DIRTY)
+    results = {item.name: cleaned(item.bars) for item in source.load(source.names())}
+    assert len(results) == 65
+    passed = {name: result.bars for name, result in results.items() if result.covered}
+    assert len(passed) <= 20
+    for bars in passed.values():
+        moves = np.diff(np.log(bars.close))
+        assert np.count_nonzero(np.abs(moves) > math.log(5)) <= 1
+        assert np.diff(bars.date).max() <= 90
+    for name, result in results.items():
+        assert result.covered or result.refusal, name
+
+
+@pytest.mark.skipif(not SOUND.exists(), reason="the shared bars are not here")
+def test_real_sound_bars_are_hardly_ever_kept_out() -> None:
+    kinds: dict[str, AssetType] = dict(
+        pl.read_parquet(REFERENCE, columns=["symbol", "asset_type"]).iter_rows()
+    )
+    source = TableSource(SOUND)
+    names = source.names()[::12]
+    codes = Counter(code(cleaned(item.bars, kinds[item.name])) for item in source.load(names))
+    assert set(codes) <= {None, "unadjusted_split", "low_volatility", "flat_bars", "stale"}
+    assert codes[None] / len(names) > 0.96

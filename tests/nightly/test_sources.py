@@ -1,0 +1,348 @@
+"""Sources: how bars are found, read and identified, whatever wrote them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from nightly.bars import Bars, to_date, to_day
+from nightly.errors import SourceError
+from nightly.sources import BarSource, FolderSource, Loaded, TableSource, open_source
+
+SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
+REAL = SHARED / "data" / "bars.parquet"
+
+DAYS = [dt.date(2024, 1, 2), dt.date(2024, 1, 3), dt.date(2024, 1, 4)]
+HEADER = "date,open,high,low,close,volume"
+LINES = [
+    "2024-01-02,10,12,9,11,100",
+    "2024-01-03,11,13,10,12,200",
+    "2024-01-04,12,14,11,13,300",
+]
+CSV = "\n".join([HEADER, *LINES]) + "\n"
+
+
+def table(symbols: list[str], days: list[dt.date] = DAYS) -> pl.DataFrame:
+    """A long table, sorted by symbol; the close tells symbol and day."""
+    rows = [
+        (symbol, day, 10.0, 20.0, 5.0, 11.0 + number + place / 100, 100.0)
+        for number, symbol in enumerate(symbols)
+        for place, day in enumerate(days)
+    ]
+    names = ["symbol", "date", "open", "high", "low", "close", "volume"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def one(source: BarSource, name: str = "ACME") -> Loaded:
+    (loaded,) = source.load([name])
+    return loaded
+
+
+def folder(tmp_path: Path, text: str, name: str = "ACME.csv") -> BarSource:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return FolderSource(tmp_path)
+
+
+def dates(bars: Bars) -> list[dt.date]:
+    return [to_date(day) for day in bars.date]
+
+
+def same(left: Bars, right: Bars) -> bool:
+    return all(map(np.array_equal, left.columns(), right.columns()))
+
+
+def test_a_csv_file_becomes_bars_of_the_declared_types(tmp_path: Path) -> None:
+    bars = one(folder(tmp_path, CSV)).bars
+    assert dates(bars) == DAYS
+    assert bars.date.dtype == np.int32
+    assert {column.dtype.str for column in list(bars.columns())[1:]} == {"<f8"}
+    assert [column[1] for column in list(bars.columns())[1:]] == [11, 13, 10, 12, 200]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".CSV", ".csv.gz", ".parquet", ".pq"])
+def test_a_folder_is_read_whatever_the_format_of_its_files(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"ACME{suffix}"
+    if suffix == ".csv.gz":
+        path.write_bytes(gzip.compress(CSV.encode()))
+    elif suffix.lower() == ".csv":
+        path.write_text(CSV)
+    else:
+        pl.read_csv(CSV.encode(), try_parse_dates=True).write_parquet(path)
+    source = open_source(tmp_path)
+    assert source.names() == ["ACME"]
+    assert dates(one(source).bars) == DAYS
+
+
+@given(
+    order=st.permutations([*HEADER.split(","), "Adj Close", ""]),
+    case=st.sampled_from([str.upper, str.lower, str.title]),
+    date=st.sampled_from(["date", "datetime", "timestamp", "Open Time"]),
+)
+@settings(max_examples=40)
+def test_columns_are_found_by_name_in_any_order_and_case(
+    tmp_path_factory: pytest.TempPathFactory,
+    order: list[str],
+    case: Callable[[str], str],
+    date: str,
+) -> None:
+    folders = tmp_path_factory.mktemp("columns")
+    values = pl.read_csv(CSV.encode(), infer_schema=False).with_columns(
+        pl.lit("1").alias("Adj Close"), pl.lit("0").alias("")
+    )
+    shuffled = values.select(order)
+    shuffled.columns = [case(date if name == "date" else name) for name in order]
+    shuffled.write_csv(folders / "ACME.csv")
+    loaded = one(FolderSource(folders))
+    assert loaded.refusal is None
+    assert dates(loaded.bars) == DAYS
+    assert loaded.bars.close.tolist() == [11, 12, 13]
+    assert loaded.bars.volume.tolist() == [100, 200, 300]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "2024-01-02",
+        "2024-01-02 00:00:00",
+        "2024-01-02T14:30:00Z",
+        "2024-01-02 00:00:00-05:00",
+        "20240102",
+        "1704153600",
+        "1704153600000",
+        "1704153600000000",
+        "1704153600000000000",
+        "1704239999",
+        "1704153600.0",
+    ],
+)
+def test_a_date_is_read_in_every_usual_form(tmp_path: Path, written: str) -> None:
+    source = folder(tmp_path, f"{HEADER}\n{written},10,12,9,11,100\n")
+    assert dates(one(source).bars) == [dt.date(2024, 1, 2)]
+
+
+@given(
+    day=st.dates(dt.date(1975, 1, 1), dt.date(2199, 12, 31)),
+    unit=st.sampled_from([1, 1_000, 1_000_000, 1_000_000_000]),
+    second=st.integers(0, 86_399),
+)
+def test_an_epoch_is_told_by_its_magnitude(
+    tmp_path_factory: pytest.TempPathFactory, day: dt.date, unit: int, second: int
+) -> None:
+    epoch = (to_day(day) * 86_400 + second) * unit
+    path = tmp_path_factory.mktemp("epoch") / "bars.parquet"
+    values = {"symbol": ["ACME"], "time": [epoch]}
+    values |= {name: [1] for name in ("open", "high", "low", "close", "volume")}
+    pl.DataFrame(values).write_parquet(path)
+    assert dates(one(TableSource(path)).bars) == [day]
+
+
+def test_units_of_time_may_change_within_a_file(tmp_path: Path) -> None:
+    rows = "1735603200000,1,1,1,1,1\n1735689600000000,1,1,1,1,1\n"
+    bars = one(folder(tmp_path, f"open_time,{HEADER[5:]}\n{rows}")).bars
+    assert dates(bars) == [dt.date(2024, 12, 31), dt.date(2025, 1, 1)]
+
+
+def test_a_datetime_has_the_date_of_its_own_zone(tmp_path: Path) -> None:
+    late = dt.datetime(2024, 1, 3, 2, tzinfo=dt.UTC)  # the evening before in New York
+    frame = table(["ACME"], [dt.date(2024, 1, 3)]).with_columns(
+        pl.lit(late).dt.convert_time_zone("America/New_York").alias("date")
+    )
+    frame.write_parquet(tmp_path / "bars.parquet")
+    bars = one(TableSource(tmp_path / "bars.parquet")).bars
+    assert dates(bars) == [dt.date(2024, 1, 2)]
+
+
+def test_rows_are_sorted_and_of_repeated_dates_the_last_is_kept(tmp_path: Path) -> None:
+    repeated = "2024-01-03,11,13,10,12.5,250"
+    text = "\n".join([HEADER, LINES[2], LINES[1], LINES[0], repeated])
+    loaded = one(folder(tmp_path, text))
+    assert dates(loaded.bars) == DAYS
+    assert loaded.bars.close.tolist() == [11, 12.5, 13]
+    assert loaded.findings == {"repeated_date": 1}
+
+
+@example([17 * row % 61 for row in range(400)])
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=120))
+def test_however_rows_lie_the_last_of_each_date_is_kept(
+    tmp_path_factory: pytest.TempPathFactory, days: list[int]
+) -> None:
+    first = dt.date(2024, 1, 1)
+    frame = table(["ACME"], [first + dt.timedelta(day) for day in days])
+    path = tmp_path_factory.mktemp("rows") / "bars.parquet"
+    frame.write_parquet(path)
+    loaded = one(TableSource(path))
+    newest = dict(zip(days, frame["close"].to_list(), strict=True))
+    assert loaded.bars.close.tolist() == [newest[day] for day in sorted(newest)]
+    assert loaded.findings.get("repeated_date", 0) == len(days) - len(newest)
+
+
+def test_a_row_without_a_date_is_dropped_and_counted(tmp_path: Path) -> None:
+    loaded = one(folder(tmp_path, f"{CSV}soon,1,1,1,1,1\n,1,1,1,1,1\n"))
+    assert dates(loaded.bars) == DAYS
+    assert loaded.findings == {"undated_row": 2}
+
+
+def test_a_cell_that_is_no_number_is_nan(tmp_path: Path) -> None:
+    bars = one(folder(tmp_path, f"{HEADER}\n2024-01-02,10,null,-,11,\n")).bars
+    assert bars.open.tolist() == [10]
+    assert np.isnan([bars.high[0], bars.low[0], bars.volume[0]]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("ODD.csv", b"date,open,high,low\n2024-01-02,1,1,1\n"),
+        ("ODD.csv", b""),
+        ("ODD.parquet", b"no parquet at all"),
+        ("ODD.csv.gz", b"no gzip at all"),
+    ],
+)
+def test_an_odd_file_is_a_refusal_of_its_symbol_alone(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    folder(tmp_path, CSV)
+    (tmp_path / name).write_bytes(content)
+    source = open_source(tmp_path)
+    assert source.names() == ["ACME", "ODD"]
+    sound, odd = source.load(["ACME", "ODD"])
+    assert sound.refusal is None
+    assert odd.refusal is not None
+    assert (odd.refusal.code, len(odd.bars)) == ("unreadable_file", 0)
+    assert source.last_days() == {"ACME": to_day(DAYS[-1])}
+
+
+def test_files_that_are_no_bars_are_no_symbols(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("about")
+    (tmp_path / ".hidden.csv").write_text(CSV)
+    (tmp_path / "deeper.csv").mkdir()
+    assert folder(tmp_path, CSV).names() == ["ACME"]
+
+
+def test_a_second_file_of_one_symbol_is_counted(tmp_path: Path) -> None:
+    pl.DataFrame({"date": ["2024-01-02"]}).write_parquet(tmp_path / "ACME.parquet")
+    loaded = one(folder(tmp_path, CSV))
+    assert len(loaded.bars) == 3
+    assert loaded.findings == {"second_file": 1}
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_long_table_gives_each_name_its_own_bars(
+    tmp_path: Path, suffix: str, shuffled: bool
+) -> None:
+    frame = table(["A", "B", "C", "D"])
+    frame = frame.sample(fraction=1, shuffle=True, seed=3) if shuffled else frame
+    path = tmp_path / f"bars.{suffix}"
+    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path, row_group_size=4)
+    source = open_source(path)
+    assert source.names() == ["A", "B", "C", "D"]
+    assert source.last_days() == dict.fromkeys("ABCD", to_day(DAYS[-1]))
+    loaded = list(source.load(["C", "A"]))
+    assert [item.name for item in loaded] == ["C", "A"]
+    assert [item.bars.close.tolist() for item in loaded] == [
+        [13.0, 13.01, 13.02],
+        [11.0, 11.01, 11.02],
+    ]
+
+
+def test_a_table_of_categories_reads_like_one_of_strings(tmp_path: Path) -> None:
+    frame = table(["A", "B"]).with_columns(pl.col("symbol").cast(pl.Categorical))
+    frame.write_parquet(tmp_path / "bars.parquet")
+    source = open_source(tmp_path / "bars.parquet")
+    assert source.names() == ["A", "B"]
+    assert len(one(source, "B").bars) == 3
+
+
+def test_a_name_that_the_source_lacks_is_a_refusal(tmp_path: Path) -> None:
+    table(["A"]).write_parquet(tmp_path / "bars.parquet")
+    for source in (TableSource(tmp_path / "bars.parquet"), FolderSource(tmp_path)):
+        refusal = one(source, "NONE").refusal
+        assert refusal is not None
+        assert refusal.code == "no_bars"
+
+
+def test_a_source_survives_the_way_to_a_worker(tmp_path: Path) -> None:
+    table(["ACME"]).write_parquet(tmp_path / "bars.parquet")
+    for source in (TableSource(tmp_path / "bars.parquet"), folder(tmp_path / "", CSV)):
+        copy = pickle.loads(pickle.dumps(source))  # noqa: S301 - our own bytes
+        assert copy == source
+        assert same(one(copy).bars, one(source).bars)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("bars.parquet", b"no parquet", "cannot be read"),
+        ("bars.csv", b"", "cannot be read"),
+        ("bars.txt", b"x", "neither CSV nor Parquet"),
+        ("bars.csv", CSV.encode(), "no column symbol"),
+        ("bars.csv", b"symbol,date,open,high,low,volume\n", "no column close"),
+        ("bars.csv", f"symbol,{HEADER}\n".encode(), "no symbol"),
+        ("bars.csv", f"symbol,{HEADER}\n^VIX,{LINES[0]}\n".encode(), "no symbol"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_an_error_of_one_line(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(SourceError, match=message) as caught:
+        open_source(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_path_with_nothing_to_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="does not exist"):
+        open_source(tmp_path / "absent")
+    with pytest.raises(SourceError, match="no CSV or Parquet file"):
+        open_source(tmp_path)
+    with pytest.raises(SourceError, match="no symbol"):
+        open_source(_with(tmp_path, "^VIX.csv"))
+
+
+def _with(path: Path, name: str) -> Path:
+    (path / name).write_text(CSV)
+    return path
+
+
+def test_the_digest_changes_with_the_content_and_the_names_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    source = folder(tmp_path, CSV)
+    first = source.digest()
+    (tmp_path / "README.md").write_text("about")
+    assert source.digest() == first
+    (tmp_path / "ACME.csv").write_text(CSV + LINES[0])
+    changed = source.digest()
+    assert changed != first
+    (tmp_path / "ACME.csv").rename(tmp_path / "OTHER.csv")
+    assert source.digest() not in (first, changed)
+
+
+def test_the_digest_of_a_table_is_that_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "bars.csv"
+    path.write_bytes(b"abc")
+    known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert TableSource(path).digest() == known
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="the shared bars are not here")
+def test_a_batch_of_real_bars_equals_a_plain_read() -> None:
+    source = open_source(REAL)
+    names = source.names()[700:710]
+    plain = pl.read_parquet(REAL).filter(pl.col("symbol").is_in(names))
+    for loaded in source.load(names):
+        rows = plain.filter(pl.col("symbol") == loaded.name)
+        assert loaded.findings == {}
+        assert loaded.bars.close.tolist() == rows["close"].to_list()
+        assert dates(loaded.bars) == rows["date"].to_list()
