@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -48,3 +49,5 @@ class Answer:
     png: bytes | None = None
     caption: str | None = None
     """What the picture shows, in words, where there is no JSON beside it."""
+    allowance: Mapping[str, str] | None = None
+    """What is left of the caller's quotas; the gate says."""

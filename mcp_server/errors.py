@@ -143,6 +143,7 @@ class ApiError(Exception):
         *,
         fix: str | None = None,
         details: Mapping[str, Any] | None = None,
+        allowance: Mapping[str, str] | None = None,
     ) -> None:
         entry = CATALOGUE[code]
         self.code = code
@@ -150,6 +151,8 @@ class ApiError(Exception):
         self.message = message or entry.condition
         self.fix = fix or entry.fix
         self.details = dict(details) if details else None
+        self.allowance = allowance
+        """What is left of the caller's quotas, once the call was counted."""
         super().__init__(f"{code}: {self.message}")
 
     def body(self, docs_url: str) -> dict[str, Any]:

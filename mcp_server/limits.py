@@ -1,7 +1,8 @@
 """Rate limits: an exact moving minute and the UTC day for keys, a moving minute for addresses.
 
 The `limits` library keeps the counters. A refused call does not count, and both windows are looked
-at before either counts.
+at before either counts. What is left is told with every answer, in the terms of the IETF draft
+`ratelimit-headers`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
 from mcp_server.callers import Caller
 from mcp_server.errors import ApiError
 
-DAY_SECONDS = 86_400
+MINUTE = 60
+DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,42 @@ class Quotas:
     key_per_minute: int = 60
     key_per_day: int = 10_000
     keyless_per_minute: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One quota as it stands after a call."""
+
+    name: str
+    quota: int
+    seconds: int
+    remaining: int
+    reset: int
+    """Seconds until the oldest call counted leaves the window, or until the day ends."""
+
+    @property
+    def policy(self) -> str:
+        """The item of the `RateLimit-Policy` field."""
+        return f'"{self.name}";q={self.quota};w={self.seconds}'
+
+    @property
+    def state(self) -> str:
+        """The item of the `RateLimit` field."""
+        return f'"{self.name}";r={self.remaining};t={self.reset}'
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Every quota that a caller is held to, as it stands."""
+
+    windows: tuple[Window, ...]
+
+    def headers(self) -> dict[str, str]:
+        """The two fields of the IETF draft."""
+        return {
+            "RateLimit-Policy": ", ".join(window.policy for window in self.windows),
+            "RateLimit": ", ".join(window.state for window in self.windows),
+        }
 
 
 class Limiter:
@@ -45,44 +83,59 @@ class Limiter:
         self._key_day = RateLimitItemPerDay(quotas.key_per_day)
         self._keyless_minute = RateLimitItemPerMinute(quotas.keyless_per_minute)
 
-    def count(self, caller: Caller, surface: str) -> None:
-        """Count one call.
+    def count(self, caller: Caller, surface: str) -> Allowance:
+        """Count one call; what is left afterwards.
 
         Raises:
             ApiError: `rate_limited`, with the seconds to wait.
         """
         if caller.holder is None:
-            self._count_keyless(f"{surface}:{caller.address}")
-        else:
-            self._count_key(caller.holder.key.prefix)
+            return self._count_keyless(f"{surface}:{caller.address}")
+        return self._count_key(caller.holder.key.prefix)
 
-    def _count_keyless(self, bucket: str) -> None:
-        if not self._minutes.hit(self._keyless_minute, bucket):
-            wait = self._minute_wait(self._keyless_minute, bucket)
-            raise _refusal(wait, f"{self.quotas.keyless_per_minute} calls a minute without a key")
+    def _count_keyless(self, bucket: str) -> Allowance:
+        counted = self._minutes.hit(self._keyless_minute, bucket)
+        allowance = Allowance((self._minute("keyless-minute", self._keyless_minute, bucket),))
+        if not counted:
+            raise _refusal(allowance, "without a key")
+        return allowance
 
-    def _count_key(self, key: str) -> None:
+    def _count_key(self, key: str) -> Allowance:
         day = dt.datetime.fromtimestamp(self._clock(), dt.UTC).date().isoformat()
-        if not self._minutes.test(self._key_minute, key):
-            wait = self._minute_wait(self._key_minute, key)
-            raise _refusal(wait, f"{self.quotas.key_per_minute} calls a minute with one key")
-        if not self._days.test(self._key_day, key, day):
-            wait = DAY_SECONDS - self._clock() % DAY_SECONDS
-            raise _refusal(wait, f"{self.quotas.key_per_day} calls a UTC day with one key")
-        # No await lies between the tests and the hits, so no other call can come between them.
-        self._minutes.hit(self._key_minute, key)
-        self._days.hit(self._key_day, key, day)
+        free = self._minutes.test(self._key_minute, key) and self._days.test(
+            self._key_day, key, day
+        )
+        if free:
+            # No await lies between the tests and the hits, so no other call comes between them.
+            self._minutes.hit(self._key_minute, key)
+            self._days.hit(self._key_day, key, day)
+        minute = self._minute("minute", self._key_minute, key)
+        allowance = Allowance((minute, self._day(key, day)))
+        if not free:
+            raise _refusal(allowance, "with one key")
+        return allowance
 
-    def _minute_wait(self, item: RateLimitItem, bucket: str) -> float:
-        return self._minutes.get_window_stats(item, bucket).reset_time - self._clock()
+    def _minute(self, name: str, item: RateLimitItem, bucket: str) -> Window:
+        stats = self._minutes.get_window_stats(item, bucket)
+        # With calls left, or none made yet, the library names no wait of its own.
+        reset = min(MINUTE, max(0, math.ceil(stats.reset_time - self._clock())))
+        return Window(name, item.amount, MINUTE, stats.remaining, reset)
+
+    def _day(self, key: str, day: str) -> Window:
+        stats = self._days.get_window_stats(self._key_day, key, day)
+        reset = math.ceil(DAY - self._clock() % DAY)
+        return Window("day", self._key_day.amount, DAY, stats.remaining, reset)
 
 
-def _refusal(wait: float, allowance: str) -> ApiError:
-    seconds = max(1, math.ceil(wait))
+def _refusal(allowance: Allowance, whose: str) -> ApiError:
+    spent = [window for window in allowance.windows if window.remaining == 0]
+    window = max(spent or allowance.windows, key=lambda window: window.reset)
+    wait = max(1, window.reset)
     return ApiError(
         "rate_limited",
-        f"More than {allowance}; wait {seconds} s.",
-        details={"retry_after_seconds": seconds},
+        f"More than {window.quota} calls in {window.seconds} s {whose}; wait {wait} s.",
+        details={"retry_after_seconds": wait},
+        allowance=allowance.headers(),
     )
 
 

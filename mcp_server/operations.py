@@ -8,7 +8,7 @@ calls the handler (404) with one book pinned for the whole call.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -27,6 +27,7 @@ from mcp_server.arguments import (
 from mcp_server.callers import Caller
 from mcp_server.calls import Answer, Call
 from mcp_server.errors import ApiError, busy
+from mcp_server.limits import Allowance
 from mcp_server.services import Services
 from store.errors import DatabaseBusyError
 from store.records import (
@@ -41,6 +42,7 @@ from store.records import (
     TrackedTickers,
 )
 
+Access = Literal["keyed", "keyless"]
 Handler = Callable[[Call[Any]], Awaitable[Answer]]
 
 COMMON = ("missing_api_key", "invalid_api_key", "forbidden", "rate_limited")
@@ -64,7 +66,7 @@ class Operation:
     handler: Handler
     summary: str
     arguments: type[Arguments] = Arguments
-    access: Literal["keyed", "keyless"] = "keyed"
+    access: Access = "keyed"
     tracked: bool = False
     """Whether the argument `symbol` must be on the caller's watchlist."""
     errors: tuple[str, ...] = ()
@@ -230,26 +232,35 @@ async def invoke(
         ApiError: any code of the operation's `codes`, or `unavailable`.
     """
     operation = OPERATIONS[name]
-    _check_access(operation, caller)
-    services.limiter.count(caller, surface)
-    _check_plan(operation, caller, services)
-    arguments = read_arguments(operation.arguments, await read())
+    allowance = admit(operation.access, caller, services, surface).headers()
     try:
+        _check_plan(operation, caller, services)
+        arguments = read_arguments(operation.arguments, await read())
         async with services.shelf.lease() as book:
             call = Call(arguments, caller, book, services, pictures)
             if operation.tracked:
                 await _check_tracked(call)
             answer = await operation.handler(call)
-            return _with_envelope(answer, book.envelope)
+            body = None if answer.body is None else b"%b,%b" % (book.envelope, answer.body[1:])
     except DatabaseBusyError as error:
         raise busy() from error
+    except ApiError as error:
+        error.allowance = allowance
+        raise
+    return replace(answer, body=body, allowance=allowance)
 
 
-def _check_access(operation: Operation, caller: Caller) -> None:
+def admit(access: Access, caller: Caller, services: Services, surface: str) -> Allowance:
+    """Let a caller in and count the call; what is left of its quotas.
+
+    Raises:
+        ApiError: `invalid_api_key`, `missing_api_key` or `rate_limited`.
+    """
     if caller.refused is not None:
         raise ApiError("invalid_api_key")
-    if operation.access == "keyed" and caller.holder is None:
+    if access == "keyed" and caller.holder is None:
         raise ApiError("missing_api_key")
+    return services.limiter.count(caller, surface)
 
 
 def _check_plan(operation: Operation, caller: Caller, services: Services) -> None:
@@ -268,9 +279,3 @@ async def _check_tracked(call: Call[Any]) -> None:
         fix=f"{free} of {call.caller.cap} {slots} free: add the ticker with PUT or PATCH /tickers "
         "(or the tool set_tracked_tickers), then retry.",
     )
-
-
-def _with_envelope(answer: Answer, envelope: bytes) -> Answer:
-    if answer.body is None:
-        return answer
-    return Answer(b"%b,%b" % (envelope, answer.body[1:]), answer.png, answer.caption)

@@ -149,14 +149,24 @@ def _success(answer: Answer) -> types.CallToolResult:
     if answer.caption is not None:
         content.append(types.TextContent(text=answer.caption))
     if answer.body is None:
-        return types.CallToolResult(content=content)
+        return types.CallToolResult(content=content, _meta=_meta(answer.allowance))
     # The JSON comes first: hosts that show one block show that one.
     content.insert(0, types.TextContent(text=answer.body.decode()))
-    return types.CallToolResult(content=content, structured_content=orjson.loads(answer.body))
+    return types.CallToolResult(
+        content=content,
+        structured_content=orjson.loads(answer.body),
+        _meta=_meta(answer.allowance),
+    )
 
 
 def _failure(error: ApiError) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=error.text())], is_error=True)
+    text = types.TextContent(text=error.text())
+    return types.CallToolResult(content=[text], is_error=True, _meta=_meta(error.allowance))
+
+
+def _meta(allowance: Mapping[str, str] | None) -> dict[str, Any] | None:
+    """What is left of the caller's quotas, under the names of the HTTP fields."""
+    return dict(allowance) if allowance else None
 
 
 def _tool(operation: Operation) -> types.Tool:

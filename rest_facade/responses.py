@@ -1,6 +1,9 @@
-"""Answer or ApiError to an HTTP response: JSON, PNG, and the one Error body."""
+"""Answer or ApiError to an HTTP response: JSON, PNG, documents, and the one Error body."""
 
 from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
 
 import orjson
 from starlette.responses import Response
@@ -9,26 +12,43 @@ from mcp_server.calls import Answer
 from mcp_server.errors import ApiError
 
 JSON = "application/json"
-CHART_AGE = "max-age=3600"
+PNG = "image/png"
+ONE_HOUR = "max-age=3600"
+REVALIDATE = "no-cache"
 
 
-def from_answer(answer: Answer, *, keyed: bool) -> Response:
-    """The 200 response of an answer."""
+def from_answer(answer: Answer, *, keyed: bool, known: str | None) -> Response:
+    """The response of an answer; 304 when the client's If-None-Match names these very bytes."""
     audience = "private" if keyed else "public"
-    if answer.png is not None and answer.body is None:
-        return Response(
-            answer.png,
-            media_type="image/png",
-            headers={"Cache-Control": f"{audience}, {CHART_AGE}"},
-        )
-    return Response(
-        answer.body, media_type=JSON, headers={"Cache-Control": f"{audience}, no-cache"}
-    )
+    if answer.body is None:
+        return stored(answer.png or b"", PNG, f"{audience}, {ONE_HOUR}", known, answer.allowance)
+    return stored(answer.body, JSON, f"{audience}, {REVALIDATE}", known, answer.allowance)
+
+
+def stored(
+    body: bytes,
+    media_type: str,
+    cache_control: str,
+    known: str | None,
+    allowance: Mapping[str, str] | None,
+) -> Response:
+    """A 200 with a strong ETag, or the 304 that stands for it (RFC 9110 section 13.1.2)."""
+    tag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+    headers = {"Cache-Control": cache_control, "ETag": tag, "Vary": "Authorization"}
+    headers.update(allowance or {})
+    if known is not None and _names(known, tag):
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=media_type, headers=headers)
+
+
+def _names(known: str, tag: str) -> bool:
+    candidates = (candidate.strip().removeprefix("W/") for candidate in known.split(","))
+    return known.strip() == "*" or tag in candidates
 
 
 def from_error(error: ApiError, docs_url: str, challenge: str | None = None) -> Response:
     """The response of a refusal."""
-    headers = {"Cache-Control": "no-store"}
+    headers = {"Cache-Control": "no-store", **(error.allowance or {})}
     wait = (error.details or {}).get("retry_after_seconds")
     if wait is not None:
         headers["Retry-After"] = str(wait)

@@ -10,8 +10,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Mount, Route
-from starlette.types import ASGIApp
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_server.charts import Charts
 from mcp_server.limits import Limiter
@@ -21,12 +21,13 @@ from mcp_server.services import Services
 from oauth.bearer import BearerMiddleware
 from oauth.guard import Guard
 from oauth.metadata import RESOURCE_METADATA_PATH, ProtectedResource
-from rest_facade.routes import Facade
+from rest_facade.facade import Facade
 from screener.settings import Settings
 from store.accounts import Accounts
 from store.database import Database
 from store.shelf import Shelf
 from store.watchlist import Watchlist
+from web.docs import DocsPage
 
 LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
@@ -56,13 +57,32 @@ def build_app(settings: Settings) -> ASGIApp:
             await stack.enter_async_context(keyless.running())
             yield
 
+    facade = Facade(services, resource)
+    reference = facade.documents["/llms.txt"]
     routes = [
         Route("/mcp", Guard(full, resource, docs_url=offer.docs_url)),
         Route("/mcp/demo", Guard(keyless, resource, docs_url=offer.docs_url, keyless=True)),
         Route(RESOURCE_METADATA_PATH, metadata),
-        Mount("/api/v1", Facade(services, resource)),
+        Route("/llms.txt", facade.document(reference)),
+        Route("/docs", DocsPage(reference.body.decode()).answer),
+        *facade.routes("/api/v1"),
     ]
-    return BearerMiddleware(Starlette(routes=routes, lifespan=lifespan), accounts)
+    app = Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers=facade.exception_handlers()
+    )
+    return BareSlashes(BearerMiddleware(app, accounts))
+
+
+class BareSlashes:
+    """Makes trailing slashes optional without a redirect, which would drop a PUT's body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].endswith("/"):
+            scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
+        await self._app(scope, receive, send)
 
 
 def _services(settings: Settings, database: Database) -> Services:

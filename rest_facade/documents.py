@@ -1,0 +1,63 @@
+"""The documents: the map of links, the reference, the skill file and the OpenAPI document.
+
+Each is rendered once, when the service starts; only the map changes with the night.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+
+from mcp_server.limits import Quotas
+from mcp_server.services import Offer
+from rest_facade.openapi import openapi
+from rest_facade.reference import install_commands, reference, skill
+
+MARKDOWN = "text/markdown; charset=utf-8"
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its media type."""
+
+    body: bytes
+    media_type: str
+
+
+def documents(offer: Offer, quotas: Quotas) -> dict[str, Document]:
+    """The documents that need no envelope, by path below the REST base."""
+    text = reference(offer, quotas)
+    return {
+        "/llms.txt": Document(text.encode(), MARKDOWN),
+        "/skill.md": Document(skill(text).encode(), MARKDOWN),
+        "/openapi.json": Document(orjson.dumps(openapi(offer)), JSON),
+    }
+
+
+def link_map(offer: Offer, quotas: Quotas) -> bytes:
+    """The fields of `/`, to stand behind the envelope."""
+    base = offer.base_url
+    return orjson.dumps(
+        {
+            "docs_url": offer.docs_url,
+            "reference_url": f"{base}/llms.txt",
+            "skill_url": f"{base}/skill.md",
+            "openapi_url": f"{base}/openapi.json",
+            "mcp": {
+                "url": offer.mcp_url,
+                "demo_url": f"{offer.mcp_url}/demo",
+                "install": install_commands(offer),
+            },
+            "demo_symbols": offer.demo_symbols,
+            "authentication": {"header": "Authorization: Bearer <API_KEY>", "scope": "patterns"},
+            "rate_limits": {
+                "key": {
+                    "requests_per_minute": quotas.key_per_minute,
+                    "requests_per_day": quotas.key_per_day,
+                },
+                "keyless": {"requests_per_minute": quotas.keyless_per_minute},
+            },
+        }
+    )

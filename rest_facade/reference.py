@@ -1,0 +1,206 @@
+"""The agent reference: one Markdown text, its tables rendered from the code it describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mcp_server.errors import CATALOGUE
+from mcp_server.kinds import KINDS, Kind
+from mcp_server.limits import Quotas
+from mcp_server.operations import OPERATIONS
+from mcp_server.rules import CONTENT_RULES
+from mcp_server.schemas import input_schema
+from mcp_server.services import Offer
+from rest_facade.routes import ROUTES
+from store.families import Family
+
+NAME = "pattern-screener"
+SUMMARY = (
+    "Breakout chart patterns (wedges, pennants, triangles) on stocks, ETFs and crypto, found by a "
+    "nightly market scan, each with its trend lines, trigger, stop, target and an honest record of "
+    "how the same pattern did."
+)
+
+
+def reference(offer: Offer, quotas: Quotas) -> str:
+    """The reference for a service at its public address."""
+    parts = (
+        f"# Pattern screener\n\n> {SUMMARY}",
+        _basics(offer),
+        _rules(),
+        _connecting(offer),
+        _endpoints(offer),
+        _tools(),
+        _reading(),
+        _filters(),
+        _errors(),
+        _limits(quotas),
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def skill(body: str) -> str:
+    """The reference as a skill file: the same body under a name and a description."""
+    return f"---\nname: {NAME}\ndescription: {SUMMARY}\n---\n\n{body}"
+
+
+def install_commands(offer: Offer) -> dict[str, str]:
+    """How common hosts are given the agent endpoint."""
+    add = f"claude mcp add --transport http {NAME}"
+    return {
+        "claude_code": f'{add} {offer.mcp_url} --header "Authorization: Bearer <API_KEY>"',
+        "claude_code_demo": f"{add}-demo {offer.mcp_url}/demo",
+        "json": f'{{"mcpServers": {{"{NAME}": {{"type": "http", "url": "{offer.mcp_url}"}}}}}}',
+    }
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in lines)
+
+
+def _basics(offer: Offer) -> str:
+    families = ", ".join(f"`{family}`" for family in Family)
+    return (
+        "## What to know first\n\n"
+        "- Nothing is computed for a call: every answer is a sealed record of the last nightly run "
+        "and names its session in `as_of_session` and its night in `data_version`. Data changes "
+        "only with the nightly; poll, there is no push.\n"
+        "- Setups and their ids change every night. Never reuse a `setup_id` in another session.\n"
+        "- The scan, the families, the universe and the demo need no tracked ticker. Patterns, "
+        "history and charts work only on tickers that the account tracks.\n"
+        f"- The five families are {families}.\n"
+        "- No edge is implied: on thousands of stocks no family beat random entries with the same "
+        "stops and targets by two standard errors. Each `measured` sentence states that placebo "
+        "rate. Costs, slippage and open trades are excluded, and the symbols are those that "
+        "survived.\n"
+        f"- REST base `{offer.base_url}`, agent endpoint `{offer.mcp_url}`, version `v1`. Fields "
+        "may be added within v1; error codes do not change."
+    )
+
+
+def _rules() -> str:
+    rules = "\n".join(f"{n}. {rule}" for n, rule in enumerate(CONTENT_RULES, 1))
+    return f"## Rules for showing this data to people\n\n{rules}"
+
+
+def _connecting(offer: Offer) -> str:
+    commands = install_commands(offer)
+    return (
+        "## Connecting\n\n"
+        "Send `Authorization: Bearer <API_KEY>` on keyed calls. The same header takes an OAuth 2.0 "
+        "access token with the scope `patterns`. `X-Service-Client: NAME` names your client in the "
+        "account's usage log.\n\n"
+        f"```sh\n{commands['claude_code']}\n"
+        f"# without a key: demo and get_family_track_record answer\n"
+        f"{commands['claude_code_demo']}\n```"
+    )
+
+
+def _endpoints(offer: Offer) -> str:
+    documents = [
+        ["GET", "/", "no", "Map of links, install commands and limits."],
+        ["GET", "/llms.txt", "no", "This reference."],
+        ["GET", "/skill.md", "no", "This reference as a skill file."],
+        ["GET", "/openapi.json", "no", "This interface as OpenAPI 3.1."],
+    ]
+    rows = [
+        [
+            route.method,
+            route.path + (f" ?{', '.join(route.query)}" if route.query else ""),
+            "yes" if OPERATIONS[route.operation].access == "keyed" else "no",
+            OPERATIONS[route.operation].summary,
+        ]
+        for route in ROUTES
+    ]
+    return (
+        "## REST routes\n\n"
+        f"{table(('method', 'path', 'key', 'answers'), documents + rows)}\n\n"
+        "Trailing slashes are optional, symbols are upper-cased, unknown query parameters are "
+        "ignored, and of a repeated one the last value counts. `limit` and `offset` are clamped. "
+        f"Example: `curl {offer.base_url}/demo/{(*offer.demo_symbols, 'AAPL')[0]}`."
+    )
+
+
+def _tools() -> str:
+    rows = []
+    for operation in OPERATIONS.values():
+        if operation.tool is not None:
+            schema = input_schema(operation)
+            names = [
+                name if name in schema.get("required", ()) else f"{name}?"
+                for name in schema["properties"]
+            ]
+            access = "yes" if operation.access == "keyed" else "no"
+            arguments = ", ".join(names) or "none"
+            rows.append([f"`{operation.name}`", access, arguments, operation.tool.description])
+    return (
+        f"## MCP tools\n\n{table(('tool', 'key', 'arguments', 'what it is'), rows)}\n\n"
+        "Results carry the JSON as text and as structured content. A tool error's text begins with "
+        "its code and ends with the fix."
+    )
+
+
+def _reading() -> str:
+    return (
+        "## Reading a setup\n\n"
+        "- `status`: `forming` (the trigger has not fired) or `in_progress` (it fired, the trade "
+        "runs).\n"
+        "- `lines.upper`, `lines.lower`: straight between their dated endpoints on a log price "
+        "axis, over sessions, not calendar days.\n"
+        "- `trigger_rule` says what fires; a forming trigger moves with its line, so "
+        "`plans[0].trigger_price` is the level of the next session. A symmetrical triangle has two "
+        "plans, the first in its `direction`.\n"
+        "- `expected_gain_pct` is the typical gain *if it wins*, never an expectation; "
+        "`win_rate_trades` says how many trades stand behind `win_rate_pct`.\n"
+        "- History `outcome`: `win` (target reached), `loss` (stop hit, or stop and target in one "
+        "bar), `open`. Rows are first attempts, entered at the close of the breakout bar."
+    )
+
+
+def _filters() -> str:
+    rows = [[f"`{kind.name}`", _takes(kind), kind.unit, kind.meaning] for kind in KINDS.values()]
+    return (
+        "## Scan filters\n\n"
+        "`filters` is a URL-encoded JSON array of predicates; all must match, and a setup without "
+        "evidence for a kind never does. Numbers take `op` (`<`, `<=`, `>`, `>=`, `=`) and "
+        '`value`; choices and booleans take `value`. Example: `[{"kind":"rsi","op":"<","value":40},'
+        '{"kind":"sma_distance","op":">","value":0,"period":200}]`. The phase `forming` excludes '
+        "`armed`.\n\n"
+        f"{table(('kind', 'takes', 'unit', 'meaning'), rows)}"
+    )
+
+
+def _takes(kind: Kind) -> str:
+    if kind.takes == "number":
+        takes = "op, value"
+    elif kind.takes == "boolean":
+        takes = "value true or false"
+    else:
+        takes = f"value: {', '.join(kind.choices)}"
+    periods = f"; period {', '.join(map(str, kind.periods))}" if kind.periods else ""
+    return takes + periods
+
+
+def _errors() -> str:
+    rows = [
+        [str(entry.status), f"`{entry.code}`", entry.condition, entry.fix]
+        for entry in CATALOGUE.values()
+    ]
+    return (
+        "## Errors\n\nBranch on `error`, never on `message`; `fix` says what to do next.\n\n"
+        f"{table(('status', 'code', 'when', 'fix'), rows)}"
+    )
+
+
+def _limits(quotas: Quotas) -> str:
+    return (
+        "## Limits\n\n"
+        f"A key: {quotas.key_per_minute} calls in any 60 seconds and {quotas.key_per_day:,} a UTC "
+        f"day, REST and MCP together. Without a key: {quotas.keyless_per_minute} calls in any 60 "
+        "seconds for each address, counted apart for REST and MCP. Listing tools does not count, "
+        "nor does a refused call. Every answer says what is left in `RateLimit` and "
+        "`RateLimit-Policy`, a tool result in `_meta`; a 429 says how long to wait in "
+        "`details.retry_after_seconds` and `Retry-After`."
+    )
