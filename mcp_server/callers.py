@@ -22,6 +22,8 @@ class Caller:
     """What kind of bad credential came with the call, if one did."""
     client: str | None = None
     """The client's own name: X-Service-Client, else the User-Agent."""
+    host: str = ""
+    """The MCP host's name and version, where it said so."""
 
     def has_access(self, *, beta: bool) -> bool:
         """Whether the account's plan includes the API."""

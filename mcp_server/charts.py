@@ -17,9 +17,9 @@ import anyio.to_process
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from mcp_server.drawing import ChartView, Line, draw
+from mcp_server.drawing import ChartView, Line, Point, draw
 from mcp_server.errors import ApiError, busy
-from store.book import Book, Prices
+from store.book import Book, Prices, StoredSetup
 from store.manifest import replace_file
 
 QUEUE_LIMIT = 32
@@ -36,13 +36,13 @@ class Charts:
         self._workers = CapacityLimiter(workers)
         self._drawing: dict[Path, anyio.Event] = {}
 
-    async def png(self, book: Book, setup: Mapping[str, Any]) -> bytes:
+    async def png(self, book: Book, setup: StoredSetup) -> bytes:
         """The PNG of a current setup of a book.
 
         Raises:
             ApiError: `chart_unavailable` without stored prices, `unavailable` when too many wait.
         """
-        path = self._folder / str(book.data_version) / f"{setup['setup_id']}.png"
+        path = self._folder / str(book.data_version) / f"{setup.fields['setup_id']}.png"
         while True:
             if path.exists():
                 return await anyio.Path(path).read_bytes()
@@ -51,8 +51,8 @@ class Charts:
                 return await self._draw(path, book, setup)
             await under_way.wait()
 
-    async def _draw(self, path: Path, book: Book, setup: Mapping[str, Any]) -> bytes:
-        prices = book.prices(setup["symbol"])
+    async def _draw(self, path: Path, book: Book, setup: StoredSetup) -> bytes:
+        prices = book.prices(setup.fields["symbol"])
         if prices is None:
             raise ApiError("chart_unavailable")
         if len(self._drawing) >= QUEUE_LIMIT:
@@ -76,30 +76,36 @@ def _keep(path: Path, png: bytes) -> None:
         log.warning("A chart could not be kept and will be drawn again: %s", error.strerror)
 
 
-def chart_view(setup: Mapping[str, Any], prices: Prices, source: str, disclaimer: str) -> ChartView:
+def chart_view(setup: StoredSetup, prices: Prices, source: str, disclaimer: str) -> ChartView:
     """What a setup's chart shows."""
-    plan = setup["plans"][0]
+    fields, plan = setup.fields, setup.fields["plans"][0]
     dates = tuple(dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date)
     return ChartView(
-        symbol=setup["symbol"],
-        family_label=setup["family_label"],
+        symbol=fields["symbol"],
+        family_label=fields["family_label"],
         direction=plan["direction"],
-        status=setup["status"],
-        as_of=dt.date.fromisoformat(setup["as_of_session"]),
+        status=fields["status"],
+        as_of=dt.date.fromisoformat(fields["as_of_session"]),
         dates=dates,
         open=tuple(prices.open.tolist()),
         high=tuple(prices.high.tolist()),
         low=tuple(prices.low.tolist()),
         close=tuple(prices.close.tolist()),
-        upper=_line(setup["lines"]["upper"]),
-        lower=_line(setup["lines"]["lower"]),
+        upper=_line(fields["lines"]["upper"]),
+        lower=_line(fields["lines"]["lower"]),
         trigger=plan["trigger_price"],
         stop=plan["stop_price"],
         target=plan["target_price"],
-        entry=None,
+        entry=_entry(setup.evidence),
         disclaimer=disclaimer,
         source=source,
     )
+
+
+def _entry(evidence: Mapping[str, Any]) -> Point | None:
+    if "entry_date" not in evidence:
+        return None
+    return dt.date.fromisoformat(evidence["entry_date"]), evidence["entry_price"]
 
 
 def _line(line: Mapping[str, Any]) -> Line:
@@ -110,5 +116,5 @@ def _line(line: Mapping[str, Any]) -> Line:
     )
 
 
-def _point(point: Mapping[str, Any]) -> tuple[dt.date, float]:
+def _point(point: Mapping[str, Any]) -> Point:
     return dt.date.fromisoformat(point["date"]), point["price"]

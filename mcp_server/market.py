@@ -69,7 +69,7 @@ async def _first_chart(call: Call[SymbolArguments], body: bytes) -> bytes | None
     if not setups:
         return None
     try:
-        png: bytes = await call.services.charts.png(call.book, setups[0])
+        setup = find_setup(call.book, call.arguments.symbol, setups[0]["setup_id"])
+        return await call.services.charts.png(call.book, setup)
     except ApiError:
         return None
-    return png

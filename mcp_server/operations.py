@@ -233,6 +233,7 @@ async def invoke(
     """
     operation = OPERATIONS[name]
     allowance = admit(operation.access, caller, services, surface).headers()
+    record_use(name, caller, services)
     try:
         _check_plan(operation, caller, services)
         arguments = read_arguments(operation.arguments, await read())
@@ -261,6 +262,13 @@ def admit(access: Access, caller: Caller, services: Services, surface: str) -> A
     if access == "keyed" and caller.holder is None:
         raise ApiError("missing_api_key")
     return services.limiter.count(caller, surface)
+
+
+def record_use(name: str, caller: Caller, services: Services) -> None:
+    """Note a call with a key in its account's usage log."""
+    if caller.holder is not None:
+        account, key = caller.holder.account, caller.holder.key
+        services.usage.record(account.id, key.prefix, name, caller.client or "", caller.host)
 
 
 def _check_plan(operation: Operation, caller: Caller, services: Services) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -9,7 +10,7 @@ import orjson
 from mcp_server.arguments import ChartArguments, HistoryArguments, SymbolArguments
 from mcp_server.calls import Answer, Call
 from mcp_server.errors import ApiError
-from store.book import Book
+from store.book import Book, StoredSetup
 
 LETTERS = {"all": "wlo", "resolved": "wl", "open": "o"}
 """The outcome letters that each value of `outcome` keeps."""
@@ -48,10 +49,10 @@ async def get_pattern_chart(call: Call[ChartArguments]) -> Answer:
     """The chart of one current setup, and the same in words."""
     setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
     png = await call.services.charts.png(call.book, setup)
-    return Answer(png=png, caption=caption(setup, call.book.disclaimer))
+    return Answer(png=png, caption=caption(setup.fields, call.book.disclaimer))
 
 
-def find_setup(book: Book, symbol: str, setup_id: str) -> dict[str, Any]:
+def find_setup(book: Book, symbol: str, setup_id: str) -> StoredSetup:
     """A current setup of a symbol.
 
     Raises:
@@ -63,7 +64,7 @@ def find_setup(book: Book, symbol: str, setup_id: str) -> dict[str, Any]:
     return setup
 
 
-def caption(setup: dict[str, Any], disclaimer: str) -> str:
+def caption(setup: Mapping[str, Any], disclaimer: str) -> str:
     """What a chart shows, in words, for those who cannot see it."""
     plan = setup["plans"][0]
     return (

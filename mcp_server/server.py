@@ -10,12 +10,13 @@ import base64
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
 import mcp_types as types
 import orjson
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -24,7 +25,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_server.callers import Caller
 from mcp_server.calls import Answer
 from mcp_server.errors import ApiError
-from mcp_server.operations import OPERATIONS, Operation, invoke
+from mcp_server.operations import OPERATIONS, Operation, invoke, record_use
 from mcp_server.rules import instructions
 from mcp_server.schemas import input_schema, output_schema
 from mcp_server.services import Services
@@ -57,8 +58,13 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
         operation = OPERATIONS.get(params.name)
         if operation is None or operation.tool is None:
             raise MCPError(types.INVALID_PARAMS, "Unknown tool; tools/list names the seven.")
-        caller: Caller = context.request.scope["caller"]  # type: ignore[union-attr]
+        caller = _caller(context)
         return await _run(operation, params.arguments or {}, caller, services, keyless=keyless)
+
+    async def record_host(ctx: Context, call_next: CallNext) -> HandlerResult:
+        if ctx.method == "initialize":
+            record_use("initialize", _caller(ctx), services)
+        return await call_next(ctx)
 
     async def no_prompts(_context: Context, _params: object) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[])
@@ -67,7 +73,7 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
         return types.ListResourcesResult(resources=[])
 
     schemas = {tool.name: tool.input_schema for tool in listing.tools}
-    return Server(
+    server: Server[Any] = Server(
         "pattern-screener",
         version=version("pattern-screener"),
         title="Pattern screener (demo)" if keyless else "Pattern screener",
@@ -79,6 +85,23 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
         on_list_prompts=no_prompts,
         on_list_resources=no_resources,
     )
+    server.middleware.append(record_host)
+    return server
+
+
+def _caller(context: Context) -> Caller:
+    """Who calls, with the host's own name: from `initialize`, or from any request since 2026."""
+    caller: Caller = context.request.scope["caller"]  # type: ignore[union-attr]
+    params = context.params or {}
+    said = params.get("clientInfo") or (params.get("_meta") or {}).get(types.CLIENT_INFO_META_KEY)
+    return replace(caller, host=_host_name(said))
+
+
+def _host_name(info: object) -> str:
+    if not isinstance(info, Mapping):
+        return ""
+    text = f"{info.get('name', '')}/{info.get('version', '')}"
+    return "".join(character for character in text if character.isprintable())[:200]
 
 
 class Endpoint:

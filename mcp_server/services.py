@@ -8,6 +8,7 @@ from mcp_server.charts import Charts
 from mcp_server.limits import Limiter
 from mcp_server.pages import Pages
 from store.shelf import Shelf
+from store.usage import UsageLog
 from store.watchlist import Watchlist
 
 
@@ -43,6 +44,7 @@ class Services:
     offer: Offer
     shelf: Shelf
     watchlist: Watchlist
+    usage: UsageLog
     limiter: Limiter
     charts: Charts
     pages: Pages

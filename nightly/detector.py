@@ -56,8 +56,9 @@ def touches_of(
 ) -> tuple[Indices, Indices]:
     """The bars that touch the upper and the lower line of a version, as known at bar `upto`.
 
-    The rule is the kernel's own. Both lists begin no earlier than the earlier of the two starts;
-    `upto` must not lie beyond the data gap that ended a version.
+    The rule is the kernel's own, but each list begins at its own line's start, where the line is
+    drawn from; the kernel counts from the earlier of the two. `upto` must not lie beyond the data
+    gap that ended a version.
     """
     start = int(start_of(version))
     # The ATR of a bar needs the true ranges before it, and the first of those a close.
@@ -74,7 +75,7 @@ def touches_of(
             side,
             lines[side],
             lines[1 - side],
-            start - origin,
+            int(lines[side]["start"]),
             len(prices) - 1,
             record,
             found[side],

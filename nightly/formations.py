@@ -10,6 +10,7 @@ import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from nightly.bars import Bars, to_date
@@ -48,8 +49,8 @@ class Formation:
     target_move_pct: float
     pre_pattern_move_pct: float
     atr_pct: float
-    evidence: Mapping[str, float | int]
-    """The score and what it is made of, kept beside the setup to explain it."""
+    evidence: Mapping[str, float | int | str]
+    """The score and what it is made of, and the entry of a running trade: kept beside the setup."""
 
     @property
     def order(self) -> tuple[bool, float]:
@@ -116,7 +117,7 @@ def _running(
         stop_price=price(float(trade["stop_price"])),
         target_price=price(float(trade["target_price"])),
     )
-    entry_price = float(trade["entry_price"])
+    entry_date, entry_price = to_date(bars.date[entry]), float(trade["entry_price"])
     return _formation(
         bars,
         version,
@@ -126,7 +127,8 @@ def _running(
         plans=[plan],
         status="in_progress",
         phase="confirmed",
-        rule=_running_rule(plan, to_date(bars.date[entry]), entry_price, int(version["attempt"])),
+        rule=_running_rule(plan, entry_date, entry_price, int(version["attempt"])),
+        entry={"entry_date": entry_date.isoformat(), "entry_price": price(entry_price)},
         distance=100 * abs(entry_price / float(bars.close[-1]) - 1),
         atr_pct=100 * last_atr(bars),
     )
@@ -145,6 +147,7 @@ def _formation(
     rule: str,
     distance: float,
     atr_pct: float,
+    entry: Mapping[str, float | str] = MappingProxyType({}),
 ) -> Formation:
     lineage, attempt = lineages.id(int(version["lineage"])), int(version["attempt"])
     family = FAMILIES[family_index(int(version["type"]))]
@@ -183,7 +186,7 @@ def _formation(
         target_move_pct=target_move_pct(float(version["height"]), sign),
         pre_pattern_move_pct=percent(100 * (math.exp(float(version["approach"])) - 1)),
         atr_pct=atr_pct,
-        evidence=_evidence(bars, version, end),
+        evidence={**_evidence(bars, version, end), **entry},
     )
 
 
@@ -253,7 +256,7 @@ def _running_rule(plan: Plan, entry: dt.date, entry_price: float, attempt: int) 
     )
 
 
-def _evidence(bars: Bars, version: Rows, end: int) -> dict[str, float | int]:
+def _evidence(bars: Bars, version: Rows, end: int) -> dict[str, float | int | str]:
     upper, lower = line_values(version, end)
     return {
         "quality": round(float(version["quality"]), 2),
@@ -263,5 +266,5 @@ def _evidence(bars: Bars, version: Rows, end: int) -> dict[str, float | int]:
         "progress": round(1 - (upper - lower) / float(version["width"]), 4),
         "height_pct": percent(100 * float(version["height"])),
         "attempt": int(version["attempt"]),
-        "served_since": int(bars.date[version["first_served"]]),
+        "served_since": to_date(bars.date[version["first_served"]]).isoformat(),
     }

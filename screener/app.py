@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
+import anyio
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -26,6 +27,7 @@ from screener.settings import Settings
 from store.accounts import Accounts
 from store.database import Database
 from store.shelf import Shelf
+from store.usage import UsageLog
 from store.watchlist import Watchlist
 from web.docs import DocsPage
 
@@ -53,6 +55,9 @@ def build_app(settings: Settings) -> ASGIApp:
             stack.push_async_callback(database.close)
             await services.shelf.look()
             stack.callback(services.shelf.close)
+            group = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(group.cancel_scope.cancel)
+            group.start_soon(services.usage.keep_writing)
             await stack.enter_async_context(full.running())
             await stack.enter_async_context(keyless.running())
             yield
@@ -90,6 +95,7 @@ def _services(settings: Settings, database: Database) -> Services:
         offer=settings.offer,
         shelf=Shelf(settings.data_dir, source=settings.source, disclaimer=settings.disclaimer),
         watchlist=Watchlist(database),
+        usage=UsageLog(database),
         limiter=Limiter(settings.quotas),
         charts=Charts(settings.data_dir / "charts"),
         pages=Pages(),

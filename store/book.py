@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -43,6 +43,15 @@ class StoredHistory:
 
     outcomes: str
     rows: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSetup:
+    """A current setup, parsed: the fields of its Setup, and what explains it."""
+
+    fields: Mapping[str, Any]
+    evidence: Mapping[str, Any]
+    """The score and its parts; `entry_date` and `entry_price` of a running trade."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,12 +170,12 @@ class Book:
         """The stored Patterns body of a symbol that had bars."""
         return self._value("SELECT body FROM patterns WHERE symbol = ?", symbol)
 
-    def setup(self, symbol: str, setup_id: str) -> dict[str, Any] | None:
-        """A current Setup of a symbol by its id."""
-        body = self._value(
-            "SELECT body FROM setups WHERE setup_id = ? AND symbol = ?", setup_id, symbol
+    def setup(self, symbol: str, setup_id: str) -> StoredSetup | None:
+        """A current setup of a symbol by its id."""
+        row = self._row(
+            "SELECT body, evidence FROM setups WHERE setup_id = ? AND symbol = ?", setup_id, symbol
         )
-        return orjson.loads(body) if body else None
+        return StoredSetup(orjson.loads(row[0]), orjson.loads(row[1])) if row else None
 
     def history(self, symbol: str) -> StoredHistory | None:
         """The stored occurrences of a symbol, or None when none are stored for it."""

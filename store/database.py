@@ -63,6 +63,19 @@ watchlist = sa.Table(
     sa.Column("position", sa.Integer, nullable=False),
 )
 
+usage = sa.Table(
+    "usage",
+    metadata,
+    sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    sa.Column("key_prefix", sa.String(16), primary_key=True),
+    sa.Column("operation", sa.String(40), primary_key=True),
+    sa.Column("client", sa.String(200), primary_key=True),
+    sa.Column("host", sa.String(200), primary_key=True),
+    sa.Column("calls", sa.Integer, nullable=False),
+    sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
+)
+
 
 class Database:
     """Transactions on the database at an SQLAlchemy URL."""

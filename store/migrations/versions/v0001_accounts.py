@@ -1,4 +1,4 @@
-"""Accounts, their keys and their watchlists."""
+"""Accounts, their keys, their watchlists and their usage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Create the three tables."""
+    """Create the tables."""
     op.create_table(
         "accounts",
         sa.Column("id", sa.Integer, primary_key=True),
@@ -40,9 +40,20 @@ def upgrade() -> None:
         sa.Column("symbol", sa.String(24), primary_key=True),
         sa.Column("position", sa.Integer, nullable=False),
     )
+    op.create_table(
+        "usage",
+        sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), primary_key=True),
+        sa.Column("day", sa.Date, primary_key=True),
+        sa.Column("key_prefix", sa.String(16), primary_key=True),
+        sa.Column("operation", sa.String(40), primary_key=True),
+        sa.Column("client", sa.String(200), primary_key=True),
+        sa.Column("host", sa.String(200), primary_key=True),
+        sa.Column("calls", sa.Integer, nullable=False),
+        sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
+    )
 
 
 def downgrade() -> None:
-    """Drop the three tables."""
-    for table in ("watchlist", "keys", "accounts"):
+    """Drop the tables."""
+    for table in ("usage", "watchlist", "keys", "accounts"):
         op.drop_table(table)
