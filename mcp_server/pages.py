@@ -1,4 +1,4 @@
-"""Pages: the last scan answers, kept by night and canonical query."""
+"""Pages: the last scan answers, kept by night and query."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ KEPT_BYTES = 16 * 1024 * 1024
 
 
 class Pages:
-    """The last answers by night and canonical query: a short cache that needs no expiry."""
+    """The last answers by night and query: a short cache that needs no expiry."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self._room = kept_bytes

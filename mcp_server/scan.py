@@ -15,30 +15,29 @@ from mcp_server.filters import Predicate, parse_filters
 from store.evidence import Evidence
 
 Mask = npt.NDArray[np.bool_]
-Ranks = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int64]
 
 
 async def scan(call: Call[ScanArguments]) -> Answer:
     """One page of the market-wide scan."""
     arguments, book = call.arguments, call.book
-    predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
-    key = (book.data_version, arguments.model_copy(update={"filters": None}), predicates)
-    cache = call.services.pages
-    body = cache.get(key)
+    pages, key = call.services.pages, (book.data_version, arguments)
+    body = pages.get(key)
     if body is None:
-        ranks = select(book.evidence(), arguments, predicates)
-        page = ranks[arguments.offset : arguments.offset + arguments.limit]
-        rows = book.scan_rows(page.tolist())
-        body = _body(arguments, predicates, book.session is not None, len(ranks), rows)
-        cache.put(key, body)
+        predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
+        rows = select(book.evidence, arguments, predicates)
+        shown = rows[arguments.offset : arguments.offset + arguments.limit].tolist()
+        bodies = [book.evidence.bodies[row] for row in shown]
+        body = _body(arguments, predicates, book.session is not None, len(rows), bodies)
+        pages.put(key, body)
     return Answer(body)
 
 
-def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]) -> Ranks:
-    """The ranks that match, best first; with status `all` the forming ones come first."""
-    if not evidence.rows:
+def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]) -> Rows:
+    """The rows that match, best rank first; with status `all` the forming ones come first."""
+    if not evidence.bodies:
         return np.empty(0, np.int64)
-    kept = np.ones(evidence.rows, bool)
+    kept = np.ones(len(evidence.bodies), bool)
     for name in ("family", "direction"):
         wanted = getattr(arguments, name)
         if wanted is not None:
@@ -50,7 +49,7 @@ def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Pr
         kept &= _match(evidence, predicate)
     first, then = kept & forming, kept & ~forming
     groups = {"forming": (first,), "in_progress": (then,), "all": (first, then)}
-    return np.concatenate([np.flatnonzero(group) + 1 for group in groups[arguments.status]])
+    return np.concatenate([np.flatnonzero(group) for group in groups[arguments.status]])
 
 
 def _match(evidence: Evidence, predicate: Predicate) -> Mask:
@@ -64,7 +63,7 @@ def _body(
     predicates: Sequence[Predicate],
     available: bool,
     count: int,
-    rows: Sequence[bytes],
+    bodies: Sequence[bytes],
 ) -> bytes:
     head: dict[str, Any] = {
         "available": available,
@@ -79,4 +78,4 @@ def _body(
         "limit": arguments.limit,
         "offset": arguments.offset,
     }
-    return b'%b,"setups":[%b]}' % (orjson.dumps(head)[:-1], b",".join(rows))
+    return b'%b,"setups":[%b]}' % (orjson.dumps(head)[:-1], b",".join(bodies))

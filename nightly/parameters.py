@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Parameters(NamedTuple):
-    """Defaults of the design (detector.md sections 2 to 6)."""
+    """Defaults of the design (docs/detector.md sections 2 to 6)."""
 
     # History and volatility.
     atr_bars: int = 14  # true ranges in the plain mean

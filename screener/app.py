@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mcp_server.charts import Charts
 from mcp_server.limits import Limiter
@@ -75,7 +76,10 @@ def build_app(settings: Settings) -> ASGIApp:
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers=facade.exception_handlers()
     )
-    return BareSlashes(BearerMiddleware(app, accounts))
+    served: ASGIApp = BareSlashes(BearerMiddleware(app, accounts))
+    if settings.trusted_proxies:
+        served = ProxyHeadersMiddleware(served, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
+    return served
 
 
 class BareSlashes:

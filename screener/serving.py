@@ -51,8 +51,8 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         log_level=settings.log_level,
         # An access log doubles the cost of a stored answer; a proxy keeps a better one.
         access_log=False,
-        proxy_headers=True,
-        forwarded_allow_ips=list(settings.trusted_proxies),
+        # The app itself believes forwarded addresses, from the configured proxies only.
+        proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=10,
     )

@@ -27,39 +27,50 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="SCREENER_", frozen=True, extra="ignore")
 
-    data_dir: Path = Field(Path("data"), description="Folder of nights, charts and accounts.")
+    data_dir: Path = Field(
+        default=Path("data"), description="Folder of nights, charts and accounts."
+    )
     database_url: str | None = Field(
-        None, description="SQLAlchemy URL of the accounts; SQLite in the data folder when unset."
+        default=None,
+        description="SQLAlchemy URL of the accounts; SQLite in the data folder when unset.",
     )
     public_url: str | None = Field(
-        None, description="Address that clients use; http://HOST:PORT of the server when unset."
+        default=None,
+        description="Address that clients use; http://HOST:PORT of the server when unset.",
     )
-    host: str = Field("127.0.0.1", description="Address to listen on.")
-    port: int = Field(8000, ge=1, le=65535, description="Port to listen on.")
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=8000, ge=1, le=65535, description="Port to listen on.")
     trusted_proxies: Words = Field(
-        ("127.0.0.1", "::1"),
-        description="Proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+        default=(),
+        description="Proxies whose X-Forwarded-For is believed: addresses or networks.",
     )
     allowed_hosts: Words = Field(
-        (), description="Host headers that MCP accepts beside the public one and loopback."
+        default=(), description="Host headers that MCP accepts beside the public one and loopback."
     )
     allowed_origins: Words = Field(
-        (), description="Origin headers that MCP accepts beside the public one and loopback."
+        default=(),
+        description="Origin headers that MCP accepts beside the public one and loopback.",
     )
     demo_symbols: Words = Field(
-        ("AAPL", "GOOG", "IBM", "MSFT"), description="Symbols that anybody may read."
+        default=("AAPL", "GOOG", "IBM", "MSFT"), description="Symbols that anybody may read."
     )
-    key_prefix: str = Field("ps_live_", description="First 8 characters of every API key.")
-    beta: bool = Field(True, description="Whether Premium accounts have API access too.")
-    source: str = Field("Pattern screener nightly", description="Data source label, sealed.")
-    disclaimer: str = Field(DISCLAIMER, description="Disclaimer, sealed with each night.")
-    key_per_minute: int = Field(60, ge=1, description="Calls a minute with one key.")
-    key_per_day: int = Field(10_000, ge=1, description="Calls a UTC day with one key.")
-    keyless_per_minute: int = Field(30, ge=1, description="Calls a minute from one address.")
+    key_prefix: str = Field(default="ps_live_", description="First 8 characters of every API key.")
+    beta: bool = Field(default=True, description="Whether Premium accounts have API access too.")
+    source: str = Field(
+        default="Pattern screener nightly", description="Data source label, sealed."
+    )
+    disclaimer: str = Field(default=DISCLAIMER, description="Disclaimer, sealed with each night.")
+    key_per_minute: int = Field(default=60, ge=1, description="Calls a minute with one key.")
+    key_per_day: int = Field(default=10_000, ge=1, description="Calls a UTC day with one key.")
+    keyless_per_minute: int = Field(
+        default=30, ge=1, description="Calls a minute from one address."
+    )
     chart_symbols: int | None = Field(
-        None, ge=0, description="Symbols whose prices a night keeps for charts; all when unset."
+        default=None,
+        ge=0,
+        description="Symbols whose prices a night keeps for charts; all when unset.",
     )
-    log_level: str = Field("warning", description="debug, info, warning or error.")
+    log_level: str = Field(default="warning", description="debug, info, warning or error.")
 
     @field_validator(
         "trusted_proxies", "allowed_hosts", "allowed_origins", "demo_symbols", mode="before"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -109,7 +109,7 @@ class Book:
         disclaimer: str,
     ) -> None:
         self._connection = connection
-        self._evidence: Evidence | None = None
+        self.evidence = Evidence.read(connection)
         self.session = session
         self.data_version = data_version
         self.disclaimer = disclaimer
@@ -193,18 +193,6 @@ class Book:
         if body is None:
             raise BookError(f"The book lacks the family {family}; run `screener nightly` again.")
         return body
-
-    def evidence(self) -> Evidence:
-        """The scan's evidence columns; read once and kept."""
-        if self._evidence is None:
-            self._evidence = Evidence.read(self._connection)
-        return self._evidence
-
-    def scan_rows(self, ranks: Sequence[int]) -> list[bytes]:
-        """The stored ScanSetup bodies of some ranks, in their order."""
-        read = self._connection.cursor()
-        sql = "SELECT body FROM scan WHERE rank = ?"
-        return [read.execute(sql, (rank,)).fetchone()[0] for rank in ranks]
 
     def universe(self) -> bytes:
         """The stored fields of the universe answer, without braces."""

@@ -122,7 +122,7 @@ def serving(folder: Path, **settings: Any) -> Iterator[Service]:
         options = {"keyless_per_minute": 10_000, "key_per_minute": 10_000, **settings}
         chosen = Settings(data_dir=folder, port=port, **options)
         key = new_key(chosen)
-        server = uvicorn.Server(uvicorn.Config(build_app(chosen), log_config=None))
+        server = uvicorn.Server(uvicorn.Config(build_app(chosen), log_config=None, proxy_headers=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -129,7 +129,7 @@ def window(pattern_bars: int, available: int, width: int) -> tuple[int, int, int
     """
     wanted = max(FEWEST_BARS, min(MOST_BARS, round(pattern_bars * (1 + CONTEXT))), pattern_bars + 2)
     wanted = min(wanted, available)
-    ahead = max(3, round(wanted * 0.06))
+    ahead = min(15, max(3, round(wanted * 0.06)))
     slot = max(NARROWEST_SLOT, min(WIDEST_SLOT, width // (wanted + ahead)))
     return min(available, width // slot - ahead), slot, ahead
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -22,8 +23,8 @@ Box: TypeAlias = tuple[int, int, int, int]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 
-DASH, DASH_GAP = 6, 4
-"""Pixels of a dash and of the gap after it, on level lines."""
+DASH, DASH_PERIOD = 6, 10
+"""Pixels of a dash on level lines, and from one dash to the next."""
 
 DOT_PERIOD = 6.0
 """Pixels along a dotted line from one dot to the next; half of them are inked."""
@@ -44,11 +45,11 @@ class Canvas:
         left, top, right, bottom = (max(0, edge) for edge in box)
         self.pixels[top:bottom, left:right] = ink
 
-    def dashes(self, row: int, left: int, right: int, ink: Ink, phase: int = 0) -> None:
-        """A level dashed line one pixel thick; `phase` shifts the dashes to the left."""
-        columns = np.arange(left, right)
-        inked = (columns - left + phase) % (DASH + DASH_GAP) < DASH
-        self.pixels[row, columns[inked]] = ink
+    def dashes(self, row: int, left: int, right: int, inks: Sequence[Ink]) -> None:
+        """A level dashed line one pixel thick, whose dashes take turns through the inks."""
+        for turn, ink in enumerate(inks):
+            for start in range(left + turn * DASH_PERIOD, right, len(inks) * DASH_PERIOD):
+                self.pixels[row, start : min(start + DASH, right)] = ink
 
     def dots(self, column: int, top: int, bottom: int, ink: Ink) -> None:
         """An upright dotted line one pixel wide."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from mcp_server.drawing import lettering
-from mcp_server.drawing.canvas import DASH, Canvas
+from mcp_server.drawing.canvas import Canvas
 from mcp_server.drawing.layout import Breakout, Label, Layout, layout
 from mcp_server.drawing.palette import Ink
 from mcp_server.drawing.pills import PILL_HEIGHT, PILL_PAD, PILL_SIZE, Pill
@@ -80,10 +80,12 @@ def _levels(canvas: Canvas, plan: Layout) -> None:
         canvas.dots(start, plan.prices.top, plan.prices.bottom, Ink.ENTRY)
     else:
         start = int(plan.sessions.x(min(plan.upper.start, plan.lower.start)))
-    for at, pill in enumerate(plan.pills):
+    rows: dict[int, list[Ink]] = {}
+    for pill in plan.pills:
         if pill.level.dashed and pill.y is not None:
-            # Shifted dashes: of two levels in one row, each stays visible.
-            canvas.dashes(int(pill.y), max(left, start), right, pill.level.ink, at * DASH // 2)
+            rows.setdefault(int(pill.y), []).append(pill.level.ink)
+    for row, inks in rows.items():
+        canvas.dashes(row, max(left, start), right, inks)
 
 
 def _candles(canvas: Canvas, view: ChartView, plan: Layout) -> None:

@@ -198,7 +198,7 @@ def _price_labels(
         row = int(prices.y(tick))
         left = placed[0].box[0] + PILL_PAD
         label = Label(f"{tick:,.{places}f}", left, row + 5, AXIS_SIZE, Ink.MUTED)
-        if not any(overlaps(label.box, pill.box, 2) for pill in placed):
+        if not any(overlaps(label.box, pill.box, 3) for pill in placed):
             yield label
 
 
@@ -243,14 +243,11 @@ def _segments(
 
 
 def _reach(view: ChartView, rays: Sequence[Ray], sessions: SessionAxis) -> float:
-    """Where the dotted extension ends: the breakout, the apex, or the right edge."""
-    if view.entry is not None:
-        return axes.session_index(view.dates, view.entry[0])
-    edge = sessions.index(sessions.right - 4)
+    """Where the dotted extension of a forming pattern ends: at the right edge or the apex."""
     if view.status != "forming":
         return -math.inf
     upper, lower = rays
-    closing = lower.slope - upper.slope
+    edge, closing = sessions.index(sessions.right - 4), lower.slope - upper.slope
     if closing <= 0:
         return edge
     end = max(upper.end, lower.end)

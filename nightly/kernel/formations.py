@@ -1,7 +1,7 @@
 """Formations: which forming setup a candidate replaces, and the lineages they belong to.
 
-Detector.md section 6. Every version served is logged: a replacement ends the old version and
-opens a new one in the same lineage.
+See docs/detector.md section 6. Every version served is logged: a replacement ends the old version
+and opens a new one in the same lineage.
 """
 
 from __future__ import annotations

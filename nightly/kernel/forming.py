@@ -1,4 +1,4 @@
-"""Forming setups: how a bar triggers, invalidates or expires them (detector.md section 6)."""
+"""Forming setups: how a bar triggers, invalidates or expires them (docs/detector.md section 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines: upper bounds through two swings of one side and scale (detector.md section 2).
+"""Lines: upper bounds through two swings of one side and scale (docs/detector.md section 2).
 
 A line lives in the space of its side (see `prices`), so a lower line is an upper bound too.
 """

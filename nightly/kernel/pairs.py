@@ -1,4 +1,4 @@
-"""Pairs: whether an upper and a lower line form a wedge or triangle (detector.md section 3).
+"""Pairs: whether an upper and a lower line form a wedge or triangle (docs/detector.md section 3).
 
 Both lines are bounds in the space of their side, so the width between them is the plain sum of
 their values and the lower line's slope in price is the negative of its own.

@@ -1,4 +1,4 @@
-"""Plans: trigger, stop and target of a break (detector.md section 6)."""
+"""Plans: trigger, stop and target of a break (docs/detector.md section 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Score: how well a pattern is drawn, 0 to 100 (detector.md section 5). It predicts nothing."""
+"""Score: how well a pattern is drawn, 0 to 100 (docs/detector.md section 5).
+
+It predicts nothing.
+"""
 
 from __future__ import annotations
 

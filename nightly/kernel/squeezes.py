@@ -1,4 +1,4 @@
-"""Squeezes: a steep pole and a small pattern that gives little of it back (detector.md section 4).
+"""Squeezes: a steep pole and a small pattern that gives little back (docs/detector.md section 4).
 
 A squeeze is judged in the space of its pole's side: there the tip is the highest extreme, so the
 bearish one needs no code of its own.

@@ -1,4 +1,4 @@
-"""Swings: the local extremes that lines are drawn through (detector.md section 2)."""
+"""Swings: the local extremes that lines are drawn through (docs/detector.md section 2)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Touches: the swings that meet a line, and how the touches of two lines alternate.
 
 A line is touched again only after price retreated from it across the pattern, so that a flat top
-is one touch and not five (detector.md section 3).
+is one touch and not five (docs/detector.md section 3).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Walk: the one loop over the bars of a symbol (detector.md sections 1 and 6).
+"""Walk: the one loop over the bars of a symbol (docs/detector.md sections 1 and 6).
 
 Causal by construction: the work of a bar reads no later bar. On each bar open trades come first,
 then forming setups, then swings, lines and candidates, which can trigger from the next bar on.

@@ -11,7 +11,7 @@ from store.accounts import Plan
 from tests.agent import ERAS, call, connected, images, text_json, texts
 from tests.service import Service, new_key
 
-KEYED = (
+KEYED: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("get_ticker_patterns", {"symbol": "aapl"}, "/tickers/aapl/patterns"),
     ("get_ticker_patterns", {"symbol": "IBM"}, "/tickers/IBM/patterns"),
     ("get_pattern_history", {"symbol": "MSFT"}, "/tickers/MSFT/history"),

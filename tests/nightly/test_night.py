@@ -60,8 +60,7 @@ def sample_bars(symbol: str) -> Bars:
 
 
 def rows(book: Book) -> list[ScanSetup]:
-    count = book.evidence().rows
-    return [ScanSetup.model_validate_json(body) for body in book.scan_rows(range(1, count + 1))]
+    return [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
 
 
 def history(book: Book, symbol: str) -> list[HistoryRow]:
@@ -294,7 +293,7 @@ def test_patterns_and_scan_tell_the_same_of_a_setup(book: Book) -> None:
 def test_every_filter_kind_has_its_evidence_columns(book: Book) -> None:
     from mcp_server.kinds import KINDS
 
-    evidence = book.evidence()
+    evidence = book.evidence
     for kind in KINDS.values():
         for period in kind.periods or (None,):
             columns = evidence.labels if kind.takes == "choice" else evidence.numbers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pytest
 
@@ -192,8 +194,8 @@ def test_before_the_first_night_everything_answers_and_nothing_is_available(
     assert demo["available"] is False
 
 
-def test_a_limited_key_is_told_when_to_come_back(data_dir: object) -> None:
-    with serving(data_dir, key_per_minute=2, keyless_per_minute=1) as small:  # type: ignore[arg-type]
+def test_a_limited_key_is_told_when_to_come_back(data_dir: Path) -> None:
+    with serving(data_dir, key_per_minute=2, keyless_per_minute=1) as small:
         assert small.get("/tickers").status_code == 200
         assert small.get("/families").status_code == 200
         refused = small.get("/tickers")
@@ -205,3 +207,38 @@ def test_a_limited_key_is_told_when_to_come_back(data_dir: object) -> None:
         wait = answer.json()["details"]["retry_after_seconds"]
         assert answer.headers["retry-after"] == str(wait)
         assert 1 <= wait <= 60
+
+
+@pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
+def test_a_forwarded_address_counts_only_from_a_trusted_proxy(data_dir: Path, trusted: str) -> None:
+    with serving(data_dir, keyless_per_minute=1, trusted_proxies=trusted) as small:
+        first = small.get("/families", key="", headers={"X-Forwarded-For": "192.0.2.1"})
+        other = small.get("/families", key="", headers={"X-Forwarded-For": "192.0.2.2"})
+
+    assert first.status_code == 200
+    assert other.status_code == (200 if trusted else 429)
+
+
+def test_what_does_not_change_is_not_sent_twice(service: Service) -> None:
+    setup = service.get("/demo/GOOG").json()["setups"][0]["setup_id"]
+    for path in ("/families", "/tickers/AAPL/patterns", f"/demo/GOOG/chart.png?setup_id={setup}"):
+        first = service.get(path)
+        again = service.get(path, headers={"If-None-Match": f'"other", {first.headers["etag"]}'})
+        other = service.get(path, headers={"If-None-Match": '"other"'})
+
+        assert again.status_code == 304
+        assert again.content == b""
+        assert again.headers["etag"] == first.headers["etag"]
+        assert other.content == first.content
+
+
+def test_every_answer_says_what_is_left(data_dir: Path) -> None:
+    with serving(data_dir, key_per_minute=3, key_per_day=50, keyless_per_minute=9) as small:
+        keyed = small.get("/me")
+        refused = small.get("/tickers/FB/patterns")
+        keyless = small.get("/families", key="")
+
+    assert keyed.headers["ratelimit-policy"] == '"minute";q=3;w=60, "day";q=50;w=86400'
+    assert keyed.headers["ratelimit"].startswith('"minute";r=2;t=60, "day";r=49;t=')
+    assert refused.headers["ratelimit"].startswith('"minute";r=1;t=')
+    assert keyless.headers["ratelimit"] == '"keyless-minute";r=8;t=60'

@@ -1,0 +1,164 @@
+"""Drawing a chart against a plain way to draw it: Pillow at twice the size, scaled down, in RGB.
+
+Prints the median CPU time and the size of both over the same views in the same run, and their
+ratios. Each view has its own symbol, dates and prices, so that kept lettering helps only as far as
+it does in a night.
+
+    python -m benchmarks.charts
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+from PIL import Image, ImageDraw, ImageFont
+
+from mcp_server.drawing import HEIGHT, WIDTH, ChartView, Line, draw
+from mcp_server.drawing.canvas import Box
+from mcp_server.drawing.layout import Layout, layout
+from mcp_server.drawing.lettering import FONTS
+from mcp_server.drawing.palette import COLOURS, Ink
+
+VIEWS, ROUNDS = 24, 3
+SCALE = 2
+
+
+def a_view(seed: int) -> ChartView:
+    """A random walk of 320 bars with two converging lines over its last 40 to 130."""
+    chance = random.Random(seed)  # noqa: S311
+    start, bars = dt.date(2022, 1, 3) + dt.timedelta(days=17 * seed), 320
+    dates = [start + dt.timedelta(days=n + n // 5 * 2) for n in range(bars)]
+    close = [10 ** chance.uniform(-3, 5)]
+    while len(close) < bars:
+        close.append(close[-1] * math.exp(chance.gauss(0, 0.015)))
+    opened = [value * math.exp(chance.gauss(0, 0.006)) for value in close]
+    high = [
+        max(pair) * (1 + abs(chance.gauss(0, 0.006))) for pair in zip(opened, close, strict=True)
+    ]
+    low = [
+        min(pair) / (1 + abs(chance.gauss(0, 0.006))) for pair in zip(opened, close, strict=True)
+    ]
+    first = bars - chance.randint(40, 130)
+    top, floor, last = max(high[first:]), min(low[first:]), close[-1]
+    upper = Line((dates[first], top), (dates[-1], last * 1.03), ((dates[first], top),))
+    lower = Line((dates[first + 3], floor), (dates[-1], last / 1.03), ((dates[first + 3], floor),))
+    return ChartView(
+        symbol=f"SYM{seed}",
+        family_label="Falling wedge",
+        direction="bullish",
+        status="forming",
+        as_of=dates[-1],
+        dates=dates,
+        open=opened,
+        high=high,
+        low=low,
+        close=close,
+        upper=upper,
+        lower=lower,
+        trigger=last * 1.03,
+        stop=last / 1.03,
+        target=last * 1.03 * top / floor,
+        disclaimer="Educational chart analysis, not investment advice.",
+        source="Sample bars",
+    )
+
+
+def plain(view: ChartView) -> bytes:
+    """The same chart by the same layout: everything at twice the size, then LANCZOS, in RGB."""
+    plan = layout(view)
+    image = Image.new("RGB", (WIDTH * SCALE, HEIGHT * SCALE), COLOURS[Ink.PAPER])
+    pen = ImageDraw.Draw(image)
+    _plain_grid(pen, plan)
+    _plain_candles(pen, view, plan)
+    for segment in plan.segments:
+        ends = [(x * SCALE, y * SCALE) for x, y in (segment.start, segment.end)]
+        pen.line(ends, COLOURS[Ink.LINE], 2 * SCALE)
+    for x, y in plan.touches:
+        _plain_disc(pen, x, y, 3.6)
+    _plain_words(pen, plan)
+    body = io.BytesIO()
+    image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).save(body, "PNG")
+    return body.getvalue()
+
+
+def _scaled(box: Sequence[float]) -> tuple[float, float, float, float]:
+    left, top, right, bottom = (edge * SCALE for edge in box)
+    return left, top, right - 1, bottom - 1
+
+
+def _plain_grid(pen: ImageDraw.ImageDraw, plan: Layout) -> None:
+    left, top, right, bottom = plan.plot
+    rows: list[Box] = [(left, row, right, row + 1) for row in plan.grid_rows]
+    columns: list[Box] = [(at, top, at + 1, bottom) for at in plan.grid_columns]
+    for box in (*rows, *columns):
+        pen.rectangle(_scaled(box), COLOURS[Ink.GRID])
+    for pill in plan.pills:
+        for at in range(left, right, 10):
+            if pill.y is not None and pill.level.dashed:
+                dash = (at, int(pill.y), at + 6, int(pill.y) + 1)
+                pen.rectangle(_scaled(dash), COLOURS[pill.level.ink])
+
+
+def _plain_candles(pen: ImageDraw.ImageDraw, view: ChartView, plan: Layout) -> None:
+    body = plan.sessions.slot * 0.35
+    for index in range(plan.sessions.first, len(view.dates)):
+        x = plan.sessions.x(index)
+        columns = (view.high, view.low, view.open, view.close)
+        high, low, opened, closed = (plan.prices.y(column[index]) for column in columns)
+        colour = COLOURS[Ink.UP if closed <= opened else Ink.DOWN]
+        pen.line((x * SCALE, high * SCALE, x * SCALE, low * SCALE), colour, SCALE)
+        top, bottom = sorted((opened, closed))
+        pen.rectangle(_scaled((x - body, top, x + body, bottom + 1)), colour)
+
+
+def _plain_disc(pen: ImageDraw.ImageDraw, x: float, y: float, radius: float) -> None:
+    edges = (x - radius, y - radius, x + radius, y + radius)
+    pen.ellipse([edge * SCALE for edge in edges], COLOURS[Ink.LINE])
+
+
+def _plain_words(pen: ImageDraw.ImageDraw, plan: Layout) -> None:
+    for label in plan.labels:
+        font = ImageFont.truetype(str(FONTS / f"Inter-{label.weight}.ttf"), label.size * SCALE)
+        at = (label.left * SCALE, label.baseline * SCALE)
+        pen.text(at, label.text, COLOURS[label.ink], font, anchor="ls")
+    font = ImageFont.truetype(str(FONTS / "Inter-SemiBold.ttf"), 13 * SCALE)
+    for pill in plan.pills:
+        pen.rounded_rectangle(_scaled(pill.box), 4 * SCALE, COLOURS[pill.level.ink])
+        at = ((pill.box[0] + 9) * SCALE, (pill.box[3] - 6) * SCALE)
+        pen.text(at, f"{pill.name}  {pill.price}", COLOURS[Ink.PAPER], font, anchor="ls")
+
+
+def measure(way: Callable[[ChartView], bytes], views: Sequence[ChartView]) -> tuple[float, float]:
+    """The median CPU milliseconds and the median KB of a chart."""
+    spent, sizes = [], []
+    for view in views:
+        began = time.process_time()
+        body = way(view)
+        spent.append((time.process_time() - began) * 1000)
+        sizes.append(len(body) / 1024)
+    return statistics.median(spent), statistics.median(sizes)
+
+
+def main() -> None:
+    """Draw new views in turns, both ways, and print the medians over the rounds."""
+    draw(a_view(0))
+    ours, reference = [], []
+    for turn in range(ROUNDS):
+        views = [a_view(1 + turn * VIEWS + n) for n in range(VIEWS)]
+        ours.append(measure(draw, views))
+        reference.append(measure(plain, views))
+    ms, kb = (statistics.median(column) for column in zip(*ours, strict=True))
+    plain_ms, plain_kb = (statistics.median(column) for column in zip(*reference, strict=True))
+    print(f"ours            {ms:6.1f} ms CPU  {kb:6.1f} KB")
+    print(f"2x LANCZOS RGB  {plain_ms:6.1f} ms CPU  {plain_kb:6.1f} KB")
+    print(f"ours / plain    {ms / plain_ms:6.2f}         {kb / plain_kb:6.2f}")
+
+
+if __name__ == "__main__":
+    main()
