@@ -125,10 +125,9 @@ class ScanArguments(Arguments):
         Field(description="forming, in_progress, or all (forming first)."),
     ] = "forming"
     max_distance_pct: Annotated[
-        float | None,
+        Annotated[float, Field(ge=0)] | None,
         BeforeValidator(_finite),
         Field(
-            ge=0,
             description="Keeps forming setups whose last close is within this absolute percent "
             "of the trigger; in-progress rows are not filtered by it.",
         ),

@@ -16,12 +16,21 @@ from oauth.metadata import SCOPE
 from rest_facade.routes import ROUTES, RestRoute
 from store.records import Envelope, Record
 
+SECURITY: list[Schema] = [{"api_key": []}, {"oauth2": [SCOPE]}]
 REFERENCE = "#/components/schemas/"
+
+DOCUMENTS = {
+    "/": ("index", "Map of links, install commands and limits.", "application/json"),
+    "/llms.txt": ("llms_txt", "The agent reference.", "text/markdown"),
+    "/skill.md": ("skill_md", "The agent reference as a skill file.", "text/markdown"),
+    "/openapi.json": ("openapi_json", "This document.", "application/json"),
+}
+"""The documents by path: operation id, what they are, media type."""
 
 
 def openapi(offer: Offer) -> Schema:
     """The document for a service at its public address."""
-    paths: Schema = {}
+    paths = {path: {"get": _document(path, *text)} for path, text in DOCUMENTS.items()}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
     return {
@@ -101,10 +110,18 @@ def _error_headers(status: int) -> Schema:
 
 def _headers() -> Schema:
     return {
+        "RateLimit": {
+            "description": "What is left of each quota: r calls, t seconds until it recovers.",
+            "schema": {"type": "string"},
+        },
+        "RateLimit-Policy": {
+            "description": "Each quota: q calls in w seconds.",
+            "schema": {"type": "string"},
+        },
         "Retry-After": {
             "description": "Seconds to wait, as in details.retry_after_seconds.",
             "schema": {"type": "integer", "minimum": 1},
-        }
+        },
     }
 
 
@@ -130,14 +147,44 @@ def _security_schemes(offer: Offer) -> Schema:
     }
 
 
+def _document(path: str, name: str, summary: str, media_type: str) -> Schema:
+    schema: Schema = {"type": "object"} if media_type == "application/json" else {"type": "string"}
+    if path == "/":
+        schema = {"allOf": [{"$ref": f"{REFERENCE}Envelope"}]}
+    success = {
+        "description": summary,
+        "headers": _quota_headers(),
+        "content": {media_type: {"schema": schema}},
+    }
+    return {
+        "operationId": name,
+        "summary": summary,
+        "tags": ["documents"],
+        "security": [{}, *SECURITY],
+        "responses": {"200": success, **_unchanged(), **_refusals({401, 429, 500, 503})},
+    }
+
+
+def _refusals(statuses: set[int]) -> Schema:
+    return {str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(statuses)}
+
+
+def _unchanged() -> Schema:
+    return {"304": {"description": "The ETag in If-None-Match still names the answer."}}
+
+
+def _quota_headers() -> Schema:
+    names = ("RateLimit", "RateLimit-Policy")
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
 def _operation(route: RestRoute) -> Schema:
     operation = OPERATIONS[route.operation]
-    keyed: list[Schema] = [{"api_key": []}, {"oauth2": [SCOPE]}]
     result: Schema = {
         "operationId": _operation_id(route),
         "summary": operation.summary,
         "tags": [route.path.split("/")[1]],
-        "security": keyed if operation.access == "keyed" else [{}, *keyed],
+        "security": SECURITY if operation.access == "keyed" else [{}, *SECURITY],
         "parameters": _parameters(route, operation),
         "responses": _responses(route, operation),
     }
@@ -191,22 +238,29 @@ def _bare(field: Schema) -> Schema:
 
 
 def _responses(route: RestRoute, operation: Operation) -> Schema:
-    responses: Schema = {"200": _success(route, operation)}
-    statuses = {CATALOGUE[code].status for code in operation.codes}
-    statuses |= {400, 413} if route.method in ("PUT", "PATCH") else set()
-    for status in sorted(statuses | {500, 503}):
-        responses[str(status)] = {"$ref": f"#/components/responses/{status}"}
-    return responses
+    statuses = {CATALOGUE[code].status for code in operation.codes} | {500, 503}
+    if route.method != "GET":
+        success = _success(route, operation)
+        return {"200": success, **_refusals(statuses | {400, 413})}
+    return {"200": _success(route, operation), **_unchanged(), **_refusals(statuses)}
 
 
 def _success(route: RestRoute, operation: Operation) -> Schema:
     if operation.produces == "image/png":
         picture = {"schema": {"type": "string", "contentMediaType": "image/png"}}
-        return {"description": "A PNG; cacheable for one hour.", "content": {"image/png": picture}}
+        return {
+            "description": "A PNG; cacheable for one hour.",
+            "headers": _quota_headers(),
+            "content": {"image/png": picture},
+        }
     answer: Schema = {
         "allOf": [{"$ref": f"{REFERENCE}Envelope"}, *(_ref(m) for m in _answers(route, operation))]
     }
-    return {"description": operation.summary, "content": {"application/json": {"schema": answer}}}
+    return {
+        "description": operation.summary,
+        "headers": _quota_headers(),
+        "content": {"application/json": {"schema": answer}},
+    }
 
 
 def _answers(route: RestRoute, operation: Operation) -> list[type[Record]]:

@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from mcp_server.drawing import lettering
-from mcp_server.drawing.canvas import Canvas
+from mcp_server.drawing.axes import Ray
+from mcp_server.drawing.canvas import Canvas, Floats
 from mcp_server.drawing.layout import Breakout, Label, Layout, layout
 from mcp_server.drawing.palette import Ink
 from mcp_server.drawing.pills import PILL_HEIGHT, PILL_PAD, PILL_SIZE, Pill
@@ -50,16 +51,15 @@ def _tints(canvas: Canvas, view: ChartView, plan: Layout) -> None:
     start = max(left, int(plan.sessions.x(first)))
     end = min(right, int(plan.sessions.x(last)))
     if start < end:
-        columns = np.arange(start, end)
-        edges = [
-            np.clip(
-                [plan.prices.y(line.price(plan.sessions.index(x + 0.5))) for x in (start, end)],
-                top, bottom,
-            )
-            for line in (plan.upper, plan.lower)
-        ]  # fmt: skip
-        high, low = (np.linspace(a, b, len(columns)) for a, b in edges)
-        canvas.between(columns, high, low, Ink.BODY)
+        high, low = (_rows(plan, line, start, end) for line in (plan.upper, plan.lower))
+        high, low = np.clip(high, top, bottom), np.clip(low, top, bottom)
+        canvas.between(np.arange(start, end), high, low, Ink.BODY)
+
+
+def _rows(plan: Layout, line: Ray, start: int, end: int) -> Floats:
+    """The pixel coordinate of a line in each column; it is straight there too."""
+    ends = (plan.prices.y(line.price(plan.sessions.index(x + 0.5))) for x in (start, end))
+    return np.linspace(*ends, end - start)
 
 
 def _grid(canvas: Canvas, plan: Layout) -> None:

@@ -154,6 +154,29 @@ def test_bars_are_evenly_spaced_whatever_the_calendar_does() -> None:
     assert layout(moved).segments == layout(shown).segments
 
 
+def test_a_date_without_a_bar_lies_between_or_beyond_the_bars_around_it() -> None:
+    dates = weekdays(11)
+    friday, monday = dates[3], dates[4]
+    assert axes.session_index(dates, friday) == 3
+    assert axes.session_index(dates, monday) == 4
+    assert axes.session_index(dates, friday + dt.timedelta(days=1)) == pytest.approx(3 + 1 / 3)
+    week = dt.timedelta(days=7)
+    assert axes.session_index(dates, dates[0] - week) == pytest.approx(-5)
+    assert axes.session_index(dates, dates[-1] + week) == pytest.approx(15)
+
+
+def test_the_pattern_is_shaded_between_its_lines_and_nowhere_else() -> None:
+    plan, pixels = layout(view()), picture(view())
+    shaded = pixels == Ink.BODY
+    columns = np.flatnonzero(shaded.any(axis=0))
+    assert (columns[0], columns[-1]) == (plan.sessions.column(60), plan.sessions.column(119) - 1)
+    x = plan.sessions.column(90) + plan.sessions.slot // 2
+    rows = np.flatnonzero(shaded[:, x])
+    index = plan.sessions.index(x + 0.5)
+    assert rows[0] == pytest.approx(plan.prices.y(plan.upper.price(index)), abs=3)
+    assert rows[-1] == pytest.approx(plan.prices.y(plan.lower.price(index)), abs=3)
+
+
 def test_the_last_candle_stands_in_its_column_between_its_low_and_high() -> None:
     shown = view(120, lower=line(weekdays(120), 60, 119, 80.0, 80.0), stop=80.0)
     plan, pixels = layout(shown), picture(shown)
@@ -231,8 +254,8 @@ def test_the_lines_of_a_running_trade_end_before_its_marked_breakout() -> None:
 def test_a_running_trade_shades_its_reward_and_its_risk_from_the_breakout_on() -> None:
     plan, pixels = layout(running()), picture(running())
     x = plan.sessions.right - 3
-    assert pixels[int(plan.prices.y(110.0)), x] == Ink.REWARD
-    assert pixels[int(plan.prices.y(98.5)), x] == Ink.RISK
+    assert pixels[int(plan.prices.y(110.7)), x] == Ink.REWARD
+    assert pixels[int(plan.prices.y(98.3)), x] == Ink.RISK
     assert not np.isin(picture(view()), (Ink.REWARD, Ink.RISK)).any()
 
 

@@ -1,0 +1,92 @@
+"""What clients see of the shapes, as golden files: a change is a diff that somebody reviewed.
+
+Run with `UPDATE_GOLDEN=1` to write the files anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from mcp_server.limits import Quotas
+from mcp_server.operations import OPERATIONS
+from mcp_server.server import tools
+from mcp_server.services import Offer
+from rest_facade.documents import documents
+from tests.agent import call, connected
+from tests.service import Service
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+OFFER = Offer("https://screener.example.com", ("AAPL", "GOOG"))
+
+
+def check_golden(name: str, text: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def pretty(value: Any) -> str:
+    return json.dumps(value, indent=1) + "\n"
+
+
+def test_the_tools_are_what_was_reviewed() -> None:
+    check_golden(
+        "tools.json", pretty([tool.model_dump(mode="json", by_alias=True) for tool in tools()])
+    )
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/llms.txt"])
+def test_the_documents_are_what_was_reviewed(path: str) -> None:
+    text = documents(OFFER, Quotas())[path].body.decode()
+    check_golden(path[1:], pretty(json.loads(text)) if path.endswith(".json") else text)
+
+
+def test_the_openapi_document_is_valid() -> None:
+    document = json.loads(documents(OFFER, Quotas())["/openapi.json"].body)
+
+    assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+
+
+def test_every_code_of_an_operation_is_an_answer_of_its_path() -> None:
+    document = json.loads(documents(OFFER, Quotas())["/openapi.json"].body)
+
+    described = {
+        operation["operationId"]: set(operation["responses"])
+        for path in document["paths"].values()
+        for operation in path.values()
+    }
+    assert described["scan"] >= {"200", "400", "401", "403", "429"}
+    assert described["get_pattern_chart"] >= {"200", "400", "401", "403", "404", "429"}
+    assert described["universe"] >= {"200", "401", "429"}
+
+
+STRUCTURED = {
+    "get_ticker_patterns": {"symbol": "GOOG"},
+    "get_pattern_history": {"symbol": "IBM"},
+    "list_tracked_tickers": {},
+    "set_tracked_tickers": {"symbols": ["AAPL", "GOOG", "IBM", "MSFT"]},
+    "get_family_track_record": {},
+    "demo": {"symbol": "AAPL"},
+}
+
+
+@pytest.mark.parametrize("name", [name for name, row in OPERATIONS.items() if row.tool])
+async def test_a_structured_result_fits_its_output_schema(service: Service, name: str) -> None:
+    schema = next(tool.output_schema for tool in tools() if tool.name == name)
+    if schema is None:
+        assert OPERATIONS[name].produces == "image/png"
+        return
+    async with connected(service.mcp_url, service.key) as client:
+        result = await call(client, name, **STRUCTURED[name])
+
+    validator = jsonschema.Draft202012Validator(schema)
+    assert list(validator.iter_errors(result.structured_content)) == []
+    assert list(validator.iter_errors({"api_version": "v2"})) != []
