@@ -26,6 +26,7 @@ test: $(INSTALLED) ## Lint, type-check and run all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy examples
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -n auto
 

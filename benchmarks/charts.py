@@ -25,48 +25,41 @@ from mcp_server.drawing.layout import Layout, layout
 from mcp_server.drawing.lettering import FONTS
 from mcp_server.drawing.palette import COLOURS, Ink
 
-VIEWS, ROUNDS = 24, 3
+BARS, VIEWS, ROUNDS = 320, 24, 3
 SCALE = 2
 
 
 def a_view(seed: int) -> ChartView:
     """A random walk of 320 bars with two converging lines over its last 40 to 130."""
     chance = random.Random(seed)  # noqa: S311
-    start, bars = dt.date(2022, 1, 3) + dt.timedelta(days=17 * seed), 320
-    dates = [start + dt.timedelta(days=n + n // 5 * 2) for n in range(bars)]
-    close = [10 ** chance.uniform(-3, 5)]
-    while len(close) < bars:
-        close.append(close[-1] * math.exp(chance.gauss(0, 0.015)))
-    opened = [value * math.exp(chance.gauss(0, 0.006)) for value in close]
-    high = [
-        max(pair) * (1 + abs(chance.gauss(0, 0.006))) for pair in zip(opened, close, strict=True)
-    ]
-    low = [
-        min(pair) / (1 + abs(chance.gauss(0, 0.006))) for pair in zip(opened, close, strict=True)
-    ]
-    first = bars - chance.randint(40, 130)
-    top, floor, last = max(high[first:]), min(low[first:]), close[-1]
-    upper = Line((dates[first], top), (dates[-1], last * 1.03), ((dates[first], top),))
-    lower = Line((dates[first + 3], floor), (dates[-1], last / 1.03), ((dates[first + 3], floor),))
+    opened, high, low, close = walk(chance)
+    start = dt.date(2022, 1, 3) + dt.timedelta(days=17 * seed)
+    first, last = BARS - chance.randint(40, 130), close[-1]
+    dates = [start + dt.timedelta(days=n + n // 5 * 2) for n in range(BARS)]
+    begins = (dates[first], max(high[first:])), (dates[first + 3], min(low[first:]))
+    ends = (dates[-1], last * 1.03), (dates[-1], last / 1.03)
+    upper, lower = (Line(one, other, (one,)) for one, other in zip(begins, ends, strict=True))
     return ChartView(
-        symbol=f"SYM{seed}",
-        family_label="Falling wedge",
-        direction="bullish",
-        status="forming",
-        as_of=dates[-1],
-        dates=dates,
-        open=opened,
-        high=high,
-        low=low,
-        close=close,
-        upper=upper,
-        lower=lower,
+        f"SYM{seed}", "Falling wedge", "bullish", "forming", dates[-1],
+        dates, opened, high, low, close, upper, lower,
         trigger=last * 1.03,
         stop=last / 1.03,
-        target=last * 1.03 * top / floor,
+        target=last * 1.2,
         disclaimer="Educational chart analysis, not investment advice.",
         source="Sample bars",
-    )
+    )  # fmt: skip
+
+
+def walk(chance: random.Random) -> tuple[list[float], ...]:
+    """The opens, highs, lows and closes of a random walk."""
+    close = [10 ** chance.uniform(-3, 5)]
+    while len(close) < BARS:
+        close.append(close[-1] * math.exp(chance.gauss(0, 0.015)))
+    opened = [value * math.exp(chance.gauss(0, 0.006)) for value in close]
+    pairs = list(zip(opened, close, strict=True))
+    high = [max(pair) * (1 + abs(chance.gauss(0, 0.006))) for pair in pairs]
+    low = [min(pair) / (1 + abs(chance.gauss(0, 0.006))) for pair in pairs]
+    return opened, high, low, close
 
 
 def plain(view: ChartView) -> bytes:

@@ -12,7 +12,7 @@ answer never repeats what a caller sent, except symbols that were checked to be 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -169,9 +169,20 @@ class ApiError(Exception):
 
     def text(self) -> str:
         """The text of a tool error: begins with the code, ends with the fix."""
-        return f"{self.code}: {self.message} {self.fix}"
+        named = "".join(f" {name}: {_words(value)}." for name, value in self._shown())
+        return f"{self.code}: {self.message}{named} {self.fix}"
+
+    def _shown(self) -> Iterator[tuple[str, Any]]:
+        # The wait stands in the message; lists stand only in the details.
+        for name, value in (self.details or {}).items():
+            if name != "retry_after_seconds":
+                yield name, value
 
 
 def busy(retry_after_seconds: int = 1) -> ApiError:
     """The refusal of a service that cannot take more right now."""
     return ApiError("unavailable", details={"retry_after_seconds": retry_after_seconds})
+
+
+def _words(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

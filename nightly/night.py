@@ -26,6 +26,8 @@ from store.nights import Nights
 from store.press import BookWriter
 from store.records import Patterns
 
+FINDING = "finding patterns (the first run on a machine compiles the detector)"
+
 Step = Callable[[str, int, int], None]
 """Progress: the name of a step, how much of it is done, and how much there is."""
 
@@ -115,7 +117,7 @@ def make_night(
         for entry in statistics.entries():
             writer.add_family(entry)
         writer.add_universe(list(universe(analyses)))
-        report = Report.of(analyses, chosen.refused, statistics, candidates)
+        report = Report.of(analyses, chosen.refused, statistics, candidates, order.adjustment)
         writer.add_meta("report", report.as_dict())
         manifest = writer.publish(statistics.resolved(), partial(_sealing, step))
     return manifest, report
@@ -127,10 +129,11 @@ def _sealing(step: Step, name: str) -> None:
 
 def _analyses(chosen: Plan, step: Step) -> Iterator[Analysis]:
     total = sum(len(task.symbols) for task in chosen.tasks)
+    step(FINDING, 0, total)
     done = 0
     for batch in run(analyse, chosen.tasks, chosen.jobs):
         done += len(batch)
-        step("finding patterns", done, total)
+        step(FINDING, done, total)
         yield from batch
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from nightly.analysis import Analysis
 from nightly.assembly import Statistics
 from nightly.errors import Refusal
+from nightly.reference import Adjustment
 from nightly.scan import Candidate
 from store.families import Family
 from store.records import FamilyEntry
@@ -28,6 +29,8 @@ class Report:
     forming: Mapping[Family, int]
     running: Mapping[Family, int]
     families: Sequence[FamilyEntry]
+    dividend_adjusted: int
+    """How many symbols' bars are adjusted for dividends too: their history moves with each one."""
 
     @classmethod
     def of(
@@ -36,6 +39,7 @@ class Report:
         refused_names: Mapping[str, Refusal],
         statistics: Statistics,
         candidates: Sequence[Candidate],
+        adjustment: Adjustment,
     ) -> Report:
         """The report over everything that was analysed."""
         refused: dict[str, dict[str, str]] = {}
@@ -55,6 +59,9 @@ class Report:
             forming=_by_family(candidates, "forming"),
             running=_by_family(candidates, "in_progress"),
             families=statistics.entries(),
+            dividend_adjusted=sum(
+                (a.listing.adjustment or adjustment) == "split+div" for a in analyses if a.bars
+            ),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -62,6 +69,7 @@ class Report:
         return {
             "bars": self.bars,
             "covered": self.covered,
+            "dividend_adjusted": self.dividend_adjusted,
             "refused": {code: dict(symbols) for code, symbols in sorted(self.refused.items())},
             "findings": {rule: list(counts) for rule, counts in self.findings.items()},
             "forming": {family.value: n for family, n in self.forming.items()},

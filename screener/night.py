@@ -78,8 +78,6 @@ def nightly(
             jobs=jobs,
             accept_fall=accept_fall,
         )
-        if adjustment == "split+div":
-            err.print("Dividend-adjusted bars: their history moves with every dividend.")
         with watched() as step:
             manifest, report = seal(chosen, order, step)
         _print_report(manifest, report, seconds())
@@ -193,6 +191,11 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
     out.print(table)
     for line in _reasons(report):
         out.print(line)
+    if report.dividend_adjusted:
+        out.print(
+            f"Warning: {report.dividend_adjusted:,} symbols are adjusted for dividends too; their "
+            "history, and so past setups, move with every dividend."
+        )
     out.print(
         f"Night {manifest.data_version}, session {manifest.as_of_session}: "
         f"{report.covered:,} symbols covered, {report.bars:,} bars, {seconds:.1f} s "

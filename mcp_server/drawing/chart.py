@@ -58,8 +58,8 @@ def _tints(canvas: Canvas, view: ChartView, plan: Layout) -> None:
 
 def _rows(plan: Layout, line: Ray, start: int, end: int) -> Floats:
     """The pixel coordinate of a line in each column; it is straight there too."""
-    ends = (plan.prices.y(line.price(plan.sessions.index(x + 0.5))) for x in (start, end))
-    return np.linspace(*ends, end - start)
+    first, last = (plan.prices.y(line.price(plan.sessions.index(x + 0.5))) for x in (start, end))
+    return np.linspace(first, last, end - start, endpoint=False)
 
 
 def _grid(canvas: Canvas, plan: Layout) -> None:

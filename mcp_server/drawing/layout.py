@@ -113,6 +113,7 @@ def layout(view: ChartView) -> Layout:
     breakout = _breakout(view, sessions, prices)
     ticks = axes.price_ticks(prices)
     dates = _date_labels(view, sessions, breakout)
+    price_labels, date_labels = _price_labels(ticks, prices, placed), (label for _, label in dates)
     return Layout(
         sessions=sessions,
         prices=prices,
@@ -120,12 +121,7 @@ def layout(view: ChartView) -> Layout:
         lower=lower,
         grid_rows=tuple(int(prices.y(tick)) for tick in ticks),
         grid_columns=tuple(column for column, _ in dates),
-        labels=(
-            *_title(view),
-            *_price_labels(ticks, prices, placed),
-            *(label for _, label in dates),
-            *_footer(view),
-        ),
+        labels=(*_title(view), *price_labels, *date_labels, *_footer(view)),
         pills=placed,
         segments=tuple(_segments(view, (upper, lower), sessions, prices)),
         touches=tuple(_touches(view, sessions, prices)),

@@ -1,4 +1,7 @@
-"""The chart of a setup: what is where, that labels stay readable, that the bytes do not vary."""
+"""The chart of a setup: what is where, that labels stay readable, that the bytes do not vary.
+
+Longer than other modules: the pure package has one face, `draw`, and is tested through it.
+"""
 
 from __future__ import annotations
 

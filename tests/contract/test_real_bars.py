@@ -1,0 +1,87 @@
+"""A night over real bars of many markets, served on both surfaces alike."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from screener.nightly import order_of, seal
+from screener.settings import Settings
+from store.nights import Nights
+from tests.agent import ERAS, call, connected, images, text_json
+from tests.service import Service, new_key, serving
+
+SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
+BARS = SHARED / "data" / "bars.parquet"
+SYMBOLS = ("AAPL", "MSFT", "SPY", "TLT", "BTCUSDT", "ETHUSDT", "XOM", "GME", "SHY", "KO", "JPM")
+
+pytestmark = pytest.mark.skipif(not BARS.exists(), reason="the research bars are not beside it")
+
+
+@pytest.fixture(scope="module")
+def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service over 1,856 symbols as of a session when its crypto was live."""
+    folder = tmp_path_factory.mktemp("market")
+    reference = SHARED / "data" / "reference.parquet"
+    session = dt.date(2024, 3, 8)
+    order = order_of(Settings(data_dir=folder), str(BARS), reference=reference, session=session)
+    seal(Settings(data_dir=folder), order)
+    with serving(folder) as live:
+        yield live
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_every_tool_answers_what_its_route_answers(market: Service, era: str) -> None:
+    key = new_key(market.settings, f"{era}@example.com", tracked=SYMBOLS)
+    drawn = 0
+    async with connected(market.mcp_url, key, era) as client:
+        for symbol in SYMBOLS:
+            patterns = market.get(f"/tickers/{symbol}/patterns", key=key).json()
+            result = await call(client, "get_ticker_patterns", symbol=symbol)
+            assert result.structured_content == text_json(result) == patterns
+            history = market.get(f"/tickers/{symbol}/history", key=key).json()
+            result = await call(client, "get_pattern_history", symbol=symbol)
+            assert result.structured_content == text_json(result) == history
+            for setup in patterns["setups"][:1]:
+                setup_id = setup["setup_id"]
+                chart = await call(client, "get_pattern_chart", symbol=symbol, setup_id=setup_id)
+                drawn += len(images(chart))
+    assert drawn > 0
+
+
+def test_what_is_left_out_is_not_covered_and_what_is_live_is(market: Service) -> None:
+    key = new_key(market.settings, "cover@example.com", tracked=SYMBOLS)
+    listed = market.get("/tickers", key=key).json()["tickers"]
+    covered = {ticker["symbol"]: ticker["covered"] for ticker in listed}
+
+    assert covered["BTCUSDT"]
+    assert covered["AAPL"]
+    assert not covered["GME"]
+    body = market.get("/tickers/GME/patterns", key=key).json()
+    assert (body["available"], body["reason"]) == (False, "not_covered")
+
+
+def test_every_setup_of_the_scan_is_sound(market: Service) -> None:
+    page = market.get("/scan", params={"status": "all", "limit": 200}).json()
+
+    assert page["count"] > 500
+    for setup in page["setups"]:
+        plan = setup["plans"][0]
+        sign = 1 if plan["direction"] == "bullish" else -1
+        assert sign * (plan["target_price"] - plan["trigger_price"]) > 0
+        assert sign * (plan["trigger_price"] - plan["stop_price"]) > 0
+        assert setup["track_record"]["family"]["avg_loss_pct"] < 0
+        assert setup["win_rate_trades"] > 0
+        assert setup["pattern_start"] < setup["pattern_end"] <= "2024-03-08"
+
+
+def test_a_night_of_1856_symbols_knows_them_all(market: Service) -> None:
+    manifest = Nights(market.settings.data_dir).active()
+
+    assert manifest is not None
+    assert manifest.counts.known == 1856
+    assert manifest.counts.covered > 1300

@@ -1,0 +1,333 @@
+"""The examples run against a live service, show data by the rules, and fail in one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service import Service, new_key, serving
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SESSION = "2012-10-03"
+DISCLAIMER = "Educational chart analysis, not investment advice."
+PYTHON_SCRIPTS = ("agent_report.py", "mcp_demo_to_chart.py", "morning_scan.py")
+SCRIPTS = ("curl_tour.sh", *PYTHON_SCRIPTS)
+SHARED = ("presenting.py", "screener_client.py")
+"""What the scripts import; run with them, and by `test_shared`."""
+
+WIN_RATE = re.compile(r"[\d.]+% of \d+ trades|[\d.]+% reached the target")
+SAMPLE_AND_LOSS = re.compile(
+    r"% of \d+ trades, (average loss -[\d.]+%|no loss)"
+    r"|: \d+ resolved trades from .*(average loss -[\d.]+%|no loss)"
+)
+
+
+def run(
+    script: str, *arguments: str, url: str, key: str = "", folder: Path
+) -> subprocess.CompletedProcess[str]:
+    if script.endswith(".sh") and shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    command = "sh" if script.endswith(".sh") else sys.executable
+    return subprocess.run(
+        [command, str(EXAMPLES / script), *arguments],
+        cwd=folder,
+        env={**os.environ, "SCREENER_URL": url, "SCREENER_KEY": key},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def succeed(
+    script: str, *arguments: str, url: str, key: str = "", folder: Path, notices: str = ""
+) -> str:
+    """The output of a run that is to succeed and to say nothing on stderr but its notices."""
+    result = run(script, *arguments, url=url, key=key, folder=folder)
+    assert (result.returncode, result.stderr) == (0, notices)
+    return result.stdout
+
+
+def check_failure(result: subprocess.CompletedProcess[str], code: int, words: str) -> None:
+    assert result.returncode == code
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert words in result.stderr
+
+
+def check_content_rules(text: str) -> None:
+    """Win rates with samples and losses, the session's date, and the disclaimer."""
+    told = [line for line in text.splitlines() if WIN_RATE.search(line)]
+    assert told
+    assert [line for line in told if not SAMPLE_AND_LOSS.search(line)] == []
+    assert SESSION in text
+    assert DISCLAIMER in text
+
+
+def check_pictures(folder: Path, names: Sequence[str]) -> None:
+    """The pictures of a folder are these, each a PNG of the size that charts have."""
+    assert sorted(path.name for path in folder.glob("*.png")) == sorted(names)
+    for name in names:
+        head = (folder / name).read_bytes()[:24]
+        assert head[:8] == b"\x89PNG\r\n\x1a\n"
+        assert struct.unpack(">II", head[16:24]) == (1200, 675)
+
+
+def check_lines_by_endpoints(text: str, setup: dict[str, Any]) -> None:
+    """Both lines are given by the dates and prices of their ends."""
+    for points in setup["lines"].values():
+        ends = (points["start"], points["end"])
+        first, last = (f"${end['price']:,.2f} on {end['date']}" for end in ends)
+        assert f"from {first} to {last}" in text
+
+
+def check_excerpt(script: str, output: str) -> None:
+    """What the README shows of a script is in its output, line by line."""
+    section = (EXAMPLES / "README.md").read_text().split(f"examples/{script}")[1]
+    excerpt = section.split("```text\n")[1].split("```")[0].splitlines()
+    assert [line for line in excerpt if line not in output.splitlines()] == []
+
+
+def setups_of(service: Service, symbol: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = service.get(f"/tickers/{symbol}/patterns").json()["setups"]
+    return found
+
+
+def summaries_of(setups: Sequence[dict[str, Any]], *scopes: str) -> list[str]:
+    records = [setup["track_record"][scope] for setup in setups for scope in scopes]
+    return [record["summary"] for record in records if record is not None]
+
+
+def test_every_file_of_the_examples_is_run_or_named_here() -> None:
+    files = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
+
+    assert files == {*SCRIPTS, *SHARED, "README.md"}
+
+
+def test_the_readme_tells_of_every_script() -> None:
+    readme = (EXAMPLES / "README.md").read_text()
+
+    assert [name for name in (*SCRIPTS, *SHARED) if f"`{name}`" not in readme] == []
+
+
+def test_the_curl_tour_shows_every_answer_and_saves_a_chart(
+    service: Service, tmp_path: Path
+) -> None:
+    text = succeed("curl_tour.sh", "goog.png", url=service.url, key=service.key, folder=tmp_path)
+
+    check_pictures(tmp_path, ["goog.png"])
+    assert text.count("\n== ") == 9
+    assert text.count('"win_rate_pct"') == text.count('"win_rate_trades"') + text.count(
+        '"avg_loss_pct"'
+    )
+    for fact in (SESSION, DISCLAIMER, '"error": "bad_request"', "HTTP 400", '"rank": 2'):
+        assert fact in text
+    for summary in summaries_of(setups_of(service, "AAPL"), "family", "ticker"):
+        assert summary in text
+    assert service.key not in text
+    check_excerpt("curl_tour.sh", text)
+
+
+def test_the_curl_tour_shows_what_needs_no_key_and_then_asks_for_one(
+    service: Service, tmp_path: Path
+) -> None:
+    text = succeed("curl_tour.sh", url=service.url, folder=tmp_path)
+
+    assert text.count("\n== ") == 2
+    assert text.endswith("Set SCREENER_KEY to go on: the rest needs a key.\n")
+    check_pictures(tmp_path, [])
+
+
+def test_the_mcp_demo_draws_a_chart_without_a_key(service: Service, tmp_path: Path) -> None:
+    text = succeed("mcp_demo_to_chart.py", url=service.url, folder=tmp_path)
+
+    check_content_rules(text)
+    check_pictures(tmp_path, ["demo-AAPL.png"])
+    (setup,) = setups_of(service, "AAPL")
+    check_lines_by_endpoints(text, setup)
+    assert text.startswith("7 tools:\n")
+    assert "Set SCREENER_KEY" in text
+    check_excerpt("mcp_demo_to_chart.py", text)
+    for summary in summaries_of([setup], "family", "ticker"):
+        assert summary in text
+
+
+def test_the_mcp_demo_goes_on_to_a_tracked_ticker_with_a_key(
+    service: Service, tmp_path: Path
+) -> None:
+    text = succeed(
+        *("mcp_demo_to_chart.py", "--symbol", "goog", "--folder", "charts"),
+        url=service.url,
+        key=service.key,
+        folder=tmp_path,
+    )
+
+    (setup,) = setups_of(service, "GOOG")
+    check_content_rules(text)
+    check_pictures(tmp_path / "charts", ["demo-GOOG.png", f"GOOG-{setup['setup_id']}.png"])
+    assert text.count(setup["track_record"]["family"]["summary"]) == 2
+
+
+def test_the_morning_scan_reads_every_page_into_one_table(service: Service, tmp_path: Path) -> None:
+    text = succeed(
+        *("morning_scan.py", "--status", "all", "--page-size", "2"),
+        url=service.url,
+        key=service.key,
+        folder=tmp_path,
+    )
+
+    setups = service.get("/scan?status=all").json()["setups"]
+    check_content_rules(text)
+    table = text.splitlines()[2:8]
+    assert [line.split()[:2] for line in table[1:]] == [
+        [str(setup["rank"]), setup["symbol"]] for setup in setups
+    ]
+    for name in ("trigger", "stop", "target", "distance", "win rate"):
+        assert name in table[0]
+    assert all(SAMPLE_AND_LOSS.search(line) for line in table[1:])
+    check_excerpt("morning_scan.py", text)
+    for summary in summaries_of(setups, "family"):
+        assert text.count(summary) == 1
+
+
+def test_the_morning_scan_turns_conditions_into_filters(service: Service, tmp_path: Path) -> None:
+    text = succeed(
+        *("morning_scan.py", "--status", "all", "--direction", "bullish"),
+        *("--where", "price > 100", "--where", "price_above_sma:50 is true"),
+        *("--where", "industry is Hardware & Electronics"),
+        url=service.url,
+        key=service.key,
+        folder=tmp_path,
+    )
+
+    assert text.startswith("1 of 1 setups, status all\n")
+    assert "AAPL" in text
+
+
+def test_the_morning_scan_says_when_nothing_matches(service: Service, tmp_path: Path) -> None:
+    text = succeed(
+        *("morning_scan.py", "--max-distance", "0"),
+        url=service.url,
+        key=service.key,
+        folder=tmp_path,
+    )
+
+    assert text.startswith("No setup matches.\n")
+    assert SESSION in text
+    assert DISCLAIMER in text
+
+
+@pytest.mark.parametrize("script", PYTHON_SCRIPTS)
+def test_help_teaches_by_examples_and_names_the_exit_codes(script: str, tmp_path: Path) -> None:
+    text = succeed(script, "--help", url="http://127.0.0.1:1", folder=tmp_path)
+
+    assert text.count(script) >= 3
+    assert "Exit codes: 0 done" in text
+
+
+def test_the_agent_adds_what_is_missing_says_so_and_reports(
+    service: Service, tmp_path: Path
+) -> None:
+    key = new_key(service.settings, "agent@example.com")
+    text = succeed(
+        *("agent_report.py", "goog", "FB", "--out", "out/report.md"),
+        url=service.url,
+        key=key,
+        folder=tmp_path,
+    )
+    report = (tmp_path / "out" / "report.md").read_text()
+
+    tracked = [row["symbol"] for row in service.get("/tickers", key=key).json()["tickers"]]
+    assert tracked == ["AAPL", "GOOG", "IBM", "MSFT", "FB"]
+    for told in (text, report):
+        assert "Added FB to the tracked list" in told
+        assert '{"remove": ["FB"]}' in told
+    (setup,) = setups_of(service, "GOOG")
+    check_content_rules(report)
+    check_lines_by_endpoints(report, setup)
+    check_pictures(tmp_path / "out", [f"GOOG-{setup['setup_id']}.png"])
+    assert f"](GOOG-{setup['setup_id']}.png)" in report
+    assert "Nothing forms on it now." in report
+    check_excerpt("agent_report.py", report)
+    for summary in summaries_of([setup], "family", "ticker"):
+        assert f"\n> {summary}\n" in report
+
+
+def test_the_agent_reports_on_the_best_of_the_scan_and_changes_nothing_tracked(
+    service: Service, tmp_path: Path
+) -> None:
+    text = succeed(
+        "agent_report.py", "--best", "2", url=service.url, key=service.key, folder=tmp_path
+    )
+    report = (tmp_path / "report.md").read_text()
+
+    assert text.startswith("Changed nothing: all of AAPL, GOOG were tracked already.\n")
+    check_content_rules(report)
+    assert [line for line in report.splitlines() if line.startswith("## ")] == [
+        "## What this agent changed",
+        "## AAPL",
+        "## GOOG",
+    ]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_bad_key_ends_with_one_line(service: Service, script: str, tmp_path: Path) -> None:
+    result = run(script, url=service.url, key="ps_live_unknown", folder=tmp_path)
+
+    check_failure(result, 1, "invalid_api_key")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_service_that_is_not_there_ends_with_one_line(script: str, tmp_path: Path) -> None:
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unheard.getsockname()[1]}"
+        result = run(script, url=url, key="ps_live_unknown", folder=tmp_path)
+
+    check_failure(result, 2, "127.0.0.1")
+
+
+REFUSED = (
+    (("agent_report.py", "ZZZZ"), "unknown_symbol"),
+    (("agent_report.py", "A-B"), "invalid_symbol"),
+    (("mcp_demo_to_chart.py", "--symbol", "FB"), "not_a_demo_symbol"),
+    (("morning_scan.py", "--where", "price is Apple"), "bad_request"),
+)
+
+
+@pytest.mark.parametrize(("command", "code"), REFUSED)
+def test_a_refusal_ends_with_its_code_and_changes_nothing(
+    service: Service, command: tuple[str, ...], code: str, tmp_path: Path
+) -> None:
+    before = service.get("/tickers").json()
+
+    result = run(*command, url=service.url, key=service.key, folder=tmp_path)
+
+    check_failure(result, 1, code)
+    assert result.stderr.startswith(f"{code}: ")
+    assert service.get("/tickers").json() == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_script_gives_up_on_a_wait_longer_than_its_patience(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    with serving(data_dir, key_per_minute=1) as service:
+        service.get("/me").raise_for_status()
+        result = run(
+            *("morning_scan.py", "--patience", "0"),
+            url=service.url,
+            key=service.key,
+            folder=tmp_path,
+        )
+
+    check_failure(result, 1, "rate_limited")

@@ -1,0 +1,129 @@
+"""What the examples share: waiting as the service asks, one session, and the words for setups."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.service import Service, new_key, serving
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def load(name: str) -> ModuleType:
+    """A shared module of the examples, which are scripts and no package."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _http(service: Service) -> httpx.Client:
+    headers = {"Authorization": f"Bearer {service.key}"}
+    return httpx.Client(base_url=service.base, headers=headers, timeout=30)
+
+
+def test_the_client_waits_as_asked_once_and_then_goes_on(data_dir: Path) -> None:
+    client = load("screener_client")
+    waits: list[float] = []
+
+    def a_minute_passes(seconds: float) -> None:
+        waits.append(seconds)
+        # Another key has its own minute, as the same key has once this one is over.
+        http.headers["Authorization"] = f"Bearer {later}"
+
+    with serving(data_dir, key_per_minute=1) as service:
+        later = new_key(service.settings, "later@example.com")
+        service.get("/me").raise_for_status()
+        with _http(service) as http:
+            answer = client.Screener(http, sleep=a_minute_passes).get("/me")
+
+    assert answer["as_of_session"] == "2012-10-03"
+    assert len(waits) == 1
+    assert 1 <= waits[0] <= 60
+
+
+def test_the_client_backs_off_and_gives_up_when_waiting_does_not_help(data_dir: Path) -> None:
+    client = load("screener_client")
+    waits: list[float] = []
+
+    with serving(data_dir, key_per_minute=1) as service, _http(service) as http:
+        service.get("/me").raise_for_status()
+        screener = client.Screener(http, patience=1_000, sleep=waits.append)
+        with pytest.raises(client.RefusedError, match="rate_limited"):
+            screener.get("/me")
+
+    assert len(waits) == 3
+    assert waits[0] < waits[1] < waits[2]
+
+
+def test_the_client_waits_before_it_would_be_refused(data_dir: Path) -> None:
+    client = load("screener_client")
+    waits: list[float] = []
+
+    with serving(data_dir, key_per_minute=1) as service, _http(service) as http:
+        screener = client.Screener(http, sleep=waits.append)
+        screener.get("/me")
+        assert waits == []
+        with pytest.raises(client.RefusedError):
+            screener.get("/me")
+
+    assert 1 <= waits[0] <= 60
+
+
+def test_work_starts_over_when_the_night_changes_between_two_answers(
+    service: Service, tmp_path: Path
+) -> None:
+    client = load("screener_client")
+    starts: list[int] = []
+
+    with serving(tmp_path) as other, _http(service) as http:
+        screener = client.Screener(http)
+
+        def read_two_pages() -> list[Any]:
+            starts.append(len(starts))
+            first = screener.get("/scan", limit=1)
+            http.base_url = other.base
+            http.headers["Authorization"] = f"Bearer {other.key}"
+            return [first, screener.get("/scan", limit=1, offset=1)]
+
+        pages = screener.in_one_session(read_two_pages)
+
+    assert starts == [0, 1]
+    assert {page["as_of_session"] for page in pages} == {None}
+
+
+def test_an_answer_that_is_not_of_this_service_is_said_to_be_none(service: Service) -> None:
+    client = load("screener_client")
+
+    refused = pytest.raises(client.UnreachableError, match="does not answer like")
+    with httpx.Client(base_url=service.url) as http, refused:
+        client.Screener(http).get("/docs")
+
+
+def test_a_win_rate_is_phrased_with_its_sample_and_the_loss_or_that_there_was_none() -> None:
+    words = load("presenting")
+    record = {"win_rate_pct": 100.0, "sample_size": 3, "avg_loss_pct": None}
+
+    assert words.win_rate(record) == "100.00% of 3 trades, no loss among them"
+    assert words.win_rate({**record, "win_rate_pct": 50.0, "avg_loss_pct": -7.5}) == (
+        "50.00% of 3 trades, average loss -7.50%"
+    )
+    assert words.win_rate(None) == "no record yet"
+
+
+def test_a_price_below_a_dollar_keeps_its_digits() -> None:
+    words = load("presenting")
+
+    assert [words.money(price) for price in (1234.5, 1.0, 0.061234)] == [
+        "$1,234.50",
+        "$1.00",
+        "$0.06123",
+    ]
