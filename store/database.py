@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from store.errors import DatabaseBusyError, DatabaseError
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest migration; the one a database of this program is at."""
 
 BUSY_SECONDS = 5
@@ -74,6 +74,62 @@ usage = sa.Table(
     sa.Column("host", sa.String(200), primary_key=True),
     sa.Column("calls", sa.Integer, nullable=False),
     sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("token_hash", sa.String(64), primary_key=True),
+    sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), nullable=False, index=True),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
+)
+
+clients = sa.Table(
+    "clients",
+    metadata,
+    sa.Column("client_id", sa.String(300), primary_key=True),
+    sa.Column("secret_hash", sa.String(64)),
+    sa.Column("auth_method", sa.String(32), nullable=False),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("redirect_uris", sa.JSON, nullable=False),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("approved_at", sa.DateTime(timezone=True)),
+)
+
+grants = sa.Table(
+    "grants",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("prefix", sa.String(16), nullable=False, unique=True),
+    sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), nullable=False, index=True),
+    sa.Column(
+        "client_id", sa.String(300), sa.ForeignKey("clients.client_id"), nullable=False, index=True
+    ),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("revoked_at", sa.DateTime(timezone=True)),
+)
+
+codes = sa.Table(
+    "codes",
+    metadata,
+    sa.Column("code_hash", sa.String(64), primary_key=True),
+    sa.Column("grant_id", sa.Integer, sa.ForeignKey("grants.id"), nullable=False, index=True),
+    sa.Column("redirect_uri", sa.Text, nullable=False),
+    sa.Column("code_challenge", sa.String(128), nullable=False),
+    sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("consumed_at", sa.DateTime(timezone=True)),
+)
+
+tokens = sa.Table(
+    "tokens",
+    metadata,
+    sa.Column("token_hash", sa.String(64), primary_key=True),
+    sa.Column("grant_id", sa.Integer, sa.ForeignKey("grants.id"), nullable=False, index=True),
+    sa.Column("kind", sa.String(8), nullable=False),
+    sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("consumed_at", sa.DateTime(timezone=True)),
 )
 
 

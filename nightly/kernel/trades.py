@@ -1,4 +1,4 @@
-"""Trades: entry at the close of a breakout bar, exit at a frozen stop or target (section 6)."""
+"""Trades: entry at the close of a breakout bar, exit at a frozen stop or target (docs/detector.md section 6)."""
 
 from __future__ import annotations
 

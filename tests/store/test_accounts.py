@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from store.accounts import Accounts, Plan
-from store.database import Database
+from store.database import HEAD, Database
 from store.errors import AccountError, DatabaseError
 
 
@@ -112,7 +112,7 @@ async def test_migrating_an_up_to_date_database_changes_nothing(tmp_path: Path) 
     with sqlite3.connect(path) as connection:
         revisions = connection.execute("SELECT version_num FROM alembic_version").fetchall()
     connection.close()
-    assert revisions == [("0001",)]
+    assert revisions == [(HEAD,)]
 
 
 async def test_a_database_of_a_newer_program_is_refused(tmp_path: Path) -> None:

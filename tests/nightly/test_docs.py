@@ -1,0 +1,142 @@
+"""The detector's document: its numbers and names are those of the code."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import nightly
+from nightly.cleaning import GAP_DAYS, SPLIT_RATIOS
+from nightly.events import EndReason, PatternType
+from nightly.features import COLUMNS
+from nightly.parameters import Parameters
+from nightly.patterns import FAMILIES, type_name
+from nightly.statistics import R_CLIP
+
+CODE = Path(nightly.__file__).parent
+DOCUMENT = CODE.parent / "docs" / "detector.md"
+TEXT = DOCUMENT.read_text(encoding="utf-8")
+NAMES = frozenset(re.findall(r"`([^`\n]+)`", TEXT))
+INGEST = ("cleaning.py", "sources.py", "symbols.py")
+
+
+def section(number: int) -> str:
+    """The words of a section, without its heading and line breaks."""
+    found = re.search(rf"^## {number}\. .*?\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL)
+    assert found, f"the document has no section {number}"
+    return " ".join(found[1].split())
+
+
+def stated_parameters() -> Iterator[tuple[str, float]]:
+    """The names and defaults of the document's tables; a row may have several of both."""
+    tables = re.findall(r"^\| name \| default .*\n\|-.*\n((?:\|.*\n)+)", TEXT, re.MULTILINE)
+    for row in "".join(tables).splitlines():
+        names, defaults, _ = row.split(" | ", 2)
+        values = (float(default) for default in defaults.split(", "))
+        yield from zip(re.findall(r"`(\w+)`", names), values, strict=True)
+
+
+def constant_of(name: str) -> float:
+    """The value of a constant that the document names as `module.NAME`."""
+    module, _, constant = name.rpartition(".")
+    path = module if module.startswith("store.") else f"nightly.{module}"
+    return float(getattr(importlib.import_module(path), constant))
+
+
+def calls(file: str) -> Iterator[tuple[str, list[str]]]:
+    """Every call in a file by the name of the function, with its string arguments."""
+    for node in ast.walk(ast.parse((CODE / file).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            strings = [
+                argument.value
+                for argument in node.args
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+            ]
+            yield node.func.id, strings
+
+
+def refusal_codes() -> set[str]:
+    """The codes under which a symbol is left out."""
+    return {texts[0] for file in INGEST for name, texts in calls(file) if name == "Refusal"}
+
+
+def finding_ids() -> set[str]:
+    """The rules under which the bars of a symbol are counted."""
+    counted = {
+        texts[0] for name, texts in calls("cleaning.py") if name in ("_count", "_dropped") and texts
+    }
+    source = (CODE / "sources.py").read_text(encoding="utf-8")
+    return counted | set(re.findall(r'findings\["(\w+)"\]', source))
+
+
+def test_every_parameter_is_documented_once_with_its_default() -> None:
+    stated = list(stated_parameters())
+    assert sorted(name for name, _ in stated) == sorted(Parameters._fields)
+    assert dict(stated) == Parameters()._asdict()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), re.findall(r"`((?:[a-z]+\.)+[A-Z_]+)` = (-?[\d.]*\d)", TEXT)
+)
+def test_constants_have_the_value_that_the_document_states(name: str, value: str) -> None:
+    assert constant_of(name) == float(value)
+
+
+def test_every_constant_that_the_document_names_is_compared() -> None:
+    named = {name for name in NAMES if re.fullmatch(r"(?:[a-z]+\.)+[A-Z_]+", name)}
+    assert "cleaning.MIN_BARS" in named
+    assert {name for name in named if f"`{name}` = " not in TEXT} == set()
+
+
+def test_every_refusal_and_finding_is_explained() -> None:
+    refusals, findings = refusal_codes(), finding_ids()
+    assert {"stale", "no_bars", "unadjusted_split", "bad_symbol"} <= refusals
+    assert {"bad_bar", "halted", "gap", "second_file", "undated_row"} <= findings
+    rules = set(re.findall(r"`(\w+)`", section(13)))
+    assert sorted((refusals | findings) - rules) == []
+
+
+def test_every_kind_of_feature_has_its_formula() -> None:
+    kinds = {column.kind for column in COLUMNS.values()}
+    assert sorted(kinds - set(re.findall(r"`(\w+)`", section(11)))) == []
+    assert f"{len(COLUMNS)} columns" in section(11)
+
+
+def test_every_pattern_type_family_and_end_of_a_version_is_named() -> None:
+    ends = {reason.name.lower() for reason in EndReason if reason is not EndReason.FORMING}
+    types = {type_name(kind) for kind in PatternType}
+    assert sorted((ends | types | {family.value for family in FAMILIES}) - NAMES) == []
+
+
+def test_ranges_that_are_told_in_words_are_those_of_the_code() -> None:
+    assert set(GAP_DAYS.values()) == {GAP_DAYS["stock"], GAP_DAYS["crypto"]}
+    gap, crypto = GAP_DAYS["stock"], GAP_DAYS["crypto"]
+    assert f"more than {gap} calendar days between bars, crypto {crypto};" in section(13)
+    assert f"over {gap} calendar days before the session, crypto {crypto};" in section(13)
+    listed = [n for n in SPLIT_RATIOS if n > 8]
+    assert list(SPLIT_RATIOS) == [*range(2, 9), *listed]
+    assert f"n one of 2 to 8, {', '.join(map(str, listed))};" in section(13)
+    assert f"clipped to \N{MINUS SIGN}{-R_CLIP[0]:.0f}..+{R_CLIP[1]:.0f}" in section(9)
+
+
+def test_the_document_says_what_its_numbers_are_not() -> None:
+    assert "No pattern family beat the placebo" in TEXT
+    assert "survivors" in TEXT
+    assert "Costs and slippage are in no number" in TEXT
+
+
+def test_comments_refer_to_sections_that_exist() -> None:
+    headings = set(re.findall(r"^## (\d+)\. ", TEXT, re.MULTILINE))
+    assert headings == {str(number) for number in range(1, 14)}
+    referred = []
+    for file in CODE.rglob("*.py"):
+        source = file.read_text(encoding="utf-8")
+        assert not re.search(r"(?<!docs/)detector\.md", source, re.IGNORECASE), file.name
+        referred += re.findall(r"docs/detector\.md sections? (\d+)(?: (?:to|and) (\d+))?", source)
+    assert referred
+    assert {number for pair in referred for number in pair if number} <= headings
