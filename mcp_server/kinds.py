@@ -11,43 +11,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from store.labels import ASSET_TYPES, COUNTRIES, EXCHANGES, INDUSTRIES
+
 Period = int | str
 
 MOVING = (20, 50, 200)
 EXTREME: tuple[Period, ...] = (20, 50, 252, "1w", "2w", "3w", *(f"{n}m" for n in range(1, 13)))
-
-EXCHANGES = ("XNYS", "XNAS", "ARCX", "BATS", "XASE")
-INDUSTRIES = (
-    "Semiconductors",
-    "Software",
-    "Hardware & Electronics",
-    "Internet & Media",
-    "Telecom",
-    "Biotech & Pharma",
-    "Healthcare Equipment & Services",
-    "Banks",
-    "Insurance",
-    "Capital Markets & Asset Management",
-    "Fintech & Payments",
-    "Real Estate",
-    "Oil & Gas",
-    "Utilities & Renewables",
-    "Metals & Mining",
-    "Chemicals & Materials",
-    "Industrials & Construction",
-    "Aerospace & Defense",
-    "Transport & Logistics",
-    "Retail & E-Commerce",
-    "Consumer Goods & Services",
-    "Food & Beverage",
-    "Restaurants",
-    "Travel & Leisure",
-    "Autos & Mobility",
-    "Crypto",
-    "Broad Market & Index",
-    "Bonds & Fixed Income",
-    "Commodities",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +86,10 @@ _ROWS = (
     _number("gap", "%", "Opening gap."),
     _number("distance_from_high", "%", "Percent below the period's high.", EXTREME),
     _number("distance_from_low", "%", "Percent above the period's low.", EXTREME),
-    _choice("asset_type", ("crypto", "etf", "stock")),
+    _choice("asset_type", ASSET_TYPES),
     _choice("exchange", EXCHANGES),
     _choice("industry", INDUSTRIES),
-    _choice("country", ("US", "GLOBAL")),
+    _choice("country", COUNTRIES),
 )
 
 KINDS: Mapping[str, Kind] = MappingProxyType({row.name: row for row in _ROWS})

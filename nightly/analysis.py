@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nightly.bars import Bars, Floats, to_day
-from nightly.cleaning import GAP_DAYS, MIN_BARS, clean
+from nightly.cleaning import GAP_DAYS, MIN_BARS, Cleaned, clean
 from nightly.detector import detect
 from nightly.errors import Refusal
 from nightly.events import EventLog, Outcome, Rows
@@ -47,6 +47,20 @@ class Task:
     next_sessions: Mapping[str, dt.date]
     """The session after this one, by asset type."""
     adjustment: Adjustment
+
+    def clean(self, loaded: Loaded, listing: Listing) -> Cleaned:
+        """The loaded bars of a symbol up to the session, cleaned."""
+        return clean(
+            loaded.bars,
+            asset_type=listing.asset_type,
+            as_of=to_day(self.as_of),
+            adjustment=listing.adjustment or self.adjustment,
+            splits=listing.splits,
+        )
+
+    def walk(self, bars: Bars, listing: Listing) -> EventLog:
+        """What the detector served over cleaned bars."""
+        return detect(bars, gap_days=GAP_DAYS[listing.asset_type])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,19 +104,13 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
     """Clean, walk and measure one symbol."""
     if loaded.refusal is not None:
         return _refused(listing, loaded.refusal, loaded.findings)
-    cleaned = clean(
-        loaded.bars,
-        asset_type=listing.asset_type,
-        as_of=to_day(task.as_of),
-        adjustment=listing.adjustment or task.adjustment,
-        splits=listing.splits,
-    )
+    cleaned = task.clean(loaded, listing)
     findings = {**loaded.findings, **cleaned.findings}
     bars = cleaned.bars
     if not len(bars):
         reason = cleaned.refusal or Refusal("too_few_bars", "No bar was left after cleaning.")
         return _refused(listing, reason, findings)
-    log = detect(bars, gap_days=GAP_DAYS[listing.asset_type])
+    log = task.walk(bars, listing)
     lineages = Lineages(listing.symbol, bars, log)
     market = Market(listing.symbol, task.as_of, task.next_sessions[listing.asset_type])
     served = cleaned.refusal is None

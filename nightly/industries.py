@@ -13,39 +13,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
-from typing import Final
 
-LABELS: Final = (
-    "Semiconductors",
-    "Software",
-    "Hardware & Electronics",
-    "Internet & Media",
-    "Telecom",
-    "Biotech & Pharma",
-    "Healthcare Equipment & Services",
-    "Banks",
-    "Insurance",
-    "Capital Markets & Asset Management",
-    "Fintech & Payments",
-    "Real Estate",
-    "Oil & Gas",
-    "Utilities & Renewables",
-    "Metals & Mining",
-    "Chemicals & Materials",
-    "Industrials & Construction",
-    "Aerospace & Defense",
-    "Transport & Logistics",
-    "Retail & E-Commerce",
-    "Consumer Goods & Services",
-    "Food & Beverage",
-    "Restaurants",
-    "Travel & Leisure",
-    "Autos & Mobility",
-    "Crypto",
-    "Broad Market & Index",
-    "Bonds & Fixed Income",
-    "Commodities",
-)
+from store.labels import INDUSTRIES
 
 
 def industry_label(industry: str | None, sector: str | None = None) -> str | None:
@@ -75,7 +44,7 @@ def words(text: str) -> str:
 
 @cache
 def _industries() -> Mapping[tuple[str, str], str | None]:
-    table: dict[tuple[str, str], str | None] = {("", words(label)): label for label in LABELS}
+    table: dict[tuple[str, str], str | None] = {("", words(label)): label for label in INDUSTRIES}
     for row in _rows("industries.csv"):
         table[words(row["sector"]), words(row["industry"])] = row["label"] or None
     return MappingProxyType(table)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nightly.analysis import Task
-from nightly.bars import Bars, to_date, to_day
-from nightly.cleaning import GAP_DAYS, clean
-from nightly.detector import detect, line_values
+from nightly.bars import Bars, to_date
+from nightly.detector import line_values
 from nightly.events import EndReason, EventLog, Outcome, Rows
 from nightly.history import OUTCOMES, Lineages
 from nightly.numbers import price
@@ -24,16 +23,9 @@ def versions(task: Task) -> list[dict[str, Value]]:
     found: list[dict[str, Value]] = []
     for loaded in task.source.load([name for name, _ in task.symbols]):
         listing = listings[loaded.name]
-        bars = clean(
-            loaded.bars,
-            asset_type=listing.asset_type,
-            as_of=to_day(task.as_of),
-            adjustment=listing.adjustment or task.adjustment,
-            splits=listing.splits,
-        ).bars
+        bars = task.clean(loaded, listing).bars
         if loaded.refusal is None and len(bars):
-            log = detect(bars, gap_days=GAP_DAYS[listing.asset_type])
-            found.extend(_records(listing.symbol, bars, log))
+            found.extend(_records(listing.symbol, bars, task.walk(bars, listing)))
     return found
 
 

@@ -1,4 +1,7 @@
-"""Candidates: pairs of lines that pass every test, proposed to the book (docs/detector.md sections 3 to 5)."""
+"""Candidates: pairs of lines that pass every test, proposed to the book.
+
+The tests are those of docs/detector.md sections 3 to 5.
+"""
 
 from __future__ import annotations
 

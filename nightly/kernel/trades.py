@@ -1,4 +1,7 @@
-"""Trades: entry at the close of a breakout bar, exit at a frozen stop or target (docs/detector.md section 6)."""
+"""Trades: entry at the close of a breakout bar, exit at a frozen stop or target.
+
+The rules are those of docs/detector.md section 6.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The detector: equal to its reference, causal, free of scale, and right on ideal patterns."""
+"""The detector: equal to its reference, causal, free of scale, and right on ideal patterns.
+
+Longer than other modules: the kernel has one face, `detect`, and is tested through it.
+"""
 
 from __future__ import annotations
 

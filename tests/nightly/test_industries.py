@@ -10,7 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from nightly.industries import LABELS, fund_label, industry_label, words
+from nightly.industries import fund_label, industry_label, words
+from store.labels import INDUSTRIES
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
 INTERFACE = SHARED / "interface.md"
@@ -24,7 +25,7 @@ def table(name: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("name", ["industries.csv", "funds.csv"])
 def test_a_shipped_table_holds_nothing_but_labels_of_the_interface(name: str) -> None:
-    assert {row["label"] for row in table(name)} - {""} <= set(LABELS)
+    assert {row["label"] for row in table(name)} - {""} <= set(INDUSTRIES)
 
 
 def test_no_industry_is_mapped_twice() -> None:
@@ -35,10 +36,10 @@ def test_no_industry_is_mapped_twice() -> None:
 def test_every_label_of_companies_is_reached_by_some_industry() -> None:
     reached = {row["label"] for row in table("industries.csv")}
     funds_only = {"Broad Market & Index", "Bonds & Fixed Income", "Commodities"}
-    assert set(LABELS) - funds_only <= reached
+    assert set(INDUSTRIES) - funds_only <= reached
 
 
-@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("label", INDUSTRIES)
 def test_a_label_stands_for_itself(label: str) -> None:
     assert industry_label(label.upper()) == label
 
@@ -100,7 +101,7 @@ def test_the_labels_are_those_of_the_interface_in_its_order() -> None:
         line for line in INTERFACE.read_text().splitlines() if line.startswith("| `industry`")
     )
     said = row.rstrip(" |").rsplit("|", 1)[-1].strip(" .").split(", ")
-    assert tuple(said) == LABELS
+    assert tuple(said) == INDUSTRIES
 
 
 @pytest.mark.skipif(not REFERENCE.exists(), reason="the shared reference table is not here")

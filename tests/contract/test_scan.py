@@ -1,0 +1,323 @@
+"""The market-wide scan: its parameters, its order, its pages and the language of its filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.contract.market import Market
+from tests.service import Service, new_key, serving
+
+FAMILIES = ["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
+
+
+def check_refused(market: Market, *words: str, **parameters: Any) -> dict[str, Any]:
+    answer = market.scan(**parameters)
+    body: dict[str, Any] = answer.json()
+    assert answer.status_code == 400
+    assert body["error"] == "bad_request"
+    for word in words:
+        assert word in body["message"]
+    return body
+
+
+def ranks_where(market: Market, **wanted: Any) -> list[int]:
+    return [
+        row["rank"]
+        for row in market.rows
+        if all(row[name] == value for name, value in wanted.items())
+    ]
+
+
+@pytest.mark.proves("SCAN-market", "RULE-3")
+def test_the_scan_needs_no_tracked_ticker(service: Service) -> None:
+    key = new_key(service.settings, "untracking@example.com", tracked=())
+
+    page = service.get("/scan?status=all", key=key).json()
+
+    assert {row["symbol"] for row in page["setups"]} == {"AAPL", "GOOG", "IBM", "MSFT"}
+
+
+@pytest.mark.proves("SCAN-family")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_family_keeps_one_of_the_five(market: Market, family: str) -> None:
+    found = market.ranks(family=family)
+
+    assert found == ranks_where(market, family=family, status="forming")
+    assert found
+
+
+@pytest.mark.proves("SCAN-direction")
+@pytest.mark.parametrize("direction", ["bullish", "bearish"])
+def test_direction_keeps_one_of_the_two(market: Market, direction: str) -> None:
+    found = market.ranks(direction=direction)
+
+    assert found == ranks_where(market, direction=direction, status="forming")
+    assert found
+
+
+@pytest.mark.proves("SCAN-family", "SCAN-direction", "SCAN-status", "SCAN-setups")
+def test_without_parameters_every_forming_setup_is_listed_best_rank_first(market: Market) -> None:
+    assert market.ranks() == ranks_where(market, status="forming")
+    assert market.page()["status"] == "forming"
+
+
+@pytest.mark.proves("SCAN-status", "SCAN-setups")
+def test_status_keeps_the_running_ones_or_lists_all_with_the_forming_first(market: Market) -> None:
+    forming, running = (ranks_where(market, status=s) for s in ("forming", "in_progress"))
+
+    assert market.ranks(status="in_progress") == running
+    assert market.ranks(status="all") == forming + running
+
+
+@pytest.mark.proves("STATE-scan")
+def test_the_scan_serves_no_other_status_and_no_outcome(market: Market, sample: Market) -> None:
+    for some in (market, sample):
+        rows = some.page(status="all", limit=200)["setups"]
+        assert {row["status"] for row in rows} == {"forming", "in_progress"}
+        assert all("outcome" not in row for row in rows)
+    check_refused(market, "status", status="win")
+
+
+@pytest.mark.proves("SCAN-max_distance_pct")
+def test_max_distance_pct_keeps_near_forming_setups_and_every_running_one(market: Market) -> None:
+    near = [
+        row["rank"]
+        for row in market.rows
+        if row["status"] == "forming" and abs(row["distance_to_trigger_pct"]) <= 2.5
+    ]
+
+    assert market.ranks(max_distance_pct=2.5) == near
+    assert market.ranks(max_distance_pct=2.5, status="all") == near + ranks_where(
+        market, status="in_progress"
+    )
+    assert market.ranks(max_distance_pct=0) == [
+        row["rank"]
+        for row in market.rows
+        if row["status"] == "forming" and row["distance_to_trigger_pct"] == 0
+    ]
+
+
+@pytest.mark.proves("ERR-bad_request")
+@pytest.mark.proves("SCAN-family", "SCAN-direction", "SCAN-status", "SCAN-max_distance_pct")
+@pytest.mark.proves("SCAN-limit", "SCAN-offset")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("family", "cup"),
+        ("family", ""),
+        ("direction", "up"),
+        ("status", "armed"),
+        ("max_distance_pct", "near"),
+        ("max_distance_pct", "-1"),
+        ("max_distance_pct", "nan"),
+        ("max_distance_pct", "inf"),
+        ("limit", "many"),
+        ("limit", "1.5"),
+        ("limit", ""),
+        ("offset", "x"),
+        ("offset", "0.5"),
+    ],
+)
+def test_a_parameter_that_is_not_allowed_is_refused_by_its_name(
+    market: Market, name: str, value: str
+) -> None:
+    body = check_refused(market, name, **{name: value})
+
+    assert "Correct the named parameter" in body["fix"]
+
+
+@pytest.mark.proves("SCAN-limit", "LIM-scan", "SCAN-count")
+@pytest.mark.parametrize(
+    ("asked", "given"), [(None, 50), (1, 1), (0, 1), (-3, 1), (120, 120), (200, 200), (999, 200)]
+)
+def test_limit_is_50_unless_asked_and_clamped_to_1_to_200(
+    market: Market, asked: int | None, given: int
+) -> None:
+    page = market.page(status="all", **({} if asked is None else {"limit": asked}))
+
+    assert page["limit"] == given
+    assert len(page["setups"]) == given
+    assert page["count"] == len(market.rows)
+
+
+@pytest.mark.proves("SCAN-offset", "LIM-scan", "SCAN-count", "SCAN-pages")
+def test_pages_of_one_session_fit_together_without_gap_or_repeat(market: Market) -> None:
+    whole = market.ranks(status="all")
+    pages = [market.page(status="all", limit=70, offset=offset) for offset in range(0, 350, 70)]
+
+    assert [row["rank"] for page in pages for row in page["setups"]] == whole
+    assert [page["offset"] for page in pages] == [0, 70, 140, 210, 280]
+    assert {page["count"] for page in pages} == {300}
+    assert len({page["data_version"] for page in pages}) == 1
+    assert market.page(status="all")["offset"] == 0
+
+
+@pytest.mark.proves("SCAN-offset", "LIM-scan")
+def test_an_offset_below_zero_is_zero_and_one_past_the_end_gives_no_rows(market: Market) -> None:
+    assert market.page(offset=-5)["setups"] == market.page()["setups"]
+    beyond = market.page(offset=5000)
+    assert (beyond["setups"], beyond["count"]) == ([], 200)
+
+
+@pytest.mark.proves("SCAN-pages", "EVENT-poll", "LIM-freshness", "LIM-caches", "RULE-1")
+def test_the_same_question_gets_the_same_bytes(market: Market) -> None:
+    first = market.scan(status="all", filters=[{"kind": "gap", "op": ">", "value": 1}])
+    again = market.scan(status="all", filters=[{"kind": "gap", "op": ">", "value": 1}])
+
+    assert first.content == again.content
+    assert first.headers["cache-control"].startswith("private")
+
+
+@pytest.mark.proves("SCAN-available")
+def test_before_the_first_night_the_scan_is_not_available(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with serving(tmp_path_factory.mktemp("bare")) as bare:
+        page = bare.get("/scan").raise_for_status().json()
+
+    assert page["available"] is False
+    assert (page["setups"], page["count"]) == ([], 0)
+
+
+@pytest.mark.proves("SCAN-available", "SCAN-applied", "SCAN-predicates")
+def test_the_answer_says_what_was_applied_and_null_for_what_was_not_sent(market: Market) -> None:
+    bare = market.page()
+    assert bare["available"] is True
+    assert bare["filters"] == {
+        "family": None,
+        "direction": None,
+        "max_distance_pct": None,
+        "predicates": [],
+    }
+
+    page = market.page(
+        family="triangle", direction="bullish", status="all", max_distance_pct="7.5", filters=[]
+    )
+    assert page["status"] == "all"
+    assert page["filters"] == {
+        "family": "triangle",
+        "direction": "bullish",
+        "max_distance_pct": 7.5,
+        "predicates": [],
+    }
+
+
+@pytest.mark.proves("SCAN-predicates")
+def test_predicates_are_answered_in_canonical_form_order_and_once(market: Market) -> None:
+    page = market.page(
+        filters=[
+            {"value": "us", "kind": "country"},
+            {"period": "YTD", "value": 4.0, "op": ">", "kind": "performance"},
+            {"kind": "sma_distance", "period": 200, "op": "<", "value": 1},
+            {"kind": "sma_distance", "period": "50", "op": ">=", "value": 0.5},
+            {"kind": "rsi", "op": "<", "value": 70.0},
+            {"kind": "rsi", "op": "<", "value": 70},
+            {"kind": "rsi", "op": ">", "value": 30},
+            {"kind": "direction", "value": "Bullish"},
+        ]
+    )
+
+    assert orjson.dumps(page["filters"]["predicates"]) == orjson.dumps(
+        [
+            {"kind": "direction", "value": "bullish"},
+            {"kind": "rsi", "op": "<", "value": 70},
+            {"kind": "rsi", "op": ">", "value": 30},
+            {"kind": "sma_distance", "op": ">=", "value": 0.5, "period": 50},
+            {"kind": "sma_distance", "op": "<", "value": 1, "period": 200},
+            {"kind": "performance", "op": ">", "value": 4, "period": "ytd"},
+            {"kind": "country", "value": "US"},
+        ]
+    )
+    again = market.page(filters=page["filters"]["predicates"])
+    assert again["filters"] == page["filters"]
+
+
+GOOD = {"kind": "rsi", "op": "<", "value": 60}
+
+
+@pytest.mark.proves("SCAN-filters", "ERR-bad_request", "FILTER-number", "FILTER-choice")
+@pytest.mark.proves("FILTER-boolean", "FILTER-period")
+@pytest.mark.parametrize(
+    ("predicate", "reason"),
+    [
+        ({"kind": "rsi", "value": 60}, "op must be one of <, <=, >, >=, ="),
+        ({"kind": "rsi", "op": "!=", "value": 60}, "op must be one of"),
+        ({"kind": "rsi", "op": "<"}, "value must be a number"),
+        ({"kind": "rsi", "op": "<", "value": "60"}, "value must be a number"),
+        ({"kind": "rsi", "op": "<", "value": True}, "value must be a number"),
+        ({"kind": "rsi", "op": "<", "value": 60, "period": 14}, "nothing else"),
+        ({"kind": "ema_distance", "op": "<", "value": 1}, "period must be one of 8, 21, 60"),
+        ({"kind": "ema_distance", "op": "<", "value": 1, "period": 9}, "period must be one of"),
+        ({"kind": "performance", "op": "<", "value": 1, "period": "1y"}, "period must be one of"),
+        ({"kind": "distance_from_low", "op": "<", "value": 1, "period": "13m"}, "period must be"),
+        ({"kind": "sma_cross", "value": 1}, "value must be true or false"),
+        ({"kind": "price_above_sma", "value": True}, "period must be one of 20, 50, 200"),
+        ({"kind": "sma_cross", "op": "=", "value": True}, "nothing else"),
+        ({"kind": "phase", "value": "done"}, "value must be one of armed, confirmed, forming"),
+        ({"kind": "industry", "value": "Pets"}, "value must be one of Semiconductors"),
+        ({"kind": "country"}, "value must be one of US, GLOBAL"),
+    ],
+)
+def test_a_faulty_predicate_is_named_by_its_position_and_kind_with_the_reason(
+    market: Market, predicate: dict[str, object], reason: str
+) -> None:
+    check_refused(
+        market, f"filters[1] ({predicate['kind']})", reason, filters=[GOOD, predicate, GOOD]
+    )
+
+
+@pytest.mark.proves("SCAN-filters", "ERR-bad_request")
+@pytest.mark.parametrize("predicate", [{}, {"op": "<"}, {"kind": 5}, "rsi", 7, None, []])
+def test_a_predicate_without_a_kind_is_named_by_its_position(
+    market: Market, predicate: object
+) -> None:
+    check_refused(market, "filters[2]", "kind", filters=[GOOD, GOOD, predicate])
+
+
+@pytest.mark.proves("SCAN-filters", "ERR-bad_request")
+def test_an_unknown_kind_is_named_by_its_position_and_the_kinds_are_listed(market: Market) -> None:
+    body = check_refused(market, "filters[0]", "unknown kind", filters=[{"kind": "moon"}])
+
+    assert len(body["details"]["allowed"]) == 38
+    assert "moon" not in orjson.dumps(body).decode()
+
+
+@pytest.mark.proves("SCAN-filters")
+@pytest.mark.parametrize("text", ["", "{", "{}", "null", "3", '"rsi"', "[" * 3000, "[NaN]"])
+def test_filters_that_are_no_json_array_are_refused_by_name(market: Market, text: str) -> None:
+    check_refused(market, "filters", filters=text)
+
+
+@pytest.mark.proves("SCAN-filters")
+def test_filters_are_read_from_a_url_encoded_array(market: Market) -> None:
+    answer = market.client.get(
+        "/scan?filters=%5B%7B%22kind%22%3A%22country%22%2C%22value%22%3A%22GLOBAL%22%7D%5D"
+    )
+
+    assert answer.json()["filters"]["predicates"] == [{"kind": "country", "value": "GLOBAL"}]
+
+
+@pytest.mark.proves("SCANSETUP-rank")
+def test_rank_sorts_by_expected_gain_and_does_not_depend_on_filters(
+    market: Market, sample: Market
+) -> None:
+    for some in (market, sample):
+        rows = some.page(status="all", limit=200)["setups"]
+        by_rank = sorted(rows, key=lambda row: row["rank"])
+        gains = [row["expected_gain_pct"] for row in by_rank]
+        assert gains == sorted(gains, reverse=True)
+    assert sorted(row["rank"] for row in sample.rows) == [1, 2, 3, 4, 5]
+    symbols = {row["rank"]: row["symbol"] for row in market.rows}
+    for row in market.page(family="triangle", max_distance_pct=3)["setups"]:
+        assert symbols[row["rank"]] == row["symbol"]
+
+
+@pytest.mark.proves("RULE-1", "SCAN-setups")
+def test_the_rows_are_the_stored_ones(market: Market, sample: Market) -> None:
+    for some in (market, sample):
+        stored = {row["rank"]: row for row in some.rows}
+        for row in some.page(status="all", limit=200)["setups"]:
+            assert row == stored[row["rank"]]
