@@ -40,6 +40,7 @@ class Watchlist:
         if len(symbols) > cap:
             raise OverCapError(len(symbols), cap)
         async with self._database.write() as connection:
+            await _lock(connection, account_id)
             await _write(connection, account_id, symbols)
         return list(symbols)
 
@@ -52,6 +53,7 @@ class Watchlist:
             OverCapError: an addition does not fit; nothing changed.
         """
         async with self._database.write() as connection:
+            await _lock(connection, account_id)
             kept = [s for s in await _symbols(connection, account_id) if s not in remove]
             after = list(dict.fromkeys([*kept, *add]))
             if len(after) > max(cap, len(kept)):
@@ -69,12 +71,16 @@ async def _symbols(connection: AsyncConnection, account_id: int) -> list[str]:
     return list((await connection.execute(query)).scalars())
 
 
-async def _write(connection: AsyncConnection, account_id: int, symbols: Sequence[str]) -> None:
-    # PostgreSQL: two replacements at once would both delete and then collide on insert, so the
-    # account row is locked first; SQLite's write transaction is exclusive as it is.
+async def _lock(connection: AsyncConnection, account_id: int) -> None:
+    # Two changes at once would each build on the same old list. PostgreSQL is told to let them
+    # take turns; SQLite's write transaction is exclusive as it is.
+    accounts = tables.accounts
     await connection.execute(
-        sa.select(tables.accounts.c.id).where(tables.accounts.c.id == account_id).with_for_update()
+        sa.select(accounts.c.id).where(accounts.c.id == account_id).with_for_update()
     )
+
+
+async def _write(connection: AsyncConnection, account_id: int, symbols: Sequence[str]) -> None:
     await connection.execute(
         tables.watchlist.delete().where(tables.watchlist.c.account_id == account_id)
     )

@@ -68,7 +68,7 @@ def test_every_code_of_an_operation_is_an_answer_of_its_path() -> None:
     assert described["universe"] >= {"200", "401", "429"}
 
 
-STRUCTURED = {
+STRUCTURED: dict[str, dict[str, Any]] = {
     "get_ticker_patterns": {"symbol": "GOOG"},
     "get_pattern_history": {"symbol": "IBM"},
     "list_tracked_tickers": {},

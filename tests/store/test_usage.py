@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import anyio
 import pytest
@@ -17,12 +15,9 @@ NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
 
 @pytest.fixture
-async def usage(tmp_path: Path) -> AsyncIterator[UsageLog]:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
-    await database.migrate()
+async def usage(database: Database) -> UsageLog:
     await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-    yield UsageLog(database, clock=lambda: NOW)
-    await database.close()
+    return UsageLog(database, clock=lambda: NOW)
 
 
 async def test_calls_of_one_kind_add_up_over_writes(usage: UsageLog) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import anyio
 import pytest
 
@@ -14,12 +11,9 @@ from store.watchlist import OverCapError, Watchlist
 
 
 @pytest.fixture
-async def watchlist(tmp_path: Path) -> AsyncIterator[Watchlist]:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
-    await database.migrate()
+async def watchlist(database: Database) -> Watchlist:
     await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-    yield Watchlist(database)
-    await database.close()
+    return Watchlist(database)
 
 
 async def test_symbols_come_back_in_the_order_they_were_given(watchlist: Watchlist) -> None:
