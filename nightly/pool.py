@@ -6,7 +6,10 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
+
+from nightly.errors import NightlyError
 
 BATCH = 128
 """Symbols of one piece of work at most: about 650,000 bars, 30 MB."""
@@ -37,4 +40,9 @@ def run(work: Callable[[T], R], tasks: Sequence[T], jobs: int) -> Iterator[R]:
     # Forking a process whose libraries run threads can deadlock, so every worker starts afresh.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as executor:
-        yield from executor.map(work, tasks)
+        try:
+            yield from executor.map(work, tasks)
+        except BrokenProcessPool as error:
+            raise NightlyError(
+                "A worker process died, perhaps for want of memory; run it again with fewer --jobs."
+            ) from error

@@ -38,6 +38,13 @@ class Nights:
         """Where the book of a night is written before it is sealed."""
         return self.folder / f".{version}.{os.getpid()}.draft"
 
+    def sweep_drafts(self) -> None:
+        """Remove the drafts of runs that were killed; one whose process lives is left alone."""
+        for draft in self.folder.glob(".*.draft"):
+            process = draft.name.split(".")[-2]
+            if not (process.isdigit() and _lives(int(process))):
+                draft.unlink(missing_ok=True)
+
     def sealed(self) -> list[Manifest]:
         """Every sealed night that can be read, newest session first."""
         found = []
@@ -124,3 +131,13 @@ class Nights:
                 shutil.rmtree(self.charts / manifest.data_version, ignore_errors=True)
                 removed.append(manifest.data_version)
         return removed
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -67,6 +67,7 @@ class BookWriter:
         self._inputs = inputs
         self._accept_fall = accept_fall
         self.data_version = derive_version(session, source, disclaimer, inputs)
+        nights.sweep_drafts()
         self._path = nights.draft_path(self.data_version)
         self._db = _create(self._path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -88,6 +89,19 @@ def test_a_failed_night_publishes_nothing_and_leaves_the_old_one(tmp_path: Path)
     assert nights.active() == old
     assert [night.data_version for night in nights.sealed()] == [old.data_version]
     assert sorted(path.suffix for path in nights.folder.iterdir()) == [".book", ".json"]
+
+
+def test_a_killed_run_leaves_nothing_that_the_next_one_does_not_clear(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    dead = nights.folder / ".20260102-000000000000.999999999.draft"
+    living = nights.folder / f".20260102-000000000000.{os.getpid()}.draft"
+    dead.write_bytes(b"half a book")
+    living.write_bytes(b"being written")
+
+    write(nights)
+
+    assert not dead.exists()
+    assert living.exists()
 
 
 def test_an_invalid_record_is_never_published(tmp_path: Path) -> None:
