@@ -22,7 +22,8 @@ MAX_SYMBOLS = 1_000
 
 MAX_OFFSET = 2**53
 
-INTEGER = re.compile(r"[+-]?\d{1,18}")
+INTEGER = re.compile(r"[+-]?[0-9]+")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _integer(value: object) -> int:
@@ -36,6 +37,8 @@ def _integer(value: object) -> int:
 
 
 def _finite(value: object) -> object:
+    if isinstance(value, str) and not NUMBER.fullmatch(value.strip()):
+        raise ValueError
     number = float(value) if isinstance(value, str | int | float) else math.nan
     if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError

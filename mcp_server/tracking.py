@@ -89,7 +89,7 @@ def over_cap(error: OverCapError) -> ApiError:
     return ApiError(
         "ticker_cap_exceeded",
         f"{error.count} symbols do not fit the cap of {error.cap}; nothing changed.",
-        details={"cap": error.cap, "count": error.count},
+        details={"cap": error.cap},
     )
 
 

@@ -74,7 +74,7 @@ def on_accounts(settings: Settings, work: Callable[[Accounts], Coroutine[Any, An
         finally:
             await database.close()
 
-    return _apart(run)
+    return apart(run)
 
 
 def new_key(
@@ -96,11 +96,11 @@ def new_key(
         finally:
             await database.close()
 
-    return _apart(run)
+    return apart(run)
 
 
-def _apart(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    # In a thread of its own, since the calling test may be running an event loop already.
+def apart(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run work in a thread of its own: the calling test may be running an event loop already."""
     with ThreadPoolExecutor(1) as executor:
         return executor.submit(anyio.run, run).result()
 
@@ -122,7 +122,9 @@ def serving(folder: Path, **settings: Any) -> Iterator[Service]:
         options = {"keyless_per_minute": 10_000, "key_per_minute": 10_000, **settings}
         chosen = Settings(data_dir=folder, port=port, **options)
         key = new_key(chosen)
-        server = uvicorn.Server(uvicorn.Config(build_app(chosen), log_config=None, proxy_headers=False))
+        server = uvicorn.Server(
+            uvicorn.Config(build_app(chosen), log_config=None, proxy_headers=False)
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 TESTS = Path(__file__).parents[1]
 MANIFEST = Path(__file__).with_name("requirements.toml")
@@ -96,7 +97,7 @@ def sections() -> list[Section]:
     ]
 
 
-def _flat(entries: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+def _flat(entries: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     # A dot in an unquoted TOML key opens a table: `ME-key.name` is put together again.
     for name, entry in entries.items():
         if isinstance(entry, dict) and "says" not in entry:

@@ -27,6 +27,9 @@ KEYED: tuple[tuple[str, dict[str, Any], str], ...] = (
 )
 
 
+@pytest.mark.proves(
+    "MCP-results", "MCP-get_ticker_patterns", "MCP-get_pattern_history", "MCP-list_tracked_tickers"
+)
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(("tool", "arguments", "path"), KEYED)
 async def test_a_tool_answers_what_its_route_answers(
@@ -44,6 +47,7 @@ async def test_a_tool_answers_what_its_route_answers(
     assert body["as_of_session"] == "2012-10-03"
 
 
+@pytest.mark.proves("MCP-get_pattern_chart")
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_chart_tool_shows_the_picture_of_the_chart_route(
     service: Service, era: str
@@ -63,6 +67,7 @@ async def test_the_chart_tool_shows_the_picture_of_the_chart_route(
         assert fact in words
 
 
+@pytest.mark.proves("MCP-demo-tool")
 async def test_the_demo_tool_adds_the_first_chart(service: Service) -> None:
     setup = service.get("/demo/GOOG", key="").json()["setups"][0]
     path = "/demo/GOOG/chart.png"
@@ -102,6 +107,7 @@ REFUSED = (
 )
 
 
+@pytest.mark.proves("ERR-mcp", "MCP-errors")
 @pytest.mark.parametrize(("tool", "arguments", "path", "code"), REFUSED)
 async def test_a_tool_refuses_with_the_code_of_its_route(
     service: Service, tool: str, arguments: dict[str, Any], path: str, code: str
@@ -117,6 +123,7 @@ async def test_a_tool_refuses_with_the_code_of_its_route(
     assert texts(result)[0].endswith(refusal["fix"])
 
 
+@pytest.mark.proves("ERR-forbidden", "ERR-mcp")
 async def test_a_forbidden_plan_is_refused_on_both_surfaces(service: Service) -> None:
     key = new_key(service.settings, "free@example.com", Plan.NONE, ())
 
@@ -128,6 +135,7 @@ async def test_a_forbidden_plan_is_refused_on_both_surfaces(service: Service) ->
     assert texts(result)[0].startswith("forbidden: ")
 
 
+@pytest.mark.proves("MCP-set_tracked_tickers")
 async def test_setting_the_tracked_list_is_seen_on_the_other_surface(service: Service) -> None:
     key = new_key(service.settings, "setter@example.com", tracked=())
 

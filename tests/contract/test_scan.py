@@ -75,9 +75,12 @@ def test_status_keeps_the_running_ones_or_lists_all_with_the_forming_first(marke
 @pytest.mark.proves("STATE-scan")
 def test_the_scan_serves_no_other_status_and_no_outcome(market: Market, sample: Market) -> None:
     for some in (market, sample):
-        rows = some.page(status="all", limit=200)["setups"]
-        assert {row["status"] for row in rows} == {"forming", "in_progress"}
-        assert all("outcome" not in row for row in rows)
+        for status in ("forming", "in_progress"):
+            rows = some.page(status=status, limit=200)["setups"]
+            assert {row["status"] for row in rows} == {status}
+            assert all("outcome" not in row for row in rows)
+        statuses = [row["status"] for row in some.page(status="all", offset=1)["setups"]]
+        assert set(statuses) <= {"forming", "in_progress"}
     check_refused(market, "status", status="win")
 
 
@@ -114,6 +117,8 @@ def test_max_distance_pct_keeps_near_forming_setups_and_every_running_one(market
         ("max_distance_pct", "-1"),
         ("max_distance_pct", "nan"),
         ("max_distance_pct", "inf"),
+        ("max_distance_pct", "1_000"),
+        ("max_distance_pct", "1e999"),
         ("limit", "many"),
         ("limit", "1.5"),
         ("limit", ""),
@@ -131,7 +136,8 @@ def test_a_parameter_that_is_not_allowed_is_refused_by_its_name(
 
 @pytest.mark.proves("SCAN-limit", "LIM-scan", "SCAN-count")
 @pytest.mark.parametrize(
-    ("asked", "given"), [(None, 50), (1, 1), (0, 1), (-3, 1), (120, 120), (200, 200), (999, 200)]
+    ("asked", "given"),
+    [(None, 50), (1, 1), (0, 1), (-3, 1), (120, 120), (200, 200), (999, 200), (10**30, 200)],
 )
 def test_limit_is_50_unless_asked_and_clamped_to_1_to_200(
     market: Market, asked: int | None, given: int
@@ -158,8 +164,9 @@ def test_pages_of_one_session_fit_together_without_gap_or_repeat(market: Market)
 @pytest.mark.proves("SCAN-offset", "LIM-scan")
 def test_an_offset_below_zero_is_zero_and_one_past_the_end_gives_no_rows(market: Market) -> None:
     assert market.page(offset=-5)["setups"] == market.page()["setups"]
-    beyond = market.page(offset=5000)
-    assert (beyond["setups"], beyond["count"]) == ([], 200)
+    for offset in (5000, 10**30):
+        beyond = market.page(offset=offset)
+        assert (beyond["setups"], beyond["count"]) == ([], 240)
 
 
 @pytest.mark.proves("SCAN-pages", "EVENT-poll", "LIM-freshness", "LIM-caches", "RULE-1")

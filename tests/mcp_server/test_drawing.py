@@ -127,6 +127,7 @@ def test_arrays_are_drawn_like_tuples() -> None:
     assert draw(dataclasses.replace(shown, **arrays)) == draw(shown)
 
 
+@pytest.mark.proves("PAT-chart-drawing", "SETUP-price_scale")
 @pytest.mark.proves("PAT-chart-drawing")
 @pytest.mark.parametrize("side", ["upper", "lower"])
 def test_a_line_runs_through_its_dated_endpoints_and_their_geometric_mean(side: str) -> None:
@@ -182,6 +183,7 @@ def test_the_pattern_is_shaded_between_its_lines_and_nowhere_else() -> None:
 
 
 @pytest.mark.proves("PAT-chart-drawing")
+@pytest.mark.proves("PAT-chart-drawing")
 def test_the_last_candle_stands_in_its_column_between_its_low_and_high() -> None:
     shown = view(120, lower=line(weekdays(120), 60, 119, 80.0, 80.0), stop=80.0)
     plan, pixels = layout(shown), picture(shown)
@@ -217,6 +219,7 @@ def test_touches_are_dots_on_their_bar_and_price() -> None:
     assert (pixels[int(y) - 1 : int(y) + 2, int(x) - 1 : int(x) + 2] == Ink.LINE).all()
 
 
+@pytest.mark.proves("PAT-chart-drawing")
 @pytest.mark.proves("PAT-chart-drawing")
 def test_each_level_is_dashed_in_its_row_and_named_in_its_pill() -> None:
     shown = view()

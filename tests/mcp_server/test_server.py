@@ -32,6 +32,7 @@ def post(url: str, key: str, method: str, **params: Any) -> httpx.Response:
     return httpx.post(url, json=body, headers=headers, timeout=30)
 
 
+@pytest.mark.proves("RULE-6", "MCP-seven")
 @pytest.mark.parametrize("era", ERAS)
 async def test_exactly_seven_tools_are_listed(service: Service, era: str) -> None:
     async with connected(service.mcp_url, service.key, era) as client:
@@ -40,6 +41,7 @@ async def test_exactly_seven_tools_are_listed(service: Service, era: str) -> Non
     assert [tool.name for tool in listed.tools] == SEVEN
 
 
+@pytest.mark.proves("MCP-lists")
 @pytest.mark.parametrize("era", ERAS)
 async def test_prompts_and_resources_are_empty_lists(service: Service, era: str) -> None:
     async with connected(service.mcp_url, service.key, era) as client:
@@ -47,10 +49,12 @@ async def test_prompts_and_resources_are_empty_lists(service: Service, era: str)
         assert (await client.list_resources()).resources == []
 
 
+@pytest.mark.proves("MCP-methods")
 async def test_ping_is_answered(service: Service) -> None:
     assert post(service.mcp_url, service.key, "ping").json()["result"] == {}
 
 
+@pytest.mark.proves("RULE-5")
 async def test_the_instructions_carry_the_content_rules(service: Service) -> None:
     async with connected(service.mcp_url, service.key) as client:
         assert all(rule in (client.instructions or "") for rule in CONTENT_RULES)
@@ -67,6 +71,7 @@ def test_every_tool_says_what_it_is_and_what_it_may_change() -> None:
             assert field["description"]
 
 
+@pytest.mark.proves("MCP-address")
 def test_no_session_id_is_handed_out(service: Service) -> None:
     info = {"name": "probe", "version": "1"}
     answer = post(
@@ -82,6 +87,7 @@ def test_no_session_id_is_handed_out(service: Service) -> None:
     assert "mcp-session-id" not in answer.headers
 
 
+@pytest.mark.proves("MCP-405")
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/demo"])
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 def test_anything_but_post_is_405_and_says_how_to_connect(
@@ -95,6 +101,7 @@ def test_anything_but_post_is_405_and_says_how_to_connect(
     assert ("www-authenticate" in answer.headers) is (path == "/mcp")
 
 
+@pytest.mark.proves("OAUTH-discover")
 def test_no_credentials_get_the_challenge_without_an_error(service: Service) -> None:
     answer = post(service.mcp_url, "", "tools/list")
 
@@ -104,6 +111,7 @@ def test_no_credentials_get_the_challenge_without_an_error(service: Service) -> 
     assert answer.json()["error"] == "missing_api_key"
 
 
+@pytest.mark.proves("OAUTH-resource")
 def test_the_challenge_leads_to_metadata_that_names_this_endpoint(service: Service) -> None:
     answer = httpx.get(f"{service.url}/.well-known/oauth-protected-resource/mcp")
 
@@ -131,6 +139,7 @@ def test_a_bad_token_is_401_invalid_token_with_the_way_to_sign_in(
     assert "resource_metadata=" in answer.headers["www-authenticate"]
 
 
+@pytest.mark.proves("OAUTH-key")
 async def test_a_bad_key_lists_tools_and_fails_as_a_tool_error_without_a_sign_in(
     service: Service,
 ) -> None:
@@ -146,6 +155,7 @@ async def test_a_bad_key_lists_tools_and_fails_as_a_tool_error_without_a_sign_in
     assert "www-authenticate" not in post(service.mcp_url, key, "tools/list").headers
 
 
+@pytest.mark.proves("MCP-demo", "MCP-demo-answers")
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_demo_endpoint_answers_two_tools_and_explains_the_other_five(
     service: Service, era: str
@@ -163,6 +173,7 @@ async def test_the_demo_endpoint_answers_two_tools_and_explains_the_other_five(
                 assert service.mcp_url in texts(result)[0]
 
 
+@pytest.mark.proves("MCP-seven")
 def test_an_unknown_tool_is_a_protocol_error(service: Service) -> None:
     answer = post(service.mcp_url, service.key, "tools/call", name="add_tickers", arguments={})
 

@@ -82,6 +82,7 @@ def test_a_key_anywhere_but_in_the_header_does_not_count(service: Service, place
     check_error(service.get("/tickers", key="", **options), "missing_api_key")
 
 
+@pytest.mark.proves("BASE-slash")
 def test_trailing_slashes_are_optional_without_a_redirect(service: Service) -> None:
     for path in ("/tickers", "/tickers/AAPL/patterns", "/families", "/families/triangle/stats"):
         with_slash = service.get(f"{path}/")
@@ -144,6 +145,7 @@ def test_a_body_over_64_kilobytes_is_413(service: Service) -> None:
     check_error(service.request("PUT", "/tickers", content=body), "payload_too_large")
 
 
+@pytest.mark.proves("TICK-errors-symbols")
 def test_the_first_kind_of_fault_among_symbols_is_named_alone(service: Service) -> None:
     answer = service.request("PUT", "/tickers", json={"symbols": ["AA-PL", "NOPE", "AAPL"]})
     check_error(answer, "invalid_symbol")
@@ -172,6 +174,7 @@ def test_a_known_symbol_without_bars_can_be_tracked_and_is_not_covered(service: 
     assert (history["available"], history["occurrences"], history["total"]) == (False, [], 0)
 
 
+@pytest.mark.proves("ERR-ticker_not_tracked")
 def test_an_untracked_ticker_is_refused_with_the_free_slots(service: Service) -> None:
     answer = service.get("/tickers/FB/patterns")
 
@@ -194,6 +197,7 @@ def test_before_the_first_night_everything_answers_and_nothing_is_available(
     assert demo["available"] is False
 
 
+@pytest.mark.proves("ERR-rate_limited")
 def test_a_limited_key_is_told_when_to_come_back(data_dir: Path) -> None:
     with serving(data_dir, key_per_minute=2, keyless_per_minute=1) as small:
         assert small.get("/tickers").status_code == 200

@@ -1,0 +1,211 @@
+"""Who may call: keys, plans, and what a credential on a keyless route does."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import httpx
+import pytest
+
+from store.accounts import Accounts, Plan
+from tests.agent import call, connected, texts
+from tests.service import Service, new_key, serving
+
+KEYED = (
+    ("GET", "/me"),
+    ("GET", "/scan"),
+    ("GET", "/tickers"),
+    ("PUT", "/tickers"),
+    ("PATCH", "/tickers"),
+    ("GET", "/tickers/AAPL/patterns"),
+    ("GET", "/tickers/AAPL/history"),
+    ("GET", "/tickers/AAPL/chart.png"),
+)
+KEYLESS = (
+    "/",
+    "/llms.txt",
+    "/skill.md",
+    "/openapi.json",
+    "/families",
+    "/families/triangle/stats",
+    "/universe",
+    "/demo",
+    "/demo/AAPL",
+)
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]
+
+
+@pytest.mark.proves("AUTH-5-missing", "ERR-missing_api_key", "GETME-errors", "SCAN-errors")
+@pytest.mark.proves("PAT-errors-caller", "TICK-errors-caller", "AUTH-1")
+@pytest.mark.parametrize(("method", "path"), KEYED)
+def test_a_keyed_route_without_the_header_is_missing_api_key(
+    service: Service, method: str, path: str
+) -> None:
+    answer = service.request(method, path, key="")
+
+    assert code(answer) == (401, "missing_api_key")
+    assert "Authorization: Bearer <API_KEY>" in answer.json()["fix"]
+
+
+@pytest.mark.proves("AUTH-5-invalid", "ERR-invalid_api_key", "GETME-errors", "SCAN-errors")
+@pytest.mark.proves("PAT-errors-caller", "TICK-errors-caller", "OAUTH-key")
+@pytest.mark.parametrize(("method", "path"), KEYED)
+def test_an_unknown_key_is_invalid_and_starts_no_sign_in(
+    service: Service, method: str, path: str
+) -> None:
+    answer = service.request(method, path, key="ps_live_" + "0" * 48)
+
+    assert code(answer) == (401, "invalid_api_key")
+    assert "new key" in answer.json()["fix"]
+    assert "www-authenticate" not in answer.headers
+
+
+@pytest.mark.proves("AUTH-4", "ERR-forbidden", "GETME-errors", "SCAN-errors")
+@pytest.mark.proves("PAT-errors-caller", "TICK-errors-caller")
+@pytest.mark.parametrize(("method", "path"), KEYED)
+def test_a_plan_without_access_is_forbidden_everywhere(
+    service: Service, method: str, path: str
+) -> None:
+    key = new_key(service.settings, f"free{KEYED.index((method, path))}@example.com", Plan.NONE)
+    answer = service.request(method, path, key=key)
+
+    assert code(answer) == (403, "forbidden")
+    assert "same key then works" in answer.json()["fix"]
+
+
+@pytest.mark.proves("AUTH-4", "ERR-forbidden", "ERR-retry", "ERR-mcp")
+async def test_the_same_key_works_once_the_plan_is_upgraded(service: Service) -> None:
+    email = "upgrading@example.com"
+    key = new_key(service.settings, email, Plan.NONE)
+    for _ in range(2):
+        assert code(service.get("/me", key=key)) == (403, "forbidden")
+    async with connected(service.mcp_url, key) as client:
+        refused = await call(client, "list_tracked_tickers")
+        assert texts(refused)[0].startswith("forbidden: ")
+
+        service.accounts(lambda accounts: accounts.set_plan(email, Plan.PREMIUM_PLUS))
+
+        assert not (await call(client, "list_tracked_tickers")).is_error
+    assert service.get("/me", key=key).status_code == 200
+
+
+@pytest.mark.proves("AUTH-4", "ME-plan")
+def test_premium_has_access_while_in_beta_and_only_then(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    for beta, status in ((True, 200), (False, 403)):
+        with serving(tmp_path_factory.mktemp("plans"), beta=beta) as live:
+            key = new_key(live.settings, "premium@example.com", Plan.PREMIUM)
+            assert live.get("/me", key=key).status_code == status
+            assert live.get("/tickers").status_code == 200
+            assert (live.get("/me").json()["plan"] == "beta") is beta
+
+
+@pytest.mark.proves("AUTH-5-invalid", "ERR-invalid_api_key", "ERR-retry", "ERR-mcp")
+async def test_a_key_of_an_inactive_account_is_invalid_until_it_is_active_again(
+    service: Service,
+) -> None:
+    email = "inactive@example.com"
+    key = new_key(service.settings, email)
+    service.accounts(lambda accounts: accounts.set_active(email, active=False))
+
+    for _ in range(2):
+        assert code(service.get("/me", key=key)) == (401, "invalid_api_key")
+    async with connected(service.mcp_url, key) as client:
+        result = await call(client, "get_ticker_patterns", symbol="AAPL")
+    assert texts(result)[0].startswith("invalid_api_key: ")
+
+    service.accounts(lambda accounts: accounts.set_active(email, active=True))
+    assert service.get("/me", key=key).status_code == 200
+
+
+@pytest.mark.proves("AUTH-1-revoke", "AUTH-5-invalid", "ERR-invalid_api_key", "ERR-retry")
+def test_a_revoked_or_replaced_key_is_invalid_and_its_replacement_works(service: Service) -> None:
+    first = new_key(service.settings, "replacing@example.com")
+    key, second = service.accounts(lambda accounts: accounts.replace_key(first[:16]))
+    assert code(service.get("/me", key=first)) == (401, "invalid_api_key")
+    assert service.get("/me", key=second).json()["key"]["name"] == "test"
+
+    service.accounts(lambda accounts: accounts.revoke_key(key.prefix))
+    assert code(service.get("/me", key=second)) == (401, "invalid_api_key")
+
+
+@pytest.mark.proves("AUTH-1-secret", "AUTH-1")
+def test_a_key_is_shown_once_and_starts_with_the_live_prefix(service: Service) -> None:
+    key = new_key(service.settings, "shown@example.com")
+
+    async def kept(accounts: Accounts) -> str:
+        return repr(await accounts.keys("shown@example.com"))
+
+    assert key.startswith("ps_live_")
+    assert len("ps_live_") == 8
+    assert service.get("/me", key=key).status_code == 200
+    assert key not in service.accounts(kept)
+    database = (service.settings.data_dir / "accounts.sqlite").read_bytes()
+    journal = service.settings.data_dir / "accounts.sqlite-wal"
+    database += journal.read_bytes() if journal.exists() else b""
+    assert key.encode() not in database
+
+
+@pytest.mark.proves("AUTH-3", "DOC-keyless")
+@pytest.mark.parametrize("path", KEYLESS)
+def test_a_keyless_route_answers_without_a_key_and_the_same_with_one(
+    service: Service, path: str
+) -> None:
+    without = service.get(path, key="")
+    with_key = service.get(path)
+
+    assert without.status_code == with_key.status_code == 200
+    assert without.content == with_key.content
+
+
+@pytest.mark.proves("AUTH-3-counts")
+@pytest.mark.parametrize("path", KEYLESS)
+def test_a_key_on_a_keyless_route_counts_against_the_keys_limits(
+    path: str, service: Service
+) -> None:
+    key = new_key(service.settings, f"counts{KEYLESS.index(path)}@example.com")
+    first, second = (service.get(path, key=key).headers["ratelimit"] for _ in range(2))
+
+    assert first.startswith('"minute";r=9999;')
+    assert second.startswith('"minute";r=9998;')
+    assert service.get(path, key="").headers["ratelimit"].startswith('"keyless-minute";')
+
+
+@pytest.mark.proves("AUTH-5-invalid")
+@pytest.mark.parametrize("path", KEYLESS)
+def test_a_bad_key_on_a_keyless_route_is_invalid(service: Service, path: str) -> None:
+    assert code(service.get(path, key="ps_live_bad")) == (401, "invalid_api_key")
+
+
+@pytest.mark.proves("GETME-answer", "ME-key.prefix", "ME-key.name", "ME-key.created_at")
+@pytest.mark.proves("ME-plan", "ME-tracked_ticker_count", "ME-urls", "ME-limits.tracked_tickers")
+def test_me_is_the_calling_account(service: Service) -> None:
+    key = new_key(service.settings, "me@example.com", tracked=("AAPL", "IBM"))
+    me = service.get("/me", key=key).json()
+
+    assert me["key"]["prefix"] == key[:16]
+    assert me["key"]["name"] == "test"
+    created = dt.datetime.fromisoformat(me["key"]["created_at"])
+    assert dt.timedelta(0) <= dt.datetime.now(dt.UTC) - created < dt.timedelta(hours=1)
+    assert me["plan"] == "beta"
+    assert me["limits"]["tracked_tickers"] == 200
+    assert me["tracked_ticker_count"] == 2
+    assert me["mcp_url"] == service.mcp_url
+    assert httpx.get(me["docs_url"]).status_code == 200
+    assert me["api_version"] == "v1"
+
+
+@pytest.mark.proves("ME-limits.requests_per_minute", "ME-limits.requests_per_day", "LIM-key")
+def test_me_tells_the_limits_of_the_interface_unless_the_operator_sets_others(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with serving(tmp_path_factory.mktemp("limits"), key_per_minute=60) as live:
+        limits = live.get("/me").json()["limits"]
+
+    assert live.settings.key_per_day == type(live.settings).model_fields["key_per_day"].default
+    assert type(live.settings).model_fields["key_per_minute"].default == 60
+    assert (limits["requests_per_minute"], limits["requests_per_day"]) == (60, 10_000)

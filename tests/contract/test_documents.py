@@ -1,0 +1,233 @@
+"""The documents, what they leave open, and the version of the interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from mcp_server.errors import CATALOGUE
+from mcp_server.kinds import KINDS
+from mcp_server.rules import CONTENT_RULES
+from rest_facade.routes import ROUTES
+from tests.agent import connected
+from tests.service import Service
+
+ENVELOPE_ONLY = [{"$ref": "#/components/schemas/Envelope"}]
+HOUR = "public, max-age=3600"
+
+
+def answer_schema(document: Any, path: str) -> Any:
+    """The schema of a route's 200."""
+    return document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"][
+        "schema"
+    ]
+
+
+def objects(node: Any) -> list[dict[str, Any]]:
+    """Every object within a JSON value."""
+    if isinstance(node, list):
+        return [found for item in node for found in objects(item)]
+    if isinstance(node, dict):
+        return [node, *(found for item in node.values() for found in objects(item))]
+    return []
+
+
+@pytest.mark.proves("DOC-index", "DOC-keyless", "BASE-json")
+async def test_the_index_links_to_everything_and_the_links_lead_there(service: Service) -> None:
+    index = service.get("/", key="").raise_for_status().json()
+
+    for name in ("docs_url", "reference_url", "skill_url", "openapi_url"):
+        assert httpx.get(index[name]).status_code == 200
+    assert index["mcp"]["url"] == service.mcp_url
+    assert all(service.mcp_url in command for command in index["mcp"]["install"].values())
+    async with connected(index["mcp"]["demo_url"]) as client:
+        assert len((await client.list_tools()).tools) == 7
+    assert index["demo_symbols"] == list(service.settings.demo_symbols)
+    assert index["authentication"]["header"] == "Authorization: Bearer <API_KEY>"
+    assert index["rate_limits"] == {
+        "key": {"requests_per_minute": 10_000, "requests_per_day": 10_000},
+        "keyless": {"requests_per_minute": 10_000},
+    }
+
+
+@pytest.mark.proves("DOC-llms", "DOC-llms-root", "LIM-caches", "BASE-json")
+def test_the_reference_is_markdown_on_both_addresses_for_an_hour(service: Service) -> None:
+    answers = [service.get("/llms.txt", key=""), httpx.get(f"{service.url}/llms.txt")]
+
+    for answer in answers:
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/markdown")
+        assert answer.headers["cache-control"] == HOUR
+    assert answers[0].content == answers[1].content
+
+
+@pytest.mark.proves("DOC-llms", "RULE-5")
+def test_the_reference_names_every_route_code_kind_and_content_rule(service: Service) -> None:
+    text = service.get("/llms.txt", key="").text
+
+    for words in (
+        *(route.path for route in ROUTES),
+        *(f"`{code}`" for code in CATALOGUE),
+        *(f"`{kind}`" for kind in KINDS),
+        *CONTENT_RULES,
+    ):
+        assert words in text
+
+
+@pytest.mark.proves("RULE-5")
+async def test_the_five_content_rules_are_told_wherever_a_client_reads(service: Service) -> None:
+    async with connected(service.mcp_url, service.key) as client:
+        instructions = client.instructions or ""
+    texts = [instructions, service.get("/skill.md").text]
+    texts += [service.get("/openapi.json").json()["info"]["description"]]
+
+    for text in texts:
+        for words in (
+            "win rate without its sample size and the average loss",
+            "`summary`",
+            "`as_of_session`",
+            "log-scale price axis, not from a slope",
+            "Repeat the disclaimer",
+        ):
+            assert words in text
+
+
+@pytest.mark.proves("DOC-skill", "LIM-caches", "BASE-json")
+def test_the_skill_file_is_the_reference_under_a_name_and_a_description(service: Service) -> None:
+    answer = service.get("/skill.md", key="")
+
+    _, head, body = answer.text.split("---\n", 2)
+    assert answer.headers["content-type"].startswith("text/markdown")
+    assert answer.headers["cache-control"] == HOUR
+    assert [line.split(":")[0] for line in head.splitlines()] == ["name", "description"]
+    assert body.lstrip("\n") == service.get("/llms.txt", key="").text
+
+
+@pytest.mark.proves("DOC-openapi", "LIM-caches", "VER-1")
+def test_the_machine_description_is_openapi_3_1_version_v1_for_an_hour(service: Service) -> None:
+    answer = service.get("/openapi.json", key="")
+
+    document = answer.json()
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["cache-control"] == HOUR
+    assert document["openapi"].startswith("3.1.")
+    assert document["info"]["version"] == "v1"
+    assert document["servers"] == [{"url": service.base}]
+    assert service.base.endswith("/api/v1")
+
+
+@pytest.mark.proves("DOC-openapi")
+def test_the_machine_description_has_every_route_and_the_four_documents(document: Any) -> None:
+    described = {
+        (method.upper(), path) for path, methods in document["paths"].items() for method in methods
+    }
+
+    documents = {("GET", path) for path in ("/", "/llms.txt", "/skill.md", "/openapi.json")}
+    assert described == {(route.method, route.path) for route in ROUTES} | documents
+
+
+@pytest.mark.proves("AUTH-2-documented", "AUTH-3")
+def test_keyed_routes_take_a_key_or_the_single_scope_and_keyless_ones_neither(
+    document: Any,
+) -> None:
+    keyed = [{"api_key": []}, {"oauth2": ["patterns"]}]
+    open_to_all = ("/families", "/universe", "/demo", "/llms.txt", "/skill.md", "/openapi.json")
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            keyless = path == "/" or path.startswith(open_to_all)
+            assert operation["security"] == ([{}, *keyed] if keyless else keyed)
+    flows = document["components"]["securitySchemes"]["oauth2"]["flows"]
+    assert [list(flow["scopes"]) for flow in flows.values()] == [["patterns"]]
+
+
+@pytest.mark.proves("BASE-client")
+def test_the_client_header_is_documented_on_keyed_routes(document: Any) -> None:
+    for route in ROUTES:
+        operation = document["paths"][route.path][route.method.lower()]
+        headers = [p["name"] for p in operation.get("parameters", []) if p["in"] == "header"]
+        keyed = {} not in operation["security"]
+        assert headers == (["X-Service-Client"] if keyed else [])
+
+
+@pytest.mark.proves("ENV-open")
+def test_the_types_of_data_version_and_source_are_left_open(document: Any) -> None:
+    fields = document["components"]["schemas"]["Envelope"]["properties"]
+
+    assert set(fields["data_version"]) == set(fields["source"]) == {"description"}
+
+
+@pytest.mark.proves("RECORD-open")
+def test_the_scope_and_the_extra_fields_of_a_tickers_record_are_left_open(document: Any) -> None:
+    schema = document["components"]["schemas"]["TrackRecord"]
+
+    assert set(schema["properties"]["scope"]) == {"type", "description"}
+    assert not any(found.get("additionalProperties") is False for found in objects(document))
+
+
+@pytest.mark.proves("DOC-index-open", "TICK-get-open", "FAM-universe-open", "DEMO-list-open")
+@pytest.mark.proves("TRACKED-open")
+@pytest.mark.parametrize("path", ["/", "/tickers", "/universe", "/demo"])
+def test_an_answer_whose_fields_are_not_shown_is_only_its_envelope(
+    document: Any, path: str
+) -> None:
+    assert answer_schema(document, path) == {"allOf": ENVELOPE_ONLY}
+
+
+@pytest.mark.proves("KEYS-open", "TRACKED-open")
+def test_key_management_and_the_index_map_are_not_described(document: Any) -> None:
+    assert not any("key" in path or "index" in path for path in document["paths"])
+    schemes = document["components"]["securitySchemes"].values()
+    assert not any(scheme.get("in") == "cookie" for scheme in schemes)
+
+
+@pytest.mark.proves("EVENT-none", "STATE-transitions", "VER-4")
+async def test_neither_events_nor_transitions_nor_a_deprecation_policy_are_promised(
+    service: Service, document: Any
+) -> None:
+    assert "webhooks" not in document
+    for found in objects(document):
+        assert not {"callbacks", "deprecated", "links"} & set(found)
+    texts = [found.get("description", "") for found in objects(document)]
+    told = " ".join(text for text in texts if isinstance(text, str)).lower()
+    assert "deprecat" not in told
+    assert "transition" not in told
+    async with connected(service.mcp_url, service.key) as client:
+        capabilities = client.server_capabilities
+    assert capabilities is not None
+    for part in (capabilities.tools, capabilities.resources, capabilities.prompts):
+        assert part is None or not part.list_changed
+    assert capabilities.resources is None or not capabilities.resources.subscribe
+
+
+@pytest.mark.proves("EVENT-poll", "LIM-freshness")
+@pytest.mark.parametrize("path", ["/families", "/scan", "/tickers/AAPL/patterns", "/universe"])
+def test_a_client_that_polls_within_a_session_learns_that_nothing_changed(
+    service: Service, path: str
+) -> None:
+    first = service.get(path).raise_for_status()
+    again = service.get(path, headers={"If-None-Match": first.headers["etag"]})
+
+    assert again.status_code == 304
+    assert again.content == b""
+    assert first.json()["as_of_session"] == "2012-10-03"
+
+
+@pytest.mark.proves("BASE-slash")
+@pytest.mark.parametrize(
+    "path", ["", "/me", "/scan", "/tickers", "/tickers/AAPL/patterns", "/families", "/llms.txt"]
+)
+def test_a_trailing_slash_changes_nothing(service: Service, path: str) -> None:
+    bare, slashed = service.get(path), service.get(f"{path}/")
+
+    assert bare.status_code == slashed.status_code == 200
+    assert bare.content == slashed.content
+
+
+@pytest.mark.proves("BASE-json")
+def test_every_other_route_answers_json(service: Service) -> None:
+    for route in ROUTES:
+        path = route.path.format(symbol="GOOG", family="triangle")
+        answer = service.request(route.method, path)
+        assert answer.headers["content-type"] == "application/json"

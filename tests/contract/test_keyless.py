@@ -1,0 +1,116 @@
+"""The keyless routes: families, universe and demo."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.market import Market
+from tests.service import TRACKED, Service
+
+FAMILIES = ["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
+
+
+@pytest.mark.proves("FAM-list", "RULE-4", "RULE-1", "RULE-3")
+def test_the_five_families_come_in_their_fixed_order_with_their_records(service: Service) -> None:
+    answer = service.get("/families", key="").raise_for_status().json()
+
+    assert [entry["family"] for entry in answer["families"]] == FAMILIES
+    for entry in answer["families"]:
+        assert set(entry) == {"family", "label", "track_record"}
+        assert entry["label"].lower().replace(" ", "_") == entry["family"]
+        assert entry["track_record"]["sample_size"] > 0
+
+
+@pytest.mark.proves("FAM-null", "FAM-list")
+def test_a_family_without_a_sealed_record_has_null(market: Market) -> None:
+    answer = market.service.get("/families", key="").json()
+
+    records = {entry["family"]: entry["track_record"] for entry in answer["families"]}
+    assert records["triangle"] is None
+    assert records["rising_wedge"] is not None
+
+
+@pytest.mark.proves("FAM-stats", "FAM-null")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_familys_own_route_has_the_same_block(
+    service: Service, market: Market, family: str
+) -> None:
+    for live in (service, market.service):
+        answer = live.get(f"/families/{family}/stats", key="").raise_for_status().json()
+        (entry,) = [
+            entry
+            for entry in live.get("/families", key="").json()["families"]
+            if entry["family"] == family
+        ]
+        assert {name: answer[name] for name in ("family", "label", "track_record")} == entry
+
+
+@pytest.mark.proves("FAM-unknown", "ERR-unknown_family")
+def test_an_unknown_family_is_not_found_and_the_five_are_named(service: Service) -> None:
+    answer = service.get("/families/cup_and_handle/stats", key="")
+
+    assert (answer.status_code, answer.json()["error"]) == (404, "unknown_family")
+    assert answer.json()["details"]["allowed"] == FAMILIES
+    assert "details.allowed" in answer.json()["fix"]
+
+
+@pytest.mark.proves("FAM-universe", "RULE-3")
+def test_the_universe_names_every_symbol_that_the_night_covers(
+    service: Service, market: Market
+) -> None:
+    sample = service.get("/universe", key="").raise_for_status().json()
+    whole = market.service.get("/universe", key="").json()
+
+    assert [entry["symbol"] for entry in sample["symbols"]] == ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
+    assert len(whole["symbols"]) == 300
+
+
+@pytest.mark.proves("DEMO-list", "RULE-3")
+def test_the_demo_symbols_are_a_fixed_set(service: Service) -> None:
+    answer = service.get("/demo", key="").raise_for_status().json()
+
+    assert [entry["symbol"] for entry in answer["symbols"]] == list(service.settings.demo_symbols)
+
+
+@pytest.mark.proves("DEMO-patterns", "RULE-3")
+@pytest.mark.parametrize("symbol", TRACKED)
+def test_the_demo_is_the_keyed_answer_with_the_way_to_a_key(service: Service, symbol: str) -> None:
+    demo = service.get(f"/demo/{symbol.lower()}", key="").raise_for_status().json()
+    keyed = service.get(f"/tickers/{symbol}/patterns").json()
+
+    assert demo.pop("demo") is True
+    assert "key" in demo["next"]
+    assert demo.pop("next").endswith(".")
+    assert demo == keyed
+
+
+@pytest.mark.proves("DEMO-unknown", "ERR-not_a_demo_symbol", "ERROR-details")
+@pytest.mark.parametrize("path", ["/demo/FB", "/demo/FB/chart.png?setup_id=x"])
+def test_another_symbol_is_refused_with_the_demo_symbols(service: Service, path: str) -> None:
+    answer = service.get(path, key="")
+
+    assert (answer.status_code, answer.json()["error"]) == (404, "not_a_demo_symbol")
+    assert answer.json()["details"]["demo_symbols"] == list(service.settings.demo_symbols)
+    assert "details.demo_symbols" in answer.json()["fix"]
+
+
+@pytest.mark.proves("DEMO-chart")
+@pytest.mark.parametrize("symbol", TRACKED)
+def test_the_demo_chart_is_the_keyed_one(service: Service, symbol: str) -> None:
+    for setup in service.get(f"/demo/{symbol}", key="").json()["setups"]:
+        query = f"chart.png?setup_id={setup['setup_id']}"
+        demo = service.get(f"/demo/{symbol}/{query}", key="").raise_for_status()
+        keyed = service.get(f"/tickers/{symbol}/{query}")
+        assert demo.content == keyed.content
+        assert demo.headers["content-type"] == "image/png"
+        assert demo.headers["cache-control"] == "public, max-age=3600"
+
+
+@pytest.mark.proves("DEMO-chart", "DEMO-chart-errors", "ERR-bad_request", "ERR-setup_not_found")
+def test_the_demo_chart_needs_the_id_of_a_current_setup(service: Service) -> None:
+    without = service.get("/demo/IBM/chart.png", key="")
+    unknown = service.get("/demo/IBM/chart.png?setup_id=x", key="")
+
+    assert (without.status_code, without.json()["error"]) == (400, "bad_request")
+    assert "setup_id" in without.json()["message"]
+    assert (unknown.status_code, unknown.json()["error"]) == (404, "setup_not_found")

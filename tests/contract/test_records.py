@@ -1,0 +1,284 @@
+"""The records: every field of a setup, a scan row and a track record, and their envelope."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.contract.market import Market, active_book
+from tests.service import TRACKED, Service
+
+SESSION = "2012-10-03"
+FAMILIES = ("rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle")
+
+Fields = Mapping[str, Any]
+
+
+def check(fields: Fields, **kinds: type | tuple[type, ...]) -> None:
+    """Each named field is of its type; a bool is no number."""
+    for name, kind in kinds.items():
+        assert isinstance(fields[name], kind), name
+        assert not isinstance(fields[name], bool), name
+
+
+def iso(text: str) -> dt.date:
+    return dt.date.fromisoformat(text)
+
+
+NUMBER = (int, float)
+
+
+@pytest.fixture(scope="module")
+def setups(service: Service) -> list[Any]:
+    """Every setup that the sample's tickers have."""
+    answers = [service.get(f"/tickers/{symbol}/patterns").json() for symbol in TRACKED]
+    return [setup for answer in answers for setup in answer["setups"]]
+
+
+@pytest.fixture(scope="module")
+def records(service: Service, setups: list[Any]) -> list[Any]:
+    """Every track record, of families and of tickers."""
+    families = service.get("/families").json()["families"]
+    tickers = [setup["track_record"]["ticker"] for setup in setups]
+    return [entry["track_record"] for entry in families] + [r for r in tickers if r is not None]
+
+
+@pytest.mark.proves("SETUP-setup_id", "SETUP-lineage_id", "SETUP-symbol", "SETUP-interval")
+@pytest.mark.proves("SETUP-family", "SETUP-family_label", "SETUP-pattern_type", "SETUP-direction")
+@pytest.mark.proves("SETUP-status", "SETUP-as_of_session", "SETUP-price_scale", "RULE-4")
+def test_a_setup_says_what_it_is(setups: list[Any]) -> None:
+    assert len(setups) == len({setup["setup_id"] for setup in setups}) == 5
+    for setup in setups:
+        check(setup, setup_id=str, lineage_id=str, family_label=str, pattern_type=str)
+        assert setup["symbol"] in TRACKED
+        assert setup["interval"] == "D"
+        assert setup["family"] in FAMILIES
+        assert setup["family_label"].lower().replace(" ", "_") == setup["family"]
+        assert setup["direction"] in ("bullish", "bearish")
+        assert setup["status"] in ("forming", "in_progress")
+        assert setup["as_of_session"] == SESSION
+        assert setup["price_scale"] == "log"
+
+
+@pytest.mark.proves("SETUP-pattern_dates", "SETUP-lines", "SETUP-line", "RULE-0")
+def test_a_setup_has_two_lines_between_dated_endpoints(setups: list[Any]) -> None:
+    for setup in setups:
+        start, end = iso(setup["pattern_start"]), iso(setup["pattern_end"])
+        assert start < end <= iso(SESSION)
+        assert set(setup["lines"]) == {"upper", "lower"}
+        for line in setup["lines"].values():
+            assert set(line) == {"start", "end", "touch_count", "touches"}
+            check(line, touch_count=int, touches=list)
+            for point in (line["start"], line["end"], *line["touches"]):
+                assert set(point) == {"date", "price"}
+                check(point, price=NUMBER)
+                assert start <= iso(point["date"]) <= end
+            assert iso(line["start"]["date"]) < iso(line["end"]["date"])
+
+
+@pytest.mark.proves("SETUP-plans", "SETUP-trigger_rule", "RULE-0")
+def test_a_setup_has_a_trigger_rule_and_plans_with_prices_in_their_order(
+    setups: list[Any],
+) -> None:
+    for setup in setups:
+        assert setup["plans"][0]["direction"] == setup["direction"]
+        for plan in setup["plans"]:
+            assert set(plan) == {"direction", "trigger_price", "stop_price", "target_price"}
+            prices = [plan[f"{name}_price"] for name in ("stop", "trigger", "target")]
+            assert prices == sorted(prices, reverse=plan["direction"] == "bearish")
+        rule = setup["trigger_rule"]
+        assert "A daily close" in rule
+        assert rule.endswith(".")
+        if setup["status"] == "forming":
+            assert f"${setup['plans'][0]['trigger_price']:.2f}" in rule
+            assert "moves" in rule
+
+
+@pytest.mark.proves("SETUP-last_close", "SCANSETUP-distance_to_trigger_pct")
+def test_the_last_close_is_the_sessions_and_the_distance_is_measured_from_it(
+    sample: Market, service: Service
+) -> None:
+    book = active_book(service.settings.data_dir)
+    for row in sample.rows:
+        prices = book.prices(row["symbol"])
+        assert prices is not None
+        assert row["last_close"] == pytest.approx(float(prices.close[-1]))
+        if row["status"] == "forming":
+            trigger = row["plans"][0]["trigger_price"]
+            gap = 100 * abs(trigger / row["last_close"] - 1)
+            assert row["distance_to_trigger_pct"] == pytest.approx(gap, abs=0.006)
+    book.close()
+
+
+@pytest.mark.proves("SETUP-track_record", "RULE-0")
+def test_a_setup_comes_with_its_familys_record_and_its_tickers(
+    service: Service, setups: list[Any]
+) -> None:
+    families = {e["family"]: e["track_record"] for e in service.get("/families").json()["families"]}
+    for setup in setups:
+        assert set(setup["track_record"]) == {"family", "ticker"}
+        assert setup["track_record"]["family"] == families[setup["family"]]
+        ticker = setup["track_record"]["ticker"]
+        assert ticker is None or (ticker["family"], ticker["symbol"]) == (
+            setup["family"],
+            setup["symbol"],
+        )
+
+
+@pytest.mark.proves("STATE-forming", "STATE-in_progress")
+def test_forming_is_before_the_trigger_and_in_progress_runs_between_stop_and_target(
+    setups: list[Any],
+) -> None:
+    assert {setup["status"] for setup in setups} == {"forming", "in_progress"}
+    for setup in setups:
+        side = 1 if setup["direction"] == "bullish" else -1
+        plan, close = setup["plans"][0], setup["last_close"]
+        if setup["status"] == "forming":
+            assert side * close < side * plan["trigger_price"]
+        else:
+            assert side * plan["stop_price"] < side * close < side * plan["target_price"]
+            assert "fired on" in setup["trigger_rule"]
+
+
+@pytest.mark.proves("SCANSETUP-fields", "SCANSETUP-expected_gain_pct", "SCANSETUP-win_rate_pct")
+@pytest.mark.proves("SCANSETUP-win_rate_trades", "SCANSETUP-rank")
+@pytest.mark.proves("SCANSETUP-distance_to_trigger_pct")
+def test_a_scan_row_is_the_setup_with_its_rank_and_the_numbers_behind_it(
+    sample: Market, setups: list[Any]
+) -> None:
+    by_id = {setup["setup_id"]: setup for setup in setups}
+    own = {
+        "rank",
+        "expected_gain_pct",
+        "win_rate_pct",
+        "win_rate_trades",
+        "distance_to_trigger_pct",
+    }
+    for row in sample.page(status="all")["setups"]:
+        assert {name: row[name] for name in row if name not in own} == by_id[row["setup_id"]]
+        check(row, rank=int, win_rate_trades=int, win_rate_pct=NUMBER, expected_gain_pct=NUMBER)
+        check(row, distance_to_trigger_pct=NUMBER)
+        shown = (row["win_rate_pct"], row["win_rate_trades"])
+        behind = [r for r in row["track_record"].values() if r is not None]
+        assert shown in [(r["win_rate_pct"], r["sample_size"]) for r in behind]
+
+
+@pytest.mark.proves("RECORD-scope", "RECORD-family", "RECORD-symbol")
+def test_a_family_record_names_its_family_and_no_symbol(service: Service) -> None:
+    for entry in service.get("/families").json()["families"]:
+        record = entry["track_record"]
+        assert (record["scope"], record["family"]) == ("family", entry["family"])
+        assert record["symbol"] is None
+
+
+@pytest.mark.proves("RECORD-win_rate_pct", "RECORD-sample_size", "RECORD-wins_losses")
+@pytest.mark.proves("RECORD-avg_win_pct", "RECORD-avg_loss_pct", "RECORD-median_win_pct")
+@pytest.mark.proves("RECORD-avg_trade_pct", "RECORD-avg_r", "RECORD-expected_r")
+@pytest.mark.proves("RECORD-profit_factor", "RECORD-avg_hold_bars")
+def test_the_numbers_of_a_track_record_fit_together(records: list[Any]) -> None:
+    for record in records:
+        check(record, sample_size=int, wins=int, losses=int, avg_hold_bars=NUMBER)
+        check(record, avg_r=NUMBER, expected_r=NUMBER, avg_trade_pct=NUMBER)
+        size, wins, losses = record["sample_size"], record["wins"], record["losses"]
+        assert wins + losses == size
+        assert record["win_rate_pct"] == pytest.approx(100 * wins / size, abs=0.006)
+        won, lost = wins * (record["avg_win_pct"] or 0), losses * (record["avg_loss_pct"] or 0)
+        assert won >= 0 >= lost
+        assert (record["median_win_pct"] is None) is (wins == 0)
+        assert record["avg_trade_pct"] == pytest.approx((won + lost) / size, abs=0.02)
+        if lost:
+            assert record["profit_factor"] == pytest.approx(won / -lost, rel=0.01)
+        assert abs(record["expected_r"]) <= max(abs(record["avg_r"]), 0.3)
+
+
+@pytest.mark.proves("RECORD-backtest_range", "RECORD-measured", "RECORD-summary")
+def test_a_track_record_says_what_was_measured_and_sums_it_up_in_one_sentence(
+    records: list[Any],
+) -> None:
+    for record in records:
+        start, end = record["backtest_range"]
+        assert iso(start) < iso(end) == iso(SESSION)
+        assert "open trades" in record["measured"]
+        assert "excluded" in record["measured"]
+        summary = record["summary"]
+        assert summary.startswith(record["family"].replace("_", " ").capitalize())
+        facts = [f"{record['sample_size']} resolved trades", start, end]
+        facts += [f"{record['win_rate_pct']:.2f}% reached the target"]
+        for name, words in (("avg_win", "average win"), ("avg_loss", "average loss")):
+            value = record[f"{name}_pct"]
+            facts += [] if value is None else [f"{words} {value:+.2f}%"]
+        if record["median_win_pct"] is not None:
+            facts += [f"median win {record['median_win_pct']:+.2f}%"]
+        assert all(fact in summary for fact in facts)
+
+
+@pytest.mark.proves("RECORD-avg_win_pct", "RECORD-avg_loss_pct", "RECORD-median_win_pct")
+@pytest.mark.proves("RECORD-avg_r", "RECORD-avg_hold_bars", "RECORD-sample_size")
+def test_a_tickers_record_is_what_its_history_adds_up_to(
+    service: Service, setups: list[Any]
+) -> None:
+    for setup in setups:
+        record = setup["track_record"]["ticker"]
+        rows = service.get(f"/tickers/{setup['symbol']}/history?limit=100&outcome=resolved").json()
+        mine = [row for row in rows["occurrences"] if row["family"] == setup["family"]]
+        assert (record["sample_size"] if record else 0) == len(mine)
+        if record is None:
+            continue
+        won = [row["realized_move_pct"] for row in mine if row["outcome"] == "win"]
+        assert record["wins"] == len(won)
+        if won:
+            assert record["avg_win_pct"] == pytest.approx(np.mean(won), abs=0.02)
+            assert record["median_win_pct"] == pytest.approx(np.median(won), abs=0.02)
+        assert record["avg_r"] == pytest.approx(np.mean([r["r_multiple"] for r in mine]), abs=0.002)
+        held = np.mean([row["hold_bars"] for row in mine])
+        assert record["avg_hold_bars"] == pytest.approx(held, abs=0.06)
+
+
+JSON_PATHS = (
+    "/",
+    "/me",
+    "/scan",
+    "/tickers",
+    "/tickers/AAPL/patterns",
+    "/tickers/AAPL/history",
+    "/families",
+    "/families/triangle/stats",
+    "/universe",
+    "/demo",
+    "/demo/AAPL",
+)
+
+
+@pytest.mark.proves("ENV-all", "ENV-api_version", "ENV-as_of_session", "ENV-data_version")
+@pytest.mark.proves("ENV-source", "ENV-disclaimer", "RULE-1-session", "VER-1", "VER-3")
+@pytest.mark.parametrize("path", JSON_PATHS)
+def test_every_json_answer_carries_the_envelope_of_the_active_night(
+    service: Service, path: str
+) -> None:
+    answer = service.get(path).raise_for_status()
+    book = active_book(service.settings.data_dir)
+    book.close()
+
+    body = answer.json()
+    assert answer.headers["content-type"] == "application/json"
+    assert body["api_version"] == "v1"
+    assert iso(body["as_of_session"]) == book.session
+    assert body["data_version"] == book.data_version
+    assert body["source"] == service.settings.source
+    assert body["disclaimer"] == service.settings.disclaimer
+
+
+@pytest.mark.proves("ENV-all")
+@pytest.mark.parametrize(
+    ("method", "body"), [("PUT", {"symbols": list(TRACKED)}), ("PATCH", {"add": ["AAPL"]})]
+)
+def test_the_answer_to_an_edit_carries_the_envelope_too(
+    service: Service, method: str, body: dict[str, Any]
+) -> None:
+    answer = service.request(method, "/tickers", json=body).raise_for_status().json()
+
+    assert (answer["api_version"], answer["as_of_session"]) == ("v1", SESSION)

@@ -1,0 +1,212 @@
+"""The tracked tickers: read, replaced, edited, and refused without a trace."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import pytest
+
+from store.accounts import Accounts, Plan
+from store.database import Database
+from store.watchlist import Watchlist
+from tests.agent import call, connected, texts
+from tests.contract.market import Market
+from tests.service import Service, apart, new_key
+
+MANY = [f"M{number}" for number in range(1, 301)]
+
+
+@pytest.fixture
+def key(market: Market, request: pytest.FixtureRequest) -> str:
+    """A key of an account that tracks M1, M2 and M3."""
+    return make_key(market, request.node.name)
+
+
+def make_key(market: Market, name: str, plan: Plan = Plan.PREMIUM_PLUS) -> str:
+    email = f"{zlib.crc32(name.encode())}@example.com"
+    return new_key(market.service.settings, email, plan, ("M1", "M2", "M3"))
+
+
+def put(market: Market, key: str, symbols: list[str]) -> Any:
+    return market.service.request("PUT", "/tickers", key=key, json={"symbols": symbols})
+
+
+def patch(market: Market, key: str, **lists: list[str]) -> Any:
+    return market.service.request("PATCH", "/tickers", key=key, json=lists)
+
+
+def tracked(market: Market, key: str) -> list[str]:
+    answer = market.service.get("/tickers", key=key).raise_for_status().json()
+    return [ticker["symbol"] for ticker in answer["tickers"]]
+
+
+def main_watchlist(service: Service, key: str) -> list[str]:
+    """The user's Main watchlist, as the site reads it."""
+
+    async def read() -> list[str]:
+        database = Database(service.settings.accounts_url)
+        try:
+            holder = await Accounts(database).holder(key)
+            assert holder is not None
+            return await Watchlist(database).symbols(holder.account.id)
+        finally:
+            await database.close()
+
+    return apart(read)
+
+
+def check_refused(answer: Any, code: str, **details: Any) -> None:
+    body = answer.json()
+    assert (answer.status_code, body["error"]) == (400, code)
+    for name, value in details.items():
+        assert body["details"][name] == value
+
+
+@pytest.mark.proves("TICK-get", "TICK-answer", "TRACKED-symbol", "TRACKED-covered")
+def test_the_list_has_covered_flags_a_count_and_the_cap(market: Market, key: str) -> None:
+    answer = put(market, key, ["m2", "SHORT", "QUIET"]).json()
+
+    assert answer["tickers"] == [
+        {"symbol": "M2", "covered": True},
+        {"symbol": "SHORT", "covered": False},
+        {"symbol": "QUIET", "covered": True},
+    ]
+    assert (answer["count"], answer["cap"]) == (3, 200)
+    assert market.service.get("/tickers", key=key).json() == answer
+
+
+@pytest.mark.proves("TICK-put", "TICK-put-names", "TICK-answer")
+def test_put_replaces_the_whole_list_in_the_order_sent(market: Market, key: str) -> None:
+    answer = put(market, key, ["m9", "M4", "M9", " m2 ", "m4"]).json()
+
+    assert [ticker["symbol"] for ticker in answer["tickers"]] == ["M9", "M4", "M2"]
+    assert tracked(market, key) == ["M9", "M4", "M2"]
+    assert put(market, key, []).json()["tickers"] == []
+
+
+@pytest.mark.proves("TICK-put-watchlist", "TICK-patch-watchlist")
+def test_both_edits_change_the_main_watchlist(market: Market, key: str) -> None:
+    put(market, key, ["M7", "M5"])
+    assert main_watchlist(market.service, key) == ["M7", "M5"]
+
+    patch(market, key, add=["M6"], remove=["M7"])
+    assert main_watchlist(market.service, key) == ["M5", "M6"]
+
+
+@pytest.mark.proves("TICK-patch", "TICK-answer")
+def test_patch_takes_either_list_or_both(market: Market, key: str) -> None:
+    patch(market, key, add=["M9"])
+    assert tracked(market, key) == ["M1", "M2", "M3", "M9"]
+    patch(market, key, remove=["M2"])
+    assert tracked(market, key) == ["M1", "M3", "M9"]
+
+    answer = patch(market, key, add=["m8"], remove=["m1"]).json()
+    assert [ticker["symbol"] for ticker in answer["tickers"]] == ["M3", "M9", "M8"]
+    assert (answer["count"], answer["cap"]) == (3, 200)
+
+
+@pytest.mark.proves("TICK-patch-order")
+def test_removals_apply_first_and_what_changes_nothing_is_ignored(market: Market, key: str) -> None:
+    patch(market, key, add=["M1"], remove=["M1", "M77", "NEVERHEARD"])
+    assert tracked(market, key) == ["M2", "M3", "M1"]
+
+    patch(market, key, add=["M3", "M2"])
+    assert tracked(market, key) == ["M2", "M3", "M1"]
+
+
+@pytest.mark.proves("TICK-put-known", "TICK-patch-known", "TICK-errors-symbols", "TICK-put")
+@pytest.mark.proves("ERR-invalid_symbol", "ERR-unknown_symbol", "ERROR-details")
+@pytest.mark.parametrize("method", ["put", "patch"])
+@pytest.mark.parametrize(
+    ("symbols", "code", "details"),
+    [
+        (["M4", "A-B", "é", ""], "invalid_symbol", {"rejected": ["A-B", "É", ""]}),
+        (["M4", "NOPE", "nada"], "unknown_symbol", {"unknown": ["NOPE", "NADA"]}),
+    ],
+)
+def test_an_edit_with_a_bad_symbol_changes_nothing_and_names_the_offenders(
+    market: Market,
+    request: pytest.FixtureRequest,
+    method: str,
+    symbols: list[str],
+    code: str,
+    details: dict[str, list[str]],
+) -> None:
+    key = make_key(market, request.node.name)
+    answer = put(market, key, symbols) if method == "put" else patch(market, key, add=symbols)
+
+    check_refused(answer, code, **details)
+    fixes = {"invalid_symbol": "upper-case exchange symbols", "unknown_symbol": "/universe"}
+    assert fixes[code] in answer.json()["fix"]
+    assert tracked(market, key) == ["M1", "M2", "M3"]
+
+
+@pytest.mark.proves("TICK-put-known", "TICK-patch-known", "TICK-errors-symbols", "LIM-cap")
+@pytest.mark.proves("ERR-ticker_cap_exceeded", "ME-limits.tracked_tickers", "ERROR-details")
+@pytest.mark.parametrize(("plan", "cap"), [(Plan.PREMIUM_PLUS, 200), (Plan.PREMIUM, 50)])
+def test_a_list_over_the_cap_of_the_plan_changes_nothing(
+    market: Market, request: pytest.FixtureRequest, plan: Plan, cap: int
+) -> None:
+    key = make_key(market, request.node.name, plan)
+    over = put(market, key, MANY[: cap + 1])
+    check_refused(over, "ticker_cap_exceeded", cap=cap)
+    assert "details.cap" in over.json()["fix"]
+    assert "remove some first" in over.json()["fix"]
+    assert tracked(market, key) == ["M1", "M2", "M3"]
+
+    full = put(market, key, MANY[:cap]).json()
+    assert (full["count"], full["cap"]) == (cap, cap)
+    check_refused(patch(market, key, add=["M290"]), "ticker_cap_exceeded", cap=cap)
+    assert tracked(market, key) == MANY[:cap]
+    assert patch(market, key, add=["M290"], remove=["M1"]).status_code == 200
+    assert market.service.get("/me", key=key).json()["limits"]["tracked_tickers"] == cap
+
+
+@pytest.mark.proves("ERR-invalid_symbol", "ERR-unknown_symbol", "ERR-ticker_cap_exceeded")
+@pytest.mark.proves("ERR-mcp", "MCP-set_tracked_tickers", "MCP-errors")
+@pytest.mark.parametrize(
+    ("symbols", "code"),
+    [
+        (["M4", "A-B"], "invalid_symbol"),
+        (["M4", "NOPE"], "unknown_symbol"),
+        (MANY, "ticker_cap_exceeded"),
+    ],
+)
+async def test_the_tool_refuses_a_list_as_the_route_does_and_changes_nothing(
+    market: Market, request: pytest.FixtureRequest, symbols: list[str], code: str
+) -> None:
+    key = make_key(market, request.node.name)
+    route = put(market, key, symbols)
+
+    async with connected(market.service.mcp_url, key) as client:
+        result = await call(client, "set_tracked_tickers", symbols=symbols)
+
+    check_refused(route, code)
+    assert result.is_error
+    assert texts(result)[0].startswith(f"{code}: ")
+    assert tracked(market, key) == ["M1", "M2", "M3"]
+
+
+def test_details_hold_only_the_documented_keys(market: Market, key: str) -> None:
+    answers = [put(market, key, symbols) for symbols in (["A-B"], ["NOPE"], MANY)]
+
+    assert [set(answer.json()["details"]) for answer in answers] == [
+        {"rejected"},
+        {"unknown"},
+        {"cap"},
+    ]
+
+
+@pytest.mark.proves("TRACKED-covered", "PAT-reason")
+def test_a_symbol_that_left_the_reference_stays_tracked_and_is_not_covered(
+    market: Market,
+) -> None:
+    key = new_key(market.service.settings, "leaver@example.com", tracked=("M1", "GONE"))
+
+    answer = market.service.get("/tickers", key=key).json()
+    assert answer["tickers"][1] == {"symbol": "GONE", "covered": False}
+    patterns = market.service.get("/tickers/GONE/patterns", key=key).json()
+    assert (patterns["available"], patterns["setups"]) == (False, [])
+    assert "reason" not in patterns
+    assert put(market, key, ["GONE", "M2"]).status_code == 200
