@@ -237,7 +237,7 @@ def test_help_teaches_by_examples_and_names_the_exit_codes(script: str, tmp_path
 def test_the_agent_adds_what_is_missing_says_so_and_reports(
     service: Service, tmp_path: Path
 ) -> None:
-    key = new_key(service.settings, "agent@example.com")
+    key = new_key(service.settings, "reporter@example.com")
     text = succeed(
         *("agent_report.py", "goog", "FB", "--out", "out/report.md"),
         url=service.url,
