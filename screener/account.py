@@ -6,9 +6,8 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from screener.console import err, fail, out, with_accounts
+from screener.console import err, fail, out, table, with_accounts
 from store.accounts import Account, Accounts, Key, Plan
 from store.passwords import Passwords
 
@@ -42,11 +41,11 @@ def add(
 @accounts_app.command("list")
 def list_accounts() -> None:
     """List the accounts."""
-    table = Table("email", "plan", "active", "created")
+    listed = table("email", "plan", "active", "created")
     for account in with_accounts(lambda accounts: accounts.all()):
         created = f"{account.created_at:%Y-%m-%d}"
-        table.add_row(account.email, account.plan, "yes" if account.active else "no", created)
-    out.print(table)
+        listed.add_row(account.email, account.plan, "yes" if account.active else "no", created)
+    out.print(listed)
 
 
 @accounts_app.command("plan")
@@ -94,11 +93,11 @@ def revoke(prefix: Prefix) -> None:
 @keys_app.command("list")
 def list_keys(email: Email) -> None:
     """List the keys of an account."""
-    table = Table("prefix", "name", "created", "revoked")
+    listed = table("prefix", "name", "created", "revoked")
     for key in with_accounts(lambda accounts: accounts.keys(email)):
         revoked = f"{key.revoked_at:%Y-%m-%d}" if key.revoked_at else ""
-        table.add_row(key.prefix, key.name, f"{key.created_at:%Y-%m-%d}", revoked)
-    out.print(table)
+        listed.add_row(key.prefix, key.name, f"{key.created_at:%Y-%m-%d}", revoked)
+    out.print(listed)
 
 
 def _show(key: Key, secret: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 import anyio
 import typer
 from rich.console import Console
+from rich.table import Column, Table
 
 from nightly.errors import NightlyError
 from screener.settings import Settings, SettingsError, load_settings
@@ -20,10 +21,19 @@ from store.errors import StoreError
 USAGE = 2
 """The exit code of everything that the operator can put right."""
 
+PIPED_WIDTH = 200
+"""Columns where nobody watches: a table is read by a program then, and must not be cut."""
+
 err = Console(stderr=True, highlight=False)
-out = Console(highlight=False, soft_wrap=True)
+out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 T = TypeVar("T")
+
+
+def table(*names: str) -> Table:
+    """A table with columns of these names, in as little room as it can do with."""
+    columns = (Column(name, no_wrap=True) for name in names)
+    return Table(*columns, box=None, pad_edge=False)
 
 
 def fail(message: str) -> NoReturn:

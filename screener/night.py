@@ -10,14 +10,13 @@ from typing import Annotated, Any, get_args
 
 import orjson
 import typer
-from rich.table import Column, Table
 
 from nightly.night import plan
 from nightly.pool import run
 from nightly.reference import Adjustment
 from nightly.report import Report
 from nightly.research import versions
-from screener.console import err, fail, out, plainly, settings
+from screener.console import err, fail, out, plainly, settings, table
 from screener.nightly import SAMPLE, order_of, read_date, seal, timed, watched
 from store.manifest import Manifest, replace_file
 from store.nights import Nights
@@ -89,14 +88,13 @@ def list_nights() -> None:
     with plainly():
         nights = Nights(settings().data_dir)
         active = nights.active()
-        columns = ("", "version", "session", "bars", "covered", "setups", "resolved", "MB")
-        table = Table(*(Column(name, no_wrap=True) for name in columns))
+        listed = table("", "version", "session", "bars", "covered", "setups", "resolved", "MB")
         for night in nights.sealed():
             mark = "*" if active and night.data_version == active.data_version else ""
             counts = night.counts
             numbers = (counts.covered, counts.setups, counts.resolved)
             size = f"{night.book.bytes / 1e6:.1f}"
-            table.add_row(
+            listed.add_row(
                 mark,
                 night.data_version,
                 str(night.as_of_session),
@@ -104,7 +102,7 @@ def list_nights() -> None:
                 *(str(number) for number in numbers),
                 size,
             )
-    out.print(table)
+    out.print(listed)
 
 
 @nights_app.command("show")
@@ -173,7 +171,7 @@ def _adjustment(text: str) -> Adjustment:
 def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
     ours, workers = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
     memory = max(resource.getrusage(who).ru_maxrss for who in (ours, workers))
-    table = Table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
+    found = table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
     for entry in report.families:
         record = entry.track_record
         facts = (
@@ -187,8 +185,8 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
             else ("0", "-", "-", "-")
         )
         setups = (str(report.forming[entry.family]), str(report.running[entry.family]))
-        table.add_row(entry.label, *setups, *facts)
-    out.print(table)
+        found.add_row(entry.label, *setups, *facts)
+    out.print(found)
     for line in _reasons(report):
         out.print(line)
     if report.dividend_adjusted:
