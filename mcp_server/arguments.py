@@ -16,9 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from mcp_server.errors import ApiError
 from store.families import Family
 
-SYMBOL_PATTERN = re.compile(r"[A-Z0-9.]{1,24}")
-MAX_SYMBOLS = 1_000
-"""More symbols than any cap in one list are refused before they are looked at."""
+SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
 
 MAX_OFFSET = 2**53
 
@@ -50,7 +48,8 @@ def _clamped(low: int, high: int) -> BeforeValidator:
 
 
 def _upper(value: object) -> object:
-    return value.strip().upper() if isinstance(value, str) else value
+    # Only ASCII: the upper case of a German sharp s would be another ticker's name.
+    return value.strip().upper() if isinstance(value, str) and value.isascii() else value
 
 
 def _lower(value: object) -> object:
@@ -137,7 +136,7 @@ class ScanArguments(Arguments):
     ] = None
     filters: Annotated[
         str | None,
-        Field(description="URL-encoded JSON array of predicates; see the filter table."),
+        Field(description="URL-encoded JSON array of at most 50 predicates; see the table."),
     ] = None
     limit: Annotated[
         int, _clamped(1, 200), Field(description="Rows of a page; clamped to 1..200.")
@@ -152,17 +151,17 @@ class SymbolsArguments(Arguments):
 
     symbols: Annotated[
         list[str],
-        Field(max_length=MAX_SYMBOLS, description="The symbols to track, in the order to keep."),
+        Field(description="The symbols to track, in the order to keep."),
     ]
 
 
 class EditArguments(Arguments):
     """What to add to and to remove from the tracked list; either or both."""
 
-    add: Annotated[list[str], Field(max_length=MAX_SYMBOLS, description="Symbols to append.")] = []
+    add: Annotated[list[str], Field(description="Symbols to append.")] = []
     remove: Annotated[
         list[str],
-        Field(max_length=MAX_SYMBOLS, description="Symbols to drop first; untracked are ignored."),
+        Field(description="Symbols to drop first; untracked are ignored."),
     ] = []
 
 
@@ -176,9 +175,9 @@ _REQUIREMENTS = {
     "max_distance_pct": "max_distance_pct must be a number of at least 0",
     "filters": "filters must be the text of a JSON array",
     "outcome": "outcome must be all, resolved or open",
-    "symbols": f"symbols must be a list of at most {MAX_SYMBOLS} texts",
-    "add": f"add must be a list of at most {MAX_SYMBOLS} texts",
-    "remove": f"remove must be a list of at most {MAX_SYMBOLS} texts",
+    "symbols": "symbols must be a list of texts",
+    "add": "add must be a list of texts",
+    "remove": "remove must be a list of texts",
     "family": f"family must be one of {', '.join(Family)}",
 }
 
@@ -204,11 +203,11 @@ def check_symbols(raw: Sequence[str]) -> list[str]:
     Raises:
         ApiError: `invalid_symbol`, listing those that are not letters, digits and dots.
     """
-    symbols = list(dict.fromkeys(symbol.strip().upper() for symbol in raw))
-    rejected = [symbol[:64] for symbol in symbols if not SYMBOL_PATTERN.fullmatch(symbol)]
+    given = dict.fromkeys(symbol.strip() for symbol in raw)
+    rejected = [symbol[:64] for symbol in given if not SYMBOL_PATTERN.fullmatch(symbol)]
     if rejected:
         raise ApiError("invalid_symbol", details={"rejected": rejected})
-    return symbols
+    return list(dict.fromkeys(symbol.upper() for symbol in given))
 
 
 def check_edit(add: Sequence[str], remove: Sequence[str]) -> tuple[list[str], list[str]]:

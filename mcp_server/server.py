@@ -25,7 +25,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_server.callers import Caller
 from mcp_server.calls import Answer
 from mcp_server.errors import ApiError
-from mcp_server.operations import OPERATIONS, Operation, invoke, record_use
+from mcp_server.operations import OPERATIONS, Operation, admit, invoke, record_use
 from mcp_server.rules import instructions
 from mcp_server.schemas import input_schema, output_schema
 from mcp_server.services import Services
@@ -139,13 +139,13 @@ async def _run(
     *,
     keyless: bool,
 ) -> types.CallToolResult:
-    if keyless and operation.access == "keyed":
-        return _failure(_connect_properly(services))
 
     async def read() -> Mapping[str, Any]:
         return raw
 
     try:
+        if keyless and operation.access == "keyed":
+            return _connect_properly(caller, services)
         answer = await invoke(operation.name, read, caller, services, surface="mcp", pictures=True)
     except ApiError as error:
         return _failure(error)
@@ -155,13 +155,15 @@ async def _run(
     return _success(answer)
 
 
-def _connect_properly(services: Services) -> ApiError:
-    return ApiError(
+def _connect_properly(caller: Caller, services: Services) -> types.CallToolResult:
+    refusal = ApiError(
         "missing_api_key",
         "The demo endpoint answers only demo and get_family_track_record.",
         fix=f"Connect {services.offer.mcp_url} instead and sign in, or send the header "
         "`Authorization: Bearer <API_KEY>` there.",
+        allowance=admit("keyless", caller, services, "mcp").headers(),
     )
+    return _failure(refusal)
 
 
 def _success(answer: Answer) -> types.CallToolResult:

@@ -155,7 +155,9 @@ def _reading() -> str:
         "- `expected_gain_pct` is the typical gain *if it wins*, never an expectation; "
         "`win_rate_trades` says how many trades stand behind `win_rate_pct`.\n"
         "- History `outcome`: `win` (target reached), `loss` (stop hit, or stop and target in one "
-        "bar), `open`. Rows are first attempts, entered at the close of the breakout bar."
+        "bar), `open`. Rows are first attempts, entered at the close of the breakout bar.\n"
+        "- A number without evidence is null: an average or median of no wins or no losses, the "
+        "profit factor without a loss, the gain of a family that never won."
     )
 
 
@@ -163,8 +165,8 @@ def _filters() -> str:
     rows = [[f"`{kind.name}`", _takes(kind), kind.unit, kind.meaning] for kind in KINDS.values()]
     return (
         "## Scan filters\n\n"
-        "`filters` is a URL-encoded JSON array of predicates; all must match, and a setup without "
-        "evidence for a kind never does. Numbers take `op` (`<`, `<=`, `>`, `>=`, `=`) and "
+        "`filters` is a URL-encoded JSON array of at most 50 predicates; all must match, and a setup "
+        "without evidence for a kind never does. Numbers take `op` (`<`, `<=`, `>`, `>=`, `=`) and "
         '`value`; choices and booleans take `value`. Example: `[{"kind":"rsi","op":"<","value":40},'
         '{"kind":"sma_distance","op":">","value":0,"period":200}]`. The phase `forming` excludes '
         "`armed`.\n\n"

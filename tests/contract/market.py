@@ -201,6 +201,7 @@ def _labels(rows: Sequence[ScanSetup]) -> dict[str, list[str | None]]:
         "phase": [phases[row.status][row.rank % 2] for row in rows],
     }
     for step, name in enumerate(("asset_type", "exchange", "industry", "country"), 1):
-        choices = (*KINDS[name].choices, None)
+        # No row has the last choice: asked for it, rows without evidence must not pass for it.
+        choices = (*KINDS[name].choices[:-1], None)
         labels[name] = [choices[row.rank * step % len(choices)] for row in rows]
     return labels

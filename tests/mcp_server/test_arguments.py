@@ -58,6 +58,16 @@ def test_symbols_keep_their_order_and_lose_repeats() -> None:
     assert check_symbols(["msft", "AAPL", " MSFT "]) == ["MSFT", "AAPL"]
 
 
+@pytest.mark.parametrize("symbol", ["\u00df", "\u017f", "\uff21", "BRK-B", "", "A" * 25])
+def test_only_letters_digits_and_dots_are_symbols_before_and_after_upper_casing(
+    symbol: str,
+) -> None:
+    with pytest.raises(ApiError) as refusal:
+        check_symbols(["AAPL", symbol])
+
+    assert refusal.value.details == {"rejected": [symbol]}
+
+
 @given(st.lists(st.text(max_size=30), max_size=5))
 def test_any_list_of_texts_is_either_all_symbols_or_refused_with_the_bad_ones(
     raw: list[str],

@@ -130,7 +130,7 @@ def test_a_body_that_is_no_json_object_is_refused_and_changes_nothing(
     assert service.get("/tickers").json() == before
 
 
-@pytest.mark.parametrize("symbols", [None, "AAPL", 5, [5], [None], {"a": 1}, ["A"] * 1001])
+@pytest.mark.parametrize("symbols", [None, "AAPL", 5, [5], [None], {"a": 1}])
 def test_symbols_that_are_no_list_of_texts_are_refused_by_name(
     service: Service, symbols: object
 ) -> None:
