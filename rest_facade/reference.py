@@ -165,8 +165,8 @@ def _filters() -> str:
     rows = [[f"`{kind.name}`", _takes(kind), kind.unit, kind.meaning] for kind in KINDS.values()]
     return (
         "## Scan filters\n\n"
-        "`filters` is a URL-encoded JSON array of at most 50 predicates; all must match, and a setup "
-        "without evidence for a kind never does. Numbers take `op` (`<`, `<=`, `>`, `>=`, `=`) and "
+        "`filters` is a URL-encoded JSON array of at most 50 predicates; all must match, and a "
+        "setup without evidence for a kind never does. Numbers take `op` (`<`, `<=`, `>`, `>=`, `=`) and "
         '`value`; choices and booleans take `value`. Example: `[{"kind":"rsi","op":"<","value":40},'
         '{"kind":"sma_distance","op":">","value":0,"period":200}]`. The phase `forming` excludes '
         "`armed`.\n\n"

@@ -121,7 +121,7 @@ def test_removals_apply_first_and_what_changes_nothing_is_ignored(market: Market
 @pytest.mark.parametrize(
     ("symbols", "code", "details"),
     [
-        (["M4", "A-B", "é", ""], "invalid_symbol", {"rejected": ["A-B", "É", ""]}),
+        (["M4", "A-B", "é", ""], "invalid_symbol", {"rejected": ["A-B", "é", ""]}),
         (["M4", "NOPE", "nada"], "unknown_symbol", {"unknown": ["NOPE", "NADA"]}),
     ],
 )
