@@ -166,8 +166,9 @@ def _filters() -> str:
     return (
         "## Scan filters\n\n"
         "`filters` is a URL-encoded JSON array of at most 50 predicates; all must match, and a "
-        "setup without evidence for a kind never does. Numbers take `op` (`<`, `<=`, `>`, `>=`, `=`) and "
-        '`value`; choices and booleans take `value`. Example: `[{"kind":"rsi","op":"<","value":40},'
+        "setup without evidence for a kind never does. Numbers take `op` (`<`, `<=`, `>`, `>=`, "
+        "`=`) and `value`; choices and booleans take `value`. Example: "
+        '`[{"kind":"rsi","op":"<","value":40},'
         '{"kind":"sma_distance","op":">","value":0,"period":200}]`. The phase `forming` excludes '
         "`armed`.\n\n"
         f"{table(('kind', 'takes', 'unit', 'meaning'), rows)}"
