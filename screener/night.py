@@ -1,4 +1,8 @@
-"""`screener nightly`, `screener night` and `screener detect`: making and keeping nights."""
+"""`screener nightly`, `screener night` and `screener detect`: making and keeping nights.
+
+The nightly itself is imported by the commands that run it: it brings numba and Polars, 100 MB that
+a serving process has no use for.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,18 @@ import datetime as dt
 import resource
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import orjson
 import typer
 
-from nightly.night import plan
-from nightly.pool import run
-from nightly.reference import Adjustment
-from nightly.report import Report
-from nightly.research import versions
 from screener.console import err, fail, out, plainly, settings, table
-from screener.nightly import SAMPLE, order_of, read_date, seal, timed, watched
 from store.manifest import Manifest, replace_file
 from store.nights import Nights
+
+if TYPE_CHECKING:
+    from nightly.reference import Adjustment
+    from nightly.report import Report
 
 nights_app = typer.Typer(
     no_args_is_help=True, help="List, show, verify, activate and prune sealed nights."
@@ -49,7 +51,7 @@ SHOWN = 8
 
 
 def nightly(
-    bars: Bars = SAMPLE,
+    bars: Bars = "sample",
     reference: ReferenceTable = None,
     adjustment: Annotated[
         str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
@@ -66,6 +68,8 @@ def nightly(
 
     A symbol with bad bars is left out and named; a failed night leaves the old one serving.
     """
+    from screener.nightly import order_of, read_date, seal, timed, watched
+
     chosen = settings()
     with plainly(), timed() as seconds:
         order = order_of(
@@ -147,6 +151,11 @@ def detect(
     jobs: Jobs = None,
 ) -> None:
     """Write every version of every pattern that was served, session by session, for research."""
+    from nightly.night import plan
+    from nightly.pool import run
+    from nightly.research import versions
+    from screener.nightly import order_of, watched
+
     chosen = settings()
     with plainly(), watched() as step:
         order = order_of(chosen, bars, reference=reference, jobs=jobs)
@@ -163,6 +172,8 @@ def detect(
 
 
 def _adjustment(text: str) -> Adjustment:
+    from nightly.reference import Adjustment
+
     if text not in get_args(Adjustment):
         fail(f"--adjustment {text!r} is not one of {', '.join(get_args(Adjustment))}.")
     return text  # type: ignore[return-value]

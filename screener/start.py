@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from screener.nightly import order_of, seal, watched
 from screener.serving import check_active_night
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
@@ -18,6 +17,9 @@ def seal_first_night(settings: Settings) -> None:
     if Nights(settings.data_dir).pointer.exists():
         check_active_night(settings)
         return
+    # Imported where it is needed: a process that only serves does without numba and Polars.
+    from screener.nightly import order_of, seal, watched
+
     with watched() as step:
         seal(settings, order_of(settings), step)
 

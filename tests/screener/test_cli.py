@@ -244,3 +244,12 @@ def test_detect_writes_every_version_with_the_agreed_fields(tmp_path: Path) -> N
         assert version["first_served"] <= version["last_served"]
         assert (version["status"] == "forming") == (version["end_reason"] is None)
         assert (version["outcome"] is not None) == (version["end_reason"] == "triggered")
+
+
+def test_a_process_that_serves_does_without_numba_and_polars() -> None:
+    code = "import sys, screener.cli; print({'numba', 'polars', 'pandas'} & set(sys.modules))"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert result.stdout.strip() == "set()"
