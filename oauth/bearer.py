@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mcp_server.callers import Caller
 from mcp_server.limits import address_bucket
 from store.accounts import Accounts
+from store.tokens import Tokens
 
 MAX_CREDENTIAL = 512
 """Bytes of a credential that are worth looking up."""
@@ -24,9 +25,10 @@ Headers = Sequence[tuple[bytes, bytes]]
 class BearerMiddleware:
     """Pure ASGI middleware around everything that knows callers."""
 
-    def __init__(self, app: ASGIApp, accounts: Accounts) -> None:
+    def __init__(self, app: ASGIApp, accounts: Accounts, tokens: Tokens) -> None:
         self._app = app
         self._accounts = accounts
+        self._tokens = tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -45,10 +47,11 @@ class BearerMiddleware:
         token = bearer_token(credentials)
         if token is None:
             return replace(caller, refused="token")
-        if not token.startswith(self._accounts.key_prefix):
-            return replace(caller, refused="token")
-        holder = await self._accounts.holder(token)
-        return replace(caller, holder=holder, refused=None if holder else "key")
+        if token.startswith(self._accounts.key_prefix):
+            holder = await self._accounts.holder(token)
+            return replace(caller, holder=holder, refused=None if holder else "key")
+        holder = await self._tokens.holder(token)
+        return replace(caller, holder=holder, refused=None if holder else "token")
 
 
 def bearer_token(credentials: Sequence[bytes]) -> str | None:

@@ -1,4 +1,4 @@
-"""Protected-resource metadata (RFC 9728) and the challenge that leads a host to it.
+"""Metadata of the protected resource (RFC 9728) and of the authorization server (RFC 8414).
 
 Built from the configured public address alone, never from a request's headers. The SDK's route
 helper is not used: it appends a slash to the issuer, which breaks exact comparison.
@@ -6,12 +6,27 @@ helper is not used: it appends a slash to the issuer, which breaks exact compari
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from authlib.common.security import is_secure_transport
+from authlib.oauth2 import rfc8414, rfc9207
+from authlib.oauth2.rfc6749.errors import InvalidScopeError
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 SCOPE = "patterns"
 """The single scope: everything the account's key can do."""
 
+AUTH_METHODS = ("none", "client_secret_basic", "client_secret_post")
+GRANT_TYPES = ("authorization_code", "refresh_token")
+
 RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource/mcp"
+SERVER_METADATA_PATH = "/.well-known/oauth-authorization-server"
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +61,61 @@ class ProtectedResource:
         if error is not None:
             parts.insert(0, f'error="{error}"')
         return "Bearer " + ", ".join(parts)
+
+    def is_named_by(self, resource: str | None) -> bool:
+        """Whether a `resource` parameter (RFC 8707) means this one: its address or its origin."""
+        address = urlsplit(self.resource)
+        known = (self.resource, f"{address.scheme}://{address.netloc}")
+        return resource is None or resource.removesuffix("/") in known
+
+
+def server_metadata(resource: ProtectedResource) -> dict[str, object]:
+    """The authorization server's metadata (RFC 8414 section 2, RFC 9207 section 3).
+
+    Raises:
+        ValueError: the document contradicts itself.
+    """
+    issuer = resource.authorization_server
+    document = rfc8414.AuthorizationServerMetadata(
+        issuer=issuer,
+        authorization_endpoint=f"{issuer}/oauth/authorize",
+        token_endpoint=f"{issuer}/oauth/token",
+        registration_endpoint=f"{issuer}/oauth/register",
+        revocation_endpoint=f"{issuer}/oauth/revoke",
+        scopes_supported=[SCOPE],
+        response_types_supported=["code"],
+        response_modes_supported=["query"],
+        grant_types_supported=list(GRANT_TYPES),
+        token_endpoint_auth_methods_supported=list(AUTH_METHODS),
+        revocation_endpoint_auth_methods_supported=list(AUTH_METHODS),
+        code_challenge_methods_supported=["S256"],
+        authorization_response_iss_parameter_supported=True,
+        service_documentation=resource.documentation,
+    )
+    if is_secure_transport(issuer):
+        document.validate(metadata_classes=[rfc9207.AuthorizationServerMetadata])
+    else:
+        # Keys work over plain http on a private network; hosts refuse to sign in there.
+        log.warning("Sign-in needs https: set SCREENER_PUBLIC_URL to an https address.")
+    return dict(document)
+
+
+def granted_scope(asked: str | None) -> str:
+    """What is granted to who asks for a scope: the single one, never more.
+
+    Raises:
+        InvalidScopeError: it is not among those asked for (RFC 6749 section 3.3).
+    """
+    if asked is not None and SCOPE not in asked.split(" "):
+        raise InvalidScopeError()
+    return SCOPE
+
+
+class MetadataEndpoint:
+    """Serves one metadata document to whoever asks."""
+
+    def __init__(self, document: Mapping[str, object]) -> None:
+        self._response = JSONResponse(document, headers={"Cache-Control": "public, max-age=3600"})
+
+    async def answer(self, _request: Request) -> Response:
+        return self._response

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
@@ -9,8 +10,6 @@ from urllib.parse import urlsplit
 import anyio
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -20,17 +19,23 @@ from mcp_server.limits import Limiter
 from mcp_server.pages import Pages
 from mcp_server.server import Endpoint, build_server
 from mcp_server.services import Services
+from oauth.authorization import Authorization
 from oauth.bearer import BearerMiddleware
 from oauth.guard import Guard
-from oauth.metadata import RESOURCE_METADATA_PATH, ProtectedResource
+from oauth.metadata import ProtectedResource
+from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from screener.settings import Settings
 from store.accounts import Accounts
 from store.database import Database
+from store.grants import Grants
+from store.sessions import Sessions
 from store.shelf import Shelf
+from store.tokens import Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
-from web.docs import DocsPage
+from web.routes import web_routes
+from web.site import Site
 
 LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
@@ -39,15 +44,21 @@ def build_app(settings: Settings) -> ASGIApp:
     """The whole service as one ASGI app; it opens what it needs when its lifespan starts."""
     database = Database(settings.accounts_url)
     accounts = Accounts(database, key_prefix=settings.key_prefix)
+    grants, tokens = Grants(database), Tokens(database)
     services = _services(settings, database)
     offer = services.offer
     resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
+    site = Site(
+        services=services,
+        accounts=accounts,
+        sessions=sessions_of(settings, database),
+        grants=grants,
+        authorization=Authorization(grants, resource),
+        sign_up=settings.sign_up,
+    )
     security = _security(settings)
     full = Endpoint(build_server(services), security)
     keyless = Endpoint(build_server(services, keyless=True), security)
-
-    async def metadata(_request: Request) -> Response:
-        return JSONResponse(resource.metadata(), headers={"Cache-Control": "public, max-age=3600"})
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -59,6 +70,7 @@ def build_app(settings: Settings) -> ASGIApp:
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
             group.start_soon(services.usage.keep_writing)
+            group.start_soon(grants.keep_sweeping)
             await stack.enter_async_context(full.running())
             await stack.enter_async_context(keyless.running())
             yield
@@ -68,15 +80,17 @@ def build_app(settings: Settings) -> ASGIApp:
     routes = [
         Route("/mcp", Guard(full, resource, docs_url=offer.docs_url)),
         Route("/mcp/demo", Guard(keyless, resource, docs_url=offer.docs_url, keyless=True)),
-        Route(RESOURCE_METADATA_PATH, metadata),
+        *oauth_routes(
+            grants, tokens, resource, registrations_per_minute=settings.registrations_per_minute
+        ),
         Route("/llms.txt", facade.document(reference)),
-        Route("/docs", DocsPage(reference.body.decode()).answer),
+        *web_routes(site, reference.body.decode()),
         *facade.routes("/api/v1"),
     ]
     app = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers=facade.exception_handlers()
     )
-    served: ASGIApp = BareSlashes(BearerMiddleware(app, accounts))
+    served: ASGIApp = BareSlashes(BearerMiddleware(app, accounts, tokens))
     if settings.trusted_proxies:
         served = ProxyHeadersMiddleware(served, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
     return served
@@ -103,6 +117,15 @@ def _services(settings: Settings, database: Database) -> Services:
         limiter=Limiter(settings.quotas),
         charts=Charts(settings.data_dir / "charts"),
         pages=Pages(),
+    )
+
+
+def sessions_of(settings: Settings, database: Database) -> Sessions:
+    """The sign-ins of browsers, as long as the settings let them last."""
+    return Sessions(
+        database,
+        idle=dt.timedelta(days=settings.session_idle_days),
+        lifetime=dt.timedelta(days=settings.session_days),
     )
 
 

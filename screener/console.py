@@ -57,8 +57,8 @@ def settings(**overrides: object) -> Settings:
         return load_settings(**overrides)
 
 
-def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
-    """Run work on the accounts of the configured database, brought up to date first."""
+def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) -> T:
+    """Run work on the configured database, brought up to date first."""
 
     async def run() -> T:
         chosen = load_settings()
@@ -66,12 +66,19 @@ def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
         database = Database(chosen.accounts_url)
         try:
             await database.migrate()
-            return await work(Accounts(database, key_prefix=chosen.key_prefix))
+            return await work(database, chosen)
         finally:
             await database.close()
 
     with plainly():
         return anyio.run(run)
+
+
+def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
+    """Run work on the accounts of the configured database."""
+    return with_database(
+        lambda database, chosen: work(Accounts(database, key_prefix=chosen.key_prefix))
+    )
 
 
 def prepare_data_dir(chosen: Settings) -> None:

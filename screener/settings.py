@@ -65,6 +65,18 @@ class Settings(BaseSettings):
     keyless_per_minute: int = Field(
         default=30, ge=1, description="Calls a minute from one address."
     )
+    registrations_per_minute: int = Field(
+        default=60, ge=1, description="Apps that may register a minute from one address."
+    )
+    sign_up: bool = Field(
+        default=False, description="Whether visitors may make accounts: Premium while in beta."
+    )
+    session_idle_days: int = Field(
+        default=7, ge=1, description="Days without a visit that end a browser's sign-in."
+    )
+    session_days: int = Field(
+        default=30, ge=1, description="Days after which a browser must sign in again."
+    )
     chart_symbols: int | None = Field(
         default=None,
         ge=0,

@@ -25,6 +25,9 @@ PREFIX_LENGTH = 16
 SECRET_LENGTH = 48
 """Characters after the live prefix: eight that name the key, forty (238 bits) that prove it."""
 
+KEY_CAP = 50
+"""Live keys of one account: limits count by key, so their number must have an end."""
+
 EMAIL = re.compile(r"^[^@\s]{1,64}@[^@\s]{1,189}$")
 
 
@@ -116,7 +119,7 @@ class Accounts:
         """Every account, in the order they were made."""
         async with self._database.read() as connection:
             query = sa.select(tables.accounts).order_by(tables.accounts.c.id)
-            return [_to_account(row) for row in await connection.execute(query)]
+            return [to_account(row) for row in await connection.execute(query)]
 
     async def get(self, email: str) -> Account:
         """An account by its address.
@@ -135,15 +138,38 @@ class Accounts:
         """Deactivate an account, which silences its keys, or bring it back."""
         return await self._set(email, active=active)
 
+    async def password_hash(self, email: str) -> str | None:
+        """The password hash of an active account; None when it has none, or is none."""
+        query = sa.select(tables.accounts.c.password_hash).where(
+            tables.accounts.c.email == email.strip().lower(), tables.accounts.c.active
+        )
+        async with self._database.read() as connection:
+            encoded: str | None = await connection.scalar(query)
+        return encoded
+
+    async def set_password(self, email: str, password_hash: str) -> Account:
+        """Change a password, which ends every session of the account."""
+        async with self._database.write() as connection:
+            account = await _account(connection, email)
+            sessions = tables.sessions
+            await connection.execute(
+                tables.accounts.update()
+                .where(tables.accounts.c.id == account.id)
+                .values(password_hash=password_hash)
+            )
+            await connection.execute(sessions.delete().where(sessions.c.account_id == account.id))
+        return account
+
     async def create_key(self, email: str, name: str) -> tuple[Key, str]:
         """Make a key; the secret is returned here and nowhere else again.
 
         Raises:
-            AccountError: no such account, or an unusable name.
+            AccountError: no such account, an unusable name, or too many live keys.
         """
         name = _check_name(name)
         async with self._database.write() as connection:
             account = await _account(connection, email)
+            await _check_room(connection, account.id)
             return await self._insert_key(connection, account.id, name)
 
     async def keys(self, email: str) -> list[Key]:
@@ -176,6 +202,12 @@ class Accounts:
         async with self._database.write() as connection:
             await self._revoke(connection, prefix)
 
+    async def revoke_own_key(self, account_id: int, prefix: str) -> bool:
+        """Revoke a live key of this account; False when the account has no such key."""
+        owned = tables.keys.c.account_id == account_id
+        async with self._database.write() as connection:
+            return await self._revoked(connection, prefix, owned) is not None
+
     async def holder(self, secret: str) -> KeyHolder | None:
         """Who holds a key: None for an unknown or revoked one, or an inactive account."""
         query = (
@@ -201,7 +233,7 @@ class Accounts:
         if row is None:
             return None
         account = Account(
-            row.account_id, row.email, Plan(row.plan), True, _aware(row.account_created_at)
+            row.account_id, row.email, Plan(row.plan), True, aware(row.account_created_at)
         )
         return KeyHolder(account, _to_key(row))
 
@@ -231,18 +263,23 @@ class Accounts:
         return key, secret
 
     async def _revoke(self, connection: AsyncConnection, prefix: str) -> sa.Row[*tuple[Any, ...]]:
-        revoked = await connection.execute(
-            tables.keys.update()
-            .where(tables.keys.c.prefix == prefix, tables.keys.c.revoked_at.is_(None))
-            .values(revoked_at=self._clock())
-            .returning(tables.keys.c.account_id, tables.keys.c.name)
-        )
-        row = revoked.one_or_none()
+        row = await self._revoked(connection, prefix, sa.true())
         if row is None:
             raise AccountError(
                 f"No live key has the prefix {prefix!r}; `screener key list EMAIL` shows them."
             )
         return row
+
+    async def _revoked(
+        self, connection: AsyncConnection, prefix: str, condition: sa.ColumnElement[bool]
+    ) -> sa.Row[*tuple[Any, ...]] | None:
+        revoked = await connection.execute(
+            tables.keys.update()
+            .where(tables.keys.c.prefix == prefix, tables.keys.c.revoked_at.is_(None), condition)
+            .values(revoked_at=self._clock())
+            .returning(tables.keys.c.account_id, tables.keys.c.name)
+        )
+        return revoked.one_or_none()
 
 
 def _check_name(name: str) -> str:
@@ -252,23 +289,31 @@ def _check_name(name: str) -> str:
     return name
 
 
+async def _check_room(connection: AsyncConnection, account_id: int) -> None:
+    live = (tables.keys.c.account_id == account_id) & tables.keys.c.revoked_at.is_(None)
+    count = sa.select(sa.func.count()).select_from(tables.keys).where(live)
+    if (await connection.scalar(count) or 0) >= KEY_CAP:
+        raise AccountError(f"An account holds at most {KEY_CAP} live keys; revoke one first.")
+
+
 async def _account(connection: AsyncConnection, email: str) -> Account:
     query = sa.select(tables.accounts).where(tables.accounts.c.email == email.strip().lower())
     row = (await connection.execute(query)).one_or_none()
     if row is None:
         raise AccountError(f"There is no account {email}; `screener account list` shows them.")
-    return _to_account(row)
+    return to_account(row)
 
 
-def _to_account(row: sa.Row[*tuple[Any, ...]]) -> Account:
-    return Account(row.id, row.email, Plan(row.plan), row.active, _aware(row.created_at))
+def to_account(row: sa.Row[*tuple[Any, ...]]) -> Account:
+    """An account from its row."""
+    return Account(row.id, row.email, Plan(row.plan), row.active, aware(row.created_at))
 
 
 def _to_key(row: sa.Row[*tuple[Any, ...]]) -> Key:
-    revoked_at = _aware(row.revoked_at) if row.revoked_at else None
-    return Key(row.prefix, row.name, _aware(row.created_at), revoked_at)
+    revoked_at = aware(row.revoked_at) if row.revoked_at else None
+    return Key(row.prefix, row.name, aware(row.created_at), revoked_at)
 
 
-def _aware(time: dt.datetime) -> dt.datetime:
-    # SQLite keeps no time zone; everything written is UTC.
+def aware(time: dt.datetime) -> dt.datetime:
+    """A stored time in UTC: SQLite keeps no time zone, and everything written is UTC."""
     return time if time.tzinfo else time.replace(tzinfo=dt.UTC)

@@ -29,3 +29,7 @@ class AccountError(StoreError):
 
 class DatabaseBusyError(StoreError):
     """The account database did not answer in time; trying again is right."""
+
+
+class UnknownClientError(StoreError):
+    """An app is not, or no longer, registered."""

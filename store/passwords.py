@@ -1,11 +1,18 @@
-"""Password hashes: argon2id at the strength OWASP asks for, off the event loop, few at a time."""
+"""Passwords: argon2id at the strength OWASP asks for, off the event loop, few at a time."""
 
 from __future__ import annotations
 
 import anyio
 import anyio.to_thread
 from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
 from argon2.profiles import RFC_9106_LOW_MEMORY
+
+NOBODY = (
+    "$argon2id$v=19$m=65536,t=3,p=4$2ZafLtQlARI3K0iLv5mckA"
+    "$xII/Nrhokm1Ry4+CJR86d/Ccpxl7CkibXGEfgFXdOao"
+)
+"""Stands in for the hash of an account that does not exist: as much work, and never a match."""
 
 _HASHER = PasswordHasher.from_parameters(RFC_9106_LOW_MEMORY)
 
@@ -19,3 +26,16 @@ class Passwords:
     async def hash(self, password: str) -> str:
         """The encoded argon2id hash of a password (RFC 9106)."""
         return await anyio.to_thread.run_sync(_HASHER.hash, password, limiter=self._slots)
+
+    async def verify(self, encoded: str | None, password: str) -> bool:
+        """Whether a password belongs to a hash; without a hash the same work, and no."""
+        known = encoded or NOBODY
+        matches = await anyio.to_thread.run_sync(_matches, known, password, limiter=self._slots)
+        return matches and encoded is not None
+
+
+def _matches(encoded: str, password: str) -> bool:
+    try:
+        return _HASHER.verify(encoded, password)
+    except (VerificationError, InvalidHashError):
+        return False

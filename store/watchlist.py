@@ -61,6 +61,18 @@ class Watchlist:
             await _write(connection, account_id, after)
         return after
 
+    async def move(self, account_id: int, symbol: str, steps: int) -> list[str]:
+        """Move a symbol down the list, or up by negative steps; no further than its ends."""
+        async with self._database.write() as connection:
+            await _lock(connection, account_id)
+            symbols = await _symbols(connection, account_id)
+            if symbol in symbols:
+                place = symbols.index(symbol) + steps
+                symbols.remove(symbol)
+                symbols.insert(max(0, place), symbol)
+                await _write(connection, account_id, symbols)
+        return symbols
+
 
 async def _symbols(connection: AsyncConnection, account_id: int) -> list[str]:
     query = (

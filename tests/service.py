@@ -119,7 +119,12 @@ def serving(folder: Path, **settings: Any) -> Iterator[Service]:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
         port = listener.getsockname()[1]
-        options = {"keyless_per_minute": 10_000, "key_per_minute": 10_000, **settings}
+        options = {
+            "keyless_per_minute": 10_000,
+            "key_per_minute": 10_000,
+            "registrations_per_minute": 10_000,
+            **settings,
+        }
         chosen = Settings(data_dir=folder, port=port, **options)
         key = new_key(chosen)
         server = uvicorn.Server(
@@ -127,9 +132,10 @@ def serving(folder: Path, **settings: Any) -> Iterator[Service]:
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
+        url = f"http://127.0.0.1:{port}"
         try:
-            _wait_until_ready(chosen.url)
-            yield Service(chosen, chosen.url, key)
+            _wait_until_ready(url)
+            yield Service(chosen, url, key)
         finally:
             server.should_exit = True
             thread.join(timeout=30)

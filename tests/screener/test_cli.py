@@ -246,6 +246,17 @@ def test_detect_writes_every_version_with_the_agreed_fields(tmp_path: Path) -> N
         assert (version["outcome"] is not None) == (version["end_reason"] == "triggered")
 
 
+def test_what_was_never_signed_in_is_listed_as_nothing_and_purged_as_nothing(
+    tmp_path: Path,
+) -> None:
+    for kind in ("session", "grant", "client"):
+        assert run(tmp_path, kind, "list").returncode == 0
+    assert "0 sessions, 0 grants and 0 hosts" in run(tmp_path, "purge").stderr
+    check_refusal(run(tmp_path, "grant", "revoke", "pso_app_nothing1"), "no grant")
+    check_refusal(run(tmp_path, "client", "delete", "nobody"), "no client")
+    check_refusal(run(tmp_path, "session", "end", "no@example.com"), "no account")
+
+
 def test_a_process_that_serves_does_without_numba_and_polars() -> None:
     code = "import sys, screener.cli; print({'numba', 'polars', 'pandas'} & set(sys.modules))"
     result = subprocess.run(

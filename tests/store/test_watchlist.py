@@ -55,3 +55,23 @@ async def test_edits_at_the_same_time_are_all_kept(watchlist: Watchlist) -> None
             group.start_soon(add, f"S{number}")
 
     assert sorted(await watchlist.symbols(1)) == sorted(f"S{number}" for number in range(20))
+
+
+@pytest.mark.parametrize(
+    ("symbol", "steps", "after"),
+    [
+        ("AAPL", -1, ["AAPL", "MSFT", "IBM"]),
+        ("AAPL", 1, ["MSFT", "IBM", "AAPL"]),
+        ("MSFT", -1, ["MSFT", "AAPL", "IBM"]),
+        ("IBM", 1, ["MSFT", "AAPL", "IBM"]),
+        ("IBM", -9, ["IBM", "MSFT", "AAPL"]),
+        ("GOOG", 1, ["MSFT", "AAPL", "IBM"]),
+    ],
+)
+async def test_a_symbol_moves_no_further_than_the_ends(
+    watchlist: Watchlist, symbol: str, steps: int, after: list[str]
+) -> None:
+    await watchlist.replace(1, ["MSFT", "AAPL", "IBM"], cap=5)
+
+    assert await watchlist.move(1, symbol, steps) == after
+    assert await watchlist.symbols(1) == after

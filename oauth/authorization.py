@@ -1,0 +1,168 @@
+"""Authorization requests (RFC 6749 section 4.1): checked here, shown and decided by the pages.
+
+An error in who asks or where the answer goes is told to the person on a page. Only once both are
+known to belong together do other errors go to the client.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from authlib.oauth2.rfc6749.errors import AccessDeniedError, InvalidRequestError, OAuth2Error
+from authlib.oauth2.rfc9101.errors import RequestNotSupportedError, RequestUriNotSupportedError
+
+from oauth.forms import required, single
+from oauth.metadata import ProtectedResource, granted_scope
+from oauth.redirects import destination, is_registered, with_answer
+from store.errors import UnknownClientError
+from store.grants import Client, Grants
+
+CODE_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
+"""What S256 makes of any verifier (RFC 7636 section 4.2)."""
+
+Query = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequest:
+    """What an app asks for, once it is known to be sound."""
+
+    client_id: str
+    client_name: str
+    """As the app calls itself, without characters that hide or turn text around."""
+    redirect_uri: str
+    destination: str
+    """Where the code will go, for people."""
+    state: str | None
+    code_challenge: str
+    scope: str
+    resource: str | None
+
+
+class PageError(Exception):
+    """A request that must not be answered to anybody but the person; its message is for them."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class RedirectError(Exception):
+    """A request whose client is to be told, at `location`, what is wrong with it."""
+
+    def __init__(self, location: str, error: str) -> None:
+        super().__init__(error)
+        self.location = location
+        self.error = error
+
+
+class Authorization:
+    """Checks authorization requests, and says where the browser goes with the decision."""
+
+    def __init__(self, grants: Grants, resource: ProtectedResource) -> None:
+        self._grants = grants
+        self._resource = resource
+
+    async def check(self, query: Query) -> AuthorizationRequest:
+        """What a query asks for.
+
+        Raises:
+            PageError: the client or its redirect address is not known.
+            RedirectError: anything else is wrong.
+        """
+        client = await self._client(query)
+        redirect_uri = _redirect_uri(query, client)
+        try:
+            return self._request(single(query), client, redirect_uri)
+        except OAuth2Error as error:
+            states = _values(query, "state")
+            state = states[0] if len(states) == 1 else None
+            location = self._location(redirect_uri, state, error.get_body())
+            raise RedirectError(location, error.error) from error
+
+    async def approve(self, request: AuthorizationRequest, account_id: int) -> str:
+        """Where the browser takes the code (RFC 6749 section 4.1.2).
+
+        Raises:
+            PageError: the client was deleted meanwhile.
+        """
+        try:
+            code = await self._grants.approve(
+                account_id,
+                request.client_id,
+                request.client_name,
+                request.redirect_uri,
+                request.code_challenge,
+            )
+        except UnknownClientError as error:
+            raise PageError(str(error)) from error
+        return self._location(request.redirect_uri, request.state, [("code", code)])
+
+    def refuse(self, request: AuthorizationRequest) -> str:
+        """Where the browser takes the person's no (RFC 6749 section 4.1.2.1)."""
+        body = AccessDeniedError().get_body()
+        return self._location(request.redirect_uri, request.state, body)
+
+    async def _client(self, query: Query) -> Client:
+        client_ids = _values(query, "client_id")
+        if len(client_ids) == 1 and client_ids[0].isascii() and client_ids[0].isprintable():
+            client = await self._grants.client(client_ids[0])
+            if client is not None:
+                return client
+        raise PageError("This app is not registered here. Remove it where you use it; add it anew.")
+
+    def _request(
+        self, query: dict[str, str], client: Client, redirect_uri: str
+    ) -> AuthorizationRequest:
+        _check_response(query)
+        if query.get("code_challenge_method") != "S256":
+            raise InvalidRequestError("code_challenge_method must be S256.")
+        challenge = required(query, "code_challenge")
+        if not CODE_CHALLENGE.fullmatch(challenge):
+            raise InvalidRequestError("code_challenge is not one of S256.")
+        scope, resource = granted_scope(query.get("scope")), query.get("resource")
+        if not self._resource.is_named_by(resource):
+            raise OAuth2Error("The resource is not this one.", error="invalid_target")
+        return AuthorizationRequest(
+            client.client_id,
+            client.name,
+            redirect_uri,
+            destination(redirect_uri),
+            query.get("state"),
+            challenge,
+            scope,
+            resource,
+        )
+
+    def _location(self, redirect_uri: str, state: str | None, body: list[tuple[str, str]]) -> str:
+        # The issuer guards against mix-up of two servers (RFC 9207 section 2).
+        stated = [("state", state)] if state else []
+        issuer = ("iss", self._resource.authorization_server)
+        return with_answer(redirect_uri, [*body, *stated, issuer])
+
+
+def _redirect_uri(query: Query, client: Client) -> str:
+    named = _values(query, "redirect_uri")
+    if not named and len(client.redirect_uris) == 1:
+        return client.redirect_uris[0]
+    if len(named) != 1 or not is_registered(named[0], client.redirect_uris):
+        raise PageError("The app asks to be answered at an address that it has not registered.")
+    return named[0]
+
+
+def _check_response(query: dict[str, str]) -> None:
+    """Refuse what is not a plain request for a code in the query (RFC 9101, RFC 9700)."""
+    if "request" in query:
+        raise RequestNotSupportedError()
+    if "request_uri" in query:
+        raise RequestUriNotSupportedError()
+    if required(query, "response_type") != "code":
+        raise OAuth2Error("response_type must be code.", error="unsupported_response_type")
+    if query.get("response_mode", "query") != "query":
+        raise InvalidRequestError("response_mode must be query.")
+
+
+def _values(query: Query, name: str) -> list[str]:
+    return [value for given, value in query if given == name]

@@ -1,0 +1,90 @@
+"""Redirect addresses: which a client may register, and which of them a request may name.
+
+Accepted are loopback addresses, https and the schemes of native apps (RFC 8252 section 7), each in
+the strict characters of RFC 3986. Whatever a browser would run or open itself is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+MAX_LENGTH = 2000
+
+CHARACTERS = re.compile(r"(?:[A-Za-z0-9._~:/?\[\]@!$&'()+,;=-]|%(?![01]|7[Ff])[0-9A-Fa-f]{2})+")
+"""RFC 3986 section 2 without the fragment, wildcards and encoded control characters."""
+
+LOOPBACK = re.compile(r"http://(127\.0\.0\.1|\[::1\]|localhost)(?::([0-9]{1,5}))?([/?].*)?")
+"""RFC 8252 section 7.3; the groups are host, port and the rest."""
+
+LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+HTTPS = re.compile(
+    rf"https://((?:{LABEL}\.)*{LABEL}|\[[0-9A-Fa-f:.]+\])(?::([0-9]{{1,5}}))?(?:[/?].*)?"
+)
+
+NATIVE = re.compile(r"([a-z][a-z0-9+.-]*):/[^\[\]@]*")
+"""A scheme of an app's own (RFC 8252 section 7.1), always followed by a slash."""
+
+NOT_NATIVE = frozenset(
+    {
+        *("about", "blob", "chrome", "chrome-extension", "content", "data", "edge", "feed", "file"),
+        *("filesystem", "ftp", "ftps", "gopher", "http", "https", "intent", "jar", "javascript"),
+        *("ldap", "livescript", "mailto", "mhtml", "mocha", "moz-extension", "ms-appinstaller"),
+        *("ms-msdt", "resource", "search-ms", "sftp", "sms", "smb", "ssh", "tel", "telnet"),
+        *("vbscript", "view-source", "ws", "wss", "wyciwyg"),
+    }
+)
+"""Schemes that browsers and systems act on themselves."""
+
+ANSWERS = frozenset({"code", "error", "error_description", "iss", "state"})
+"""What an answer adds; a registered query may not pretend to be one."""
+
+
+def is_acceptable(uri: object) -> bool:
+    """Whether a client may register this redirect address."""
+    if not isinstance(uri, str) or len(uri) > MAX_LENGTH or not CHARACTERS.fullmatch(uri):
+        return False
+    named = {name for name, _ in parse_qsl(uri.partition("?")[2], keep_blank_values=True)}
+    if named & ANSWERS:
+        return False
+    web = LOOPBACK.fullmatch(uri) or HTTPS.fullmatch(uri)
+    if web is not None:
+        return web[2] is None or 0 < int(web[2]) < 65536
+    native = NATIVE.fullmatch(uri)
+    return native is not None and native[1] not in NOT_NATIVE
+
+
+def is_registered(uri: str, registered: Iterable[str]) -> bool:
+    """Whether a request's address is one of a client's: the same text, on loopback at any port.
+
+    Loopback hosts do not stand for one another (RFC 8252 section 7.3, RFC 9700 section 2.1).
+    """
+    if not is_acceptable(uri):
+        return False
+    return any(uri == known or _same_loopback(uri, known) for known in registered)
+
+
+def destination(uri: str) -> str:
+    """Where an answer will go, in words for people."""
+    loopback = LOOPBACK.fullmatch(uri)
+    if loopback is not None:
+        return f"{loopback[1]} (this computer)"
+    address = urlsplit(uri)
+    if address.scheme == "https":
+        return address.netloc
+    return f"{address.scheme}:" + ("//" if "://" in uri else "/")
+
+
+def with_answer(uri: str, answer: Iterable[tuple[str, str]]) -> str:
+    """The address with an answer in its query; what was registered stays byte for byte."""
+    joint = "&" if "?" in uri else "?"
+    return uri + joint + urlencode(list(answer), quote_via=quote, safe="")
+
+
+def _same_loopback(uri: str, known: str) -> bool:
+    asked, registered = LOOPBACK.fullmatch(uri), LOOPBACK.fullmatch(known)
+    if asked is None or registered is None:
+        return False
+    # No path and the root are one address (RFC 3986 section 6.2.3): VS Code asks with either.
+    return (asked[1], asked[3] or "/") == (registered[1], registered[3] or "/")

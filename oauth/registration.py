@@ -1,0 +1,165 @@
+"""The registration endpoint (RFC 7591): any app may introduce itself, and nobody vouches for it.
+
+So its words are cleaned, its redirect addresses held to `oauth.redirects`, addresses of the web
+that it names are neither kept nor shown, and each network address may register only so often.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+import unicodedata
+from typing import Any
+
+import orjson
+from authlib.oauth2.rfc7591 import (
+    ClientMetadataClaims,
+    InvalidClientMetadataError,
+    InvalidRedirectURIError,
+)
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mcp_server.callers import Caller
+from oauth.answers import answer
+from oauth.forms import read_body
+from oauth.metadata import AUTH_METHODS, GRANT_TYPES, SCOPE
+from oauth.redirects import destination, is_acceptable
+from store.credentials import new_client_id, new_client_secret
+from store.grants import Client, Grants
+
+MAX_NAME = 200
+MAX_REDIRECTS = 20
+
+log = logging.getLogger(__name__)
+
+
+class RegistrationEndpoint:
+    """Answers POST /oauth/register."""
+
+    def __init__(self, grants: Grants, per_minute: int) -> None:
+        self._grants = grants
+        self._quota = RateLimitItemPerMinute(per_minute)
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+
+    async def answer(self, request: Request) -> Response:
+        caller: Caller = request.scope["caller"]
+        if not self._limiter.hit(self._quota, caller.address):
+            return self._too_many(caller.address)
+        metadata = ClientMetadata(await _read_object(request), {})
+        metadata.validate()
+        method = metadata["token_endpoint_auth_method"]
+        secret = None if method == "none" else new_client_secret()
+        client = await self._grants.add_client(
+            new_client_id(),
+            metadata["client_name"],
+            tuple(metadata["redirect_uris"]),
+            auth_method=method,
+            secret=secret,
+        )
+        return answer(_registered(client, metadata, secret), 201)
+
+    def _too_many(self, address: str) -> Response:
+        log.warning("Registrations from %s are refused for now: too many.", address)
+        reset = self._limiter.get_window_stats(self._quota, address).reset_time
+        response = answer({"error": "rate_limited"}, 429)
+        response.headers["Retry-After"] = str(max(1, math.ceil(reset - time.time())))
+        return response
+
+
+class ClientMetadata(ClientMetadataClaims):  # type: ignore[misc] # authlib has no types
+    """What a client says of itself, checked; after `validate` it is what the client gets.
+
+    Values that cannot be honoured are replaced where RFC 7591 section 3.2.1 lets us and hosts ask
+    for them out of habit (grant types, scope), and refused otherwise.
+    """
+
+    REGISTERED_CLAIMS = (
+        *("redirect_uris", "client_name", "token_endpoint_auth_method"),
+        *("grant_types", "response_types", "scope"),
+    )
+
+    def validate(self, now: None = None, leeway: int = 0) -> None:  # noqa: ARG002 - authlib's
+        """Check and complete every field that is kept.
+
+        Raises:
+            InvalidRedirectURIError: an address is unusable, or there is none.
+            InvalidClientMetadataError: another field is unusable.
+        """
+        self.validate_redirect_uris()
+        self.validate_client_name()
+        self.validate_token_endpoint_auth_method()
+        self.validate_grant_types()
+        self.validate_response_types()
+        self.validate_scope()
+
+    def validate_redirect_uris(self) -> None:
+        uris = self.get("redirect_uris")
+        if not isinstance(uris, list) or not 0 < len(uris) <= MAX_REDIRECTS:
+            raise InvalidRedirectURIError(f"Name 1 to {MAX_REDIRECTS} redirect_uris.")
+        if not all(is_acceptable(uri) for uri in uris):
+            raise InvalidRedirectURIError(
+                "Use loopback http, https or an app scheme, without userinfo and fragment."
+            )
+
+    def validate_client_name(self) -> None:
+        name = self.get("client_name", "")
+        if not isinstance(name, str) or len(name) > MAX_NAME:
+            raise InvalidClientMetadataError(f"client_name has at most {MAX_NAME} characters.")
+        self["client_name"] = clean(name) or destination(self["redirect_uris"][0])
+
+    def validate_token_endpoint_auth_method(self) -> None:
+        # The RFC's default is Basic. Ours is `none`, which the hosts that say nothing expect.
+        method = self.setdefault("token_endpoint_auth_method", "none")
+        if method not in AUTH_METHODS:
+            raise InvalidClientMetadataError("This token_endpoint_auth_method is not offered.")
+
+    def validate_grant_types(self) -> None:
+        self["grant_types"] = self._offered("grant_types", GRANT_TYPES)
+
+    def validate_response_types(self) -> None:
+        self["response_types"] = self._offered("response_types", ("code",))
+
+    def validate_scope(self) -> None:
+        if not isinstance(self.get("scope", ""), str):
+            raise InvalidClientMetadataError("scope is a string.")
+        self["scope"] = SCOPE
+
+    def _offered(self, field: str, offered: tuple[str, ...]) -> list[str]:
+        """The values of a field that are offered; the first of them is indispensable."""
+        asked = self.get(field, list(offered))
+        if not isinstance(asked, list) or offered[0] not in asked:
+            raise InvalidClientMetadataError(f"{field} is a list with {offered[0]} in it.")
+        return [value for value in offered if value in asked]
+
+
+def clean(name: str) -> str:
+    """A name without characters that are invisible or turn text around (Unicode class C)."""
+    shown = "".join(c for c in name if unicodedata.category(c)[0] != "C")
+    return " ".join(shown.split())
+
+
+async def _read_object(request: Request) -> dict[str, Any]:
+    try:
+        content = orjson.loads(await read_body(request))
+    except orjson.JSONDecodeError as error:
+        raise InvalidClientMetadataError("The body is not JSON.") from error
+    if not isinstance(content, dict):
+        raise InvalidClientMetadataError("The body must be a JSON object.")
+    return content
+
+
+def _registered(client: Client, metadata: ClientMetadata, secret: str | None) -> dict[str, Any]:
+    """The client information response (RFC 7591 section 3.2.1)."""
+    response = {
+        **metadata.get_registered_claims(),
+        "client_id": client.client_id,
+        "client_id_issued_at": int(client.created_at.timestamp()),
+    }
+    if secret is not None:
+        response |= {"client_secret": secret, "client_secret_expires_at": 0}
+    return response

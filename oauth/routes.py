@@ -1,0 +1,44 @@
+"""The routes of the authorization server, without its pages."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from oauth.answers import Endpoint, refusing
+from oauth.metadata import (
+    RESOURCE_METADATA_PATH,
+    SERVER_METADATA_PATH,
+    MetadataEndpoint,
+    ProtectedResource,
+    server_metadata,
+)
+from oauth.registration import RegistrationEndpoint
+from oauth.revocation import RevocationEndpoint
+from oauth.tokens import TokenEndpoint
+from store.grants import Grants
+from store.tokens import Tokens
+
+
+def oauth_routes(
+    grants: Grants,
+    tokens: Tokens,
+    resource: ProtectedResource,
+    *,
+    registrations_per_minute: int = 60,
+) -> list[Route]:
+    """Discovery, registration, tokens and revocation; /oauth/authorize belongs to the pages."""
+    documents = {
+        RESOURCE_METADATA_PATH: resource.metadata(),
+        # Some hosts ask here without reading the challenge.
+        RESOURCE_METADATA_PATH.removesuffix("/mcp"): resource.metadata(),
+        SERVER_METADATA_PATH: server_metadata(resource),
+    }
+    endpoints: dict[str, Endpoint] = {
+        "/oauth/register": RegistrationEndpoint(grants, registrations_per_minute).answer,
+        "/oauth/token": TokenEndpoint(grants, tokens, resource).answer,
+        "/oauth/revoke": RevocationEndpoint(grants, tokens).answer,
+    }
+    return [
+        *(Route(path, MetadataEndpoint(document).answer) for path, document in documents.items()),
+        *(Route(path, refusing(post), methods=["POST"]) for path, post in endpoints.items()),
+    ]

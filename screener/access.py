@@ -1,0 +1,120 @@
+"""`screener session`, `grant`, `client` and `purge`: who is signed in, which apps were let in."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from screener.app import sessions_of
+from screener.console import err, fail, out, table, with_database
+from screener.settings import Settings
+from store.accounts import Accounts
+from store.database import Database
+from store.grants import Client, Grant, Grants
+from store.sessions import Session
+
+sessions_app = typer.Typer(no_args_is_help=True, help="List and end the sign-ins of browsers.")
+grants_app = typer.Typer(no_args_is_help=True, help="List and revoke what accounts approved.")
+clients_app = typer.Typer(no_args_is_help=True, help="List and delete registered agent hosts.")
+
+Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
+
+
+@sessions_app.command("list")
+def list_sessions() -> None:
+    """List the browsers that are signed in."""
+
+    async def work(database: Database, chosen: Settings) -> list[Session]:
+        return await sessions_of(chosen, database).all()
+
+    listed = table("email", "since", "last seen")
+    for session in with_database(work):
+        days = (f"{session.created_at:%Y-%m-%d}", f"{session.seen_at:%Y-%m-%d}")
+        listed.add_row(session.email, *days)
+    out.print(listed)
+
+
+@sessions_app.command("end")
+def end_sessions(email: Email) -> None:
+    """Sign an account out of every browser."""
+
+    async def work(database: Database, chosen: Settings) -> int:
+        account = await Accounts(database).get(email)
+        return await sessions_of(chosen, database).end_all(account.id)
+
+    err.print(f"Ended {with_database(work)} of {email}'s sessions.")
+
+
+@grants_app.command("list")
+def list_grants() -> None:
+    """List which account let which host in."""
+
+    async def work(database: Database, _chosen: Settings) -> list[tuple[str, Grant]]:
+        emails = {account.id: account.email for account in await Accounts(database).all()}
+        return [(emails[grant.account_id], grant) for grant in await Grants(database).all_grants()]
+
+    listed = table("prefix", "email", "host", "created", "revoked")
+    for email, grant in with_database(work):
+        revoked = f"{grant.revoked_at:%Y-%m-%d}" if grant.revoked_at else ""
+        listed.add_row(grant.prefix, email, grant.name, f"{grant.created_at:%Y-%m-%d}", revoked)
+    out.print(listed)
+
+
+@grants_app.command("revoke")
+def revoke_grant(
+    prefix: Annotated[str, typer.Argument(help="The grant's 16 characters, as listed.")],
+) -> None:
+    """Revoke a grant: everything it issued dies at once."""
+
+    async def work(database: Database, _chosen: Settings) -> bool:
+        grants = Grants(database)
+        owners = [g.account_id for g in await grants.all_grants() if g.prefix == prefix]
+        return bool(owners) and await grants.revoke_grant(owners[0], prefix)
+
+    if not with_database(work):
+        fail(f"no grant has the prefix {prefix!r}; `screener grant list` shows them.")
+    err.print(f"{prefix} is revoked.")
+
+
+@clients_app.command("list")
+def list_clients() -> None:
+    """List the registered agent hosts; nothing they say of themselves is verified."""
+
+    async def work(database: Database, _chosen: Settings) -> list[Client]:
+        return await Grants(database).clients()
+
+    listed = table("client", "name", "registered", "approved")
+    for client in with_database(work):
+        approved = f"{client.approved_at:%Y-%m-%d}" if client.approved_at else ""
+        listed.add_row(client.client_id, client.name, f"{client.created_at:%Y-%m-%d}", approved)
+    out.print(listed)
+
+
+@clients_app.command("delete")
+def delete_client(
+    client_id: Annotated[str, typer.Argument(help="The client's id, as listed.")],
+) -> None:
+    """Delete a host with everything that accounts granted it."""
+
+    async def work(database: Database, _chosen: Settings) -> bool:
+        return await Grants(database).delete_client(client_id)
+
+    if not with_database(work):
+        fail(f"there is no client {client_id!r}; `screener client list` shows them.")
+    err.print(f"{client_id} is deleted.")
+
+
+def purge() -> None:
+    """Remove what is expired: sessions, grants nothing of which lives, hosts nobody approved.
+
+    The service does the same by itself. Used codes and tokens stay while anything they issued can
+    live, so that showing one again is still noticed.
+    """
+
+    async def work(database: Database, chosen: Settings) -> tuple[int, int, int]:
+        swept = await Grants(database).sweep()
+        return await sessions_of(chosen, database).sweep(), swept.grants, swept.clients
+
+    sessions, grants, clients = with_database(work)
+    err.print(f"Removed {sessions} sessions, {grants} grants and {clients} hosts.")

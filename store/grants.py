@@ -1,0 +1,248 @@
+"""Clients and grants: which apps there are, and which of them an account has approved.
+
+A grant is one approval of one client by one account. Everything it issued lives and dies with it:
+revoking a grant is all it takes. The codes and tokens themselves are in `store.tokens`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import sqlalchemy as sa
+
+from store import database as tables
+from store.accounts import aware, hash_secret, utc_now
+from store.credentials import LIFETIMES, Kind, new_credential, new_grant_prefix
+from store.database import Database
+from store.errors import DatabaseBusyError, UnknownClientError
+
+SWEEP_SECONDS = 3600
+
+UNAPPROVED_LIFETIME = dt.timedelta(hours=24)
+"""How long a client that nobody has approved is kept."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """An app that has registered itself; nothing it says of itself is verified."""
+
+    client_id: str
+    name: str
+    auth_method: str
+    secret_hash: str | None
+    """None for a public client."""
+    redirect_uris: tuple[str, ...]
+    created_at: dt.datetime
+    approved_at: dt.datetime | None = None
+    """When an account approved it first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """One approval of a client by an account."""
+
+    prefix: str
+    """Its id, which stands where a key's prefix does."""
+    name: str
+    client_id: str
+    account_id: int
+    created_at: dt.datetime
+    revoked_at: dt.datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """How many rows of each kind a sweep removed."""
+
+    grants: int
+    clients: int
+
+
+class Grants:
+    """Clients and grants; each method is one transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Callable[[], dt.datetime] = utc_now,
+        new_credential: Callable[[Kind], str] = new_credential,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._new_credential = new_credential
+
+    async def add_client(
+        self,
+        client_id: str,
+        name: str,
+        redirect_uris: tuple[str, ...],
+        *,
+        auth_method: str = "none",
+        secret: str | None = None,
+    ) -> Client:
+        """Keep a new client; of its secret, if it has one, only the hash."""
+        secret_hash = hash_secret(secret) if secret else None
+        client = Client(client_id, name, auth_method, secret_hash, redirect_uris, self._clock())
+        row = {name: getattr(client, name) for name in Client.__slots__}
+        async with self._database.write() as connection:
+            await connection.execute(
+                tables.clients.insert().values({**row, "redirect_uris": list(redirect_uris)})
+            )
+        return client
+
+    async def client(self, client_id: str) -> Client | None:
+        """A client by its id."""
+        query = sa.select(tables.clients).where(tables.clients.c.client_id == client_id)
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+        return _to_client(row) if row else None
+
+    async def clients(self) -> list[Client]:
+        """Every client, oldest first."""
+        clients = tables.clients
+        query = sa.select(clients).order_by(clients.c.created_at, clients.c.client_id)
+        async with self._database.read() as connection:
+            return [_to_client(row) for row in await connection.execute(query)]
+
+    async def delete_client(self, client_id: str) -> bool:
+        """Forget a client with all its grants; False if there is no such client."""
+        clients, grants = tables.clients, tables.grants
+        ids = sa.select(grants.c.id).where(grants.c.client_id == client_id)
+        async with self._database.write() as connection:
+            for table in (tables.codes, tables.tokens):
+                await connection.execute(table.delete().where(table.c.grant_id.in_(ids)))
+            await connection.execute(grants.delete().where(grants.c.client_id == client_id))
+            deleted = await connection.execute(
+                clients.delete().where(clients.c.client_id == client_id)
+            )
+        return deleted.rowcount > 0
+
+    async def approve(
+        self, account_id: int, client_id: str, name: str, redirect_uri: str, code_challenge: str
+    ) -> str:
+        """Record that an account approved a client; the code that proves it, shown this once.
+
+        Raises:
+            UnknownClientError: the client was deleted meanwhile.
+        """
+        clients, now = tables.clients, self._clock()
+        code = self._new_credential(Kind.CODE)
+        grant = {
+            "prefix": new_grant_prefix(),
+            "account_id": account_id,
+            "client_id": client_id,
+            "name": name,
+            "created_at": now,
+        }
+        async with self._database.write() as connection:
+            approved = await connection.execute(
+                clients.update()
+                .where(clients.c.client_id == client_id)
+                .values(approved_at=sa.func.coalesce(clients.c.approved_at, now))
+            )
+            if approved.rowcount == 0:
+                raise UnknownClientError("This app is registered no longer.")
+            inserted = await connection.execute(
+                tables.grants.insert().values(grant).returning(tables.grants.c.id)
+            )
+            await connection.execute(
+                tables.codes.insert().values(
+                    code_hash=hash_secret(code),
+                    grant_id=inserted.scalar_one(),
+                    redirect_uri=redirect_uri,
+                    code_challenge=code_challenge,
+                    expires_at=now + LIFETIMES[Kind.CODE],
+                )
+            )
+        return code
+
+    async def of_account(self, account_id: int) -> list[Grant]:
+        """The grants of an account, revoked ones too, oldest first."""
+        return await self._grants(tables.grants.c.account_id == account_id)
+
+    async def all_grants(self) -> list[Grant]:
+        """Every grant, oldest first."""
+        return await self._grants(sa.true())
+
+    async def revoke_grant(self, account_id: int, prefix: str) -> bool:
+        """Silence everything a grant issued; False if it is not this account's."""
+        grants = tables.grants
+        async with self._database.write() as connection:
+            revoked = await connection.execute(
+                grants.update()
+                .where(grants.c.account_id == account_id, grants.c.prefix == prefix)
+                .values(revoked_at=sa.func.coalesce(grants.c.revoked_at, self._clock()))
+            )
+        return revoked.rowcount > 0
+
+    async def sweep(self) -> Swept:
+        """Remove grants nothing of which can live, and clients that nobody came to approve.
+
+        Used codes and tokens stay as long as their grant: shown again, they revoke it.
+        """
+        clients, codes, grants, tokens = (
+            tables.clients, tables.codes, tables.grants, tables.tokens
+        )  # fmt: skip
+        now = self._clock()
+        alive = sa.union(
+            *(
+                sa.select(table.c.grant_id).where(table.c.expires_at > now).correlate(None)
+                for table in (codes, tokens)
+            )
+        )
+        async with self._database.write() as connection:
+            await connection.execute(codes.delete().where(codes.c.grant_id.not_in(alive)))
+            await connection.execute(tokens.delete().where(tokens.c.grant_id.not_in(alive)))
+            old_grants = await connection.execute(grants.delete().where(grants.c.id.not_in(alive)))
+            old_clients = await connection.execute(
+                clients.delete().where(
+                    clients.c.approved_at.is_(None),
+                    clients.c.created_at <= now - UNAPPROVED_LIFETIME,
+                )
+            )
+        return Swept(old_grants.rowcount, old_clients.rowcount)
+
+    async def keep_sweeping(self) -> None:
+        """Sweep now and then, until cancelled."""
+        while True:
+            try:
+                await self.sweep()
+            except DatabaseBusyError as error:
+                log.warning("Dead grants are swept later: %s", error)
+            await anyio.sleep(SWEEP_SECONDS)
+
+    async def _grants(self, condition: sa.ColumnElement[bool]) -> list[Grant]:
+        query = sa.select(tables.grants).where(condition).order_by(tables.grants.c.id)
+        async with self._database.read() as connection:
+            return [_to_grant(row) for row in await connection.execute(query)]
+
+
+def _to_client(row: sa.Row[*tuple[Any, ...]]) -> Client:
+    return Client(
+        row.client_id,
+        row.name,
+        row.auth_method,
+        row.secret_hash,
+        tuple(row.redirect_uris),
+        aware(row.created_at),
+        aware(row.approved_at) if row.approved_at else None,
+    )
+
+
+def _to_grant(row: sa.Row[*tuple[Any, ...]]) -> Grant:
+    return Grant(
+        row.prefix,
+        row.name,
+        row.client_id,
+        row.account_id,
+        aware(row.created_at),
+        aware(row.revoked_at) if row.revoked_at else None,
+    )

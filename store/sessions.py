@@ -1,0 +1,132 @@
+"""Sessions of people who signed in: a random token in their browser, its SHA-256 here.
+
+A session ends when it was not used for a while, and in any case some days after it began.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from store import database as tables
+from store.accounts import Account, aware, hash_secret, to_account, utc_now
+from store.database import Database
+
+TOKEN_BYTES = 32
+
+SEEN_EVERY = dt.timedelta(minutes=10)
+"""How stale the time of last use may be: reading a page seldom costs a write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One signed-in browser, without its token."""
+
+    email: str
+    created_at: dt.datetime
+    seen_at: dt.datetime
+
+
+class Sessions:
+    """Sessions by token; each method is one transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        idle: dt.timedelta,
+        lifetime: dt.timedelta,
+        clock: Callable[[], dt.datetime] = utc_now,
+        token_factory: Callable[[], str] = lambda: secrets.token_urlsafe(TOKEN_BYTES),
+    ) -> None:
+        self._database = database
+        self._idle = idle
+        self.lifetime = lifetime
+        self._clock = clock
+        self._token_factory = token_factory
+
+    async def start(self, account_id: int) -> str:
+        """The token of a new session; sessions that ran out are dropped on the way."""
+        token, now = self._token_factory(), self._clock()
+        async with self._database.write() as connection:
+            await connection.execute(tables.sessions.delete().where(~self._live(now)))
+            await connection.execute(
+                tables.sessions.insert().values(
+                    token_hash=hash_secret(token),
+                    account_id=account_id,
+                    created_at=now,
+                    seen_at=now,
+                )
+            )
+        return token
+
+    async def account(self, token: str) -> Account | None:
+        """Whose live session this is; None for any other token, or an inactive account."""
+        now, sessions = self._clock(), tables.sessions
+        query = (
+            sa.select(tables.accounts, (sessions.c.seen_at <= now - SEEN_EVERY).label("stale"))
+            .join(sessions, sessions.c.account_id == tables.accounts.c.id)
+            .where(
+                sessions.c.token_hash == hash_secret(token),
+                self._live(now),
+                tables.accounts.c.active,
+            )
+        )
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+        if row is None:
+            return None
+        if row.stale:
+            await self._touch(token, now)
+        return to_account(row)
+
+    async def end(self, token: str) -> None:
+        """End one session, if there is one with this token."""
+        async with self._database.write() as connection:
+            await connection.execute(
+                tables.sessions.delete().where(tables.sessions.c.token_hash == hash_secret(token))
+            )
+
+    async def all(self) -> list[Session]:
+        """Every live session, newest first."""
+        sessions = tables.sessions
+        query = (
+            sa.select(tables.accounts.c.email, sessions.c.created_at, sessions.c.seen_at)
+            .join(sessions, sessions.c.account_id == tables.accounts.c.id)
+            .where(self._live(self._clock()))
+            .order_by(sessions.c.seen_at.desc(), sessions.c.token_hash)
+        )
+        async with self._database.read() as connection:
+            rows = await connection.execute(query)
+            return [Session(row.email, aware(row.created_at), aware(row.seen_at)) for row in rows]
+
+    async def end_all(self, account_id: int) -> int:
+        """End every session of an account; how many there were."""
+        return await self._delete(tables.sessions.c.account_id == account_id)
+
+    async def sweep(self) -> int:
+        """Remove the sessions that ran out; how many there were."""
+        return await self._delete(~self._live(self._clock()))
+
+    async def _delete(self, condition: sa.ColumnElement[bool]) -> int:
+        async with self._database.write() as connection:
+            deleted = await connection.execute(tables.sessions.delete().where(condition))
+        return deleted.rowcount
+
+    def _live(self, now: dt.datetime) -> sa.ColumnElement[bool]:
+        sessions = tables.sessions
+        return (sessions.c.seen_at > now - self._idle) & (
+            sessions.c.created_at > now - self.lifetime
+        )
+
+    async def _touch(self, token: str, now: dt.datetime) -> None:
+        async with self._database.write() as connection:
+            await connection.execute(
+                tables.sessions.update()
+                .where(tables.sessions.c.token_hash == hash_secret(token))
+                .values(seen_at=now)
+            )

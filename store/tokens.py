@@ -1,0 +1,199 @@
+"""Codes and tokens of grants: consumed once, rotated, looked up. Only their SHA-256 is stored.
+
+Whether a credential may be used and that it now is used are one statement, so that of any number of
+requests at once, in any number of processes, exactly one succeeds.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from store import database as tables
+from store.accounts import Key, KeyHolder, aware, hash_secret, to_account, utc_now
+from store.credentials import LIFETIMES, Kind, new_credential
+from store.database import Database
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What a grant has issued last: the secrets, shown this once."""
+
+    access: str
+    refresh: str
+
+
+class Tokens:
+    """Codes, access tokens and refresh tokens; each method is one transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Callable[[], dt.datetime] = utc_now,
+        new_credential: Callable[[Kind], str] = new_credential,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._new_credential = new_credential
+
+    async def redeem(
+        self, code: str, client_id: str, code_challenge: str, redirect_uri: str | None
+    ) -> Pair | None:
+        """Exchange a code; None when it is not this client's, not live or not matched.
+
+        A used code that its own client shows again revokes the grant (RFC 6749 section 4.1.2).
+        """
+        codes, now = tables.codes, self._clock()
+        shown = codes.c.code_hash == hash_secret(code)
+        usable = [shown, codes.c.code_challenge == code_challenge]
+        if redirect_uri is not None:
+            usable.append(codes.c.redirect_uri == redirect_uri)
+        async with self._database.write() as connection:
+            grant_id = await _consume(connection, codes, usable, client_id, now)
+            if grant_id is not None:
+                return await self._issue(connection, grant_id, now)
+            revoked = await _revoke_if_used(connection, codes, shown, client_id, now)
+        _audit("code", client_id, revoked)
+        return None
+
+    async def rotate(self, refresh_token: str, client_id: str) -> Pair | None:
+        """Exchange a refresh token; None when it is not this client's or not live.
+
+        A used one that its own client shows again revokes the grant (RFC 9700 section 4.14.2).
+        """
+        tokens, now = tables.tokens, self._clock()
+        shown = sa.and_(
+            tokens.c.token_hash == hash_secret(refresh_token), tokens.c.kind == Kind.REFRESH
+        )
+        async with self._database.write() as connection:
+            grant_id = await _consume(connection, tokens, [shown], client_id, now)
+            if grant_id is not None:
+                await connection.execute(
+                    tokens.delete().where(
+                        tokens.c.grant_id == grant_id, tokens.c.kind == Kind.ACCESS
+                    )
+                )
+                return await self._issue(connection, grant_id, now)
+            revoked = await _revoke_if_used(connection, tokens, shown, client_id, now)
+        _audit("refresh token", client_id, revoked)
+        return None
+
+    async def revoke(self, token: str, client_id: str) -> None:
+        """Revoke the grant behind a token of either kind, if it is this client's (RFC 7009)."""
+        tokens = tables.tokens
+        shown = tokens.c.token_hash == hash_secret(token)
+        async with self._database.write() as connection:
+            await _revoke(connection, tokens, shown, client_id, self._clock())
+
+    async def holder(self, access_token: str) -> KeyHolder | None:
+        """Who an access token speaks for: its grant stands in for the key."""
+        tokens, grants, accounts = tables.tokens, tables.grants, tables.accounts
+        query = (
+            sa.select(accounts, grants.c.prefix, grants.c.name, grants.c.created_at.label("since"))
+            .join(grants, grants.c.account_id == accounts.c.id)
+            .join(tokens, tokens.c.grant_id == grants.c.id)
+            .where(
+                tokens.c.token_hash == hash_secret(access_token),
+                tokens.c.kind == Kind.ACCESS,
+                tokens.c.expires_at > self._clock(),
+                grants.c.revoked_at.is_(None),
+                accounts.c.active,
+            )
+        )
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+        if row is None:
+            return None
+        return KeyHolder(to_account(row), Key(row.prefix, row.name, aware(row.since), None))
+
+    async def _issue(self, connection: AsyncConnection, grant_id: int, now: dt.datetime) -> Pair:
+        pair = Pair(self._new_credential(Kind.ACCESS), self._new_credential(Kind.REFRESH))
+        issued = ((Kind.ACCESS, pair.access), (Kind.REFRESH, pair.refresh))
+        await connection.execute(
+            tables.tokens.insert(),
+            [
+                {
+                    "token_hash": hash_secret(secret),
+                    "grant_id": grant_id,
+                    "kind": kind,
+                    "expires_at": now + LIFETIMES[kind],
+                }
+                for kind, secret in issued
+            ],
+        )
+        return pair
+
+
+async def _consume(
+    connection: AsyncConnection,
+    table: sa.Table,
+    usable: list[sa.ColumnElement[bool]],
+    client_id: str,
+    now: dt.datetime,
+) -> int | None:
+    """Mark a live credential of a client as used; its grant's id, or None if there is none."""
+    grants, accounts = tables.grants, tables.accounts
+    live_grants = (
+        sa.select(grants.c.id)
+        .join(accounts, accounts.c.id == grants.c.account_id)
+        .where(grants.c.client_id == client_id, grants.c.revoked_at.is_(None), accounts.c.active)
+    )
+    consumed = await connection.execute(
+        table.update()
+        .where(*usable, table.c.consumed_at.is_(None), table.c.expires_at > now)
+        .where(table.c.grant_id.in_(live_grants))
+        .values(consumed_at=now)
+        .returning(table.c.grant_id)
+    )
+    grant_id: int | None = consumed.scalar_one_or_none()
+    return grant_id
+
+
+async def _revoke_if_used(
+    connection: AsyncConnection,
+    table: sa.Table,
+    shown: sa.ColumnElement[bool],
+    client_id: str,
+    now: dt.datetime,
+) -> str | None:
+    used = sa.and_(shown, table.c.consumed_at.is_not(None))
+    return await _revoke(connection, table, used, client_id, now)
+
+
+async def _revoke(
+    connection: AsyncConnection,
+    table: sa.Table,
+    shown: sa.ColumnElement[bool],
+    client_id: str,
+    now: dt.datetime,
+) -> str | None:
+    """Revoke the grant of a client's credential; its prefix, or None if none was revoked.
+
+    A foreign client revokes nothing: it may have found the credential, or guessed.
+    """
+    grants = tables.grants
+    revoked = await connection.execute(
+        grants.update()
+        .where(
+            grants.c.client_id == client_id,
+            grants.c.revoked_at.is_(None),
+            grants.c.id.in_(sa.select(table.c.grant_id).where(shown)),
+        )
+        .values(revoked_at=now)
+        .returning(grants.c.prefix)
+    )
+    prefix: str | None = revoked.scalar_one_or_none()
+    return prefix
+
+
+def _audit(what: str, client_id: str, revoked: str | None) -> None:
+    if revoked is not None:
+        log.warning("Client %s showed a used %s again; %s is revoked.", client_id, what, revoked)

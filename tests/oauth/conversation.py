@@ -1,0 +1,183 @@
+"""An agent host in conversation with a running service, so that each test reads as the protocol."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+import httpx
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+
+from oauth.authorization import Authorization, AuthorizationRequest
+from oauth.metadata import ProtectedResource
+from store.accounts import Accounts, Plan
+from store.database import Database
+from store.grants import Grants
+from tests.service import Service
+
+T = TypeVar("T")
+
+CALLBACK = "http://127.0.0.1:33418/callback"
+VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+CHALLENGE = create_s256_code_challenge(VERIFIER)
+
+_numbers = itertools.count()
+
+
+def on_database(service: Service, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
+    """Do something with the account database, beside the running service."""
+
+    async def run() -> T:
+        database = Database(service.settings.accounts_url)
+        try:
+            return await work(database)
+        finally:
+            await database.close()
+
+    # In a thread of its own, since the calling test may be running an event loop already.
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(anyio.run, run).result()
+
+
+def new_account(service: Service) -> int:
+    """A new account with API access."""
+    email = f"owner{next(_numbers)}@example.com"
+    return service.accounts(lambda accounts: accounts.add(email, Plan.PREMIUM_PLUS)).id
+
+
+def authorization_of(service: Service, database: Database) -> Authorization:
+    """The authorization server's own logic, as the pages call it."""
+    offer = service.settings.offer
+    resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
+    return Authorization(Grants(database), resource)
+
+
+def answer_in(location: str) -> dict[str, list[str]]:
+    """The parameters that a redirect carries."""
+    return parse_qs(urlsplit(location).query, keep_blank_values=True)
+
+
+def error_of(response: httpx.Response) -> tuple[int, str]:
+    """Status and error code of a refusal, which is JSON that no cache keeps."""
+    assert response.headers["content-type"] == "application/json"
+    assert response.headers["cache-control"] == "no-store"
+    return response.status_code, response.json()["error"]
+
+
+@dataclass(frozen=True)
+class Host:
+    """A registered client, and the account of the person in front of it."""
+
+    service: Service
+    account_id: int
+    client_id: str
+    secret: str | None = None
+    redirect_uri: str = CALLBACK
+
+    def query(self, **changes: str | None) -> list[tuple[str, str]]:
+        """An authorization request; None leaves a parameter out."""
+        query: dict[str, str | None] = {
+            "response_type": "code",
+            "client_id": self.client_id,
+            "redirect_uri": self.redirect_uri,
+            "code_challenge": CHALLENGE,
+            "code_challenge_method": "S256",
+            "state": "xyz",
+            **changes,
+        }
+        return [(name, value) for name, value in query.items() if value is not None]
+
+    def check(self, query: list[tuple[str, str]]) -> AuthorizationRequest:
+        """What the server makes of an authorization request."""
+        return on_database(
+            self.service,
+            lambda database: authorization_of(self.service, database).check(query),
+        )
+
+    def approve(self, query: list[tuple[str, str]] | None = None) -> str:
+        """Where the browser goes once the person approved."""
+
+        async def work(database: Database) -> str:
+            authorization = authorization_of(self.service, database)
+            request = await authorization.check(query or self.query())
+            return await authorization.approve(request, self.account_id)
+
+        return on_database(self.service, work)
+
+    def code(self) -> str:
+        """A fresh code."""
+        return answer_in(self.approve())["code"][0]
+
+    def token(self, **form: str | None) -> httpx.Response:
+        """A request to the token endpoint; None leaves a parameter out."""
+        return self._post("/oauth/token", form)
+
+    def exchange(self, code: str, /, **changes: str | None) -> httpx.Response:
+        """Exchange a code."""
+        return self.token(
+            **{
+                "grant_type": "authorization_code",
+                "code": code,
+                "code_verifier": VERIFIER,
+                **changes,
+            }
+        )
+
+    def tokens(self) -> dict[str, Any]:
+        """A fresh pair of tokens."""
+        answer: dict[str, Any] = self.exchange(self.code()).raise_for_status().json()
+        return answer
+
+    def refresh(self, refresh_token: str, /, **changes: str | None) -> httpx.Response:
+        """Exchange a refresh token."""
+        return self.token(
+            **{"grant_type": "refresh_token", "refresh_token": refresh_token, **changes}
+        )
+
+    def revoke(self, token: str, /, **changes: str | None) -> httpx.Response:
+        """Revoke a token."""
+        return self._post("/oauth/revoke", {"token": token, **changes})
+
+    def opens(self, access_token: str) -> bool:
+        """Whether an access token is accepted; refused, it must prompt a new sign-in."""
+        response = self.service.get("/me", key=access_token)
+        if response.status_code == 200:
+            return True
+        assert response.status_code == 401
+        assert 'error="invalid_token"' in response.headers["www-authenticate"]
+        return False
+
+    def _post(self, path: str, form: dict[str, str | None]) -> httpx.Response:
+        form = {"client_id": self.client_id, "client_secret": self.secret, **form}
+        given = {name: value for name, value in form.items() if value is not None}
+        return httpx.post(self.service.url + path, data=given, timeout=60)
+
+
+def register(service: Service, **metadata: Any) -> httpx.Response:
+    """A registration; without a method of its own for a public client."""
+    body = {"client_name": "Test host", "redirect_uris": [CALLBACK], **metadata}
+    return httpx.post(f"{service.url}/oauth/register", json=body, timeout=30)
+
+
+def new_host(service: Service, account_id: int | None = None, **metadata: Any) -> Host:
+    """A host that has just registered, before a person of its own."""
+    client = register(service, **metadata).raise_for_status().json()
+    if account_id is None:
+        account_id = new_account(service)
+    redirect_uri = client["redirect_uris"][0]
+    return Host(service, account_id, client["client_id"], client.get("client_secret"), redirect_uri)
+
+
+def deactivate(service: Service, account_id: int) -> None:
+    """Silence an account."""
+
+    async def work(accounts: Accounts) -> None:
+        email = next(one.email for one in await accounts.all() if one.id == account_id)
+        await accounts.set_active(email, active=False)
+
+    service.accounts(work)

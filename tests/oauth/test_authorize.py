@@ -1,0 +1,301 @@
+"""Authorization requests (RFC 6749 section 4.1.1): what the pages are told to show or to refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from oauth.authorization import PageError, RedirectError
+from store.grants import Grants
+from tests.oauth.conversation import (
+    CALLBACK,
+    CHALLENGE,
+    Host,
+    answer_in,
+    authorization_of,
+    new_host,
+    on_database,
+)
+from tests.service import Service
+
+HTTPS = "https://app.example.com/cb"
+
+
+def error_in(host: Host, query: list[tuple[str, str]]) -> str:
+    """The error that a request's client is told, in a complete answer."""
+    with pytest.raises(RedirectError) as caught:
+        host.check(query)
+    answer = answer_in(caught.value.location)
+    assert caught.value.location.startswith(host.redirect_uri)
+    assert answer["iss"] == [host.service.url]
+    assert answer["error"] == [caught.value.error]
+    assert "code" not in answer
+    return caught.value.error
+
+
+def test_an_approval_answers_with_code_state_and_issuer(host: Host) -> None:
+    location = host.approve()
+    answer = answer_in(location)
+
+    assert location.startswith(CALLBACK + "?code=pso_ac_")
+    assert set(answer) == {"code", "state", "iss"}
+    assert answer["state"] == ["xyz"]
+    assert answer["iss"] == [host.service.url]
+
+
+def test_a_request_says_who_asks_and_where_the_code_goes(service: Service) -> None:
+    host = new_host(service, client_name="Clau\u202ede")
+    request = host.check(host.query(resource=service.mcp_url, scope="patterns"))
+
+    assert request.client_name == "Claude"
+    assert request.destination == "127.0.0.1 (this computer)"
+    assert request.code_challenge == CHALLENGE
+    assert request.scope == "patterns"
+
+
+@pytest.mark.parametrize(
+    ("uri", "destination"),
+    [
+        ("http://[::1]:1/cb", "[::1] (this computer)"),
+        ("https://app.example.com:8443/cb", "app.example.com:8443"),
+        ("cursor://anysphere/cb", "cursor://"),
+        ("com.example.app:/cb", "com.example.app:/"),
+    ],
+)
+def test_the_destination_is_named_for_people(service: Service, uri: str, destination: str) -> None:
+    host = new_host(service, redirect_uris=[uri])
+
+    assert host.check(host.query()).destination == destination
+
+
+@pytest.mark.parametrize(
+    "state", ["0", "a&b=c#d?e+f%20g", "é 名前 \u202e", "x" * 2000, "a\r\nSet-Cookie: b=c", " "]
+)
+def test_the_state_comes_back_unchanged(host: Host, state: str) -> None:
+    location = host.approve(host.query(state=state))
+
+    assert answer_in(location)["state"] == [state]
+    assert location.isascii()
+    assert location.isprintable()
+
+
+def test_without_a_state_none_comes_back(host: Host) -> None:
+    assert set(answer_in(host.approve(host.query(state=None)))) == {"code", "iss"}
+
+
+@pytest.mark.parametrize("client_id", [None, "", "unknown", "' OR 1=1 --", "\0", "é"])
+def test_an_unknown_client_is_told_on_a_page(host: Host, client_id: str | None) -> None:
+    with pytest.raises(PageError, match="not registered"):
+        host.check(host.query(client_id=client_id))
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        HTTPS + "/",
+        HTTPS + "?",
+        HTTPS + "?x=1",
+        HTTPS + "#x",
+        HTTPS + "x",
+        HTTPS + "\n",
+        HTTPS + "%20",
+        "HTTPS://app.example.com/cb",
+        "https://APP.example.com/cb",
+        "https://app.example.com/CB",
+        "https://app.example.com:443/cb",
+        "https://app.example.com./cb",
+        "https://sub.app.example.com/cb",
+        "https://app.example.com.evil.example/cb",
+        "https://app.example.com@evil.example/cb",
+        "https://app.example.com\\@evil.example/cb",
+        "https://app.example.com/x/../cb",
+        "https://app.example.com/%63b",
+        "http://app.example.com/cb",
+        "http://127.0.0.1/cb",
+        "javascript:alert(1)",
+        "//app.example.com/cb",
+        "",
+    ],
+)
+def test_an_address_that_is_not_the_registered_text_is_told_on_a_page(
+    service: Service, uri: str
+) -> None:
+    host = new_host(service, redirect_uris=[HTTPS, "https://other.example.com/cb"])
+
+    with pytest.raises(PageError, match="address"):
+        host.check(host.query(redirect_uri=uri))
+
+
+@pytest.mark.parametrize(
+    ("registered", "asked"),
+    [
+        ("http://127.0.0.1/cb", "http://127.0.0.1:50000/cb"),
+        ("http://127.0.0.1:1/cb", "http://127.0.0.1:50000/cb"),
+        ("http://127.0.0.1:1/cb", "http://127.0.0.1/cb"),
+        ("http://localhost:1/cb?x=1", "http://localhost:50000/cb?x=1"),
+        ("http://[::1]/cb", "http://[::1]:50000/cb"),
+        ("http://127.0.0.1/", "http://127.0.0.1:33418"),
+        ("http://127.0.0.1", "http://127.0.0.1:33418/"),
+    ],
+)
+def test_on_loopback_any_port_will_do(service: Service, registered: str, asked: str) -> None:
+    host = new_host(service, redirect_uris=[registered])
+
+    location = host.approve(host.query(redirect_uri=asked))
+
+    assert location.startswith(asked)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "http://localhost/cb",
+        "http://[::1]/cb",
+        "http://127.1/cb",
+        "http://0.0.0.0/cb",
+        "http://127.0.0.1:99999/cb",
+        "http://127.0.0.1:/cb",
+        "http://127.0.0.1:1@evil.example/cb",
+        "http://127.0.0.1:1/cb/",
+        "http://127.0.0.1:1/CB",
+        "http://127.0.0.1:1/cb?x",
+        "https://127.0.0.1:1/cb",
+    ],
+)
+def test_on_loopback_nothing_but_the_port_may_differ(service: Service, asked: str) -> None:
+    host = new_host(service, redirect_uris=["http://127.0.0.1/cb"])
+
+    with pytest.raises(PageError):
+        host.check(host.query(redirect_uri=asked))
+
+
+@pytest.mark.parametrize(
+    "uri", ["cursor://x/cb", "com.example.app:/cb", "https://a.example/cb?x=%20y&z=a+b"]
+)
+def test_the_answer_begins_with_the_registered_address_byte_for_byte(
+    service: Service, uri: str
+) -> None:
+    location = (host := new_host(service, redirect_uris=[uri])).approve(host.query())
+
+    assert location.startswith(uri + ("&" if "?" in uri else "?") + "code=")
+
+
+def test_the_address_may_be_left_out_only_when_there_is_one(service: Service, host: Host) -> None:
+    two = new_host(service, redirect_uris=[CALLBACK, HTTPS])
+
+    assert host.check(host.query(redirect_uri=None)).redirect_uri == CALLBACK
+    with pytest.raises(PageError):
+        two.check(two.query(redirect_uri=None))
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge": None}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": "S512"}, "invalid_request"),
+        ({"code_challenge_method": "s256"}, "invalid_request"),
+        ({"code_challenge": ""}, "invalid_request"),
+        ({"code_challenge": CHALLENGE[:42]}, "invalid_request"),
+        ({"code_challenge": "x" * 129}, "invalid_request"),
+        ({"code_challenge": CHALLENGE[:42] + "!"}, "invalid_request"),
+        ({"code_challenge": CHALLENGE + "="}, "invalid_request"),
+        ({"code_challenge": CHALLENGE + "\n"}, "invalid_request"),
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"response_type": "code token"}, "unsupported_response_type"),
+        ({"response_type": "id_token"}, "unsupported_response_type"),
+        ({"response_type": 'a "quoted" \\ é'}, "unsupported_response_type"),
+        ({"response_type": None}, "invalid_request"),
+        ({"response_type": ""}, "invalid_request"),
+        ({"scope": "admin"}, "invalid_scope"),
+        ({"scope": "openid"}, "invalid_scope"),
+        ({"scope": "é"}, "invalid_scope"),
+        ({"scope": "PATTERNS"}, "invalid_scope"),
+        ({"resource": "https://evil.example/mcp"}, "invalid_target"),
+        ({"resource": "no url"}, "invalid_target"),
+        ({"request": "eyJ"}, "request_not_supported"),
+        ({"request_uri": "https://evil.example/x"}, "request_uri_not_supported"),
+        ({"response_mode": "fragment"}, "invalid_request"),
+        ({"response_mode": "form_post"}, "invalid_request"),
+        ({"response_mode": "web_message"}, "invalid_request"),
+    ],
+)
+def test_any_other_fault_is_told_to_the_client_with_state_and_issuer(
+    host: Host, changes: dict[str, Any], error: str
+) -> None:
+    query = host.query(**changes)
+
+    assert error_in(host, query) == error
+    with pytest.raises(RedirectError) as caught:
+        host.check(query)
+    assert answer_in(caught.value.location)["state"] == ["xyz"]
+
+
+@pytest.mark.parametrize("name", ["response_type", "code_challenge", "state", "scope", "anything"])
+def test_a_parameter_twice_is_refused(host: Host, name: str) -> None:
+    query = [*host.query(scope="patterns", anything="1"), (name, "patterns")]
+
+    assert error_in(host, query) == "invalid_request"
+
+
+@pytest.mark.parametrize("name", ["client_id", "redirect_uri"])
+def test_a_client_or_address_twice_is_told_on_a_page(host: Host, name: str) -> None:
+    query = host.query()
+
+    with pytest.raises(PageError):
+        host.check([*query, (name, dict(query)[name])])
+
+
+@pytest.mark.parametrize("scope", [None, "", "patterns", "patterns admin offline_access"])
+def test_no_more_than_the_single_scope_is_granted(host: Host, scope: str | None) -> None:
+    assert host.check(host.query(scope=scope)).scope == "patterns"
+
+
+@pytest.mark.parametrize("ending", ["/mcp", "/mcp/", "", "/"])
+def test_the_resource_is_the_agent_endpoint_or_its_origin(host: Host, ending: str) -> None:
+    resource = host.service.url + ending
+
+    assert host.check(host.query(resource=resource)).resource == resource
+
+
+@pytest.mark.parametrize("ending", ["/mcp#x", "/mcp//", "/mcp?x", "/MCP", "/mcpx", ".evil.example"])
+def test_a_resource_that_only_looks_alike_is_refused(host: Host, ending: str) -> None:
+    assert error_in(host, host.query(resource=host.service.url + ending)) == "invalid_target"
+
+
+def test_a_refusal_answers_with_state_and_issuer(host: Host, service: Service) -> None:
+    async def refuse(database: Any) -> str:
+        authorization = authorization_of(service, database)
+        return authorization.refuse(await authorization.check(host.query()))
+
+    answer = answer_in(on_database(service, refuse))
+
+    assert answer["error"] == ["access_denied"]
+    assert answer["state"] == ["xyz"]
+    assert answer["iss"] == [service.url]
+    assert "code" not in answer
+
+
+def test_each_approval_has_a_code_and_a_grant_of_its_own(host: Host, service: Service) -> None:
+    codes = {host.code() for _ in range(5)}
+    grants = on_database(service, lambda database: Grants(database).of_account(host.account_id))
+
+    assert len(codes) == 5
+    assert len({grant.prefix for grant in grants}) == 5
+    assert {grant.name for grant in grants} == {"Test host"}
+
+
+def test_a_client_deleted_while_its_page_was_open_gets_no_code(
+    host: Host, service: Service
+) -> None:
+    async def work(database: Any) -> None:
+        authorization = authorization_of(service, database)
+        request = await authorization.check(host.query())
+        await Grants(database).delete_client(host.client_id)
+        await authorization.approve(request, host.account_id)
+
+    with pytest.raises(PageError, match="no longer"):
+        on_database(service, work)

@@ -1,0 +1,222 @@
+"""Access tokens on both surfaces (RFC 6750), and what is left of secrets in database and log."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from store.grants import Grants
+from store.tokens import Tokens
+from tests.agent import call, connected
+from tests.oauth.conversation import (
+    CHALLENGE,
+    Host,
+    deactivate,
+    new_host,
+    on_database,
+)
+from tests.service import Service, serving
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+def post_mcp(service: Service, headers: Any) -> httpx.Response:
+    return httpx.post(service.mcp_url, json=INITIALIZE, headers=headers, timeout=30)
+
+
+def check_invalid_token(service: Service, response: httpx.Response) -> None:
+    challenge = response.headers["www-authenticate"]
+    metadata = f"{service.url}/.well-known/oauth-protected-resource/mcp"
+    assert response.status_code == 401
+    assert response.json()["error"] == "invalid_api_key"
+    assert challenge == f'Bearer error="invalid_token", resource_metadata="{metadata}"'
+
+
+def check_refused_everywhere(service: Service, token: str) -> None:
+    check_invalid_token(service, service.get("/me", key=token))
+    check_invalid_token(service, post_mcp(service, {**ACCEPT, "Authorization": f"Bearer {token}"}))
+
+
+async def test_an_access_token_opens_both_surfaces(host: Host, service: Service) -> None:
+    token = host.tokens()["access_token"]
+
+    async with connected(service.mcp_url, token) as agent:
+        result = await call(agent, "list_tracked_tickers")
+
+    assert not result.isError
+    assert service.get("/tickers", key=token).json()["tickers"] == []
+
+
+def test_the_grant_stands_in_for_the_key(host: Host, service: Service) -> None:
+    tokens = host.tokens()
+    before = service.get("/me", key=tokens["access_token"]).json()["key"]
+    tokens = host.refresh(tokens["refresh_token"]).json()
+    after = service.get("/me", key=tokens["access_token"]).json()["key"]
+    grants = on_database(service, lambda database: Grants(database).of_account(host.account_id))
+
+    assert before == after
+    assert before["name"] == "Test host"
+    assert len(before["prefix"]) == 16
+    assert [grant.prefix for grant in grants] == [before["prefix"]]
+
+
+def test_limits_count_by_grant_and_not_by_token(tmp_path: Path) -> None:
+    with serving(tmp_path, key_per_minute=2) as service:
+        host = new_host(service)
+        first, other = host.tokens(), host.tokens()
+        service.get("/me", key=first["access_token"])
+        second = host.refresh(first["refresh_token"]).json()
+        service.get("/me", key=second["access_token"])
+
+        assert service.get("/me", key=second["access_token"]).status_code == 429
+        assert service.get("/me", key=other["access_token"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "garbage",
+        "pso_at_" + "x" * 43,
+        "x" * 4000,
+        "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.",
+    ],
+)
+def test_garbage_is_an_invalid_token(service: Service, token: str) -> None:
+    check_refused_everywhere(service, token)
+
+
+def test_a_damaged_token_is_an_invalid_token(host: Host, service: Service) -> None:
+    token = host.tokens()["access_token"]
+
+    for damaged in (token[:-1], token + "x", token.swapcase(), token[7:]):
+        check_refused_everywhere(service, damaged)
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["", "Bearer", "Basic dTpw", "Token x", "Bearer a b", "Bearer é", "Bearer a, Bearer b"],
+)
+def test_a_malformed_header_is_refused(service: Service, header: str) -> None:
+    headers = [(b"authorization", header.encode("latin-1"))]
+
+    assert httpx.get(f"{service.base}/me", headers=headers).status_code == 401
+
+
+def test_the_scheme_may_be_in_lower_case(host: Host, service: Service) -> None:
+    headers = {"Authorization": f"bearer {host.tokens()['access_token']}"}
+
+    assert httpx.get(f"{service.base}/me", headers=headers).status_code == 200
+
+
+def test_a_token_counts_in_one_authorization_header_alone(host: Host, service: Service) -> None:
+    token = host.tokens()["access_token"]
+    me = f"{service.base}/me"
+    elsewhere = [
+        httpx.get(me, params={"access_token": token}),
+        httpx.get(me, headers={"Cookie": f"access_token={token}; session={token}"}),
+        httpx.get(me, headers={"X-API-Key": token}),
+        httpx.put(f"{service.base}/tickers", data={"access_token": token}),
+        httpx.get(me, headers=[("Authorization", f"Bearer {token}")] * 2),
+    ]
+
+    assert [response.status_code for response in elsewhere] == [401] * 5
+
+
+def test_a_revoked_token_is_an_invalid_token(host: Host, service: Service) -> None:
+    token = host.tokens()["access_token"]
+    host.revoke(token)
+
+    check_refused_everywhere(service, token)
+
+
+def test_an_app_revoked_by_its_owner_is_locked_out_at_once(host: Host, service: Service) -> None:
+    tokens = host.tokens()
+    prefix = service.get("/me", key=tokens["access_token"]).json()["key"]["prefix"]
+
+    async def revoke(database: Any) -> bool:
+        return await Grants(database).revoke_grant(host.account_id, prefix)
+
+    assert on_database(service, revoke)
+    check_refused_everywhere(service, tokens["access_token"])
+    assert host.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
+
+
+def test_an_inactive_account_has_no_valid_token(host: Host, service: Service) -> None:
+    tokens, code = host.tokens(), host.code()
+    deactivate(service, host.account_id)
+
+    check_refused_everywhere(service, tokens["access_token"])
+    assert host.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
+    assert host.exchange(code).json()["error"] == "invalid_grant"
+
+
+def test_an_expired_token_is_an_invalid_token(host: Host, service: Service) -> None:
+    async def issue_a_week_ago(database: Any) -> str:
+        def clock() -> datetime:
+            return datetime.now(UTC) - timedelta(days=7)
+
+        code = await Grants(database, clock=clock).approve(
+            host.account_id, host.client_id, "Test host", host.redirect_uri, CHALLENGE
+        )
+        pair = await Tokens(database, clock=clock).redeem(code, host.client_id, CHALLENGE, None)
+        assert pair is not None
+        return pair.access
+
+    check_refused_everywhere(service, on_database(service, issue_a_week_ago))
+
+
+def test_an_api_key_never_starts_a_sign_in(service: Service) -> None:
+    damaged = service.key[:-1]
+    rest = service.get("/me", key=damaged)
+    mcp = post_mcp(service, {**ACCEPT, "Authorization": f"Bearer {damaged}"})
+
+    assert service.get("/me").status_code == 200
+    assert (rest.status_code, rest.json()["error"]) == (401, "invalid_api_key")
+    assert mcp.status_code == 200
+    assert "www-authenticate" not in rest.headers
+    assert "www-authenticate" not in mcp.headers
+
+
+def test_no_secret_is_in_the_database_or_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with serving(tmp_path, log_level="debug") as service:
+        host = new_host(service, token_endpoint_auth_method="client_secret_post")
+        code = host.code()
+        first = host.exchange(code).json()
+        host.opens(first["access_token"])
+        second = host.refresh(first["refresh_token"]).json()
+        host.refresh(first["refresh_token"])
+        host.revoke(second["access_token"])
+        with closing(sqlite3.connect(tmp_path / "accounts.sqlite")) as connection:
+            dump = "\n".join(connection.iterdump())
+    secrets = [code, host.secret, service.key]
+    secrets += [
+        tokens[kind] for tokens in (first, second) for kind in tokens if kind.endswith("_token")
+    ]
+
+    assert host.client_id in dump
+    assert "is revoked" in caplog.text
+    for secret in secrets:
+        assert secret
+        assert len(secret) > 40
+        assert secret not in dump
+        assert secret not in caplog.text

@@ -1,0 +1,107 @@
+"""POST /oauth/token with a refresh token (RFC 6749 section 6, RFC 9700 section 4.14.2)."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.oauth.conversation import Host, error_of, new_host
+from tests.service import Service
+
+
+def test_a_refresh_rotates_both_tokens(host: Host) -> None:
+    old = host.tokens()
+    response = host.refresh(old["refresh_token"])
+    new = response.json()
+
+    assert response.headers["cache-control"] == "no-store"
+    assert new["expires_in"] == 604_800
+    assert {new["access_token"], new["refresh_token"]}.isdisjoint(old.values())
+    assert host.opens(new["access_token"])
+    assert not host.opens(old["access_token"])
+
+
+@pytest.mark.parametrize("generation", [0, 1])
+def test_a_used_refresh_token_shown_again_ends_the_whole_family(
+    host: Host, generation: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    family = [host.tokens()]
+    for _ in range(2):
+        family.append(host.refresh(family[-1]["refresh_token"]).json())
+    shown = family[generation]["refresh_token"]
+
+    with caplog.at_level(logging.WARNING, "store.tokens"):
+        assert error_of(host.refresh(shown)) == (400, "invalid_grant")
+
+    assert not host.opens(family[-1]["access_token"])
+    assert error_of(host.refresh(family[-1]["refresh_token"])) == (400, "invalid_grant")
+    assert "showed a used refresh token again" in caplog.text
+    assert shown not in caplog.text
+
+
+def test_other_grants_of_the_client_survive_a_replay(host: Host) -> None:
+    replayed, other = host.tokens(), host.tokens()
+    host.refresh(replayed["refresh_token"])
+    host.refresh(replayed["refresh_token"])
+
+    assert host.opens(other["access_token"])
+    assert host.refresh(other["refresh_token"]).status_code == 200
+
+
+def test_of_many_refreshes_at_once_exactly_one_succeeds(host: Host) -> None:
+    tokens = host.tokens()
+    with ThreadPoolExecutor(12) as executor:
+        statuses = list(
+            executor.map(lambda _: host.refresh(tokens["refresh_token"]).status_code, range(12))
+        )
+
+    assert sorted(statuses) == [200] + [400] * 11
+
+
+def test_a_foreign_client_refreshes_nothing_and_revokes_nothing(
+    host: Host, service: Service
+) -> None:
+    foreign = new_host(service)
+    first = host.tokens()
+
+    assert error_of(foreign.refresh(first["refresh_token"])) == (400, "invalid_grant")
+    second = host.refresh(first["refresh_token"]).json()
+    assert error_of(foreign.refresh(first["refresh_token"])) == (400, "invalid_grant")
+    assert host.opens(second["access_token"])
+
+
+def test_a_refresh_names_its_client(host: Host) -> None:
+    refused = host.refresh(host.tokens()["refresh_token"], client_id=None)
+
+    assert error_of(refused) == (400, "invalid_client")
+
+
+@pytest.mark.parametrize("scope", ["admin", "PATTERNS", "openid offline_access"])
+def test_another_scope_is_refused_and_costs_no_token(host: Host, scope: str) -> None:
+    refresh_token = host.tokens()["refresh_token"]
+
+    assert error_of(host.refresh(refresh_token, scope=scope)) == (400, "invalid_scope")
+    assert host.refresh(refresh_token).status_code == 200
+
+
+def test_a_wider_scope_is_not_granted(host: Host) -> None:
+    tokens = host.refresh(host.tokens()["refresh_token"], scope="patterns admin").json()
+
+    assert tokens["scope"] == "patterns"
+
+
+def test_each_credential_is_good_for_its_own_purpose_alone(host: Host) -> None:
+    tokens, code = host.tokens(), host.code()
+
+    assert not host.opens(tokens["refresh_token"])
+    assert not host.opens(code)
+    assert error_of(host.refresh(tokens["access_token"])) == (400, "invalid_grant")
+    assert error_of(host.refresh(code)) == (400, "invalid_grant")
+    assert error_of(host.exchange(tokens["refresh_token"])) == (400, "invalid_grant")
+    assert host.opens(tokens["access_token"])
+
+
+def test_a_missing_refresh_token_is_told(host: Host) -> None:
+    assert error_of(host.token(grant_type="refresh_token")) == (400, "invalid_request")

@@ -1,0 +1,256 @@
+"""POST /oauth/register (RFC 7591, RFC 8252 section 7)."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.oauth.conversation import CALLBACK, error_of, register
+from tests.service import Service, serving
+
+GOOD_REDIRECTS = (
+    "http://127.0.0.1/callback",
+    "http://127.0.0.1:33418",
+    "http://127.0.0.1:33418/callback?tenant=a%20b",
+    "http://[::1]/callback",
+    "http://[::1]:8080/callback",
+    "http://localhost/",
+    "http://localhost:6274/oauth/callback",
+    "https://claude.ai/api/mcp/auth_callback",
+    "https://app.example.com:8443/cb?x=1&y=%C3%A9",
+    "cursor://anysphere.cursor-retrieval/oauth/user-x/callback",
+    "vscode://vscode.github-authentication/did-authenticate",
+    "com.example.app:/oauth2redirect",
+)
+
+BAD_REDIRECTS = (
+    "javascript:alert(1)",
+    "javascript://x/%0aalert(1)",
+    "JavaScript:/alert(1)",
+    "data:text/html,x",
+    "data://text/html,x",
+    "vbscript:msgbox(1)",
+    "file:///etc/passwd",
+    "about:blank",
+    "blob:https://example.com/x",
+    "view-source:/x",
+    "ftp://example.com/x",
+    "http://example.com/cb",
+    "http://127.0.0.1.evil.example/cb",
+    "http://localhost.evil.example/cb",
+    "http://127.1/cb",
+    "http://0.0.0.0/cb",
+    "http://2130706433/cb",
+    "http://LOCALHOST/cb",
+    "http://[::ffff:127.0.0.1]/cb",
+    "http://127.0.0.1@evil.example/cb",
+    "http://localhost:0/cb",
+    "http://localhost:65536/cb",
+    "http://localhost:/cb",
+    "https://user@example.com/cb",
+    "https://user:pass@example.com/cb",
+    "https://example.com/cb#fragment",
+    "https://*.example.com/cb",
+    "https://example.com/*",
+    "https://example.com\\@evil.example/cb",
+    "https://example.com/a b",
+    "https://example.com/\tcb",
+    "https://example.com/cb\n",
+    "https://example.com/%0d%0aX: y",
+    "https://exämple.com/cb",
+    "https:///cb",
+    "https://",
+    "https:example.com",
+    "https://example.com/%zz",
+    "https://example.com/cb?code=mine",
+    "https://example.com/cb?iss=mine",
+    "//example.com/cb",
+    "/cb",
+    "cb",
+    "localhost:3000/cb",
+    "app:cb",
+    "cursor://user@host/cb",
+    "",
+    " ",
+    "https://example.com/" + "x" * 2000,
+)
+
+
+@pytest.fixture(scope="module")
+def url(service: Service) -> str:
+    return f"{service.url}/oauth/register"
+
+
+def test_a_public_client_gets_an_id_and_no_secret(service: Service) -> None:
+    response = register(service, token_endpoint_auth_method="none")
+    client = response.json()
+
+    assert response.status_code == 201
+    assert response.headers["cache-control"] == "no-store"
+    assert client.pop("client_id")
+    assert client.pop("client_id_issued_at") > 0
+    assert client == {
+        "client_name": "Test host",
+        "redirect_uris": [CALLBACK],
+        "token_endpoint_auth_method": "none",
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "scope": "patterns",
+    }
+
+
+def test_a_client_that_says_nothing_of_secrets_is_public(service: Service) -> None:
+    client = register(service).json()
+
+    assert client["token_endpoint_auth_method"] == "none"
+    assert "client_secret" not in client
+
+
+@pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic"])
+def test_a_client_that_insists_gets_a_secret_of_unreserved_characters(
+    service: Service, method: str
+) -> None:
+    client = register(service, token_endpoint_auth_method=method).json()
+
+    assert client["token_endpoint_auth_method"] == method
+    assert client["client_secret"].replace("_", "").isalnum()
+    assert client["client_secret_expires_at"] == 0
+
+
+@pytest.mark.parametrize("uri", GOOD_REDIRECTS)
+def test_a_sound_redirect_address_is_kept_byte_for_byte(service: Service, uri: str) -> None:
+    response = register(service, redirect_uris=[uri])
+
+    assert response.status_code == 201
+    assert response.json()["redirect_uris"] == [uri]
+
+
+@pytest.mark.parametrize("uri", BAD_REDIRECTS)
+def test_an_unsound_redirect_address_is_refused(service: Service, uri: str) -> None:
+    assert error_of(register(service, redirect_uris=[uri])) == (400, "invalid_redirect_uri")
+    both = register(service, redirect_uris=[CALLBACK, uri])
+    assert error_of(both) == (400, "invalid_redirect_uri")
+
+
+@pytest.mark.parametrize(
+    "uris", [[], None, CALLBACK, {"a": CALLBACK}, 7, [7], [None], [[CALLBACK]], [{}], True]
+)
+def test_redirect_addresses_are_a_list_of_strings(service: Service, uris: object) -> None:
+    assert error_of(register(service, redirect_uris=uris)) == (400, "invalid_redirect_uri")
+
+
+def test_redirect_addresses_are_needed_and_not_too_many(service: Service, url: str) -> None:
+    assert error_of(httpx.post(url, json={})) == (400, "invalid_redirect_uri")
+    many = [f"https://example.com/{number}" for number in range(500)]
+    assert error_of(register(service, redirect_uris=many)) == (400, "invalid_redirect_uri")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'"text"',
+        b"\xff\xfe",
+        b'{"client_name": "\\ud800", "redirect_uris": ["https://a.example/"]}',
+        b'{"a":' * 5000 + b"1" + b"}" * 5000,
+        b"[" * 20_000 + b"]" * 20_000,
+    ],
+)
+def test_a_body_that_is_no_json_object_is_refused(url: str, body: bytes) -> None:
+    assert error_of(httpx.post(url, content=body)) == (400, "invalid_client_metadata")
+
+
+def test_a_huge_body_is_refused(url: str) -> None:
+    assert httpx.post(url, content=b" " * 4 * 1024 * 1024, timeout=30).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("client_name", 7),
+        ("client_name", ["x"]),
+        ("client_name", "x" * 5000),
+        ("grant_types", "authorization_code"),
+        ("grant_types", ["password"]),
+        ("grant_types", ["client_credentials"]),
+        ("grant_types", [{}]),
+        ("response_types", ["token"]),
+        ("response_types", "code"),
+        ("token_endpoint_auth_method", "private_key_jwt"),
+        ("token_endpoint_auth_method", "nonsense"),
+        ("token_endpoint_auth_method", ["none"]),
+        ("token_endpoint_auth_method", {}),
+        ("scope", 7),
+        ("scope", ["patterns"]),
+    ],
+)
+def test_metadata_that_cannot_be_honoured_is_refused(
+    service: Service, field: str, value: object
+) -> None:
+    assert error_of(register(service, **{field: value})) == (400, "invalid_client_metadata")
+
+
+def test_what_hosts_ask_for_out_of_habit_is_replaced(service: Service) -> None:
+    device = "urn:ietf:params:oauth:grant-type:device_code"
+    grant_types = ["authorization_code", "refresh_token", device]
+    client = register(service, grant_types=grant_types, scope="patterns admin").json()
+
+    assert client["grant_types"] == ["authorization_code", "refresh_token"]
+    assert client["scope"] == "patterns"
+
+
+def test_a_client_cannot_give_itself_an_id_or_a_rank(service: Service) -> None:
+    given: dict[str, Any] = {"client_id": "mine", "is_admin": True, "trusted": True}
+    clients = [register(service, **given).json() for _ in range(2)]
+
+    assert clients[0]["client_id"] != clients[1]["client_id"] != "mine"
+    assert "is_admin" not in clients[0]
+    assert "trusted" not in clients[0]
+
+
+def test_addresses_of_the_web_are_not_kept(service: Service) -> None:
+    fields = ("logo_uri", "client_uri", "policy_uri", "tos_uri")
+    client = register(service, **dict.fromkeys(fields, "javascript:alert(1)")).json()
+
+    assert not set(fields) & set(client)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("Claude\u202e\u200b\0 Desktop\n", "Claude Desktop"),
+        ("Ünïcode 名前", "Ünïcode 名前"),
+        ("\u200b\u2066", "127.0.0.1 (this computer)"),
+        ("", "127.0.0.1 (this computer)"),
+    ],
+)
+def test_a_name_is_cleaned_of_what_cannot_be_seen(service: Service, name: str, kept: str) -> None:
+    assert register(service, client_name=name).json()["client_name"] == kept
+
+
+def test_credentials_of_a_registration_are_ignored(url: str) -> None:
+    headers = {"Authorization": "Bearer wrong", "Cookie": "session=x"}
+    response = httpx.post(url, json={"redirect_uris": [CALLBACK]}, headers=headers)
+
+    assert response.status_code == 201
+    assert "set-cookie" not in response.headers
+
+
+def test_one_address_registers_only_so_often(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, "oauth.registration")
+    with serving(tmp_path, registrations_per_minute=3) as service:
+        responses = [register(service) for _ in range(4)]
+
+    assert [response.status_code for response in responses] == [201, 201, 201, 429]
+    assert 0 < int(responses[-1].headers["retry-after"]) <= 60
+    assert error_of(responses[-1]) == (429, "rate_limited")
+    assert "127.0.0.1" in caplog.text

@@ -1,0 +1,76 @@
+"""POST /oauth/revoke (RFC 7009)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.oauth.conversation import Host, error_of, new_host
+from tests.service import Service
+
+KINDS = ("access_token", "refresh_token")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("hint", [None, "", *KINDS, "unknown"])
+def test_either_token_ends_both_whatever_the_hint(host: Host, kind: str, hint: str | None) -> None:
+    tokens = host.tokens()
+
+    assert host.revoke(tokens[kind], token_type_hint=hint).status_code == 200
+    assert not host.opens(tokens["access_token"])
+    assert error_of(host.refresh(tokens["refresh_token"])) == (400, "invalid_grant")
+
+
+@pytest.mark.parametrize("token", ["unknown", "pso_at_", "é", "\0", "x" * 5000])
+def test_an_unknown_token_is_as_good_as_revoked(host: Host, token: str) -> None:
+    assert host.revoke(token).status_code == 200
+
+
+def test_a_token_may_be_revoked_twice(host: Host) -> None:
+    token = host.tokens()["access_token"]
+
+    assert [host.revoke(token).status_code for _ in range(2)] == [200, 200]
+
+
+def test_a_used_refresh_token_ends_its_family_too(host: Host) -> None:
+    old = host.tokens()
+    new = host.refresh(old["refresh_token"]).json()
+
+    assert host.revoke(old["refresh_token"]).status_code == 200
+    assert not host.opens(new["access_token"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_foreign_client_revokes_nothing(host: Host, service: Service, kind: str) -> None:
+    tokens = host.tokens()
+    new_host(service).revoke(tokens[kind])
+
+    assert host.opens(tokens["access_token"])
+
+
+def test_no_token_is_told(host: Host) -> None:
+    assert error_of(host.revoke("")) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("client_id", [None, "unknown"])
+def test_an_unknown_client_revokes_nothing(host: Host, client_id: str | None) -> None:
+    tokens = host.tokens()
+
+    refused = host.revoke(tokens["access_token"], client_id=client_id)
+
+    assert error_of(refused) == (400, "invalid_client")
+    assert host.opens(tokens["access_token"])
+
+
+def test_a_client_with_a_secret_must_prove_it(service: Service) -> None:
+    host = new_host(service, token_endpoint_auth_method="client_secret_post")
+    tokens = host.tokens()
+
+    refused = host.revoke(tokens["access_token"], client_secret="wrong")
+
+    assert error_of(refused) == (400, "invalid_client")
+    assert host.opens(tokens["access_token"])
+
+
+def test_an_api_key_is_left_alone(host: Host, service: Service) -> None:
+    assert host.revoke(service.key).status_code == 200
+    assert service.get("/me").status_code == 200

@@ -1,0 +1,290 @@
+"""POST /oauth/token with a code (RFC 6749 section 4.1.3, RFC 7636 section 4.5)."""
+
+from __future__ import annotations
+
+import base64
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+
+from store import database
+from tests.oauth.conversation import (
+    CALLBACK,
+    CHALLENGE,
+    VERIFIER,
+    Host,
+    error_of,
+    new_host,
+)
+from tests.service import Service, serving
+
+FORM = {"grant_type": "authorization_code", "code": "c", "code_verifier": VERIFIER}
+
+
+def post(service: Service, **options: object) -> httpx.Response:
+    return httpx.post(f"{service.url}/oauth/token", timeout=60, **options)  # type: ignore[arg-type]
+
+
+def basic(credentials: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(credentials.encode()).decode()}
+
+
+def test_a_code_becomes_a_pair_of_tokens_that_no_cache_keeps(host: Host) -> None:
+    response = host.exchange(host.code())
+
+    assert response.status_code == 200
+    assert response.headers["cache-control"] == "no-store"
+    tokens = response.json()
+    assert tokens["token_type"] == "Bearer"
+    assert tokens["expires_in"] == 604_800
+    assert tokens["scope"] == "patterns"
+    assert tokens["access_token"].startswith("pso_at_")
+    assert tokens["refresh_token"].startswith("pso_rt_")
+    assert host.opens(tokens["access_token"])
+
+
+def test_the_redirect_address_may_be_left_out_but_not_be_another(host: Host) -> None:
+    code = host.code()
+    other = "http://127.0.0.1:1/callback"
+
+    assert error_of(host.exchange(code, redirect_uri=other)) == (400, "invalid_grant")
+    assert host.exchange(code, redirect_uri=CALLBACK).status_code == 200
+    assert host.exchange(host.code()).status_code == 200
+
+
+def test_on_loopback_the_address_that_was_asked_for_counts(service: Service) -> None:
+    host = new_host(service, redirect_uris=["http://localhost/callback"])
+    asked = "http://localhost:49152/callback"
+    location = host.approve(host.query(redirect_uri=asked))
+    code = location.partition("code=")[2].partition("&")[0]
+
+    assert location.startswith(asked + "?")
+    assert host.exchange(code, redirect_uri=host.redirect_uri).status_code == 400
+    assert host.exchange(code, redirect_uri=asked).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("verifier", "error"),
+    [
+        ("x" * 43, "invalid_grant"),
+        (CHALLENGE, "invalid_grant"),
+        (None, "invalid_request"),
+        ("", "invalid_request"),
+        (VERIFIER[:42], "invalid_request"),
+        ("x" * 192, "invalid_request"),
+        (VERIFIER + "\n", "invalid_request"),
+        (VERIFIER[:-1] + "é", "invalid_request"),
+    ],
+)
+def test_only_the_verifier_of_the_challenge_redeems(
+    host: Host, verifier: str | None, error: str
+) -> None:
+    code = host.code()
+
+    assert error_of(host.exchange(code, code_verifier=verifier)) == (400, error)
+    assert host.exchange(code).status_code == 200
+
+
+def test_a_code_shown_again_revokes_everything_it_issued(host: Host) -> None:
+    code = host.code()
+    first = host.exchange(code).json()
+    second = host.refresh(first["refresh_token"]).json()
+
+    assert error_of(host.exchange(code)) == (400, "invalid_grant")
+    assert not host.opens(second["access_token"])
+    assert error_of(host.refresh(second["refresh_token"])) == (400, "invalid_grant")
+
+
+def test_of_many_exchanges_at_once_exactly_one_succeeds(host: Host) -> None:
+    code = host.code()
+    with ThreadPoolExecutor(12) as executor:
+        statuses = list(executor.map(lambda _: host.exchange(code).status_code, range(12)))
+
+    assert sorted(statuses) == [200] + [400] * 11
+
+
+def test_a_foreign_client_gets_nothing_and_revokes_nothing(service: Service, host: Host) -> None:
+    foreign = new_host(service)
+    code = host.code()
+
+    assert error_of(foreign.exchange(code)) == (400, "invalid_grant")
+    tokens = host.exchange(code).json()
+    assert error_of(foreign.exchange(code)) == (400, "invalid_grant")
+    assert host.opens(tokens["access_token"])
+
+
+@pytest.mark.parametrize("code", ["x", "pso_ac_", "é", "\0", "' OR 1=1 --", "x" * 20_000])
+def test_garbage_is_no_code(host: Host, code: str) -> None:
+    assert error_of(host.exchange(code)) == (400, "invalid_grant")
+
+
+@pytest.mark.parametrize(
+    "grant_type",
+    [
+        "password",
+        "client_credentials",
+        "implicit",
+        "Authorization_Code",
+        "urn:ietf:params:oauth:grant-type:device_code",
+        "urn:ietf:params:oauth:grant-type:token-exchange",
+        'a "quoted" \\ grant é',
+    ],
+)
+def test_no_other_grant_type_is_offered(host: Host, grant_type: str) -> None:
+    assert error_of(host.token(grant_type=grant_type)) == (400, "unsupported_grant_type")
+
+
+@pytest.mark.parametrize(
+    ("missing", "error"),
+    [
+        ("grant_type", "invalid_request"),
+        ("code", "invalid_request"),
+        ("code_verifier", "invalid_request"),
+        ("client_id", "invalid_client"),
+    ],
+)
+def test_a_missing_parameter_is_told(host: Host, missing: str, error: str) -> None:
+    assert error_of(host.exchange(host.code(), **{missing: None})) == (400, error)
+
+
+@pytest.mark.parametrize("name", [*FORM, "client_id", "anything"])
+def test_a_parameter_twice_is_refused(host: Host, service: Service, name: str) -> None:
+    form = {**FORM, "code": host.code(), "client_id": host.client_id, "anything": "1"}
+    pairs = [*form.items(), (name, form[name])]
+    body = urlencode(pairs)
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    assert error_of(post(service, content=body, headers=headers)) == (400, "invalid_request")
+
+
+def test_parameters_in_the_address_are_refused(host: Host, service: Service) -> None:
+    form = {**FORM, "code": host.code(), "client_id": host.client_id}
+
+    assert error_of(post(service, params=form)) == (400, "invalid_request")
+    assert error_of(post(service, params={"code": "c"}, data=form)) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE"])
+@pytest.mark.parametrize("path", ["/oauth/token", "/oauth/register", "/oauth/revoke"])
+def test_only_post_is_offered(service: Service, method: str, path: str) -> None:
+    response = httpx.request(method, service.url + path)
+
+    assert response.status_code == 405
+    assert response.headers["allow"] == "POST"
+
+
+def test_only_a_form_is_read(host: Host, service: Service) -> None:
+    form = {**FORM, "code": host.code(), "client_id": host.client_id}
+    plain = {"Content-Type": "text/plain"}
+    file = {"file": b"x"}
+
+    assert error_of(post(service, json=form)) == (400, "invalid_request")
+    assert error_of(post(service, data=form, files=file)) == (400, "invalid_request")
+    assert error_of(post(service, content=b"a=b", headers=plain)) == (400, "invalid_request")
+    assert error_of(post(service, content=b"a=b")) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("client_id", ["unknown", "é", "\0", "' OR 1=1 --", "x" * 5000])
+def test_an_unknown_client_is_told_to_register_again(host: Host, client_id: str) -> None:
+    answer = host.exchange("c", client_id=client_id)
+
+    assert error_of(answer) == (400, "invalid_client")
+
+
+@pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic"])
+def test_a_client_with_a_secret_must_prove_it(service: Service, method: str) -> None:
+    host = new_host(service, token_endpoint_auth_method=method)
+    code = host.code()
+    form = {**FORM, "code": code}
+    wrong = basic(f"{host.client_id}:wrong")
+    right = basic(f"{host.client_id}:{host.secret}")
+
+    assert error_of(host.exchange(code, client_secret=None)) == (400, "invalid_client")
+    assert error_of(host.exchange(code, client_secret="wrong")) == (400, "invalid_client")
+    refused = post(service, data=form, headers=wrong)
+    assert error_of(refused) == (401, "invalid_client")
+    assert refused.headers["www-authenticate"].startswith("Basic ")
+    assert post(service, data=form, headers=right).status_code == 200
+    assert host.exchange(host.code()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Basic",
+        "Basic !!!",
+        "Basic é",
+        "Basic " + base64.b64encode(b"\xff\xfe:\xff").decode(),
+        "Basic " + base64.b64encode(b"no colon").decode(),
+        "basic " + base64.b64encode(b":").decode(),
+    ],
+)
+def test_a_malformed_basic_header_is_refused(service: Service, header: str) -> None:
+    headers = [(b"authorization", header.encode("latin-1"))]
+    answer = post(service, data=FORM, headers=headers)
+
+    assert error_of(answer) == (401, "invalid_client")
+
+
+def test_a_client_named_in_two_ways_is_refused(host: Host, service: Service) -> None:
+    twice = [("Authorization", "Basic eDp5"), ("Authorization", "Basic eDp5")]
+    form = {**FORM, "client_id": host.client_id}
+
+    assert error_of(post(service, data=form, headers=basic("other:x"))) == (400, "invalid_request")
+    assert error_of(post(service, data=FORM, headers=twice)) == (400, "invalid_request")
+
+
+def test_a_secret_of_a_public_client_is_ignored(host: Host) -> None:
+    assert host.exchange(host.code(), client_secret="anything").status_code == 200
+
+
+@pytest.mark.parametrize("resource", ["https://evil.example/mcp", "no url"])
+def test_another_resource_is_refused_and_costs_no_code(host: Host, resource: str) -> None:
+    code = host.code()
+
+    assert error_of(host.exchange(code, resource=resource)) == (400, "invalid_target")
+    assert host.exchange(code, resource=host.service.mcp_url).status_code == 200
+
+
+def test_cookies_are_neither_read_nor_set(host: Host, service: Service) -> None:
+    form = {**FORM, "code": host.code(), "client_id": host.client_id}
+    response = post(service, data=form, headers={"Cookie": "session=x"})
+
+    assert response.status_code == 200
+    assert "set-cookie" not in response.headers
+
+
+def test_a_huge_body_is_refused(service: Service) -> None:
+    assert error_of(post(service, data={"code": "x" * 8_000_000})) == (413, "invalid_request")
+
+
+def test_a_form_of_many_fields_is_refused(service: Service) -> None:
+    fields = {f"field{number}": "" for number in range(60)}
+
+    assert error_of(post(service, data=fields)) == (400, "invalid_request")
+
+
+def test_a_busy_database_is_never_taken_for_a_bad_credential(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    with serving(tmp_path) as service:
+        host = new_host(service)
+        tokens, code = host.tokens(), host.code()
+        with closing(sqlite3.connect(tmp_path / "accounts.sqlite", isolation_level=None)) as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            refused = [
+                host.exchange(code),
+                host.refresh(tokens["refresh_token"]),
+                host.revoke(tokens["access_token"]),
+            ]
+
+        assert [error_of(one) for one in refused] == [(503, "temporarily_unavailable")] * 3
+        assert all(one.headers["retry-after"] == "1" for one in refused)
+        assert host.exchange(code).status_code == 200
+        assert host.refresh(tokens["refresh_token"]).status_code == 200

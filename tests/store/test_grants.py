@@ -1,0 +1,183 @@
+"""Clients and grants, and when they are swept."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+import sqlalchemy as sa
+
+from store import database as tables
+from store.accounts import Accounts, Plan
+from store.database import Database
+from store.errors import UnknownClientError
+from store.grants import Grants, Swept
+from store.tokens import Tokens
+
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+DAY = dt.timedelta(days=1)
+CALLBACK = "http://127.0.0.1/callback"
+
+
+class Clock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> dt.datetime:
+        return self.now
+
+
+class House:
+    """Grants and tokens under one clock, with one account and one client."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.clock = Clock()
+        self.grants = Grants(database, clock=self.clock)
+        self.tokens = Tokens(database, clock=self.clock)
+        self.account_id = 0
+
+    async def furnish(self) -> None:
+        account = await Accounts(self.database).add("ada@example.com", Plan.PREMIUM)
+        self.account_id = account.id
+        await self.grants.add_client("host", "A host", (CALLBACK,))
+
+    async def approve(self) -> str:
+        return await self.grants.approve(self.account_id, "host", "A host", CALLBACK, "challenge")
+
+    async def count(self, table: sa.Table) -> int:
+        async with self.database.read() as connection:
+            return await connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+
+
+@pytest.fixture
+async def house(database: Database) -> House:
+    house = House(database)
+    await house.furnish()
+    return house
+
+
+async def test_a_client_is_found_as_it_was_registered(house: House) -> None:
+    uris = (CALLBACK, "cursor://x/cb")
+    added = await house.grants.add_client(
+        "other", "名前", uris, auth_method="client_secret_post", secret="s"
+    )
+
+    assert await house.grants.client("other") == added
+    assert added.redirect_uris == uris
+    assert added.secret_hash not in (None, "s")
+    assert await house.grants.client("unknown") is None
+    assert [client.client_id for client in await house.grants.clients()] == ["host", "other"]
+
+
+async def test_an_approval_is_a_grant_of_the_account_named_after_the_host(house: House) -> None:
+    await house.approve()
+    house.clock.now += DAY
+    await house.approve()
+
+    first, second = await house.grants.of_account(house.account_id)
+    client = await house.grants.client("host")
+
+    assert (first.name, first.client_id, first.account_id) == ("A host", "host", house.account_id)
+    assert (first.created_at, first.revoked_at) == (START, None)
+    assert first.prefix != second.prefix
+    assert client is not None
+    assert client.approved_at == START
+    assert await house.grants.all_grants() == [first, second]
+
+
+async def test_an_unknown_client_cannot_be_approved(house: House) -> None:
+    await house.grants.delete_client("host")
+
+    with pytest.raises(UnknownClientError):
+        await house.approve()
+    assert await house.grants.all_grants() == []
+
+
+async def test_only_its_own_account_revokes_a_grant(house: House) -> None:
+    await house.approve()
+    [grant] = await house.grants.all_grants()
+    other = await Accounts(house.database).add("eve@example.com", Plan.PREMIUM)
+
+    assert not await house.grants.revoke_grant(other.id, grant.prefix)
+    assert not await house.grants.revoke_grant(house.account_id, "unknown")
+    assert await house.grants.all_grants() == [grant]
+    assert await house.grants.revoke_grant(house.account_id, grant.prefix)
+    [revoked] = await house.grants.of_account(house.account_id)
+    assert revoked.revoked_at == START
+
+
+async def test_a_revocation_keeps_its_first_date(house: House) -> None:
+    await house.approve()
+    [grant] = await house.grants.all_grants()
+    await house.grants.revoke_grant(house.account_id, grant.prefix)
+    house.clock.now += DAY
+
+    assert await house.grants.revoke_grant(house.account_id, grant.prefix)
+    [revoked] = await house.grants.all_grants()
+    assert revoked.revoked_at == START
+
+
+async def test_a_deleted_client_leaves_nothing_behind(house: House) -> None:
+    pair = await house.tokens.redeem(await house.approve(), "host", "challenge", None)
+
+    assert pair is not None
+    assert await house.grants.delete_client("host")
+    assert not await house.grants.delete_client("host")
+    assert await house.tokens.holder(pair.access) is None
+    for table in (tables.clients, tables.grants, tables.codes, tables.tokens):
+        assert await house.count(table) == 0
+
+
+async def test_clients_nobody_approved_are_swept_after_a_day(house: House) -> None:
+    await house.grants.add_client("visitor", "Visitor", (CALLBACK,))
+    await house.approve()
+    house.clock.now += DAY - dt.timedelta(seconds=1)
+    early = await house.grants.sweep()
+    house.clock.now += dt.timedelta(seconds=1)
+
+    assert early.clients == 0
+    assert (await house.grants.sweep()).clients == 1
+    assert [client.client_id for client in await house.grants.clients()] == ["host"]
+
+
+async def test_a_client_with_a_live_grant_is_never_swept(house: House) -> None:
+    pair = await house.tokens.redeem(await house.approve(), "host", "challenge", None)
+    for _ in range(12):
+        house.clock.now += 60 * DAY
+        assert await house.grants.sweep() == Swept(0, 0)
+        assert pair is not None
+        pair = await house.tokens.rotate(pair.refresh, "host")
+
+    assert pair is not None
+    assert await house.tokens.holder(pair.access) is not None
+
+
+async def test_used_rows_stay_as_long_as_anything_they_issued_can_live(house: House) -> None:
+    code = await house.approve()
+    first = await house.tokens.redeem(code, "host", "challenge", None)
+    house.clock.now += 80 * DAY
+    assert first is not None
+    second = await house.tokens.rotate(first.refresh, "host")
+    house.clock.now += 89 * DAY
+    assert second is not None
+    await house.grants.sweep()
+
+    kept = [await house.count(table) for table in (tables.codes, tables.tokens)]
+    house.clock.now += DAY
+    swept = await house.grants.sweep()
+
+    assert kept == [1, 3]
+    assert swept == Swept(grants=1, clients=0)
+    for table in (tables.grants, tables.codes, tables.tokens):
+        assert await house.count(table) == 0
+
+
+async def test_a_code_nobody_redeemed_leaves_no_grant(house: House) -> None:
+    await house.approve()
+    house.clock.now += dt.timedelta(seconds=60)
+
+    assert (await house.grants.sweep()).grants == 1
+    assert await house.grants.of_account(house.account_id) == []

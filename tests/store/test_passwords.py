@@ -1,0 +1,59 @@
+"""Password hashes (U10)."""
+
+from __future__ import annotations
+
+import anyio
+import anyio.lowlevel
+import pytest
+from argon2 import PasswordHasher, extract_parameters
+from argon2.low_level import Type
+from argon2.profiles import RFC_9106_LOW_MEMORY
+
+from store.passwords import NOBODY, Passwords
+
+
+async def test_a_hash_is_argon2id_at_the_strength_asked_for() -> None:
+    encoded = await Passwords().hash("correct horse battery")
+    parameters = extract_parameters(encoded)
+
+    assert parameters.type is Type.ID
+    assert parameters.memory_cost >= 19 * 1024
+    assert parameters.time_cost >= 2
+    assert "correct horse" not in encoded
+
+
+async def test_a_password_belongs_to_its_own_hash_alone() -> None:
+    passwords = Passwords()
+    encoded = await passwords.hash("correct horse battery")
+
+    assert await passwords.verify(encoded, "correct horse battery")
+    assert not await passwords.verify(encoded, "Correct horse battery")
+    assert not await passwords.verify(encoded, "")
+
+
+@pytest.mark.parametrize("encoded", [None, "", "not a hash", NOBODY])
+async def test_without_a_hash_nothing_fits(encoded: str | None) -> None:
+    assert not await Passwords().verify(encoded, "correct horse battery")
+
+
+def test_an_unknown_account_costs_as_much_work_as_a_known_one() -> None:
+    """C20."""
+    assert extract_parameters(NOBODY) == RFC_9106_LOW_MEMORY
+    assert not PasswordHasher.from_parameters(RFC_9106_LOW_MEMORY).check_needs_rehash(NOBODY)
+
+
+async def test_hashing_leaves_the_event_loop_free() -> None:
+    passwords, turns = Passwords(at_once=1), 0
+    done = anyio.Event()
+
+    async def work() -> None:
+        await passwords.hash("correct horse battery")
+        done.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(work)
+        while not done.is_set():
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    assert turns > 10

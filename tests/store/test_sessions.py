@@ -1,0 +1,174 @@
+"""Sessions: how they begin, last and end (U04, U13)."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+import sqlalchemy as sa
+
+from store import database as tables
+from store.accounts import Accounts, Plan
+from store.database import Database
+from store.sessions import Sessions
+
+IDLE, LIFETIME = dt.timedelta(days=7), dt.timedelta(days=30)
+START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
+SECOND = dt.timedelta(seconds=1)
+
+
+class Clock:
+    """A clock that tests set."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> dt.datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def sessions(database: Database, clock: Clock) -> Sessions:
+    accounts = Accounts(database)
+    for name in ("ada", "eve"):
+        await accounts.add(f"{name}@example.com", Plan.PREMIUM)
+    return Sessions(database, idle=IDLE, lifetime=LIFETIME, clock=clock)
+
+
+async def rows(database: Database) -> list[str]:
+    async with database.read() as connection:
+        return [str(row) for row in await connection.execute(tables.sessions.select())]
+
+
+async def test_a_session_is_the_accounts_until_it_is_ended(sessions: Sessions) -> None:
+    token, other = await sessions.start(1), await sessions.start(2)
+
+    account = await sessions.account(token)
+    await sessions.end(token)
+
+    assert account is not None
+    assert account.email == "ada@example.com"
+    assert token != other
+    assert await sessions.account(token) is None
+    assert await sessions.account(other) is not None
+
+
+@pytest.mark.parametrize("token", ["", "unknown", "é"])
+async def test_an_unknown_token_is_nobody(sessions: Sessions, token: str) -> None:
+    await sessions.start(1)
+
+    assert await sessions.account(token) is None
+    await sessions.end(token)
+
+
+async def test_a_token_is_nowhere_in_the_database(sessions: Sessions, database: Database) -> None:
+    token = await sessions.start(1)
+
+    stored = await rows(database)
+
+    assert len(token) == 43
+    assert len(stored) == 1
+    assert token not in stored[0]
+
+
+@pytest.mark.parametrize(("age", "lives"), [(IDLE - SECOND, True), (IDLE, False)])
+async def test_a_session_that_is_not_used_runs_out(
+    sessions: Sessions, clock: Clock, age: dt.timedelta, lives: bool
+) -> None:
+    token = await sessions.start(1)
+
+    clock.now = START + age
+
+    assert (await sessions.account(token) is not None) is lives
+
+
+@pytest.mark.parametrize(("age", "lives"), [(LIFETIME - SECOND, True), (LIFETIME, False)])
+async def test_a_session_in_use_runs_out_in_the_end(
+    sessions: Sessions, clock: Clock, age: dt.timedelta, lives: bool
+) -> None:
+    token = await sessions.start(1)
+    for day in range(1, 30):
+        clock.now = START + dt.timedelta(days=day)
+        assert await sessions.account(token) is not None
+
+    clock.now = START + age
+
+    assert (await sessions.account(token) is not None) is lives
+
+
+async def test_reading_often_does_not_write_often(
+    sessions: Sessions, clock: Clock, database: Database
+) -> None:
+    token = await sessions.start(1)
+    before = await rows(database)
+
+    clock.now = START + dt.timedelta(minutes=9)
+    await sessions.account(token)
+    soon = await rows(database)
+    clock.now = START + dt.timedelta(minutes=10)
+    await sessions.account(token)
+
+    assert soon == before
+    assert await rows(database) != before
+
+
+async def test_sessions_that_ran_out_are_dropped_when_one_starts(
+    sessions: Sessions, clock: Clock, database: Database
+) -> None:
+    await sessions.start(1)
+    clock.now = START + dt.timedelta(days=1)
+    await sessions.start(2)
+
+    clock.now = START + IDLE
+    await sessions.start(1)
+
+    async with database.read() as connection:
+        owners = await connection.scalars(
+            sa.select(tables.sessions.c.account_id).order_by(tables.sessions.c.created_at)
+        )
+        assert list(owners) == [2, 1]
+
+
+async def test_an_inactive_account_has_no_session_until_it_is_active_again(
+    sessions: Sessions, database: Database
+) -> None:
+    token = await sessions.start(1)
+    accounts = Accounts(database)
+
+    await accounts.set_active("ada@example.com", active=False)
+    silenced = await sessions.account(token)
+    await accounts.set_active("ada@example.com", active=True)
+
+    assert silenced is None
+    assert await sessions.account(token) is not None
+
+
+async def test_a_new_password_ends_every_session_of_the_account_alone(
+    sessions: Sessions, database: Database
+) -> None:
+    tokens = [await sessions.start(1), await sessions.start(1)]
+    other = await sessions.start(2)
+
+    await Accounts(database).set_password("ada@example.com", "new hash")
+
+    assert [await sessions.account(token) for token in tokens] == [None, None]
+    assert await sessions.account(other) is not None
+    assert await Accounts(database).password_hash("ada@example.com") == "new hash"
+
+
+async def test_an_account_revokes_its_own_keys_alone(database: Database) -> None:
+    accounts = Accounts(database)
+    ada = await accounts.add("ada@example.com", Plan.PREMIUM)
+    eve = await accounts.add("eve@example.com", Plan.PREMIUM)
+    key, secret = await accounts.create_key("ada@example.com", "laptop")
+
+    assert not await accounts.revoke_own_key(eve.id, key.prefix)
+    assert await accounts.holder(secret) is not None
+    assert await accounts.revoke_own_key(ada.id, key.prefix)
+    assert not await accounts.revoke_own_key(ada.id, key.prefix)
+    assert await accounts.holder(secret) is None

@@ -1,0 +1,154 @@
+"""Codes and tokens: their lifetimes, and that each is used once whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+from collections.abc import AsyncIterator
+
+import pytest
+
+from store.accounts import Accounts, Plan
+from store.credentials import LIFETIMES, Kind, new_credential
+from store.database import Database
+from store.grants import Grants
+from store.tokens import Pair, Tokens
+
+START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+SECOND = dt.timedelta(seconds=1)
+CALLBACK = "http://127.0.0.1/callback"
+
+
+def at(database: Database, now: dt.datetime) -> Tokens:
+    return Tokens(database, clock=lambda: now)
+
+
+async def approve(database: Database) -> str:
+    """A code from the start of time, for the client `host`."""
+    [account] = await Accounts(database).all()
+    grants = Grants(database, clock=lambda: START)
+    return await grants.approve(account.id, "host", "A host", CALLBACK, "challenge")
+
+
+async def redeemed(database: Database) -> Pair:
+    pair = await at(database, START).redeem(await approve(database), "host", "challenge", None)
+    assert pair is not None
+    return pair
+
+
+@pytest.fixture(autouse=True)
+async def furnished(database: Database) -> None:
+    await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+    await Grants(database, clock=lambda: START).add_client("host", "A host", (CALLBACK,))
+
+
+@pytest.fixture
+async def second_process(database: Database) -> AsyncIterator[Database]:
+    """The same database with connections of its own, as another process would have."""
+    other = Database(database.engine.url.render_as_string(hide_password=False))
+    yield other
+    await other.close()
+
+
+def test_lifetimes_are_those_that_clients_were_promised() -> None:
+    assert LIFETIMES[Kind.CODE] <= dt.timedelta(seconds=60)
+    assert LIFETIMES[Kind.ACCESS] == dt.timedelta(days=7)
+    assert LIFETIMES[Kind.REFRESH] == dt.timedelta(days=90)
+
+
+@pytest.mark.parametrize(("before_end", "live"), [(SECOND, True), (0 * SECOND, False)])
+async def test_a_code_lives_until_its_end(
+    database: Database, before_end: dt.timedelta, live: bool
+) -> None:
+    code = await approve(database)
+    tokens = at(database, START + LIFETIMES[Kind.CODE] - before_end)
+
+    assert (await tokens.redeem(code, "host", "challenge", None) is not None) is live
+
+
+@pytest.mark.parametrize(("before_end", "live"), [(SECOND, True), (0 * SECOND, False)])
+async def test_an_access_token_lives_until_its_end(
+    database: Database, before_end: dt.timedelta, live: bool
+) -> None:
+    pair = await redeemed(database)
+    tokens = at(database, START + LIFETIMES[Kind.ACCESS] - before_end)
+
+    assert (await tokens.holder(pair.access) is not None) is live
+
+
+@pytest.mark.parametrize(("before_end", "live"), [(SECOND, True), (0 * SECOND, False)])
+async def test_a_refresh_token_lives_until_its_end(
+    database: Database, before_end: dt.timedelta, live: bool
+) -> None:
+    pair = await redeemed(database)
+    tokens = at(database, START + LIFETIMES[Kind.REFRESH] - before_end)
+
+    assert (await tokens.rotate(pair.refresh, "host") is not None) is live
+
+
+async def test_an_expired_credential_shown_again_revokes_nothing(database: Database) -> None:
+    late, pair = await approve(database), await redeemed(database)
+    tokens = at(database, START + LIFETIMES[Kind.CODE])
+
+    assert await tokens.redeem(late, "host", "challenge", None) is None
+    assert await tokens.holder(pair.access) is not None
+
+
+async def test_the_revocation_after_a_replay_outlives_the_failed_request(
+    database: Database, second_process: Database
+) -> None:
+    pair = await redeemed(database)
+    tokens = at(database, START)
+    successor = await tokens.rotate(pair.refresh, "host")
+
+    assert successor is not None
+    assert await tokens.rotate(pair.refresh, "host") is None
+    assert await at(second_process, START).holder(successor.access) is None
+    [grant] = await Grants(second_process).all_grants()
+    assert grant.revoked_at == START
+
+
+async def test_a_failure_between_consuming_and_issuing_costs_no_credential(
+    database: Database,
+) -> None:
+    def run_dry(kind: Kind) -> str:
+        if kind is Kind.REFRESH:
+            raise RuntimeError("no randomness left")
+        return new_credential(kind)
+
+    failing = Tokens(database, clock=lambda: START, new_credential=run_dry)
+    code, pair = await approve(database), await redeemed(database)
+
+    with pytest.raises(RuntimeError):
+        await failing.redeem(code, "host", "challenge", None)
+    with pytest.raises(RuntimeError):
+        await failing.rotate(pair.refresh, "host")
+
+    tokens = at(database, START)
+    assert await tokens.holder(pair.access) is not None
+    assert await tokens.redeem(code, "host", "challenge", None) is not None
+    assert await tokens.rotate(pair.refresh, "host") is not None
+
+
+async def test_of_two_processes_exactly_one_redeems_a_code(
+    database: Database, second_process: Database
+) -> None:
+    code = await approve(database)
+    processes = [at(database, START), at(second_process, START)]
+
+    pairs = await asyncio.gather(
+        *(tokens.redeem(code, "host", "challenge", None) for tokens in processes * 6)
+    )
+
+    assert sum(pair is not None for pair in pairs) == 1
+
+
+async def test_of_two_processes_exactly_one_rotates_a_token(
+    database: Database, second_process: Database
+) -> None:
+    pair = await redeemed(database)
+    processes = [at(database, START), at(second_process, START)]
+
+    pairs = await asyncio.gather(*(tokens.rotate(pair.refresh, "host") for tokens in processes * 6))
+
+    assert sum(pair is not None for pair in pairs) == 1

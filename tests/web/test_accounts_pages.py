@@ -1,0 +1,143 @@
+"""Making an account and changing its password."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from store.accounts import Account, Plan
+from tests.service import Service, serving
+from tests.web.browser import PASSWORD, Browser
+from tests.web.people import new_person, signed_in
+
+NEW = "a staple for the horse"
+
+
+@pytest.fixture(scope="module")
+def open_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service on which visitors may make accounts."""
+    with serving(tmp_path_factory.mktemp("open"), sign_up=True) as live:
+        yield live
+
+
+def test_sign_up_is_closed_unless_the_operator_opens_it(service: Service) -> None:
+    browser = Browser(service)
+
+    assert browser.get("/sign-up").status_code == 404
+    assert browser.post("/sign-up", data={}).status_code == 404
+    assert "/sign-up" not in browser.get("/sign-in").text
+
+
+def test_a_new_account_is_signed_in_and_can_sign_in_again(open_service: Service) -> None:
+    browser = Browser(open_service)
+    form = browser.form("/sign-up?next=/watchlist", "/sign-up")
+
+    answer = browser.submit(form, email="New@Example.com", password=NEW)
+
+    assert answer.headers["location"] == "/watchlist"
+    assert "new@example.com" in browser.get("/watchlist").text
+    assert Browser(open_service).sign_in("new@example.com", NEW).status_code == 303
+    account = open_service.accounts(lambda accounts: accounts.get("new@example.com"))
+    assert account.plan is Plan.PREMIUM
+
+
+def test_a_new_account_has_no_access_once_the_beta_is_over(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with serving(tmp_path_factory.mktemp("closed"), sign_up=True, beta=False) as live:
+        browser = Browser(live)
+        browser.submit(browser.form("/sign-up"), email="late@example.com", password=NEW)
+        account = live.accounts(lambda accounts: accounts.get("late@example.com"))
+
+    assert account.plan is Plan.NONE
+
+
+@pytest.mark.parametrize(
+    ("email", "password", "words"),
+    [
+        ("reader@example.com", NEW, "cannot be used"),
+        ("READER@example.com ", NEW, "cannot be used"),
+        ("no address", NEW, "cannot be used"),
+        ("x@" + "y" * 300, NEW, "cannot be used"),
+        ("short@example.com", "elevenchars", "12 to 256 characters"),
+        ("long@example.com", "x" * 257, "12 to 256 characters"),
+    ],
+)
+def test_what_makes_no_account_says_why(
+    open_service: Service, email: str, password: str, words: str
+) -> None:
+    browser = Browser(open_service)
+
+    answer = browser.submit(browser.form("/sign-up"), email=email, password=password)
+
+    assert answer.status_code == 400
+    assert words in answer.text
+    assert "session" not in browser.cookies
+
+
+def test_making_accounts_in_bulk_is_stopped(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with serving(tmp_path_factory.mktemp("bulk"), sign_up=True) as live:
+        browser = Browser(live)
+        form = browser.form("/sign-up")
+        statuses = [
+            browser.submit(form, email=f"bot{number}@example.com", password="short").status_code
+            for number in range(101)
+        ]
+
+    assert statuses == [400] * 100 + [429]
+
+
+def change(browser: Browser, current: str, new: str) -> tuple[int, str]:
+    form = browser.form("/account/password")
+    answer = browser.submit(form, current=current, new=new)
+    return answer.status_code, answer.headers.get("location", answer.text)
+
+
+def test_a_new_password_ends_every_other_session(service: Service) -> None:
+    """U13."""
+    account = new_person(service)
+    browser, other = signed_in(service, account), signed_in(service, account)
+    before = browser.cookies["session"]
+
+    status, location = change(browser, PASSWORD, NEW)
+
+    assert (status, location) == (303, "/keys?done=password")
+    assert "Your password is changed" in browser.get(location).text
+    assert other.get("/keys").status_code == 303
+    assert Browser(service, cookies={"session": before}).get("/keys").status_code == 303
+    assert Browser(service).sign_in(account.email).status_code == 400
+    assert Browser(service).sign_in(account.email, NEW).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("current", "new", "words"),
+    [
+        ("wrong", NEW, "current password is not right"),
+        ("", NEW, "current password is not right"),
+        (PASSWORD, "short", "12 to 256 characters"),
+    ],
+)
+def test_a_password_that_is_not_changed_ends_nothing(
+    service: Service, current: str, new: str, words: str
+) -> None:
+    account = new_person(service)
+    browser, other = signed_in(service, account), signed_in(service, account)
+
+    status, page = change(browser, current, new)
+
+    assert status == 400
+    assert words in page
+    assert other.get("/keys").status_code == 200
+    assert Browser(service).sign_in(account.email).status_code == 303
+
+
+def test_guessing_the_current_password_is_stopped(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with serving(tmp_path_factory.mktemp("current")) as live:
+        account: Account = new_person(live)
+        browser = signed_in(live, account)
+        statuses = [change(browser, "wrong", NEW)[0] for _ in range(21)]
+
+    assert statuses == [400] * 20 + [429]

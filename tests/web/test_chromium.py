@@ -1,0 +1,145 @@
+"""The pages in a real browser, which applies their policy and sends what browsers send."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from store.watchlist import Watchlist
+from tests.service import Service
+from tests.web.browser import PASSWORD
+from tests.web.people import authorize_address, grants_of, new_app, new_person, on_database
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+SWITCHES = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class App(BaseHTTPRequestHandler):
+    """The app that waits on this computer for its code."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "9")
+        self.end_headers()
+        self.wfile.write(b"Connected")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def callback() -> Iterator[str]:
+    """The address of an app that listens."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), App) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/callback"
+        server.shutdown()
+        thread.join(timeout=30)
+
+
+@pytest.fixture
+def chromium() -> Iterator[BrowserContext]:
+    """A fresh profile of the system's Chromium."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("Chromium is not installed")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=SWITCHES)
+        context = browser.new_context()
+        context.set_default_timeout(30_000)
+        yield context
+        browser.close()
+
+
+def test_a_person_signs_in_makes_a_key_tracks_tickers_and_connects_an_app(
+    service: Service, chromium: BrowserContext, callback: str
+) -> None:
+    """Everything by hand and by keyboard; no page may break its own policy."""
+    account, complaints = new_person(service), list[str]()
+    app = new_app(service, "Claude", callback)
+    chromium.grant_permissions(["clipboard-read", "clipboard-write"], origin=service.url)
+    page = chromium.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+
+    page.goto(service.url + authorize_address(app, redirect_uri=callback))
+    sign_in(page, account.email)
+    approve(page)
+    assert page.url.startswith(callback)
+    assert parse_qs(urlsplit(page.url).query)["state"] == ["xyz"]
+    assert page.text_content("body") == "Connected"
+    assert [grant.name for grant in grants_of(service, account)] == ["Claude"]
+
+    page.goto(f"{service.url}/keys")
+    secret = make_key(page)
+    assert service.get("/me", key=secret).status_code == 200
+    revoke(page, "Laptop")
+    assert service.get("/me", key=secret).status_code == 401
+
+    page.get_by_role("link", name="Watchlist").click()
+    track(page)
+    tracked = on_database(service, lambda database: Watchlist(database).symbols(account.id))
+    assert tracked == ["IBM", "AAPL"]
+
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("banner").get_by_role("link", name="Sign in").wait_for()
+    assert complaints == []
+
+
+def sign_in(page: Page, email: str) -> None:
+    """By keyboard alone: the first field has the focus."""
+    page.get_by_role("heading", name="Sign in").wait_for()
+    page.keyboard.type(email)
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+
+
+def approve(page: Page) -> None:
+    """Read who asks, and say yes."""
+    page.get_by_role("heading", name="Connect Claude?").wait_for()
+    page.get_by_role("button", name="Approve").click()
+    page.wait_for_url("**/callback?**")
+
+
+def make_key(page: Page) -> str:
+    """Make a key and copy its secret by the button."""
+    page.get_by_label("Name of a new key").fill("Laptop")
+    page.get_by_role("button", name="Create key").click()
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    secret: str = page.evaluate("navigator.clipboard.readText()")
+    assert secret == page.text_content("#secret")
+    return secret
+
+
+def revoke(page: Page, name: str) -> None:
+    """Open the confirmation, and confirm."""
+    page.locator("summary", has_text="Revoke").first.click()
+    page.get_by_role("button", name=f"Revoke {name} for good").click()
+    page.get_by_role("status").wait_for()
+
+
+def track(page: Page) -> None:
+    """Add two tickers, and put the second first."""
+    page.get_by_label("Add tickers").fill("aapl ibm")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Move IBM up").click()
+    page.get_by_role("button", name="Move IBM up", disabled=True).wait_for()

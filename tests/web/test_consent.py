@@ -1,0 +1,252 @@
+"""Consent: the rows C05 to C14 and A22 of the security list, on the running service."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from tests.service import Service
+from tests.web.browser import PASSWORD, Browser
+from tests.web.people import (
+    CALLBACK,
+    authorize_address,
+    grants_of,
+    new_app,
+    new_person,
+    signed_in,
+)
+
+BIDI, ZERO_WIDTH = "\u202e", "\u200b"
+
+
+def parameters(answer: httpx.Response) -> dict[str, list[str]]:
+    """What a redirect to the app carries."""
+    assert answer.status_code == 303
+    location = answer.headers["location"]
+    assert location.startswith(CALLBACK)
+    return parse_qs(urlsplit(location).query)
+
+
+def no_code(answer: httpx.Response) -> bool:
+    return "code=" not in answer.headers.get("location", "") and answer.status_code in (400, 403)
+
+
+def test_an_anonymous_visitor_signs_in_first_and_then_decides(service: Service) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = Browser(service)
+
+    asked = browser.get(address)
+    form = browser.form(asked.headers["location"], "/sign-in")
+    came_back = browser.submit(form, email=account.email, password=PASSWORD)
+    consent = browser.form(came_back.headers["location"])
+    approved = parameters(browser.submit(consent, decision="approve"))
+
+    assert asked.headers["location"].startswith("/sign-in?next=%2Foauth%2Fauthorize%3F")
+    assert came_back.headers["location"] == address
+    assert approved["state"] == ["xyz"]
+    assert len(approved["code"][0]) >= 22
+    assert "iss" in approved
+    assert [grant.name for grant in grants_of(service, account)] == ["Test host"]
+
+
+def test_refusing_sends_the_app_no_code(service: Service) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+
+    refused = parameters(browser.submit(browser.form(address), decision="refuse"))
+
+    assert refused["error"] == ["access_denied"]
+    assert refused["state"] == ["xyz"]
+    assert "code" not in refused
+    assert grants_of(service, account) == []
+
+
+def test_an_app_that_was_approved_is_asked_about_again(service: Service) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+
+    for _ in range(2):
+        answer = browser.submit(browser.form(address), decision="approve")
+        assert "code" in parameters(answer)
+
+
+def test_the_page_says_who_asks_for_what_and_where_the_code_goes(service: Service) -> None:
+    """C07."""
+    account = new_person(service)
+    page = signed_in(service, account).get(authorize_address(new_app(service))).text
+
+    for words in ("Test host", "unverified", "127.0.0.1", account.email, "watchlist"):
+        assert words in page
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", '"><img src=x>', "{{7*7}}", "{% x %}"]
+)
+def test_an_apps_name_is_text(service: Service, name: str) -> None:
+    """C05."""
+    page = (
+        signed_in(service, new_person(service)).get(authorize_address(new_app(service, name))).text
+    )
+
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    assert "<bdi>49" not in page
+
+
+@pytest.mark.parametrize("mark", [BIDI, ZERO_WIDTH, "\u2066", "\ufeff", "\n", "\x07"])
+def test_an_apps_name_hides_nothing(service: Service, mark: str) -> None:
+    """C06."""
+    client_id = new_app(service, f"Cla{mark}ude" + "x" * 80)
+    page = signed_in(service, new_person(service)).get(authorize_address(client_id)).text
+
+    assert "Cla udexxx" in page
+    assert "x" * 60 not in page
+    assert mark not in page.replace("\n", "") or mark == "\n"
+
+
+@pytest.mark.parametrize(
+    "data", [{}, {"decision": "approve"}, {"decision": "approve", "token": "0" * 64}]
+)
+def test_an_approval_without_the_pages_token_gives_no_code(
+    service: Service, data: dict[str, str]
+) -> None:
+    """C08 and C10."""
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+
+    assert no_code(browser.post(address, data=data))
+    assert grants_of(service, account) == []
+
+
+def test_an_approval_with_the_token_of_another_session_gives_no_code(service: Service) -> None:
+    """C09 and C14: a page rendered for one user is of no use to another."""
+    mallory, ada = new_person(service), new_person(service)
+    address = authorize_address(new_app(service))
+    stolen = signed_in(service, mallory).form(address)
+
+    assert no_code(signed_in(service, ada).submit(stolen, decision="approve"))
+    assert grants_of(service, ada) == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_an_approval_from_another_site_gives_no_code_even_with_the_token(
+    service: Service, headers: dict[str, str]
+) -> None:
+    """C11."""
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+
+    assert no_code(browser.submit(browser.form(address), headers=headers, decision="approve"))
+    assert grants_of(service, account) == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {"Origin": "{own}"}],
+)
+def test_an_approval_from_this_site_is_taken(service: Service, headers: dict[str, str]) -> None:
+    own = {name: value.format(own=service.url) for name, value in headers.items()}
+    browser = signed_in(service, new_person(service))
+    form = browser.form(authorize_address(new_app(service)))
+
+    assert "code" in parameters(browser.submit(form, headers=own, decision="approve"))
+
+
+def test_nothing_is_approved_by_a_link(service: Service) -> None:
+    """C12."""
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+    token = browser.form(address).fields["token"]
+
+    answer = browser.get(f"{address}&decision=approve&token={token}")
+
+    assert "location" not in answer.headers or "code=" not in answer.headers["location"]
+    assert grants_of(service, account) == []
+
+
+@pytest.mark.parametrize("change", ["client_id", "redirect_uri", "state", "code_challenge"])
+def test_what_was_shown_is_what_is_approved(service: Service, change: str) -> None:
+    """C13: another app, address, state or challenge between the page and the post."""
+    account, client_id = new_person(service), new_app(service)
+    other = {
+        "client_id": new_app(service, "Evil", "https://evil.example/cb"),
+        "redirect_uri": "https://evil.example/cb",
+        "state": "other",
+        "code_challenge": "x" * 43,
+    }[change]
+    browser = signed_in(service, account)
+    form = browser.form(authorize_address(client_id))
+
+    form.action = authorize_address(client_id, **{change: other})
+    assert no_code(browser.submit(form, decision="approve"))
+    form.action = authorize_address(client_id)
+    beside = browser.submit(form, decision="approve", **{change: other})
+
+    assert parameters(beside)["state"] == ["xyz"]
+    assert [grant.client_id for grant in grants_of(service, account)] == [client_id]
+
+
+@pytest.mark.parametrize("decision", ["", "maybe", "Approve"])
+def test_no_decision_is_no_approval(service: Service, decision: str) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+
+    assert no_code(browser.submit(browser.form(address), decision=decision))
+    assert grants_of(service, account) == []
+
+
+def test_an_approval_after_the_session_ended_asks_to_sign_in_and_comes_back(
+    service: Service,
+) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+    form = browser.form(address)
+    browser.submit(browser.form("/keys", "/sign-out"))
+
+    answer = browser.submit(form, decision="approve")
+    came_back = browser.submit(
+        browser.form(answer.headers["location"], "/sign-in"), email=account.email, password=PASSWORD
+    )
+
+    assert came_back.headers["location"] == address
+    assert grants_of(service, account) == []
+
+
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("fault", ["client_id", "redirect_uri"])
+def test_a_request_that_names_no_known_app_is_a_page(
+    service: Service, fault: str, signed: bool
+) -> None:
+    browser = signed_in(service, new_person(service)) if signed else Browser(service)
+
+    answer = browser.get(authorize_address(new_app(service), **{fault: "https://evil.example/"}))
+
+    assert answer.status_code == 400
+    assert "location" not in answer.headers
+    assert "evil.example" not in answer.text
+
+
+def test_a_broken_request_reaches_the_app_only_once_the_visitor_signed_in(
+    service: Service,
+) -> None:
+    """A22 (RFC 9700 section 4.11.2)."""
+    account = new_person(service)
+    address = authorize_address(new_app(service), response_type="token")
+    browser = Browser(service)
+
+    anonymous = browser.get(address)
+    browser.sign_in(account.email)
+    answer = browser.get(address)
+
+    assert anonymous.headers["location"].startswith("/sign-in?next=")
+    assert parameters(answer)["error"] == ["unsupported_response_type"]

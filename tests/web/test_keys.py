@@ -1,0 +1,192 @@
+"""The page of keys and connected apps: the rows K01 to K04 of the security list."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from store.accounts import Accounts
+from store.database import Database
+from store.usage import UsageLog
+from tests.service import Service
+from tests.web.browser import Browser, Forms
+from tests.web.people import (
+    CALLBACK,
+    VERIFIER,
+    authorize_address,
+    grants_of,
+    new_app,
+    new_person,
+    on_database,
+    signed_in,
+)
+
+SECRET = re.compile(r"ps_live_[A-Za-z0-9]{48}")
+
+
+def create(browser: Browser, name: str = "Laptop") -> str:
+    """Make a key by the form; its secret."""
+    page = browser.submit(browser.form("/keys"), name=name)
+    assert page.status_code == 200
+    (secret,) = set[str](SECRET.findall(page.text))
+    return secret
+
+
+def test_a_new_key_is_shown_once_and_works(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+    form = next(f for f in Forms(browser.get("/keys").text).found if "name" in f.fields)
+
+    page = browser.submit(form, name="Laptop")
+    secret = SECRET.findall(page.text)[0]
+    later = browser.get("/keys").text
+
+    assert page.headers["cache-control"] == "no-store"
+    assert service.get("/me", key=secret).json()["key"]["name"] == "Laptop"
+    assert secret not in later
+    assert secret[:16] in later
+    assert "Never used" in later
+
+
+def test_a_key_tells_when_it_was_used_last_and_by_whom(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+    prefix = create(browser)[:16]
+    moments = iter([dt.datetime(2026, 5, 4, hour, 30, tzinfo=dt.UTC) for hour in (8, 8, 9, 9)])
+
+    async def use(database: Database) -> None:
+        log = UsageLog(database, clock=lambda: next(moments))
+        for client in ("first", "my <agent>"):
+            log.record(account.id, prefix, "me", client)
+            await log.flush()
+
+    on_database(service, use)
+    page = browser.get("/keys").text
+
+    assert "2026-05-04 09:30 UTC" in page
+    assert "my &lt;agent&gt;" in page
+    assert "first" not in page
+
+
+def test_a_key_that_its_owner_revokes_opens_nothing_any_more(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+    secret = create(browser)
+
+    form = next(f for f in Forms(browser.get("/keys").text).found if f.buttons)
+    answer = browser.submit(form, revoke=form.buttons[0][1])
+
+    assert form.buttons == [("revoke", secret[:16])]
+    assert answer.headers["location"] == "/keys?done=revoked"
+    assert "Revoked" in browser.get(answer.headers["location"]).text
+    assert service.get("/me", key=secret).status_code == 401
+    assert secret[:16] not in browser.get("/keys").text
+
+
+def token_answer(service: Service, **fields: str) -> httpx.Response:
+    return httpx.post(f"{service.url}/oauth/token", data=fields, timeout=30)
+
+
+def test_an_approval_stands_among_the_keys_until_it_is_revoked(service: Service) -> None:
+    """K01 and K02."""
+    account, client_id = new_person(service), new_app(service, "Claude")
+    browser = signed_in(service, account)
+    approved = browser.submit(browser.form(authorize_address(client_id)), decision="approve")
+    code = parse_qs(urlsplit(approved.headers["location"]).query)["code"][0]
+    issued = token_answer(
+        service,
+        grant_type="authorization_code",
+        code=code,
+        client_id=client_id,
+        code_verifier=VERIFIER,
+        redirect_uri=CALLBACK,
+    ).json()
+    (grant,) = grants_of(service, account)
+    page = browser.get("/keys").text
+    before = service.get("/me", key=issued["access_token"])
+
+    answer = browser.submit(browser.form("/keys"), revoke=grant.prefix)
+    refreshed = token_answer(
+        service,
+        grant_type="refresh_token",
+        refresh_token=issued["refresh_token"],
+        client_id=client_id,
+    )
+
+    assert before.json()["key"]["name"] == "Claude"
+    assert "Claude" in page
+    assert grant.prefix in page
+    assert issued["access_token"] not in page
+    assert answer.headers["location"] == "/keys?done=revoked"
+    assert service.get("/me", key=issued["access_token"]).status_code == 401
+    assert refreshed.json()["error"] == "invalid_grant"
+    assert grant.prefix not in browser.get("/keys").text
+
+
+@pytest.mark.parametrize(
+    ("headers", "fields"),
+    [
+        ({}, {"token": ""}),
+        ({}, {"token": "0" * 64}),
+        ({"Origin": "https://evil.example"}, {}),
+        ({"Sec-Fetch-Site": "cross-site"}, {}),
+    ],
+)
+def test_a_revocation_from_another_site_does_nothing(
+    service: Service, headers: dict[str, str], fields: dict[str, str]
+) -> None:
+    """K03."""
+    browser = signed_in(service, new_person(service))
+    secret = create(browser)
+
+    answer = browser.submit(
+        browser.form("/keys"), headers=headers, **{"revoke": secret[:16], **fields}
+    )
+
+    assert answer.status_code == 403
+    assert service.get("/me", key=secret).status_code == 200
+
+
+def test_the_key_and_the_app_of_somebody_else_cannot_be_revoked(service: Service) -> None:
+    """K04."""
+    ada, mallory = new_person(service), new_person(service)
+    browser, thief = signed_in(service, ada), signed_in(service, mallory)
+    secret = create(browser)
+    browser.submit(browser.form(authorize_address(new_app(service))), decision="approve")
+
+    for prefix in (secret[:16], grants_of(service, ada)[0].prefix, "ps_live_00000000", ""):
+        answer = thief.submit(thief.form("/keys"), revoke=prefix)
+        assert answer.status_code == 404
+        assert prefix == "" or prefix not in answer.text
+
+    assert service.get("/me", key=secret).status_code == 200
+    assert grants_of(service, ada)[0].revoked_at is None
+    assert secret[:16] not in thief.get("/keys").text
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "a\u202eb"])
+def test_a_key_needs_a_name_that_can_be_read(service: Service, name: str) -> None:
+    browser = signed_in(service, new_person(service))
+
+    answer = browser.submit(browser.form("/keys"), name=name)
+
+    assert answer.status_code == 400
+    assert "1 to 100 printable characters" in answer.text
+    assert "You have no key." in answer.text
+
+
+def test_an_account_holds_so_many_keys_and_no_more(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+
+    async def fill(accounts: Accounts) -> None:
+        for number in range(50):
+            await accounts.create_key(account.email, f"key {number}")
+
+    service.accounts(fill)
+    answer = browser.submit(browser.form("/keys"), name="one more")
+
+    assert answer.status_code == 400
+    assert "at most 50 live keys" in answer.text

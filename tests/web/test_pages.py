@@ -1,0 +1,96 @@
+"""The home, usage and documentation pages."""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+import re
+
+import pytest
+
+from store.accounts import utc_now
+from store.database import Database
+from store.usage import UsageLog
+from tests.service import Service, serving
+from tests.web.browser import Browser
+from tests.web.people import new_person, on_database, signed_in
+
+
+def test_home_shows_the_demo_charts_with_their_records_and_implies_no_edge(
+    service: Service,
+) -> None:
+    browser = Browser(service)
+    page = browser.get("/").text
+    charts = [html.unescape(source) for source in re.findall(r'<img src="([^"]+)"', page)]
+
+    assert charts
+    for chart in charts:
+        assert browser.get(chart).headers["content-type"] == "image/png"
+    setup = service.get("/demo/AAPL", key="").json()["setups"][0]
+    assert html.escape(setup["track_record"]["family"]["summary"]) in page
+    assert "No edge is implied" in page
+    assert service.get("/demo", key="").json()["as_of_session"] in page
+    assert "not investment advice" in page
+    assert page.count("<img") == page.count('alt="') == len(charts)
+
+
+def test_home_without_a_night_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with serving(tmp_path_factory.mktemp("empty")) as live:
+        page = Browser(live).get("/").text
+
+    assert "There is no night yet" in page
+    assert "<img" not in page
+
+
+def test_home_sets_no_cookie_and_greets_who_signed_in(service: Service) -> None:
+    account = new_person(service)
+
+    anonymous = Browser(service).get("/")
+    greeted = signed_in(service, account).get("/")
+
+    assert "set-cookie" not in anonymous.headers
+    assert account.email not in anonymous.text
+    assert account.email in greeted.text
+
+
+def test_usage_holds_todays_calls_against_the_limits(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+    key, _ = service.accounts(lambda accounts: accounts.create_key(account.email, "my <key>"))
+    gone, _ = service.accounts(lambda accounts: accounts.create_key(account.email, "gone"))
+    service.accounts(lambda accounts: accounts.revoke_key(gone.prefix))
+    today = utc_now()
+
+    async def use(database: Database) -> None:
+        for moment, calls in ((today, 1234), (today - dt.timedelta(days=1), 777)):
+            log = UsageLog(database, clock=lambda moment=moment: moment)  # type: ignore[misc]
+            for _ in range(calls):
+                log.record(account.id, key.prefix, "scan", "agent/1")
+            await log.flush()
+
+    on_database(service, use)
+    page = browser.get("/usage").text
+
+    assert "1,234" in page
+    assert "10,000 times a day" in page
+    assert 'value="1234"' in page
+    assert "my &lt;key&gt;" in page
+    assert "gone" not in page
+    assert "777" not in page
+    assert "<code>scan</code>" in page
+
+
+def test_usage_without_a_key_says_how_to_get_one(service: Service) -> None:
+    page = signed_in(service, new_person(service)).get("/usage").text
+
+    assert "You have no key" in page
+
+
+def test_the_documentation_is_one_page_for_everybody(service: Service) -> None:
+    anonymous = Browser(service).get("/docs")
+    known = signed_in(service, new_person(service)).get("/docs")
+
+    assert anonymous.content == known.content
+    assert "max-age=3600" in anonymous.headers["cache-control"]
+    again = Browser(service).get("/docs", headers={"If-None-Match": anonymous.headers["etag"]})
+    assert again.status_code == 304

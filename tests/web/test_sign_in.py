@@ -1,0 +1,284 @@
+"""Signing in and out: the rows C15 to C21 of the security list, and U13."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from tests.service import Service, serving
+from tests.web.browser import PASSWORD, Browser
+from tests.web.people import new_person, signed_in
+
+OFF_SITE = (
+    "https://evil.example/",
+    "//evil.example/",
+    "///evil.example/",
+    "/\\evil.example/",
+    "\\\\evil.example/",
+    "/\t/evil.example/",
+    "/\n/evil.example/",
+    "javascript:alert(1)",
+    "evil.example",
+    " //evil.example/",
+    "/ /evil.example",
+    "http:evil.example",
+    "/%",
+    "/é",
+)
+STAYS = {"/%": "/%"}
+
+
+def is_signed_in(browser: httpx.Client) -> bool:
+    return browser.get("/keys").status_code == 200
+
+
+def test_who_signs_in_comes_back_to_the_page_they_wanted(service: Service) -> None:
+    account = new_person(service)
+    browser = Browser(service)
+
+    asked = browser.get("/watchlist")
+    answer = browser.submit(
+        browser.form(asked.headers["location"], "/sign-in"), email=account.email, password=PASSWORD
+    )
+
+    assert asked.status_code == answer.status_code == 303
+    assert answer.headers["location"] == "/watchlist"
+    assert browser.get("/watchlist").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/keys", "/watchlist", "/usage", "/account/password"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_page_of_an_account_asks_who_is_there_first(
+    service: Service, path: str, method: str
+) -> None:
+    answer = Browser(service).request(method, path)
+
+    if method == "POST" and path == "/usage":
+        assert answer.status_code == 405
+    else:
+        assert answer.status_code == 303
+        assert answer.headers["location"] == f"/sign-in?next={quote(path, safe='')}"
+
+
+@pytest.mark.parametrize("target", OFF_SITE)
+def test_an_off_site_return_target_stays_on_the_site(service: Service, target: str) -> None:
+    """C17."""
+    account = new_person(service)
+    browser = Browser(service)
+    form = browser.form(f"/sign-in?next={quote(target)}", "/sign-in")
+
+    shown = browser.submit(form, email=account.email, password=PASSWORD)
+    posted = Browser(service)
+    answer = posted.submit(
+        posted.form("/sign-in"), next=target, email=account.email, password=PASSWORD
+    )
+
+    expected = STAYS.get(target, "/keys")
+    assert shown.headers["location"] == answer.headers["location"] == expected
+
+
+def test_signing_in_changes_the_session_id(service: Service) -> None:
+    """C15: an id that was planted before sign-in opens nothing after it."""
+    account = new_person(service)
+    browser = Browser(service)
+    browser.cookies.set("session", "planted", domain="127.0.0.1")
+
+    browser.sign_in(account.email)
+
+    assert browser.cookies["session"] != "planted"
+    planted = Browser(service, cookies={"session": "planted"})
+    assert not is_signed_in(planted)
+    assert is_signed_in(Browser(service, cookies={"session": browser.cookies["session"]}))
+
+
+def test_who_is_signed_in_is_not_asked_again(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+
+    assert browser.get("/sign-in?next=/usage").headers["location"] == "/usage"
+
+
+def test_cookies_are_kept_from_scripts_and_other_sites(service: Service) -> None:
+    """C16 on http, where a Secure cookie would never come back."""
+    browser = Browser(service)
+    visit = browser.get("/sign-in").headers["set-cookie"]
+    session = browser.sign_in(new_person(service).email).headers.get_list("set-cookie")[0]
+
+    for cookie, name in ((visit, "visit="), (session, "session=")):
+        assert cookie.startswith(name)
+        assert "HttpOnly" in cookie
+        assert "SameSite=lax" in cookie
+        assert "Path=/" in cookie
+        assert "Domain" not in cookie
+        assert "Secure" not in cookie
+
+
+def test_on_https_cookies_are_secure_and_of_this_host_alone(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """C16 behind a TLS proxy."""
+    folder = tmp_path_factory.mktemp("https")
+    with serving(folder, public_url="https://screener.example.com") as live:
+        account = new_person(live)
+        browser = Browser(live)
+        visit = browser.get("/sign-in").headers["set-cookie"]
+        assert visit.startswith("__Host-visit=")
+        assert "Secure" in visit
+
+        page = browser.get("/sign-in")
+        cookie = page.headers["set-cookie"].partition(";")[0]
+        token = page.text.partition('name="token" value="')[2].partition('"')[0]
+        # The tests speak plain http, on which a client keeps no Secure cookie by itself.
+        answer = browser.post(
+            "/sign-in",
+            data={"token": token, "email": account.email, "password": PASSWORD},
+            headers={"Cookie": cookie, "Origin": "https://screener.example.com"},
+        )
+        session = answer.headers.get_list("set-cookie")[0]
+
+    assert answer.status_code == 303
+    assert session.startswith("__Host-session=")
+    assert "Secure" in session
+    assert "Domain" not in session
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_a_sign_in_that_another_site_posts_signs_nobody_in(
+    service: Service, headers: dict[str, str]
+) -> None:
+    """C18, with the token known."""
+    account = new_person(service)
+    browser = Browser(service)
+    form = browser.form("/sign-in")
+
+    answer = browser.submit(form, headers=headers, email=account.email, password=PASSWORD)
+
+    assert answer.status_code == 403
+    assert not is_signed_in(browser)
+
+
+@pytest.mark.parametrize("token", ["", "0" * 64, "é"])
+def test_a_sign_in_without_this_browsers_token_signs_nobody_in(
+    service: Service, token: str
+) -> None:
+    """C18."""
+    account = new_person(service)
+    browser = Browser(service)
+    form = browser.form("/sign-in")
+
+    answer = browser.submit(form, token=token, email=account.email, password=PASSWORD)
+    stranger = Browser(service)
+    from_elsewhere = stranger.submit(form, email=account.email, password=PASSWORD)
+
+    assert answer.status_code == from_elsewhere.status_code == 403
+    assert not is_signed_in(browser)
+    assert not is_signed_in(stranger)
+
+
+def test_a_wrong_password_says_nothing_about_the_account(service: Service) -> None:
+    """C19: known, unknown, inactive, without a password, and no address at all."""
+    known, inactive = new_person(service), new_person(service)
+    service.accounts(lambda accounts: accounts.set_active(inactive.email, active=False))
+    attempts = [
+        (known.email, "wrong"),
+        ("nobody@example.com", "wrong"),
+        (inactive.email, PASSWORD),
+        ("reader@example.com", ""),
+        ("x" * 5000, "wrong"),
+        ("", ""),
+    ]
+    browser = Browser(service)
+
+    answers = [browser.sign_in(email, password) for email, password in attempts]
+
+    assert {answer.status_code for answer in answers} == {400}
+    assert len({answer.text for answer in answers}) == 1
+    assert "is not right" in answers[0].text
+    assert "session" not in browser.cookies
+
+
+def test_a_deactivated_account_is_signed_out_at_once(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+
+    service.accounts(lambda accounts: accounts.set_active(account.email, active=False))
+
+    assert not is_signed_in(browser)
+
+
+def test_guessing_is_stopped_for_known_and_unknown_accounts_alike(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """C21: thirty wrong passwords; afterwards the right one is refused, too."""
+    with serving(tmp_path_factory.mktemp("guessing")) as live:
+        account, other = new_person(live), new_person(live)
+        browser = Browser(live)
+        for email in (account.email, "nobody@example.com"):
+            statuses = [browser.sign_in(email, "wrong").status_code for _ in range(30)]
+            assert statuses == [400] * 20 + [429] * 10
+
+        refused = browser.sign_in(account.email)
+        assert refused.status_code == 429
+        assert 0 < int(refused.headers["retry-after"]) <= 900
+        assert "Too many attempts" in refused.text
+        assert browser.sign_in(other.email).status_code == 303
+
+
+def test_signing_out_ends_the_session_itself(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+    kept = Browser(service, cookies={"session": browser.cookies["session"]})
+
+    answer = browser.submit(browser.form("/keys", "/sign-out"))
+
+    assert answer.headers["location"] == "/"
+    assert "session" not in browser.cookies
+    assert not is_signed_in(kept)
+
+
+def test_signing_out_takes_a_form_of_this_site(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+
+    assert browser.get("/sign-out").status_code == 405
+    assert browser.post("/sign-out", data={}).status_code == 403
+    assert is_signed_in(browser)
+
+
+def test_a_session_in_the_database_is_a_hash(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+    token = browser.cookies["session"]
+
+    database = (service.settings.data_dir / "accounts.sqlite").read_bytes()
+    journal = service.settings.data_dir / "accounts.sqlite-wal"
+    database += journal.read_bytes() if journal.exists() else b""
+
+    assert len(token) == 43
+    assert token.encode() not in database
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"{}", "application/json", 415),
+        (b"email=a", "text/plain", 415),
+        (b"email=" + b"a" * 70_000, "application/x-www-form-urlencoded", 413),
+        (b"email=%00", "application/x-www-form-urlencoded", 400),
+        (b"\xff\xfe=\xff", "application/x-www-form-urlencoded", 403),
+        (b"", "application/x-www-form-urlencoded", 403),
+    ],
+)
+def test_a_body_that_is_no_form_of_ours_is_refused(
+    service: Service, body: bytes, kind: str, status: int
+) -> None:
+    answer = Browser(service).post("/sign-in", content=body, headers={"Content-Type": kind})
+
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"

@@ -1,0 +1,59 @@
+"""Assets: the style, script and icon of the pages, each at an address that names its content."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib import resources
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+FOREVER = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One file that pages link to."""
+
+    path: str
+    body: bytes
+    media_type: str
+
+    def route(self) -> Route:
+        """Where browsers fetch it."""
+        headers = {"Cache-Control": FOREVER, "X-Content-Type-Options": "nosniff"}
+
+        async def answer(_request: Request) -> Response:
+            return Response(self.body, media_type=self.media_type, headers=headers)
+
+        return Route(self.path, answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """Every asset."""
+
+    style: Asset
+    copy: Asset
+    icon: Asset
+
+    def routes(self) -> list[Route]:
+        """The routes of them all."""
+        return [self.style.route(), self.copy.route(), self.icon.route()]
+
+
+def load_assets() -> Assets:
+    """The assets of this package."""
+    return Assets(
+        style=_load("site", "css", "text/css"),
+        copy=_load("copy", "js", "text/javascript"),
+        icon=_load("icon", "svg", "image/svg+xml"),
+    )
+
+
+def _load(name: str, suffix: str, media_type: str) -> Asset:
+    body = resources.files("web").joinpath("static", f"{name}.{suffix}").read_bytes()
+    digest = hashlib.sha256(body).hexdigest()[:16]
+    return Asset(f"/assets/{name}.{digest}.{suffix}", body, media_type)

@@ -1,0 +1,76 @@
+"""Consent: an app asks for an account's key, and its owner says yes or no. It always asks."""
+
+from __future__ import annotations
+
+from starlette.responses import RedirectResponse, Response
+
+from oauth.authorization import PageError, RedirectError
+from store.accounts import Account
+from web.door import Door, Visit
+from web.pages import Pages
+from web.refusals import Refusal
+from web.returns import address_of, sign_in_address
+from web.site import Site
+
+AUTHORIZE = "/oauth/authorize"
+NAME_LENGTH = 60
+
+
+class Consent:
+    """The consent page, over what the authorization server makes of a request."""
+
+    def __init__(self, site: Site, pages: Pages, door: Door) -> None:
+        self._authorization = site.authorization
+        self._pages = pages
+        self._door = door
+
+    async def show(self, visit: Visit) -> Response:
+        """Who asks for what; an anonymous visitor signs in first."""
+        query = visit.request.query_params.multi_items()
+        try:
+            request = await self._authorization.check(query)
+        except PageError as error:
+            raise Refusal(400, error.message) from error
+        except RedirectError as error:
+            # A broken request sends nobody to a client before they signed in (RFC 9700 4.11.2).
+            if visit.account is None:
+                return RedirectResponse(sign_in_address(visit.request), 303)
+            return _to_client(error.location)
+        if visit.account is None:
+            return RedirectResponse(sign_in_address(visit.request), 303)
+        return self._pages.answer(
+            "consent.html",
+            visit,
+            leaves=True,
+            name=shown_name(request.client_name),
+            destination=request.destination,
+            action=address_of(visit.request),
+        )
+
+    async def decide(self, visit: Visit, account: Account) -> Response:
+        """Approve or refuse the very request that was shown: the form's token covers it."""
+        decision = visit.form.get("decision")
+        if decision not in ("approve", "refuse"):
+            raise Refusal(400, "Go back, and choose Approve or Refuse.")
+        try:
+            request = await self._authorization.check(visit.request.query_params.multi_items())
+            if decision == "refuse":
+                return _to_client(self._authorization.refuse(request))
+            return _to_client(await self._authorization.approve(request, account.id))
+        except PageError as error:
+            raise Refusal(400, error.message) from error
+        except RedirectError as error:
+            return _to_client(error.location)
+
+
+def shown_name(name: str) -> str:
+    """A client's own name without characters that hide or turn around what is read."""
+    shown = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    if len(shown) > NAME_LENGTH:
+        shown = shown[: NAME_LENGTH - 1] + "…"
+    return shown or "An app without a name"
+
+
+def _to_client(location: str) -> Response:
+    # Byte for byte: RedirectResponse would encode a registered address anew.
+    return Response(status_code=303, headers={"Location": location, "Cache-Control": "no-store"})

@@ -1,0 +1,67 @@
+"""Home: what the service is, with charts of the demo symbols when there is a night."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+
+from mcp_server.patterns import caption, patterns_body
+from store.book import Book
+from web.door import Visit
+from web.pages import Pages
+from web.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One demo symbol's best setup."""
+
+    symbol: str
+    label: str
+    chart: str
+    """The address of its chart."""
+    words: str
+    """What the chart shows, for those who cannot see it."""
+    summary: str | None
+    """The family's track record, to be quoted whole."""
+
+
+class Home:
+    """The first page."""
+
+    def __init__(self, site: Site, pages: Pages) -> None:
+        self._services = site.services
+        self._pages = pages
+
+    async def show(self, visit: Visit) -> Response:
+        """The page."""
+        offer = self._services.offer
+        async with self._services.shelf.lease() as book:
+            found = [example_of(book, symbol) for symbol in offer.demo_symbols]
+            return self._pages.answer(
+                "home.html",
+                visit,
+                offer=offer,
+                examples=[example for example in found if example is not None],
+                session=book.session,
+                disclaimer=book.disclaimer,
+            )
+
+
+def example_of(book: Book, symbol: str) -> Example | None:
+    """A demo symbol's first setup, if it has one that can be drawn."""
+    setups = orjson.loads(patterns_body(book, symbol))["setups"]
+    if not setups or book.prices(symbol) is None:
+        return None
+    setup: dict[str, Any] = setups[0]
+    record = setup["track_record"]["family"]
+    return Example(
+        symbol,
+        setup["family_label"],
+        f"/api/v1/demo/{symbol}/chart.png?setup_id={setup['setup_id']}",
+        caption(setup, book.disclaimer),
+        record and record["summary"],
+    )

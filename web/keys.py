@@ -1,0 +1,108 @@
+"""Keys: what opens an account to programs, namely its API keys and the apps it has connected."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from starlette.responses import RedirectResponse, Response
+
+from store.accounts import Account, Key
+from store.errors import AccountError
+from store.grants import Grant
+from store.usage import Entry
+from web.door import Visit
+from web.pages import Pages
+from web.refusals import Refusal
+from web.site import Site
+
+NOTICES = {
+    "revoked": "Revoked. Whatever used it is locked out at once.",
+    "password": "Your password is changed, and every other browser is signed out.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A live key or grant, and when it was used last by whom."""
+
+    prefix: str
+    name: str
+    created_at: dt.datetime
+    used_at: dt.datetime | None = None
+    client: str = ""
+
+
+class Keys:
+    """The page of keys and connected apps."""
+
+    def __init__(self, site: Site, pages: Pages) -> None:
+        self._site = site
+        self._pages = pages
+
+    async def show(self, visit: Visit, account: Account) -> Response:
+        """What there is."""
+        notice = NOTICES.get(visit.request.query_params.get("done", ""))
+        return await self._page(visit, account, notice=notice)
+
+    async def change(self, visit: Visit, account: Account) -> Response:
+        """Revoke a key or an app, or make a key and show its secret this once."""
+        try:
+            if "revoke" in visit.form:
+                await self._revoke(account, visit.form["revoke"])
+                return RedirectResponse("/keys?done=revoked", 303)
+            name = visit.form.get("name", "")
+            key, secret = await self._site.accounts.create_key(account.email, name)
+        except AccountError as error:
+            return await self._page(visit, account, refusal=Refusal(400, str(error)))
+        except Refusal as refusal:
+            return await self._page(visit, account, refusal=refusal)
+        return await self._page(visit, account, created=key, secret=secret)
+
+    async def _revoke(self, account: Account, prefix: str) -> None:
+        if await self._site.accounts.revoke_own_key(account.id, prefix):
+            return
+        if not await self._site.grants.revoke_grant(account.id, prefix):
+            raise Refusal(404, "You have no such key, so nothing was changed.")
+
+    async def _page(
+        self,
+        visit: Visit,
+        account: Account,
+        *,
+        refusal: Refusal | None = None,
+        notice: str | None = None,
+        created: Key | None = None,
+        secret: str = "",
+    ) -> Response:
+        entries = await self._site.services.usage.entries(account.id)
+        return self._pages.answer(
+            "keys.html",
+            visit,
+            refusal=refusal,
+            notice=notice,
+            created=created,
+            secret=secret,
+            keys=openings(await self._site.accounts.keys(account.email), entries),
+            apps=openings(await self._site.grants.of_account(account.id), entries),
+            offer=self._site.services.offer,
+        )
+
+
+def openings(held: Iterable[Key | Grant], entries: Iterable[Entry]) -> list[Opening]:
+    """The live ones, newest first, each with its last use in the usage log."""
+    last: dict[str, Entry] = {}
+    for entry in entries:
+        known = last.setdefault(entry.line.key_prefix, entry)
+        if entry.last_at > known.last_at:
+            last[entry.line.key_prefix] = entry
+    live = [one for one in held if one.revoked_at is None]
+    return [_opening(one, last.get(one.prefix)) for one in reversed(live)]
+
+
+def _opening(one: Key | Grant, used: Entry | None) -> Opening:
+    if used is None:
+        return Opening(one.prefix, one.name, one.created_at)
+    client = used.line.host or used.line.client
+    return Opening(one.prefix, one.name, one.created_at, used.last_at, client)

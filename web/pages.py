@@ -1,0 +1,73 @@
+"""Pages: renders templates, with headers that let nobody else frame, keep or script them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from starlette.responses import HTMLResponse, Response
+
+from web.assets import Assets
+from web.refusals import Refusal
+
+if TYPE_CHECKING:
+    from web.door import Visit
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+class Pages:
+    """The templates of this package."""
+
+    def __init__(self, assets: Assets, *, sign_up: bool) -> None:
+        self._environment = Environment(
+            loader=PackageLoader("web"),
+            autoescape=select_autoescape(),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.globals.update(assets=assets, sign_up=sign_up)
+
+    def render(self, template: str, path: str, **context: object) -> str:
+        """The HTML of a page that is the same for everybody."""
+        return self._environment.get_template(template).render(visit=None, path=path, **context)
+
+    def answer(
+        self,
+        template: str,
+        visit: Visit,
+        *,
+        refusal: Refusal | None = None,
+        leaves: bool = False,
+        **context: object,
+    ) -> Response:
+        """A page for one visitor, with what was refused, if something was.
+
+        The forms of a page that `leaves` may lead off the site: browsers hold the redirects of a
+        form, too, to the policy's `form-action`.
+        """
+        page = self._environment.get_template(template)
+        html = page.render(visit=visit, path=visit.request.url.path, refusal=refusal, **context)
+        response = HTMLResponse(html, refusal.status if refusal else 200)
+        if refusal and refusal.retry_after:
+            response.headers["Retry-After"] = str(refusal.retry_after)
+        response.headers["Cache-Control"] = "no-store"
+        protect(response, leaves=leaves)
+        return response
+
+
+def protect(response: Response, *, leaves: bool = False) -> None:
+    """Give a page its policy, and keep its address from other sites.
+
+    The referrer policy is not `no-referrer`: with that, browsers post forms with `Origin: null`.
+    """
+    response.headers["Content-Security-Policy"] = (
+        POLICY if leaves else f"{POLICY}; form-action 'self'"
+    )
+    response.headers["X-Frame-Options"] = "DENY"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Referrer-Policy"] = "same-origin"

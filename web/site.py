@@ -1,0 +1,31 @@
+"""Site: what the pages reach, built once by the composition root and passed in."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from mcp_server.services import Services
+from oauth.authorization import Authorization
+from store.accounts import Accounts, utc_now
+from store.grants import Grants
+from store.passwords import Passwords
+from store.sessions import Sessions
+from web.throttle import Throttle
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Everything a page may use."""
+
+    services: Services
+    accounts: Accounts
+    sessions: Sessions
+    grants: Grants
+    authorization: Authorization
+    passwords: Passwords = field(default_factory=Passwords)
+    throttle: Throttle = field(default_factory=Throttle)
+    sign_up: bool = False
+    """Whether visitors may make accounts."""
+    clock: Callable[[], dt.datetime] = utc_now

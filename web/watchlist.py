@@ -1,0 +1,103 @@
+"""The Main watchlist, which is the list of tracked tickers, in the user's order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from starlette.responses import RedirectResponse, Response
+
+from mcp_server.arguments import check_symbols
+from mcp_server.callers import TRACKED_CAPS
+from mcp_server.errors import ApiError
+from mcp_server.tracking import check_known
+from store.accounts import Account
+from store.watchlist import OverCapError
+from web.door import Visit
+from web.pages import Pages
+from web.refusals import Refusal
+from web.site import Site
+
+STEPS = {"up": -1, "down": 1}
+NAMED = 10
+"""Unknown symbols that a refusal names at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticker:
+    """A line of the list."""
+
+    symbol: str
+    covered: bool
+
+
+class WatchlistPage:
+    """The page that shows and changes the list."""
+
+    def __init__(self, site: Site, pages: Pages) -> None:
+        self._services = site.services
+        self._pages = pages
+
+    async def show(self, visit: Visit, account: Account) -> Response:
+        """The list."""
+        return await self._page(visit, account)
+
+    async def change(self, visit: Visit, account: Account) -> Response:
+        """Add, remove or move, as the button that was pressed says."""
+        try:
+            place = await self._change(visit, account)
+        except Refusal as refusal:
+            return await self._page(visit, account, refusal)
+        return RedirectResponse(f"/watchlist#{place}", 303)
+
+    async def _change(self, visit: Visit, account: Account) -> str:
+        form, watchlist = visit.form, self._services.watchlist
+        for direction, steps in STEPS.items():
+            if direction in form:
+                symbol = form[direction]
+                after = await watchlist.move(account.id, symbol, steps)
+                return symbol if symbol in after else "list"
+        if "remove" in form:
+            await watchlist.edit(account.id, [], [form["remove"]], _cap(account))
+            return "list"
+        await self._add(account, form.get("add", ""))
+        return "list"
+
+    async def _add(self, account: Account, text: str) -> None:
+        watchlist, cap = self._services.watchlist, _cap(account)
+        try:
+            symbols = check_symbols([word for word in re.split(r"[\s,;]+", text) if word])
+            if not symbols:
+                raise Refusal(400, "Type one symbol or several, such as AAPL, MSFT.")
+            async with self._services.shelf.lease() as book:
+                check_known(book, symbols, await watchlist.symbols(account.id))
+            await watchlist.edit(account.id, symbols, [], cap)
+        except ApiError as error:
+            raise Refusal(400, _sentence(error)) from error
+        except OverCapError as error:
+            raise Refusal(
+                400, f"That would make {error.count} tickers, and your plan tracks {cap}."
+            ) from error
+
+    async def _page(
+        self, visit: Visit, account: Account, refusal: Refusal | None = None
+    ) -> Response:
+        symbols = await self._services.watchlist.symbols(account.id)
+        async with self._services.shelf.lease() as book:
+            known = {symbol: book.coverage(symbol) for symbol in symbols}
+        tickers = [Ticker(s, (found := known[s]) is not None and found.covered) for s in symbols]
+        return self._pages.answer(
+            "watchlist.html", visit, refusal=refusal, tickers=tickers, cap=_cap(account)
+        )
+
+
+def _cap(account: Account) -> int:
+    return TRACKED_CAPS[account.plan]
+
+
+def _sentence(error: ApiError) -> str:
+    details = error.details or {}
+    if error.code == "invalid_symbol":
+        return "A symbol is letters, digits and dots, such as AAPL or BRK.B. Nothing was added."
+    unknown = ", ".join(details.get("unknown", [])[:NAMED])
+    return f"The night does not know {unknown}. Nothing was added."
