@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from mcp_server.limits import Quotas
 from mcp_server.services import Offer
+from store.credentials import BRAND
 
 DISCLAIMER = "Educational chart analysis, not investment advice."
 
@@ -106,6 +107,8 @@ class Settings(BaseSettings):
     def _eight_characters(cls, value: str) -> str:
         if not re.fullmatch(r"[A-Za-z0-9_-]{8}", value):
             raise ValueError("must be 8 letters, digits, underscores or hyphens")
+        if value.startswith(BRAND):
+            raise ValueError(f"must not begin with {BRAND}, as the tokens of sign-in do")
         return value
 
     @field_validator("public_url")

@@ -116,6 +116,7 @@ async def tracked(service: Service, auth: OAuthClientProvider) -> int:
     return count
 
 
+@pytest.mark.proves("AUTH-2")
 async def test_the_python_sdk_signs_in_calls_and_refreshes(
     service: Service, browser: Browser
 ) -> None:
@@ -132,6 +133,7 @@ async def test_the_python_sdk_signs_in_calls_and_refreshes(
     assert kept.tokens.access_token not in (before.access_token, "unknown")
 
 
+@pytest.mark.proves("AUTH-2")
 async def test_authlib_signs_in_calls_and_refreshes(service: Service, browser: Browser) -> None:
     registered = httpx.post(
         f"{service.url}/oauth/register",

@@ -34,6 +34,7 @@ def error_in(host: Host, query: list[tuple[str, str]]) -> str:
     return caught.value.error
 
 
+@pytest.mark.proves("OAUTH-authorize", "OAUTH-approve")
 def test_an_approval_answers_with_code_state_and_issuer(host: Host) -> None:
     location = host.approve()
     answer = answer_in(location)

@@ -54,13 +54,14 @@ def check_refused_everywhere(service: Service, token: str) -> None:
     check_invalid_token(service, post_mcp(service, {**ACCEPT, "Authorization": f"Bearer {token}"}))
 
 
+@pytest.mark.proves("AUTH-2")
 async def test_an_access_token_opens_both_surfaces(host: Host, service: Service) -> None:
     token = host.tokens()["access_token"]
 
     async with connected(service.mcp_url, token) as agent:
         result = await call(agent, "list_tracked_tickers")
 
-    assert not result.isError
+    assert not result.is_error
     assert service.get("/tickers", key=token).json()["tickers"] == []
 
 
@@ -139,6 +140,7 @@ def test_a_token_counts_in_one_authorization_header_alone(host: Host, service: S
     assert [response.status_code for response in elsewhere] == [401] * 5
 
 
+@pytest.mark.proves("OAUTH-expired")
 def test_a_revoked_token_is_an_invalid_token(host: Host, service: Service) -> None:
     token = host.tokens()["access_token"]
     host.revoke(token)
@@ -167,6 +169,7 @@ def test_an_inactive_account_has_no_valid_token(host: Host, service: Service) ->
     assert host.exchange(code).json()["error"] == "invalid_grant"
 
 
+@pytest.mark.proves("OAUTH-expired", "LIM-access-token")
 def test_an_expired_token_is_an_invalid_token(host: Host, service: Service) -> None:
     async def issue_a_week_ago(database: Any) -> str:
         def clock() -> datetime:

@@ -21,6 +21,7 @@ EVIL = {
 }
 
 
+@pytest.mark.proves("OAUTH-server")
 def test_a_host_finds_the_way_from_the_challenge_to_the_endpoints(service: Service) -> None:
     challenge = httpx.post(service.mcp_url).headers["www-authenticate"]
     resource = httpx.get(service.url + RESOURCE).json()

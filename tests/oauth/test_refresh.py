@@ -11,6 +11,7 @@ from tests.oauth.conversation import Host, error_of, new_host
 from tests.service import Service
 
 
+@pytest.mark.proves("OAUTH-refresh")
 def test_a_refresh_rotates_both_tokens(host: Host) -> None:
     old = host.tokens()
     response = host.refresh(old["refresh_token"])
@@ -24,6 +25,7 @@ def test_a_refresh_rotates_both_tokens(host: Host) -> None:
 
 
 @pytest.mark.parametrize("generation", [0, 1])
+@pytest.mark.proves("OAUTH-replay")
 def test_a_used_refresh_token_shown_again_ends_the_whole_family(
     host: Host, generation: int, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -85,6 +85,7 @@ def url(service: Service) -> str:
     return f"{service.url}/oauth/register"
 
 
+@pytest.mark.proves("OAUTH-register")
 def test_a_public_client_gets_an_id_and_no_secret(service: Service) -> None:
     response = register(service, token_endpoint_auth_method="none")
     client = response.json()
@@ -122,6 +123,7 @@ def test_a_client_that_insists_gets_a_secret_of_unreserved_characters(
 
 
 @pytest.mark.parametrize("uri", GOOD_REDIRECTS)
+@pytest.mark.proves("OAUTH-redirects")
 def test_a_sound_redirect_address_is_kept_byte_for_byte(service: Service, uri: str) -> None:
     response = register(service, redirect_uris=[uri])
 

@@ -12,6 +12,7 @@ KINDS = ("access_token", "refresh_token")
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("hint", [None, "", *KINDS, "unknown"])
+@pytest.mark.proves("OAUTH-revoke")
 def test_either_token_ends_both_whatever_the_hint(host: Host, kind: str, hint: str | None) -> None:
     tokens = host.tokens()
 

@@ -34,6 +34,7 @@ def basic(credentials: str) -> dict[str, str]:
     return {"Authorization": "Basic " + base64.b64encode(credentials.encode()).decode()}
 
 
+@pytest.mark.proves("OAUTH-token", "LIM-access-token")
 def test_a_code_becomes_a_pair_of_tokens_that_no_cache_keeps(host: Host) -> None:
     response = host.exchange(host.code())
 
@@ -90,6 +91,7 @@ def test_only_the_verifier_of_the_challenge_redeems(
     assert host.exchange(code).status_code == 200
 
 
+@pytest.mark.proves("OAUTH-replay")
 def test_a_code_shown_again_revokes_everything_it_issued(host: Host) -> None:
     code = host.code()
     first = host.exchange(code).json()

@@ -206,6 +206,7 @@ def test_a_bad_setting_is_named(tmp_path: Path) -> None:
         run(tmp_path, "settings", SCREENER_KEY_PER_MINUTE="many"), "SCREENER_KEY_PER_MINUTE"
     )
     check_refusal(run(tmp_path, "settings", SCREENER_KEY_PREFIX="short"), "SCREENER_KEY_PREFIX")
+    check_refusal(run(tmp_path, "settings", SCREENER_KEY_PREFIX="pso_keys"), "sign-in")
 
 
 def test_every_setting_is_listed(tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ async def test_an_access_token_lives_until_its_end(
 
 
 @pytest.mark.parametrize(("before_end", "live"), [(SECOND, True), (0 * SECOND, False)])
+@pytest.mark.proves("LIM-refresh-token")
 async def test_a_refresh_token_lives_until_its_end(
     database: Database, before_end: dt.timedelta, live: bool
 ) -> None:

@@ -33,6 +33,7 @@ def no_code(answer: httpx.Response) -> bool:
     return "code=" not in answer.headers.get("location", "") and answer.status_code in (400, 403)
 
 
+@pytest.mark.proves("OAUTH-approve")
 def test_an_anonymous_visitor_signs_in_first_and_then_decides(service: Service) -> None:
     account, address = new_person(service), authorize_address(new_app(service))
     browser = Browser(service)

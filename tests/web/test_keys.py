@@ -36,6 +36,17 @@ def create(browser: Browser, name: str = "Laptop") -> str:
     return secret
 
 
+@pytest.mark.proves("AUTH-6")
+def test_an_api_key_opens_no_page(service: Service) -> None:
+    headers = {"Authorization": f"Bearer {service.key}"}
+
+    for page in ("/keys", "/watchlist", "/usage"):
+        answer = httpx.get(service.url + page, headers=headers)
+        assert answer.status_code == 303
+        assert answer.headers["location"].startswith("/sign-in")
+
+
+@pytest.mark.proves("KEYS-site", "AUTH-6")
 def test_a_new_key_is_shown_once_and_works(service: Service) -> None:
     browser = signed_in(service, new_person(service))
     form = next(f for f in Forms(browser.get("/keys").text).found if "name" in f.fields)
@@ -71,6 +82,7 @@ def test_a_key_tells_when_it_was_used_last_and_by_whom(service: Service) -> None
     assert "first" not in page
 
 
+@pytest.mark.proves("AUTH-1-site")
 def test_a_key_that_its_owner_revokes_opens_nothing_any_more(service: Service) -> None:
     browser = signed_in(service, new_person(service))
     secret = create(browser)
@@ -89,6 +101,7 @@ def token_answer(service: Service, **fields: str) -> httpx.Response:
     return httpx.post(f"{service.url}/oauth/token", data=fields, timeout=30)
 
 
+@pytest.mark.proves("OAUTH-named", "OAUTH-revoke")
 def test_an_approval_stands_among_the_keys_until_it_is_revoked(service: Service) -> None:
     """K01 and K02."""
     account, client_id = new_person(service), new_app(service, "Claude")
