@@ -77,6 +77,19 @@ def on_accounts(settings: Settings, work: Callable[[Accounts], Coroutine[Any, An
     return apart(run)
 
 
+def on_database(service: Service, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
+    """Do something with the account database, beside the running service."""
+
+    async def run() -> T:
+        database = Database(service.settings.accounts_url)
+        try:
+            return await work(database)
+        finally:
+            await database.close()
+
+    return apart(run)
+
+
 def new_key(
     settings: Settings,
     email: str = "reader@example.com",

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 from urllib.parse import parse_qs, urlsplit
@@ -28,28 +27,26 @@ from mcp.shared.auth import (
     OAuthToken,
 )
 
-from store.accounts import Accounts, Plan
-from store.passwords import Passwords
-from tests.hosts.browser import Browser
 from tests.service import Service
+from tests.web.browser import Browser, Forms
+from tests.web.people import new_person, signed_in
 
 HERE = Path(__file__).parent
-EMAIL, PASSWORD = "person@example.com", "correct horse battery staple"
 CALLBACK = "http://127.0.0.1:4321/callback"
 
 
 @pytest.fixture(scope="module")
-def browser(service: Service) -> Iterator[Browser]:
-    """The browser of a person with an account."""
+def browser(service: Service) -> Browser:
+    """The browser of a person who is signed in."""
+    return signed_in(service, new_person(service))
 
-    async def add(accounts: Accounts) -> None:
-        hashed = await Passwords().hash(PASSWORD)
-        await accounts.add(EMAIL, Plan.PREMIUM_PLUS, hashed)
 
-    service.accounts(add)
-    browser = Browser(EMAIL, PASSWORD)
-    yield browser
-    browser.close()
+def approve(browser: Browser, address: str) -> str:
+    """Open an authorization address and approve; the address it leads to."""
+    forms = Forms(browser.get(address).text).found
+    form = next(form for form in forms if ("decision", "approve") in form.buttons)
+    location: str = browser.submit(form, decision="approve").headers["location"]
+    return location
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +92,7 @@ def provider(service: Service, browser: Browser, kept: Kept) -> OAuthClientProvi
     redirects: list[str] = []
 
     async def redirect(address: str) -> None:
-        redirects.append(await anyio.to_thread.run_sync(browser.approve, address))
+        redirects.append(await anyio.to_thread.run_sync(approve, browser, address))
 
     async def callback() -> AuthorizationCodeResult:
         return AuthorizationCodeResult(**answer_of(redirects.pop()))
@@ -152,7 +149,7 @@ async def test_authlib_signs_in_calls_and_refreshes(service: Service, browser: B
         address, state = client.create_authorization_url(
             metadata["authorization_endpoint"], code_verifier=verifier
         )
-        location = await anyio.to_thread.run_sync(browser.approve, address)
+        location = await anyio.to_thread.run_sync(approve, browser, address)
         assert answer_of(location)["state"] == state
         endpoint = metadata["token_endpoint"]
         first = await client.fetch_token(
@@ -176,7 +173,7 @@ async def test_the_typescript_sdk_signs_in_calls_and_refreshes(
         assert host.stdin is not None
         assert host.stdout is not None
         address = await anyio.to_thread.run_sync(host.stdout.readline)
-        location = await anyio.to_thread.run_sync(browser.approve, address.strip())
+        location = await anyio.to_thread.run_sync(approve, browser, address.strip())
         host.stdin.write(f"{location}\n")
         host.stdin.flush()
         said = json.loads(await anyio.to_thread.run_sync(host.stdout.readline))
@@ -213,4 +210,4 @@ def visit_when_asked(browser: Browser, said: TextIO) -> None:
         if "/oauth/authorize?" in line:
             address = line.strip()
         if "callback server running" in line:
-            httpx.get(browser.approve(address))
+            httpx.get(approve(browser, address))

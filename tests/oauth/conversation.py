@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import anyio
 import httpx
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
@@ -18,30 +15,13 @@ from oauth.metadata import ProtectedResource
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.grants import Grants
-from tests.service import Service
-
-T = TypeVar("T")
+from tests.service import Service, on_database
 
 CALLBACK = "http://127.0.0.1:33418/callback"
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 CHALLENGE = create_s256_code_challenge(VERIFIER)
 
 _numbers = itertools.count()
-
-
-def on_database(service: Service, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
-    """Do something with the account database, beside the running service."""
-
-    async def run() -> T:
-        database = Database(service.settings.accounts_url)
-        try:
-            return await work(database)
-        finally:
-            await database.close()
-
-    # In a thread of its own, since the calling test may be running an event loop already.
-    with ThreadPoolExecutor(1) as executor:
-        return executor.submit(anyio.run, run).result()
 
 
 def new_account(service: Service) -> int:

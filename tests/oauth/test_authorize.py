@@ -15,9 +15,8 @@ from tests.oauth.conversation import (
     answer_in,
     authorization_of,
     new_host,
-    on_database,
 )
-from tests.service import Service
+from tests.service import Service, on_database
 
 HTTPS = "https://app.example.com/cb"
 

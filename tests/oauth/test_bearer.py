@@ -20,9 +20,8 @@ from tests.oauth.conversation import (
     Host,
     deactivate,
     new_host,
-    on_database,
 )
-from tests.service import Service, serving
+from tests.service import Service, on_database, serving
 
 INITIALIZE = {
     "jsonrpc": "2.0",

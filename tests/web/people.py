@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
 from urllib.parse import urlencode
-
-import anyio
 
 from store.accounts import Account, Plan
 from store.database import Database
 from store.grants import Grant, Grants
 from store.watchlist import Watchlist
-from tests.service import Service
+from tests.service import Service, on_database
 from tests.web.browser import PASSWORD_HASH, Browser
-
-T = TypeVar("T")
 
 CALLBACK = "http://127.0.0.1:33418/callback"
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -25,21 +18,6 @@ CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 """The pair of RFC 7636, appendix B."""
 
 _numbers = itertools.count()
-
-
-def on_database(service: Service, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
-    """Do something with the account database, beside the running service."""
-
-    async def run() -> T:
-        database = Database(service.settings.accounts_url)
-        try:
-            return await work(database)
-        finally:
-            await database.close()
-
-    # In a thread of its own, since the calling test may be running an event loop already.
-    with ThreadPoolExecutor(1) as executor:
-        return executor.submit(anyio.run, run).result()
 
 
 def new_person(

@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from store.watchlist import Watchlist
-from tests.service import Service
+from tests.service import Service, on_database
 from tests.web.browser import PASSWORD
-from tests.web.people import authorize_address, grants_of, new_app, new_person, on_database
+from tests.web.people import authorize_address, grants_of, new_app, new_person
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page

@@ -12,7 +12,7 @@ import pytest
 from store.accounts import Accounts
 from store.database import Database
 from store.usage import UsageLog
-from tests.service import Service
+from tests.service import Service, on_database
 from tests.web.browser import Browser, Forms
 from tests.web.people import (
     CALLBACK,
@@ -21,7 +21,6 @@ from tests.web.people import (
     grants_of,
     new_app,
     new_person,
-    on_database,
     signed_in,
 )
 

@@ -11,9 +11,9 @@ import pytest
 from store.accounts import utc_now
 from store.database import Database
 from store.usage import UsageLog
-from tests.service import Service, serving
+from tests.service import Service, on_database, serving
 from tests.web.browser import Browser
-from tests.web.people import new_person, on_database, signed_in
+from tests.web.people import new_person, signed_in
 
 
 def test_home_shows_the_demo_charts_with_their_records_and_implies_no_edge(

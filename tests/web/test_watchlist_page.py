@@ -8,8 +8,8 @@ import pytest
 
 from store.accounts import Account, Plan
 from store.watchlist import Watchlist
-from tests.service import Service
-from tests.web.people import new_person, on_database, signed_in
+from tests.service import Service, on_database
+from tests.web.people import new_person, signed_in
 
 
 def tracked(service: Service, account: Account) -> list[str]:
