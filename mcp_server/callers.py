@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from store.accounts import KeyHolder, Plan
 
@@ -11,8 +10,7 @@ TRACKED_CAPS = {Plan.PREMIUM_PLUS: 200, Plan.PREMIUM: 50, Plan.NONE: 0}
 """How many tickers each plan may track."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """One caller: anonymous, refused for a bad credential, or the holder of a key."""
 
     address: str
@@ -24,6 +22,8 @@ class Caller:
     """The client's own name: X-Service-Client, else the User-Agent."""
     host: str = ""
     """The MCP host's name and version, where it said so."""
+    changes: int | None = None
+    """The count of changes under which the holder was looked up."""
 
     def has_access(self, *, beta: bool) -> bool:
         """Whether the account's plan includes the API."""

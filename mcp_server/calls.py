@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
+from mcp_server.allowances import Allowance
 from mcp_server.arguments import Arguments
 from mcp_server.callers import Caller
 from mcp_server.errors import ApiError
+from mcp_server.pages import Page
 from mcp_server.services import Services
 from store.accounts import Account, KeyHolder
 from store.book import Book
 
-ArgumentsT_co = TypeVar("ArgumentsT_co", bound=Arguments, covariant=True)
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[ArgumentsT_co]):
+class Call(NamedTuple, Generic[ArgumentsT]):
     """One admitted call: checked arguments, and one book pinned until it ends."""
 
-    arguments: ArgumentsT_co
+    arguments: ArgumentsT
     caller: Caller
     book: Book
     services: Services
@@ -40,14 +39,22 @@ class Call(Generic[ArgumentsT_co]):
         return self.holder.account
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a handler answers: a JSON object, a picture, or both."""
 
     body: bytes | None = None
     """A JSON object; the gate splices the envelope in front of its fields."""
-    png: bytes | None = None
+    png: Page | None = None
     caption: str | None = None
     """What the picture shows, in words, where there is no JSON beside it."""
-    allowance: Mapping[str, str] | None = None
-    """What is left of the caller's quotas; the gate says."""
+
+
+class Served(NamedTuple):
+    """An answer as the gate hands it to a surface."""
+
+    page: Page | None
+    """The JSON with its envelope."""
+    png: Page | None
+    caption: str | None
+    allowance: Allowance
+    """What is left of the caller's quotas."""

@@ -19,11 +19,15 @@ from anyio import CapacityLimiter
 
 from mcp_server.drawing import ChartView, Line, Point, draw
 from mcp_server.errors import ApiError, busy
+from mcp_server.pages import Page, Pages
 from store.book import Book, Prices, StoredSetup
 from store.manifest import replace_file
 
 QUEUE_LIMIT = 32
 """Drawings that may wait; one more is told to come back."""
+
+KEPT_BYTES = 8 * 1024 * 1024
+"""Charts kept in memory too: about 130 of 24 KB."""
 
 log = logging.getLogger(__name__)
 
@@ -35,13 +39,22 @@ class Charts:
         self._folder = folder
         self._workers = CapacityLimiter(workers)
         self._drawing: dict[Path, anyio.Event] = {}
+        self._pages = Pages(KEPT_BYTES)
 
-    async def png(self, book: Book, setup: StoredSetup) -> bytes:
+    async def png(self, book: Book, setup: StoredSetup) -> Page:
         """The PNG of a current setup of a book.
 
         Raises:
             ApiError: `chart_unavailable` without stored prices, `unavailable` when too many wait.
         """
+        key = (book.data_version, setup.fields["setup_id"])
+        page = self._pages.get(key)
+        if page is None:
+            page = Page(await self._read_or_draw(book, setup))
+            self._pages.put(key, page)
+        return page
+
+    async def _read_or_draw(self, book: Book, setup: StoredSetup) -> bytes:
         path = self._folder / str(book.data_version) / f"{setup.fields['setup_id']}.png"
         while True:
             if path.exists():

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from mcp_server.allowances import Allowance
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorEntry:
@@ -143,7 +145,7 @@ class ApiError(Exception):
         *,
         fix: str | None = None,
         details: Mapping[str, Any] | None = None,
-        allowance: Mapping[str, str] | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
         entry = CATALOGUE[code]
         self.code = code

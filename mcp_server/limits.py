@@ -1,28 +1,25 @@
 """Rate limits: an exact moving minute and the UTC day for keys, a moving minute for addresses.
 
-The `limits` library keeps the counters. A refused call does not count, and both windows are looked
-at before either counts. What is left is told with every answer, in the terms of the IETF draft
-`ratelimit-headers`.
+A refused call does not count, and both windows are looked at before either counts. What is left is
+told with every answer, in the terms of the IETF draft `ratelimit-headers`.
 """
 
 from __future__ import annotations
 
-import datetime as dt
+import functools
 import ipaddress
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
-
+from mcp_server.allowances import Allowance
 from mcp_server.callers import Caller
+from mcp_server.counters import SECONDS_A_DAY, Counters, Hit
 from mcp_server.errors import ApiError
 
 MINUTE = 60
-DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,54 +31,34 @@ class Quotas:
     keyless_per_minute: int = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """One quota as it stands after a call."""
-
-    name: str
-    quota: int
-    seconds: int
-    remaining: int
-    reset: int
-    """Seconds until the oldest call counted leaves the window, or until the day ends."""
-
-    @property
-    def policy(self) -> str:
-        """The item of the `RateLimit-Policy` field."""
-        return f'"{self.name}";q={self.quota};w={self.seconds}'
-
-    @property
-    def state(self) -> str:
-        """The item of the `RateLimit` field."""
-        return f'"{self.name}";r={self.remaining};t={self.reset}'
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """Every quota that a caller is held to, as it stands."""
-
-    windows: tuple[Window, ...]
-
-    def headers(self) -> dict[str, str]:
-        """The two fields of the IETF draft."""
-        return {
-            "RateLimit-Policy": ", ".join(window.policy for window in self.windows),
-            "RateLimit": ", ".join(window.state for window in self.windows),
-        }
-
-
 class Limiter:
-    """Counts calls by key, or by address and surface for those without one."""
+    """Counts calls by key, or by address and surface for those without one.
 
-    def __init__(self, quotas: Quotas, clock: Callable[[], float] = time.time) -> None:
-        storage = MemoryStorage()
+    With a folder the counts stand in files there, which the limiters of several processes share.
+
+    Raises:
+        CountersError: the folder cannot keep them exactly.
+    """
+
+    def __init__(
+        self,
+        quotas: Quotas,
+        clock: Callable[[], float] = time.time,
+        folder: Path | None = None,
+    ) -> None:
         self.quotas = quotas
         self._clock = clock
-        self._minutes = MovingWindowRateLimiter(storage)
-        self._days = FixedWindowRateLimiter(storage)
-        self._key_minute = RateLimitItemPerMinute(quotas.key_per_minute)
-        self._key_day = RateLimitItemPerDay(quotas.key_per_day)
-        self._keyless_minute = RateLimitItemPerMinute(quotas.keyless_per_minute)
+        self._keys = Counters(
+            quotas.key_per_minute, MINUTE, quotas.key_per_day, folder and folder / "keys"
+        )
+        self._addresses = Counters(
+            quotas.keyless_per_minute, MINUTE, file=folder and folder / "addresses"
+        )
+        self._key_policy = (
+            f'"minute";q={quotas.key_per_minute};w={MINUTE}, '
+            f'"day";q={quotas.key_per_day};w={SECONDS_A_DAY}'
+        )
+        self._keyless_policy = f'"keyless-minute";q={quotas.keyless_per_minute};w={MINUTE}'
 
     def count(self, caller: Caller, surface: str) -> Allowance:
         """Count one call; what is left afterwards.
@@ -94,51 +71,45 @@ class Limiter:
         return self._count_key(caller.holder.key.prefix)
 
     def _count_keyless(self, bucket: str) -> Allowance:
-        counted = self._minutes.hit(self._keyless_minute, bucket)
-        allowance = Allowance((self._minute("keyless-minute", self._keyless_minute, bucket),))
-        if not counted:
-            raise _refusal(allowance, "without a key")
+        hit = self._addresses.hit(bucket, self._clock())
+        reset = math.ceil(hit.reset)
+        state = f'"keyless-minute";r={hit.left};t={reset}'
+        allowance = Allowance(self._keyless_policy, state)
+        if not hit.counted:
+            raise _refusal(
+                self.quotas.keyless_per_minute, MINUTE, reset, "without a key", allowance
+            )
         return allowance
 
     def _count_key(self, key: str) -> Allowance:
-        day = dt.datetime.fromtimestamp(self._clock(), dt.UTC).date().isoformat()
-        free = self._minutes.test(self._key_minute, key) and self._days.test(
-            self._key_day, key, day
-        )
-        if free:
-            # No await lies between the tests and the hits, so no other call comes between them.
-            self._minutes.hit(self._key_minute, key)
-            self._days.hit(self._key_day, key, day)
-        minute = self._minute("minute", self._key_minute, key)
-        allowance = Allowance((minute, self._day(key, day)))
-        if not free:
-            raise _refusal(allowance, "with one key")
+        now = self._clock()
+        hit = self._keys.hit(key, now)
+        reset, midnight = math.ceil(hit.reset), math.ceil(SECONDS_A_DAY - now % SECONDS_A_DAY)
+        left_today = max(0, self.quotas.key_per_day - hit.today)
+        state = f'"minute";r={hit.left};t={reset}, "day";r={left_today};t={midnight}'
+        allowance = Allowance(self._key_policy, state)
+        if not hit.counted:
+            raise self._key_refusal(hit, reset, midnight, allowance)
         return allowance
 
-    def _minute(self, name: str, item: RateLimitItem, bucket: str) -> Window:
-        stats = self._minutes.get_window_stats(item, bucket)
-        # With calls left, or none made yet, the library names no wait of its own.
-        reset = min(MINUTE, max(0, math.ceil(stats.reset_time - self._clock())))
-        return Window(name, item.amount, MINUTE, stats.remaining, reset)
-
-    def _day(self, key: str, day: str) -> Window:
-        stats = self._days.get_window_stats(self._key_day, key, day)
-        reset = math.ceil(DAY - self._clock() % DAY)
-        return Window("day", self._key_day.amount, DAY, stats.remaining, reset)
+    def _key_refusal(self, hit: Hit, reset: int, midnight: int, allowance: Allowance) -> ApiError:
+        minute, day = self.quotas.key_per_minute, self.quotas.key_per_day
+        if hit.today >= day and (hit.left or midnight > reset):
+            return _refusal(day, SECONDS_A_DAY, midnight, "with one key", allowance)
+        return _refusal(minute, MINUTE, reset, "with one key", allowance)
 
 
-def _refusal(allowance: Allowance, whose: str) -> ApiError:
-    spent = [window for window in allowance.windows if window.remaining == 0]
-    window = max(spent or allowance.windows, key=lambda window: window.reset)
-    wait = max(1, window.reset)
+def _refusal(quota: int, seconds: int, wait: int, whose: str, allowance: Allowance) -> ApiError:
+    wait = max(1, wait)
     return ApiError(
         "rate_limited",
-        f"More than {window.quota} calls in {window.seconds} s {whose}; wait {wait} s.",
+        f"More than {quota} calls in {seconds} s {whose}; wait {wait} s.",
         details={"retry_after_seconds": wait},
-        allowance=allowance.headers(),
+        allowance=allowance,
     )
 
 
+@functools.lru_cache(maxsize=4096)
 def address_bucket(address: str | None) -> str:
     """What an address counts as: IPv4 itself, IPv6 its /64, since one host owns a whole /64."""
     try:

@@ -7,6 +7,7 @@ import orjson
 from mcp_server.arguments import Arguments, ChartArguments, FamilyArguments, SymbolArguments
 from mcp_server.calls import Answer, Call
 from mcp_server.errors import ApiError
+from mcp_server.pages import Page
 from mcp_server.patterns import find_setup, patterns_body
 from store.families import Family
 
@@ -64,7 +65,7 @@ def _check_demo(demo_symbols: tuple[str, ...], symbol: str) -> None:
         raise ApiError("not_a_demo_symbol", details={"demo_symbols": list(demo_symbols)})
 
 
-async def _first_chart(call: Call[SymbolArguments], body: bytes) -> bytes | None:
+async def _first_chart(call: Call[SymbolArguments], body: bytes) -> Page | None:
     setups = orjson.loads(body)["setups"]
     if not setups:
         return None

@@ -8,11 +8,12 @@ calls the handler (404) with one book pinned for the whole call.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
 from mcp_server import market, patterns, scan, tracking
+from mcp_server.allowances import Allowance
 from mcp_server.arguments import (
     Arguments,
     ChartArguments,
@@ -25,9 +26,9 @@ from mcp_server.arguments import (
     read_arguments,
 )
 from mcp_server.callers import Caller
-from mcp_server.calls import Answer, Call
+from mcp_server.calls import Answer, Call, Served
 from mcp_server.errors import ApiError, busy
-from mcp_server.limits import Allowance
+from mcp_server.pages import Page
 from mcp_server.services import Services
 from store.errors import DatabaseBusyError
 from store.records import (
@@ -69,6 +70,8 @@ class Operation:
     access: Access = "keyed"
     tracked: bool = False
     """Whether the argument `symbol` must be on the caller's watchlist."""
+    sealed: bool = False
+    """Whether the answer depends on the night and the arguments alone, and so is kept."""
     errors: tuple[str, ...] = ()
     """The codes it answers beside those of its access."""
     answers: tuple[type[Record], ...] = ()
@@ -90,6 +93,7 @@ _TABLE = (
         "The current setups of one tracked ticker.",
         SymbolArguments,
         tracked=True,
+        sealed=True,
         answers=(Patterns,),
         tool=Tool(
             "Current chart patterns",
@@ -104,6 +108,7 @@ _TABLE = (
         "The past occurrences of one tracked ticker, newest entry first.",
         HistoryArguments,
         tracked=True,
+        sealed=True,
         errors=("bad_request",),
         answers=(History,),
         tool=Tool(
@@ -156,6 +161,7 @@ _TABLE = (
         "One pattern family's track record, or all five.",
         FamilyArguments,
         access="keyless",
+        sealed=True,
         errors=("unknown_family",),
         answers=(
             FamilyEntry,
@@ -187,6 +193,7 @@ _TABLE = (
         scan.scan,
         "The market-wide scan: every current setup, ranked, filtered and paged.",
         ScanArguments,
+        sealed=True,
         errors=("bad_request",),
         answers=(Scan,),
     ),
@@ -198,7 +205,13 @@ _TABLE = (
         errors=("bad_request", "invalid_symbol", "unknown_symbol", "ticker_cap_exceeded"),
         answers=(TrackedTickers,),
     ),
-    Operation("universe", market.universe, "The symbols tonight's data covers.", access="keyless"),
+    Operation(
+        "universe",
+        market.universe,
+        "The symbols tonight's data covers.",
+        access="keyless",
+        sealed=True,
+    ),
     Operation("demo_symbols", market.demo_symbols, "The fixed demo symbols.", access="keyless"),
     Operation(
         "demo_chart",
@@ -222,7 +235,7 @@ async def invoke(
     *,
     surface: str,
     pictures: bool = False,
-) -> Answer:
+) -> Served:
     """Run one operation for one caller; the only way to a handler.
 
     `read` gives the raw arguments; it is called only once the caller is admitted, so that a body
@@ -232,23 +245,40 @@ async def invoke(
         ApiError: any code of the operation's `codes`, or `unavailable`.
     """
     operation = OPERATIONS[name]
-    allowance = admit(operation.access, caller, services, surface).headers()
+    allowance = admit(operation.access, caller, services, surface)
     record_use(name, caller, services)
     try:
         _check_plan(operation, caller, services)
         arguments = read_arguments(operation.arguments, await read())
-        async with services.shelf.lease() as book:
+        with services.shelf.lease() as book:
             call = Call(arguments, caller, book, services, pictures)
             if operation.tracked:
                 await _check_tracked(call)
-            answer = await operation.handler(call)
-            body = None if answer.body is None else b"%b,%b" % (book.envelope, answer.body[1:])
+            page, png, caption = await _answer(operation, call)
     except DatabaseBusyError as error:
         raise busy() from error
     except ApiError as error:
         error.allowance = allowance
         raise
-    return replace(answer, body=body, allowance=allowance)
+    return Served(page, png, caption, allowance)
+
+
+async def _answer(
+    operation: Operation, call: Call[Any]
+) -> tuple[Page | None, Page | None, str | None]:
+    """The handler's answer, finished; that of a sealed operation is kept."""
+    key = (call.book.data_version, operation.name, call.arguments)
+    if operation.sealed:
+        kept = call.services.pages.get(key)
+        if kept is not None:
+            return kept, None, None
+    answer = await operation.handler(call)
+    if answer.body is None:
+        return None, answer.png, answer.caption
+    page = Page(b"%b,%b" % (call.book.envelope, answer.body[1:]))
+    if operation.sealed:
+        call.services.pages.put(key, page)
+    return page, answer.png, answer.caption
 
 
 def admit(access: Access, caller: Caller, services: Services, surface: str) -> Allowance:
@@ -277,7 +307,7 @@ def _check_plan(operation: Operation, caller: Caller, services: Services) -> Non
 
 
 async def _check_tracked(call: Call[Any]) -> None:
-    tracked = await call.services.watchlist.symbols(call.account.id)
+    tracked = await call.services.watchlist.symbols(call.account.id, call.caller.changes)
     if call.arguments.symbol in tracked:
         return
     free = max(0, call.caller.cap - len(tracked))

@@ -1,30 +1,76 @@
-"""Pages: the last scan answers, kept by night and query."""
+"""Pages: finished answers, kept with what is derived from them: ETag, compressed forms, JSON text.
+
+An answer that depends on the night and its arguments alone is made once and then only handed out;
+each derived form is made when it is first asked for.
+"""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 from collections import OrderedDict
+from collections.abc import Hashable
+from functools import cached_property
+
+import orjson
+import zstandard
 
 KEPT_BYTES = 16 * 1024 * 1024
-"""All kept answers together; one of 50 rows is about 120 KB."""
+"""All kept pages together, by a bound on what each may come to."""
+
+DERIVED = 2.5
+"""A page with its text and compressed forms is at most about this many times its body."""
+
+
+class Page:
+    """One finished answer."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    @cached_property
+    def tag(self) -> str:
+        """The strong ETag of the body itself (RFC 9110 section 8.8.3)."""
+        return hashlib.blake2b(self.body, digest_size=12).hexdigest()
+
+    @cached_property
+    def text(self) -> bytes:
+        """The body as one JSON string, quoted and escaped."""
+        return orjson.dumps(self.body.decode())
+
+    @cached_property
+    def zstd(self) -> bytes:
+        """The body compressed by RFC 8878."""
+        compressed: bytes = zstandard.ZstdCompressor(level=3).compress(self.body)
+        return compressed
+
+    @cached_property
+    def gzip(self) -> bytes:
+        """The body compressed by RFC 1952, without a time, so that it is always the same."""
+        return gzip.compress(self.body, compresslevel=6, mtime=0)
 
 
 class Pages:
-    """The last answers by night and query: a short cache that needs no expiry."""
+    """The pages used last: a cache that needs no expiry, since nights never change."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self._room = kept_bytes
-        self._bodies: OrderedDict[object, bytes] = OrderedDict()
+        self._pages: OrderedDict[Hashable, Page] = OrderedDict()
 
-    def get(self, key: object) -> bytes | None:
-        """A kept body."""
-        body = self._bodies.get(key)
-        if body is not None:
-            self._bodies.move_to_end(key)
-        return body
+    def get(self, key: Hashable) -> Page | None:
+        """A kept page."""
+        page = self._pages.get(key)
+        if page is not None:
+            self._pages.move_to_end(key)
+        return page
 
-    def put(self, key: object, body: bytes) -> None:
-        """Keep a body, forgetting those used longest ago."""
-        self._bodies[key] = body
-        self._room -= len(body)
+    def put(self, key: Hashable, page: Page) -> None:
+        """Keep a page, forgetting those used longest ago."""
+        self._pages[key] = page
+        self._room -= _size(page)
         while self._room < 0:
-            self._room += len(self._bodies.popitem(last=False)[1])
+            self._room += _size(self._pages.popitem(last=False)[1])
+
+
+def _size(page: Page) -> int:
+    return int(len(page.body) * DERIVED)

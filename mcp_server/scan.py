@@ -21,16 +21,11 @@ Rows = npt.NDArray[np.int64]
 async def scan(call: Call[ScanArguments]) -> Answer:
     """One page of the market-wide scan."""
     arguments, book = call.arguments, call.book
-    pages, key = call.services.pages, (book.data_version, arguments)
-    body = pages.get(key)
-    if body is None:
-        predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
-        rows = select(book.evidence, arguments, predicates)
-        shown = rows[arguments.offset : arguments.offset + arguments.limit].tolist()
-        bodies = [book.evidence.bodies[row] for row in shown]
-        body = _body(arguments, predicates, book.session is not None, len(rows), bodies)
-        pages.put(key, body)
-    return Answer(body)
+    predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
+    rows = select(book.evidence, arguments, predicates)
+    shown = rows[arguments.offset : arguments.offset + arguments.limit].tolist()
+    bodies = [book.evidence.bodies[row] for row in shown]
+    return Answer(_body(arguments, predicates, book.session is not None, len(rows), bodies))
 
 
 def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]) -> Rows:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -18,26 +16,19 @@ import mcp_types as types
 import orjson
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
 from mcp_server.callers import Caller
-from mcp_server.calls import Answer
 from mcp_server.errors import ApiError
 from mcp_server.operations import OPERATIONS, Operation, admit, invoke, record_use
+from mcp_server.results import Outcome
 from mcp_server.rules import instructions
 from mcp_server.schemas import input_schema, output_schema
 from mcp_server.services import Services
 
-MAX_BODY = 64 * 1024
-"""Bytes of one JSON-RPC request; the largest honest one, 1,000 symbols, is about 12 KB."""
-
 log = logging.getLogger(__name__)
 
 Context = ServerRequestContext[Any]
-Message = MutableMapping[str, Any]
-"""An ASGI scope or event."""
 
 
 def tools() -> list[types.Tool]:
@@ -55,11 +46,13 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        operation = OPERATIONS.get(params.name)
-        if operation is None or operation.tool is None:
+        operation = tool_operation(params.name)
+        if operation is None:
             raise MCPError(types.INVALID_PARAMS, "Unknown tool; tools/list names the seven.")
-        caller = _caller(context)
-        return await _run(operation, params.arguments or {}, caller, services, keyless=keyless)
+        outcome = await run_tool(
+            operation, params.arguments or {}, _caller(context), services, keyless=keyless
+        )
+        return _result(outcome)
 
     async def record_host(ctx: Context, call_next: CallNext) -> HandlerResult:
         if ctx.method == "initialize":
@@ -91,54 +84,35 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
 
 def _caller(context: Context) -> Caller:
     """Who calls, with the host's own name: from `initialize`, or from any request since 2026."""
-    caller: Caller = context.request.scope["caller"]  # type: ignore[union-attr]
+    caller: Caller = context.request["caller"]  # type: ignore[index]
     params = context.params or {}
     said = params.get("clientInfo") or (params.get("_meta") or {}).get(types.CLIENT_INFO_META_KEY)
-    return replace(caller, host=_host_name(said))
+    return caller._replace(host=host_name(said))
 
 
-def _host_name(info: object) -> str:
+def host_name(info: object) -> str:
+    """The name and version that an MCP host gives itself, as one printable text."""
     if not isinstance(info, Mapping):
         return ""
     text = f"{info.get('name', '')}/{info.get('version', '')}"
     return "".join(character for character in text if character.isprintable())[:200]
 
 
-class Endpoint:
-    """One stateless MCP endpoint as an ASGI app; both protocol eras on one address."""
-
-    def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
-        self._manager = StreamableHTTPSessionManager(
-            server,
-            json_response=True,
-            stateless=True,
-            security_settings=security,
-            max_request_body_size=MAX_BODY,
-        )
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Serve while inside."""
-        async with self._manager.run():
-            yield
-
-    async def __call__(
-        self,
-        scope: Message,
-        receive: Callable[[], Awaitable[Message]],
-        send: Callable[[Message], Awaitable[None]],
-    ) -> None:
-        await self._manager.handle_request(scope, receive, send)
+def tool_operation(name: str) -> Operation | None:
+    """The operation behind a tool's name, or None when there is no such tool."""
+    operation = OPERATIONS.get(name)
+    return operation if operation is not None and operation.tool is not None else None
 
 
-async def _run(
+async def run_tool(
     operation: Operation,
     raw: Mapping[str, Any],
     caller: Caller,
     services: Services,
     *,
     keyless: bool,
-) -> types.CallToolResult:
+) -> Outcome:
+    """What the gate says of a tool call; a refusal is an outcome like any other."""
 
     async def read() -> Mapping[str, Any]:
         return raw
@@ -146,52 +120,40 @@ async def _run(
     try:
         if keyless and operation.access == "keyed":
             return _connect_properly(caller, services)
-        answer = await invoke(operation.name, read, caller, services, surface="mcp", pictures=True)
+        return await invoke(operation.name, read, caller, services, surface="mcp", pictures=True)
     except ApiError as error:
-        return _failure(error)
+        return error
     except Exception:
         log.exception("The tool %s failed", operation.name)
-        return _failure(ApiError("internal_error"))
-    return _success(answer)
+        return ApiError("internal_error")
 
 
-def _connect_properly(caller: Caller, services: Services) -> types.CallToolResult:
-    refusal = ApiError(
+def _connect_properly(caller: Caller, services: Services) -> ApiError:
+    return ApiError(
         "missing_api_key",
         "The demo endpoint answers only demo and get_family_track_record.",
         fix=f"Connect {services.offer.mcp_url} instead and sign in, or send the header "
         "`Authorization: Bearer <API_KEY>` there.",
-        allowance=admit("keyless", caller, services, "mcp").headers(),
+        allowance=admit("keyless", caller, services, "mcp"),
     )
-    return _failure(refusal)
 
 
-def _success(answer: Answer) -> types.CallToolResult:
+def _result(outcome: Outcome) -> types.CallToolResult:
+    meta = dict(outcome.allowance.headers()) if outcome.allowance else None
+    if isinstance(outcome, ApiError):
+        text = types.TextContent(text=outcome.text())
+        return types.CallToolResult(content=[text], is_error=True, _meta=meta)
     content: list[types.ContentBlock] = []
-    if answer.png is not None:
-        image = base64.b64encode(answer.png).decode("ascii")
+    if outcome.png is not None:
+        image = base64.b64encode(outcome.png.body).decode("ascii")
         content.append(types.ImageContent(data=image, mime_type="image/png"))
-    if answer.caption is not None:
-        content.append(types.TextContent(text=answer.caption))
-    if answer.body is None:
-        return types.CallToolResult(content=content, _meta=_meta(answer.allowance))
-    # The JSON comes first: hosts that show one block show that one.
-    content.insert(0, types.TextContent(text=answer.body.decode()))
-    return types.CallToolResult(
-        content=content,
-        structured_content=orjson.loads(answer.body),
-        _meta=_meta(answer.allowance),
-    )
-
-
-def _failure(error: ApiError) -> types.CallToolResult:
-    text = types.TextContent(text=error.text())
-    return types.CallToolResult(content=[text], is_error=True, _meta=_meta(error.allowance))
-
-
-def _meta(allowance: Mapping[str, str] | None) -> dict[str, Any] | None:
-    """What is left of the caller's quotas, under the names of the HTTP fields."""
-    return dict(allowance) if allowance else None
+    if outcome.caption is not None:
+        content.append(types.TextContent(text=outcome.caption))
+    if outcome.page is None:
+        return types.CallToolResult(content=content, _meta=meta)
+    content.insert(0, types.TextContent(text=outcome.page.body.decode()))
+    structured = orjson.loads(outcome.page.body)
+    return types.CallToolResult(content=content, structured_content=structured, _meta=meta)
 
 
 def _tool(operation: Operation) -> types.Tool:

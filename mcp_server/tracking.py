@@ -21,7 +21,7 @@ from store.watchlist import OverCapError
 
 async def list_tracked_tickers(call: Call[Arguments]) -> Answer:
     """The tracked tickers in the user's order, and the cap."""
-    tracked = await call.services.watchlist.symbols(call.account.id)
+    tracked = await call.services.watchlist.symbols(call.account.id, call.caller.changes)
     return _tickers(call.book, tracked, call.caller.cap)
 
 

@@ -6,29 +6,26 @@ refuses a call: each surface answers a bad credential in its own way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_server.callers import Caller
 from mcp_server.limits import address_bucket
-from store.accounts import Accounts
-from store.tokens import Tokens
+from store.holders import Holders
 
 MAX_CREDENTIAL = 512
 """Bytes of a credential that are worth looking up."""
 
-Headers = Sequence[tuple[bytes, bytes]]
+Headers = Iterable[tuple[bytes, bytes]]
 
 
 class BearerMiddleware:
     """Pure ASGI middleware around everything that knows callers."""
 
-    def __init__(self, app: ASGIApp, accounts: Accounts, tokens: Tokens) -> None:
+    def __init__(self, app: ASGIApp, holders: Holders) -> None:
         self._app = app
-        self._accounts = accounts
-        self._tokens = tokens
+        self._holders = holders
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -36,25 +33,43 @@ class BearerMiddleware:
         await self._app(scope, receive, send)
 
     async def _caller(self, scope: Scope) -> Caller:
-        headers: Headers = scope["headers"]
         peer = scope.get("client")
-        caller = Caller(
-            address=address_bucket(peer[0] if peer else None), client=_client_name(headers)
-        )
-        credentials = [value for name, value in headers if name == b"authorization"]
+        address = address_bucket(peer[0] if peer else None)
+        credentials, client = _named(scope["headers"])
         if not credentials:
-            return caller
+            return Caller(address, client=client)
         token = bearer_token(credentials)
         if token is None:
-            return replace(caller, refused="token")
-        if token.startswith(self._accounts.key_prefix):
-            holder = await self._accounts.holder(token)
-            return replace(caller, holder=holder, refused=None if holder else "key")
-        holder = await self._tokens.holder(token)
-        return replace(caller, holder=holder, refused=None if holder else "token")
+            return Caller(address, refused="token", client=client)
+        holder, changes = await self._holders.find(token)
+        if holder is None:
+            is_key = self._holders.is_key(token)
+            return Caller(address, refused="key" if is_key else "token", client=client)
+        return Caller(address, holder, client=client, changes=changes)
 
 
-def bearer_token(credentials: Sequence[bytes]) -> str | None:
+def _named(headers: Headers) -> tuple[list[bytes], str | None]:
+    """Every Authorization header, and the client's own name."""
+    credentials = []
+    service = agent = b""
+    for name, value in headers:
+        if name == b"authorization":
+            credentials.append(value)
+        elif name == b"user-agent":
+            agent = value
+        elif name == b"x-service-client":
+            service = value
+    return credentials, _text(service or agent)
+
+
+def _text(value: bytes) -> str | None:
+    text = value.decode("latin-1")
+    if not text.isprintable():
+        text = "".join(character for character in text if character.isprintable())
+    return text[:200] or None
+
+
+def bearer_token(credentials: list[bytes]) -> str | None:
     """The token of one well-formed Bearer header, or None for anything else.
 
     The scheme is case-insensitive (RFC 9110 section 11.1); two headers are never read.
@@ -65,12 +80,3 @@ def bearer_token(credentials: Sequence[bytes]) -> str | None:
     if len(parts) != 2 or parts[0].lower() != b"bearer" or not parts[1].isascii():
         return None
     return parts[1].decode("ascii")
-
-
-def _client_name(headers: Headers) -> str | None:
-    found = dict(headers)
-    name = found.get(b"x-service-client") or found.get(b"user-agent")
-    if name is None:
-        return None
-    text = name.decode("latin-1")
-    return "".join(c for c in text if c.isprintable())[:200] or None

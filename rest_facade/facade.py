@@ -1,120 +1,161 @@
-"""The facade: the REST routes and the documents over the operations, and the errors of routing."""
+"""The facade: the REST routes and the documents over the operations, as one ASGI app.
+
+It does its own routing, two look-ups in a table, because a stored answer costs less than a search
+through patterns of addresses would.
+"""
 
 from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from mcp_server.callers import Caller
 from mcp_server.errors import ApiError
 from mcp_server.operations import OPERATIONS, admit, invoke
+from mcp_server.pages import Page
 from mcp_server.services import Services
 from oauth.metadata import ProtectedResource
 from rest_facade.bodies import read_object
-from rest_facade.documents import JSON, Document, documents, link_map
-from rest_facade.responses import ONE_HOUR, REVALIDATE, from_answer, from_error, stored
+from rest_facade.documents import JSON, documents, link_map
+from rest_facade.responses import (
+    ONE_HOUR,
+    REVALIDATE,
+    Reply,
+    Wants,
+    from_error,
+    from_served,
+    stored,
+)
 from rest_facade.routes import ROUTES, RestRoute
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Methods = Mapping[str, RestRoute]
 
 log = logging.getLogger(__name__)
 
 
 class Facade:
-    """Everything below the REST base, as Starlette routes."""
+    """Everything below the REST base, and the reference at the root of the host."""
 
-    def __init__(self, services: Services, resource: ProtectedResource) -> None:
+    def __init__(self, services: Services, resource: ProtectedResource, base: str) -> None:
         self._services = services
         self._resource = resource
+        self._base = base
         quotas = services.limiter.quotas
         self.documents = documents(services.offer, quotas)
         self._links = link_map(services.offer, quotas)
+        self._pages = {path: (Page(d.body), d.media_type) for path, d in self.documents.items()}
+        self._routes = _table(ROUTES)
 
-    def routes(self, base: str) -> list[Route]:
-        """The routes of the table and the documents, below a base path."""
-        by_path: dict[str, dict[str, RestRoute]] = {}
-        for route in ROUTES:
-            by_path.setdefault(route.path, {})[route.method] = route
-        served = [
-            Route(base + path, self._endpoint(methods), methods=list(methods))
-            for path, methods in by_path.items()
-        ]
-        served += [
-            Route(base + path, self.document(document)) for path, document in self.documents.items()
-        ]
-        return [*served, Route(base, self._refusing(self._map))]
+    def owns(self, path: str) -> bool:
+        """Whether a path without a slash at its end is the facade's to answer."""
+        return path.startswith(self._base) or path == "/llms.txt"
 
     def exception_handlers(self) -> Mapping[Any, Any]:
-        """What the whole app answers where no route does."""
+        """What the rest of the app answers where no route of it does."""
         return {HTTPException: self._routing_error, Exception: self._crash}
 
-    def document(self, document: Document) -> Endpoint:
-        """The endpoint of one document, wherever it is served."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            reply = await self._reply(scope, receive)
+        except ApiError as error:
+            reply = self._refusal(error, scope["caller"])
+        except Exception as error:
+            log.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+            reply = from_error(ApiError("internal_error"), self._services.offer.docs_url)
+        await reply(scope, receive, send)
 
-        async def answer(request: Request) -> Response:
-            caller: Caller = request.scope["caller"]
-            allowance = admit("keyless", caller, self._services, "rest").headers()
-            known = request.headers.get("if-none-match")
-            age = f"public, {ONE_HOUR}"
-            return stored(document.body, document.media_type, age, known, allowance)
+    async def _reply(self, scope: Scope, receive: Receive) -> Reply:
+        path: str = scope["path"].removeprefix(self._base)
+        found = find(self._routes, path)
+        if found is None:
+            return self._document(scope, path)
+        methods, names = found
+        method = scope["method"]
+        route = methods.get("GET" if method == "HEAD" else method)
+        if route is None:
+            return self._not_allowed(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
+        read = functools.partial(_arguments, route, names, scope, receive)
+        served = await invoke(
+            route.operation, read, scope["caller"], self._services, surface="rest"
+        )
+        wants = Wants(scope["headers"] if method != "PUT" and method != "PATCH" else ())
+        keyed = OPERATIONS[route.operation].access == "keyed"
+        return from_served(served, keyed=keyed, wants=wants)
 
-        return self._refusing(answer)
+    def _document(self, scope: Scope, path: str) -> Reply:
+        known = self._pages.get(path)
+        if known is None and path != "":
+            return from_error(ApiError("not_found"), self._services.offer.docs_url)
+        if scope["method"] not in ("GET", "HEAD"):
+            return self._not_allowed(["GET", "HEAD"])
+        allowance = admit("keyless", scope["caller"], self._services, "rest")
+        page, media_type = known or (self._map(), JSON)
+        age = f"public, {ONE_HOUR if known else REVALIDATE}"
+        return stored(page, media_type, age, Wants(scope["headers"]), allowance)
 
-    async def _map(self, request: Request) -> Response:
-        caller: Caller = request.scope["caller"]
-        allowance = admit("keyless", caller, self._services, "rest").headers()
-        async with self._services.shelf.lease() as book:
-            body = b"%b,%b" % (book.envelope, self._links[1:])
-        known = request.headers.get("if-none-match")
-        return stored(body, JSON, f"public, {REVALIDATE}", known, allowance)
+    def _map(self) -> Page:
+        with self._services.shelf.lease() as book:
+            return Page(b"%b,%b" % (book.envelope, self._links[1:]))
 
-    def _endpoint(self, methods: Mapping[str, RestRoute]) -> Endpoint:
-        async def answer(request: Request) -> Response:
-            route = methods["GET" if request.method == "HEAD" else request.method]
-            caller: Caller = request.scope["caller"]
-            read = functools.partial(_arguments, request, route)
-            result = await invoke(route.operation, read, caller, self._services, surface="rest")
-            keyed = OPERATIONS[route.operation].access == "keyed"
-            known = request.headers.get("if-none-match") if route.method == "GET" else None
-            return from_answer(result, keyed=keyed, known=known)
+    def _not_allowed(self, methods: list[str]) -> Reply:
+        allow = {"Allow": ", ".join(methods)}
+        return from_error(ApiError("method_not_allowed"), self._services.offer.docs_url, allow)
 
-        return self._refusing(answer)
+    def _refusal(self, error: ApiError, caller: Caller) -> Reply:
+        headers = {}
+        if error.code == "invalid_api_key" and caller.refused == "token":
+            headers["WWW-Authenticate"] = self._resource.challenge("invalid_token")
+        return from_error(error, self._services.offer.docs_url, headers)
 
-    def _refusing(self, endpoint: Endpoint) -> Endpoint:
-        async def answer(request: Request) -> Response:
-            try:
-                return await endpoint(request)
-            except ApiError as error:
-                return self._refusal(error, request.scope["caller"])
-
-        return answer
-
-    def _refusal(self, error: ApiError, caller: Caller) -> Response:
-        expired = error.code == "invalid_api_key" and caller.refused == "token"
-        challenge = self._resource.challenge("invalid_token") if expired else None
-        return from_error(error, self._services.offer.docs_url, challenge)
-
-    async def _routing_error(self, _request: Request, error: HTTPException) -> Response:
+    async def _routing_error(self, _request: Request, error: HTTPException) -> Reply:
         code = "method_not_allowed" if error.status_code == 405 else "not_found"
-        response = from_error(ApiError(code), self._services.offer.docs_url)
-        response.headers.update(error.headers or {})
-        return response
+        return from_error(ApiError(code), self._services.offer.docs_url, error.headers)
 
-    async def _crash(self, request: Request, error: Exception) -> Response:
+    async def _crash(self, request: Request, error: Exception) -> Reply:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
         return from_error(ApiError("internal_error"), self._services.offer.docs_url)
 
 
-async def _arguments(request: Request, route: RestRoute) -> dict[str, Any]:
+def _table(routes: tuple[RestRoute, ...]) -> dict[str, dict[str, RestRoute]]:
+    """The routes by path, with its one parameter written `*`."""
+    table: dict[str, dict[str, RestRoute]] = {}
+    for route in routes:
+        parts = ["*" if part.startswith("{") else part for part in route.path.split("/")]
+        table.setdefault("/".join(parts), {})[route.method] = route
+    return table
+
+
+def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, str]] | None:
+    """The methods of a path, and what stands in it for the parameter, by the parameter's name."""
+    parts = path.split("/")
+    if len(parts) == 2:
+        methods = table.get(path)
+        return None if methods is None else (methods, {})
+    if len(parts) not in (3, 4) or not parts[2]:
+        return None
+    value, parts[2] = parts[2], "*"
+    methods = table.get("/".join(parts))
+    if methods is None:
+        return None
+    name = next(iter(methods.values())).path.split("/")[2][1:-1]
+    return methods, {name: value}
+
+
+async def _arguments(
+    route: RestRoute, names: Mapping[str, str], scope: Scope, receive: Receive
+) -> Mapping[str, Any]:
     if route.method != "GET":
-        return await read_object(request)
+        return await read_object(receive)
+    query: bytes = scope["query_string"]
+    if not query or not route.query:
+        return names
     # Of a repeated parameter the last value counts.
-    query = {name: value for name, value in request.query_params.items() if name in route.query}
-    return {**query, **request.path_params}
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    return {**{name: value for name, value in pairs if name in route.query}, **names}

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
 import anyio
-from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mcp_server.charts import Charts
+from mcp_server.endpoint import Endpoint
 from mcp_server.limits import Limiter
+from mcp_server.origins import Origins
 from mcp_server.pages import Pages
-from mcp_server.server import Endpoint, build_server
+from mcp_server.server import build_server
 from mcp_server.services import Services
 from oauth.authorization import Authorization
 from oauth.bearer import BearerMiddleware
@@ -27,8 +27,10 @@ from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from screener.settings import Settings
 from store.accounts import Accounts
+from store.changes import Changes
 from store.database import Database
 from store.grants import Grants
+from store.holders import Holders
 from store.sessions import Sessions
 from store.shelf import Shelf
 from store.tokens import Tokens
@@ -37,6 +39,7 @@ from store.watchlist import Watchlist
 from web.routes import web_routes
 from web.site import Site
 
+BASE = "/api/v1"
 LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
 
@@ -44,7 +47,7 @@ def build_app(settings: Settings) -> ASGIApp:
     """The whole service as one ASGI app; it opens what it needs when its lifespan starts."""
     database = Database(settings.accounts_url)
     accounts = Accounts(database, key_prefix=settings.key_prefix)
-    grants, tokens = Grants(database), Tokens(database)
+    grants, tokens, changes = Grants(database), Tokens(database), Changes(database.url)
     services = _services(settings, database)
     offer = services.offer
     resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
@@ -56,56 +59,72 @@ def build_app(settings: Settings) -> ASGIApp:
         authorization=Authorization(grants, resource),
         sign_up=settings.sign_up,
     )
-    security = _security(settings)
-    full = Endpoint(build_server(services), security)
-    keyless = Endpoint(build_server(services, keyless=True), security)
+    origins = _origins(settings)
+    full = Endpoint(build_server(services), services, origins)
+    keyless = Endpoint(build_server(services, keyless=True), services, origins, keyless=True)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await database.migrate()
             stack.push_async_callback(database.close)
+            changes.open()
+            stack.callback(changes.close)
             await services.shelf.look()
             stack.callback(services.shelf.close)
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
+            group.start_soon(services.shelf.keep_looking)
             group.start_soon(services.usage.keep_writing)
             group.start_soon(grants.keep_sweeping)
             await stack.enter_async_context(full.running())
             await stack.enter_async_context(keyless.running())
             yield
 
-    facade = Facade(services, resource)
-    reference = facade.documents["/llms.txt"]
+    facade = Facade(services, resource, BASE)
+    reference = facade.documents["/llms.txt"].body.decode()
     routes = [
-        Route("/mcp", Guard(full, resource, docs_url=offer.docs_url)),
-        Route("/mcp/demo", Guard(keyless, resource, docs_url=offer.docs_url, keyless=True)),
         *oauth_routes(
             grants, tokens, resource, registrations_per_minute=settings.registrations_per_minute
         ),
-        Route("/llms.txt", facade.document(reference)),
-        *web_routes(site, reference.body.decode()),
-        *facade.routes("/api/v1"),
+        *web_routes(site, reference),
     ]
-    app = Starlette(
+    pages = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers=facade.exception_handlers()
     )
-    served: ASGIApp = BareSlashes(BearerMiddleware(app, accounts, tokens))
-    if settings.trusted_proxies:
-        served = ProxyHeadersMiddleware(served, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
-    return served
+    agents = {
+        "/mcp": Guard(full, resource, docs_url=offer.docs_url),
+        "/mcp/demo": Guard(keyless, resource, docs_url=offer.docs_url, keyless=True),
+    }
+    front = BearerMiddleware(Front(facade, agents, pages), Holders(accounts, tokens, changes))
+    if not settings.trusted_proxies:
+        return front
+    return ProxyHeadersMiddleware(front, list(settings.trusted_proxies))  # type: ignore[arg-type, return-value]
 
 
-class BareSlashes:
-    """Makes trailing slashes optional without a redirect, which would drop a PUT's body."""
+class Front:
+    """Sends a request to the surface that its path belongs to.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    Trailing slashes are optional, without a redirect, which would drop a PUT's body.
+    """
+
+    def __init__(self, facade: Facade, agents: Mapping[str, ASGIApp], pages: ASGIApp) -> None:
+        self._facade = facade
+        self._agents = agents
+        self._pages = pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].endswith("/"):
-            scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._pages(scope, receive, send)
+            return
+        path: str = scope["path"]
+        if path.endswith("/"):
+            path = path.rstrip("/")
+            scope = {**scope, "path": path or "/"}
+        surface = self._agents.get(path)
+        if surface is None:
+            surface = self._facade if self._facade.owns(path) else self._pages
+        await surface(scope, receive, send)
 
 
 def _services(settings: Settings, database: Database) -> Services:
@@ -129,11 +148,11 @@ def sessions_of(settings: Settings, database: Database) -> Sessions:
     )
 
 
-def _security(settings: Settings) -> TransportSecuritySettings:
-    """The Host and Origin headers that the MCP endpoints accept, against DNS rebinding."""
+def _origins(settings: Settings) -> Origins:
+    """The Host and Origin headers that the MCP endpoints accept."""
     host = urlsplit(settings.url).netloc
     origins = [f"http://{name}" for name in LOOPBACK]
-    return TransportSecuritySettings(
-        allowed_hosts=[host, *LOOPBACK, *settings.allowed_hosts],
-        allowed_origins=[settings.url, *origins, *settings.allowed_origins],
+    return Origins(
+        hosts=[host, *LOOPBACK, *settings.allowed_hosts],
+        origins=[settings.url, *origins, *settings.allowed_origins],
     )

@@ -66,6 +66,8 @@ class KeyHolder:
 
     account: Account
     key: Key
+    expires_at: dt.datetime | None = None
+    """When an access token ends; a key has no end."""
 
 
 def hash_secret(secret: str) -> str:

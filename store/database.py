@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from store.errors import DatabaseBusyError, DatabaseError
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest migration; the one a database of this program is at."""
 
 BUSY_SECONDS = 5
@@ -132,11 +132,19 @@ tokens = sa.Table(
     sa.Column("consumed_at", sa.DateTime(timezone=True)),
 )
 
+changes = sa.Table(
+    "changes",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("count", sa.BigInteger, nullable=False),
+)
+
 
 class Database:
     """Transactions on the database at an SQLAlchemy URL."""
 
     def __init__(self, url: str) -> None:
+        self.url = url
         self.engine = _engine(url)
 
     @asynccontextmanager

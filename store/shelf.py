@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
+from types import TracebackType
 
 import anyio
 import anyio.to_thread
@@ -24,16 +23,26 @@ Stamp = tuple[int, int, int]
 
 
 class _Copy:
-    """A book and how many calls are reading it."""
+    """A book and how many calls are reading it; entering it is one more."""
 
     def __init__(self, book: Book) -> None:
         self.book = book
         self.readers = 0
         self.retired = False
 
-    def release(self) -> None:
+    def __enter__(self) -> Book:
+        self.readers += 1
+        return self.book
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.readers -= 1
-        self.close_if_done()
+        if self.retired:
+            self.close_if_done()
 
     def close_if_done(self) -> None:
         if self.retired and self.readers == 0:
@@ -49,31 +58,28 @@ class Shelf:
         *,
         source: str,
         disclaimer: str,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._manifest_path = data_dir / "manifest.json"
         self._nights = data_dir / "nights"
         self._copy = _Copy(Book.empty(source, disclaimer))
-        self._clock = clock
-        self._looked = float("-inf")
         self._stamp: Stamp | None = None
         self._opening = anyio.Lock()
 
-    @asynccontextmanager
-    async def lease(self) -> AsyncIterator[Book]:
-        """Pin the current book: whatever is published meanwhile, this call keeps reading it."""
-        if self._clock() - self._looked >= LOOK_EVERY:
+    def lease(self) -> AbstractContextManager[Book]:
+        """Pin the current book: `with shelf.lease() as book`.
+
+        Whatever is published meanwhile, the call keeps reading this one to its end.
+        """
+        return self._copy
+
+    async def keep_looking(self) -> None:
+        """Look for a new night every second, until cancelled."""
+        while True:
+            await anyio.sleep(LOOK_EVERY)
             await self.look()
-        copy = self._copy
-        copy.readers += 1
-        try:
-            yield copy.book
-        finally:
-            copy.release()
 
     async def look(self) -> None:
         """Open the night the manifest names, if it is another one; a bad one leaves the old."""
-        self._looked = self._clock()
         stamp = self._stamp_now()
         if stamp is None or stamp == self._stamp or self._opening.locked():
             return

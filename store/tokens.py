@@ -97,7 +97,13 @@ class Tokens:
         """Who an access token speaks for: its grant stands in for the key."""
         tokens, grants, accounts = tables.tokens, tables.grants, tables.accounts
         query = (
-            sa.select(accounts, grants.c.prefix, grants.c.name, grants.c.created_at.label("since"))
+            sa.select(
+                accounts,
+                grants.c.prefix,
+                grants.c.name,
+                grants.c.created_at.label("since"),
+                tokens.c.expires_at,
+            )
             .join(grants, grants.c.account_id == accounts.c.id)
             .join(tokens, tokens.c.grant_id == grants.c.id)
             .where(
@@ -112,7 +118,12 @@ class Tokens:
             row = (await connection.execute(query)).one_or_none()
         if row is None:
             return None
-        return KeyHolder(to_account(row), Key(row.prefix, row.name, aware(row.since), None))
+        key = Key(row.prefix, row.name, aware(row.since), None)
+        return KeyHolder(to_account(row), key, aware(row.expires_at))
+
+    def expired(self, holder: KeyHolder) -> bool:
+        """Whether the access token that a holder was found by has ended since."""
+        return holder.expires_at is not None and holder.expires_at <= self._clock()
 
     async def _issue(self, connection: AsyncConnection, grant_id: int, now: dt.datetime) -> Pair:
         pair = Pair(self._new_credential(Kind.ACCESS), self._new_credential(Kind.REFRESH))

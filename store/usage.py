@@ -11,7 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import sqlalchemy as sa
@@ -30,8 +30,7 @@ OTHER = "(other)"
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line of the log, without its count."""
 
     account_id: int
@@ -120,7 +119,7 @@ class UsageLog:
 def _upsert(dialect: str, line: Line, calls: int, now: dt.datetime) -> Any:  # noqa: ANN401
     usage = tables.usage
     insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert
-    values = {name: getattr(line, name) for name in Line.__slots__}
+    values = line._asdict()
     statement = insert(usage).values(**values, calls=calls, last_at=now)
     return statement.on_conflict_do_update(
         index_elements=list(usage.primary_key.columns),

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import database as tables
+from store.changes import Kept
 from store.database import Database
 
 
@@ -25,11 +26,20 @@ class Watchlist:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._kept: Kept[int, list[str]] = Kept()
 
-    async def symbols(self, account_id: int) -> list[str]:
-        """The tracked symbols, in the order the user keeps them."""
+    async def symbols(self, account_id: int, changes: int | None = None) -> list[str]:
+        """The tracked symbols, in the order the user keeps them.
+
+        With a count of changes, read before the call, a list kept since that count will do.
+        """
+        kept = self._kept.get(account_id, changes)
+        if kept is not None:
+            return kept
         async with self._database.read() as connection:
-            return await _symbols(connection, account_id)
+            symbols = await _symbols(connection, account_id)
+        self._kept.put(account_id, changes, symbols)
+        return symbols
 
     async def replace(self, account_id: int, symbols: Sequence[str], cap: int) -> list[str]:
         """Make `symbols` (distinct, upper case) the whole list.

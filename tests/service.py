@@ -126,8 +126,10 @@ def copy_night(night: Path, folder: Path) -> None:
 
 
 @contextmanager
-def serving(folder: Path, **settings: Any) -> Iterator[Service]:
-    """Serve a data folder on a free port until left."""
+def serving(
+    folder: Path, *, email: str = "reader@example.com", **settings: Any
+) -> Iterator[Service]:
+    """Serve a data folder on a free port until left, with a key of a new account."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
@@ -139,7 +141,7 @@ def serving(folder: Path, **settings: Any) -> Iterator[Service]:
             **settings,
         }
         chosen = Settings(data_dir=folder, port=port, **options)
-        key = new_key(chosen)
+        key = new_key(chosen, email)
         server = uvicorn.Server(
             uvicorn.Config(build_app(chosen), log_config=None, proxy_headers=False)
         )

@@ -5,12 +5,11 @@ from __future__ import annotations
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
-from rest_facade.responses import ONE_HOUR, stored
+from mcp_server.pages import Page
+from rest_facade.responses import ONE_HOUR, names_tag
 from web.pages import Pages, protect
-
-HTML = "text/html; charset=utf-8"
 
 
 class DocsPage:
@@ -18,12 +17,16 @@ class DocsPage:
 
     def __init__(self, pages: Pages, text: str) -> None:
         # The text is rendered with HTML switched off, so it is safe as it is.
-        self._body = pages.render("docs.html", "/docs", text=Markup(_render(text))).encode()  # noqa: S704
+        html = pages.render("docs.html", "/docs", text=Markup(_render(text)))  # noqa: S704
+        self._page = Page(html.encode())
 
     async def answer(self, request: Request) -> Response:
         """The page."""
+        tag = f'"{self._page.tag}"'
         known = request.headers.get("if-none-match")
-        response = stored(self._body, HTML, f"public, {ONE_HOUR}", known, None)
+        fresh = known is not None and names_tag(known.encode("latin-1"), tag.encode())
+        response = HTMLResponse(b"" if fresh else self._page.body, 304 if fresh else 200)
+        response.headers.update({"Cache-Control": f"public, {ONE_HOUR}", "ETag": tag})
         protect(response)
         return response
 

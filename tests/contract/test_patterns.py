@@ -180,6 +180,7 @@ def test_a_chart_is_drawn_once_and_kept(data_dir: Path) -> None:
         (kept,) = (data_dir / "charts").rglob(f"{setup['setup_id']}*.png")
         kept.write_bytes(kept.read_bytes() + b"kept")
 
+    with serving(data_dir, email="later@example.com") as live:
         assert live.get(path).content.endswith(b"kept")
 
 

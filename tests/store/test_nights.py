@@ -207,19 +207,19 @@ def test_a_data_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 
 
 def shelf_of(folder: Path) -> Shelf:
-    """A shelf that looks at the manifest on every lease."""
-    ticks = iter(range(10**6))
-    return Shelf(folder, source="s", disclaimer="d", clock=lambda: 10.0 * next(ticks))
+    return Shelf(folder, source="s", disclaimer="d")
 
 
 async def test_a_lease_keeps_its_book_while_another_night_is_published(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
     old = write(nights)
     shelf = shelf_of(tmp_path)
+    await shelf.look()
 
-    async with shelf.lease() as pinned:
+    with shelf.lease() as pinned:
         new = write(nights, session=SESSION + dt.timedelta(days=1))
-        async with shelf.lease() as fresh:
+        await shelf.look()
+        with shelf.lease() as fresh:
             assert fresh.data_version == new.data_version
         assert pinned.data_version == old.data_version
         assert pinned.patterns("S0") is not None
@@ -232,20 +232,21 @@ async def test_a_damaged_new_night_leaves_the_old_one_serving(tmp_path: Path) ->
     nights = Nights(tmp_path)
     old = write(nights)
     shelf = shelf_of(tmp_path)
-    async with shelf.lease():
-        pass
+    await shelf.look()
     new = write(nights, session=SESSION + dt.timedelta(days=1))
     (nights.folder / new.book.file).write_bytes(b"garbage")
+    await shelf.look()
 
-    async with shelf.lease() as book:
+    with shelf.lease() as book:
         assert book.data_version == old.data_version
     shelf.close()
 
 
 async def test_before_the_first_night_the_book_is_empty(tmp_path: Path) -> None:
     shelf = shelf_of(tmp_path)
+    await shelf.look()
 
-    async with shelf.lease() as book:
+    with shelf.lease() as book:
         assert book.session is None
         assert book.coverage("AAPL") is None
         assert b'"track_record":null' in book.family(Family.TRIANGLE)
