@@ -7,7 +7,7 @@ calls the handler (404) with one book pinned for the whole call.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -45,6 +45,8 @@ from store.records import (
 
 Access = Literal["keyed", "keyless"]
 Handler = Callable[[Call[Any]], Awaitable[Answer]]
+Raw = Mapping[str, Any] | Callable[[], Awaitable[Mapping[str, Any]]]
+"""Raw arguments, or how to read them: a body is read only for a caller who is admitted."""
 
 COMMON = ("missing_api_key", "invalid_api_key", "forbidden", "rate_limited")
 KEYLESS = ("invalid_api_key", "rate_limited")
@@ -228,8 +230,8 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType({row.name: row for row in
 
 
 async def invoke(
-    name: str,
-    read: Callable[[], Awaitable[Mapping[str, Any]]],
+    operation: Operation,
+    raw: Raw,
     caller: Caller,
     services: Services,
     *,
@@ -238,47 +240,48 @@ async def invoke(
 ) -> Served:
     """Run one operation for one caller; the only way to a handler.
 
-    `read` gives the raw arguments; it is called only once the caller is admitted, so that a body
-    is never read for one who is not.
-
     Raises:
         ApiError: any code of the operation's `codes`, or `unavailable`.
     """
-    operation = OPERATIONS[name]
     allowance = admit(operation.access, caller, services, surface)
-    record_use(name, caller, services)
+    record_use(operation.name, caller, services)
     try:
         _check_plan(operation, caller, services)
-        arguments = read_arguments(operation.arguments, await read())
+        given = raw if isinstance(raw, Mapping) else await raw()
+        arguments = read_arguments(operation.arguments, given)
         with services.shelf.lease() as book:
             call = Call(arguments, caller, book, services, pictures)
             if operation.tracked:
-                await _check_tracked(call)
-            page, png, caption = await _answer(operation, call)
+                watchlist, account_id = services.watchlist, call.account.id
+                tracked = watchlist.kept(account_id, caller.changes)
+                if tracked is None:
+                    tracked = await watchlist.symbols(account_id, caller.changes)
+                _check_tracked(call, tracked)
+            key = None
+            if operation.sealed:
+                key = (book.data_version, operation.name, *arguments.__dict__.values())
+                page = services.pages.get(key)
+                if page is not None:
+                    return Served(page, None, None, allowance)
+            return await _answer(operation.handler, call, key, allowance)
     except DatabaseBusyError as error:
         raise busy() from error
     except ApiError as error:
         error.allowance = allowance
         raise
-    return Served(page, png, caption, allowance)
 
 
 async def _answer(
-    operation: Operation, call: Call[Any]
-) -> tuple[Page | None, Page | None, str | None]:
-    """The handler's answer, finished; that of a sealed operation is kept."""
-    key = (call.book.data_version, operation.name, call.arguments)
-    if operation.sealed:
-        kept = call.services.pages.get(key)
-        if kept is not None:
-            return kept, None, None
-    answer = await operation.handler(call)
+    handler: Handler, call: Call[Any], key: Hashable | None, allowance: Allowance
+) -> Served:
+    """The handler's answer, finished; kept under its key, if it has one."""
+    answer = await handler(call)
     if answer.body is None:
-        return None, answer.png, answer.caption
+        return Served(None, answer.png, answer.caption, allowance)
     page = Page(b"%b,%b" % (call.book.envelope, answer.body[1:]))
-    if operation.sealed:
+    if key is not None:
         call.services.pages.put(key, page)
-    return page, answer.png, answer.caption
+    return Served(page, answer.png, answer.caption, allowance)
 
 
 def admit(access: Access, caller: Caller, services: Services, surface: str) -> Allowance:
@@ -306,8 +309,7 @@ def _check_plan(operation: Operation, caller: Caller, services: Services) -> Non
         raise ApiError("forbidden")
 
 
-async def _check_tracked(call: Call[Any]) -> None:
-    tracked = await call.services.watchlist.symbols(call.account.id, call.caller.changes)
+def _check_tracked(call: Call[Any], tracked: Sequence[str]) -> None:
     if call.arguments.symbol in tracked:
         return
     free = max(0, call.caller.cap - len(tracked))

@@ -29,9 +29,9 @@ class Page:
         self.body = body
 
     @cached_property
-    def tag(self) -> str:
-        """The strong ETag of the body itself (RFC 9110 section 8.8.3)."""
-        return hashlib.blake2b(self.body, digest_size=12).hexdigest()
+    def tag(self) -> bytes:
+        """The opaque tag of the body itself, for a strong ETag (RFC 9110 section 8.8.3)."""
+        return hashlib.blake2b(self.body, digest_size=12).hexdigest().encode()
 
     @cached_property
     def text(self) -> bytes:

@@ -114,13 +114,10 @@ async def run_tool(
 ) -> Outcome:
     """What the gate says of a tool call; a refusal is an outcome like any other."""
 
-    async def read() -> Mapping[str, Any]:
-        return raw
-
     try:
         if keyless and operation.access == "keyed":
             return _connect_properly(caller, services)
-        return await invoke(operation.name, read, caller, services, surface="mcp", pictures=True)
+        return await invoke(operation, raw, caller, services, surface="mcp", pictures=True)
     except ApiError as error:
         return error
     except Exception:

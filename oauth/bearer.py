@@ -6,6 +6,7 @@ refuses a call: each surface answers a bad credential in its own way.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -41,7 +42,8 @@ class BearerMiddleware:
         token = bearer_token(credentials)
         if token is None:
             return Caller(address, refused="token", client=client)
-        holder, changes = await self._holders.find(token)
+        found = self._holders.kept(token)
+        holder, changes = found if found is not None else await self._holders.find(token)
         if holder is None:
             is_key = self._holders.is_key(token)
             return Caller(address, refused="key" if is_key else "token", client=client)
@@ -62,6 +64,7 @@ def _named(headers: Headers) -> tuple[list[bytes], str | None]:
     return credentials, _text(service or agent)
 
 
+@functools.lru_cache(maxsize=1024)
 def _text(value: bytes) -> str | None:
     text = value.decode("latin-1")
     if not text.isprintable():

@@ -51,7 +51,8 @@ class Facade:
         self.documents = documents(services.offer, quotas)
         self._links = link_map(services.offer, quotas)
         self._pages = {path: (Page(d.body), d.media_type) for path, d in self.documents.items()}
-        self._routes = _table(ROUTES)
+        table = _table(ROUTES)
+        self._find = functools.lru_cache(maxsize=4096)(functools.partial(find, table))
 
     def owns(self, path: str) -> bool:
         """Whether a path without a slash at its end is the facade's to answer."""
@@ -73,7 +74,7 @@ class Facade:
 
     async def _reply(self, scope: Scope, receive: Receive) -> Reply:
         path: str = scope["path"].removeprefix(self._base)
-        found = find(self._routes, path)
+        found = self._find(path)
         if found is None:
             return self._document(scope, path)
         methods, names = found
@@ -81,13 +82,12 @@ class Facade:
         route = methods.get("GET" if method == "HEAD" else method)
         if route is None:
             return self._not_allowed(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
-        read = functools.partial(_arguments, route, names, scope, receive)
-        served = await invoke(
-            route.operation, read, scope["caller"], self._services, surface="rest"
-        )
-        wants = Wants(scope["headers"] if method != "PUT" and method != "PATCH" else ())
-        keyed = OPERATIONS[route.operation].access == "keyed"
-        return from_served(served, keyed=keyed, wants=wants)
+        reads = route.method == "GET"
+        raw = _query(route, names, scope) if reads else functools.partial(read_object, receive)
+        operation = OPERATIONS[route.operation]
+        served = await invoke(operation, raw, scope["caller"], self._services, surface="rest")
+        wants = Wants(scope["headers"] if reads else ())
+        return from_served(served, keyed=operation.access == "keyed", wants=wants)
 
     def _document(self, scope: Scope, path: str) -> Reply:
         known = self._pages.get(path)
@@ -148,11 +148,7 @@ def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, st
     return methods, {name: value}
 
 
-async def _arguments(
-    route: RestRoute, names: Mapping[str, str], scope: Scope, receive: Receive
-) -> Mapping[str, Any]:
-    if route.method != "GET":
-        return await read_object(receive)
+def _query(route: RestRoute, names: Mapping[str, str], scope: Scope) -> Mapping[str, Any]:
     query: bytes = scope["query_string"]
     if not query or not route.query:
         return names

@@ -91,28 +91,25 @@ def stored(
     page: Page, media_type: str, cache_control: str, wants: Wants, allowance: Allowance
 ) -> Reply:
     """A 200 with a strong ETag, or the 304 that stands for it (RFC 9110 section 13.1.2)."""
-    body, tag, vary = page.body, page.tag, b"Authorization"
-    coding = None
-    if media_type != PNG and len(body) >= LARGE:
-        vary = b"Authorization, Accept-Encoding"
-        coding = wants.coding() if wants.codings else None
-    if coding is not None:
-        tag = f"{tag}-{coding}"  # another representation, so another strong tag
-    quoted = b'"%b"' % tag.encode()
+    large = len(page.body) >= LARGE and media_type != PNG
+    coding = wants.coding() if large and wants.codings else None
+    # A compressed body is another representation, so it has another strong tag.
+    tag = b'"%b"' % page.tag if coding is None else b'"%b-%b"' % (page.tag, coding.encode())
     headers = [
         (b"cache-control", cache_control.encode()),
-        (b"etag", quoted),
-        (b"vary", vary),
+        (b"etag", tag),
+        (b"vary", b"Authorization, Accept-Encoding" if large else b"Authorization"),
         (b"ratelimit-policy", allowance.policy.encode()),
         (b"ratelimit", allowance.state.encode()),
     ]
-    if wants.known is not None and names_tag(wants.known, quoted):
+    if wants.known is not None and names_tag(wants.known, tag):
         return Reply(304, headers)
+    body = page.body
     if coding is not None:
         body = page.zstd if coding == "zstd" else page.gzip
         headers.append((b"content-encoding", coding.encode()))
     headers.append((b"content-type", media_type.encode()))
-    headers.append((b"content-length", str(len(body)).encode()))
+    headers.append((b"content-length", b"%d" % len(body)))
     return Reply(200, headers, body)
 
 

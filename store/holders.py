@@ -30,16 +30,24 @@ class Holders:
         """Whether a credential is spelled as an API key."""
         return credential.startswith(self._accounts.key_prefix)
 
+    def kept(self, credential: str) -> Found | None:
+        """Who was found before and still holds a credential, if that can be told at once."""
+        changes = self._changes.count()
+        holder = self._kept.get(_digest(credential), changes)
+        if holder is None or (holder.expires_at is not None and self._tokens.expired(holder)):
+            return None
+        return Found(holder, changes)
+
     async def find(self, credential: str) -> Found:
         """Who holds a credential: None for an unknown, revoked or expired one."""
         changes = self._changes.count()
-        # Keyed by digest: no secret stays in memory.
-        digest = hashlib.sha256(credential.encode()).digest()
-        holder = self._kept.get(digest, changes)
-        if holder is not None and not self._tokens.expired(holder):
-            return Found(holder, changes)
         look = self._accounts.holder if self.is_key(credential) else self._tokens.holder
         holder = await look(credential)
         if holder is not None:
-            self._kept.put(digest, changes, holder)
+            self._kept.put(_digest(credential), changes, holder)
         return Found(holder, changes)
+
+
+def _digest(credential: str) -> bytes:
+    # No secret stays in memory.
+    return hashlib.sha256(credential.encode()).digest()

@@ -66,9 +66,11 @@ class UsageLog:
         """Count one call."""
         day = self._clock().date()
         line = Line(account_id, day, key_prefix, operation, client, host)
-        if line not in self._pending and len(self._pending) >= PENDING_LIMIT:
+        calls = self._pending.get(line, 0)
+        if calls == 0 and len(self._pending) >= PENDING_LIMIT:
             line = Line(account_id, day, key_prefix, operation, OTHER)
-        self._pending[line] += 1
+            calls = self._pending[line]
+        self._pending[line] = calls + 1
 
     async def keep_writing(self) -> None:
         """Write what was counted every few seconds, until cancelled, and once more then."""

@@ -28,14 +28,15 @@ class Watchlist:
         self._database = database
         self._kept: Kept[int, list[str]] = Kept()
 
+    def kept(self, account_id: int, changes: int | None) -> list[str] | None:
+        """The tracked symbols, if they were read under this count of changes."""
+        return self._kept.get(account_id, changes)
+
     async def symbols(self, account_id: int, changes: int | None = None) -> list[str]:
         """The tracked symbols, in the order the user keeps them.
 
-        With a count of changes, read before the call, a list kept since that count will do.
+        With a count of changes, read before the call, they are kept as long as it stands.
         """
-        kept = self._kept.get(account_id, changes)
-        if kept is not None:
-            return kept
         async with self._database.read() as connection:
             symbols = await _symbols(connection, account_id)
         self._kept.put(account_id, changes, symbols)

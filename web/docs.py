@@ -22,7 +22,7 @@ class DocsPage:
 
     async def answer(self, request: Request) -> Response:
         """The page."""
-        tag = f'"{self._page.tag}"'
+        tag = f'"{self._page.tag.decode()}"'
         known = request.headers.get("if-none-match")
         fresh = known is not None and names_tag(known.encode("latin-1"), tag.encode())
         response = HTMLResponse(b"" if fresh else self._page.body, 304 if fresh else 200)
