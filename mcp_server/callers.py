@@ -33,6 +33,13 @@ class Caller(NamedTuple):
         return plan is Plan.PREMIUM_PLUS or (beta and plan is Plan.PREMIUM)
 
     @property
+    def account_id(self) -> int:
+        """The account of a caller with a credential."""
+        if self.holder is None:
+            raise LookupError("an anonymous caller has no account")
+        return self.holder.account.id
+
+    @property
     def cap(self) -> int:
         """How many tickers the account may track."""
         return TRACKED_CAPS[self.holder.account.plan] if self.holder else 0

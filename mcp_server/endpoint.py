@@ -23,6 +23,9 @@ from mcp.server.runner import modern_error_data, serve_one
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
     InboundLadderRejection,
     InboundModernRoute,
     classify_inbound_request,
@@ -59,6 +62,10 @@ Send = Callable[[Message], Awaitable[None]]
 Decoded = dict[str, Any]
 """A JSON-RPC message."""
 
+_ROUTING = tuple(
+    (name, name.encode())
+    for name in (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER)
+)
 _TOOL_CALL = frozenset({"name", "arguments", "_meta"})
 
 
@@ -181,10 +188,13 @@ class Endpoint:
         if "id" not in decoded:
             return _acknowledge(decoded, era)
         request_id = decoded["id"]
-        headers = {name.decode("latin-1"): _value(value) for name, value in fields.items()}
         if len(fields) != len(scope["headers"]):
             _check_repeated(scope["headers"], request_id)
-        route = classify_inbound_request(decoded, headers=headers)
+        # A server may leave the space around a field's value, which is none of the value.
+        routing = {
+            name: fields[raw].decode("latin-1").strip() for name, raw in _ROUTING if raw in fields
+        }
+        route = classify_inbound_request(decoded, headers=routing)
         if isinstance(route, InboundLadderRejection):
             _request(decoded)
             return _rejection(route, request_id)
@@ -193,7 +203,7 @@ class Endpoint:
             caller = scope["caller"]._replace(host=host_name(route.client_info))
             return await self._call(decoded, *call, caller, self._stamp)
         request = _request(decoded)
-        self._check_parameter_headers(request, headers)
+        self._check_parameter_headers(request, fields)
         return await self._modern_method(request, route, scope)
 
     async def _modern_method(
@@ -288,7 +298,7 @@ class Endpoint:
         return Reply(200, b"".join((*spliced, b"}")))
 
     def _check_parameter_headers(
-        self, request: types.JSONRPCRequest, headers: Mapping[str, str]
+        self, request: types.JSONRPCRequest, fields: Mapping[bytes, bytes]
     ) -> None:
         """Hold the `Mcp-Param-*` headers of a call to its arguments, where a tool names any."""
         params, lookup = request.params or {}, self._server.get_tool_input_schema
@@ -298,6 +308,9 @@ class Endpoint:
         schema = lookup(name)
         if schema is None or not isinstance(arguments, dict) or not x_mcp_header_map(schema):
             return
+        headers = {
+            name.decode("latin-1"): v.decode("latin-1").strip() for name, v in fields.items()
+        }
         rejection = validate_mcp_param_headers(schema, arguments, headers)
         if rejection is not None:
             raise Refused(_rejection(rejection, request.id))
@@ -361,11 +374,6 @@ def _acknowledge(decoded: Decoded, era: str | None = None) -> Reply:
     if era is not None and (unsupported := unsupported_protocol_version_rejection(era)):
         return _rejection(unsupported, None)
     return Reply(202)
-
-
-def _value(value: bytes) -> str:
-    # A server may leave the space around a field's value, which is none of the value.
-    return value.decode("latin-1").strip()
 
 
 def _check_repeated(headers: Sequence[tuple[bytes, bytes]], request_id: Any) -> None:  # noqa: ANN401

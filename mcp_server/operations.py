@@ -7,7 +7,7 @@ calls the handler (404) with one book pinned for the whole call.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
@@ -30,6 +30,7 @@ from mcp_server.calls import Answer, Call, Served
 from mcp_server.errors import ApiError, busy
 from mcp_server.pages import Page
 from mcp_server.services import Services
+from store.book import Book
 from store.errors import DatabaseBusyError
 from store.records import (
     Demo,
@@ -248,40 +249,43 @@ async def invoke(
     try:
         _check_plan(operation, caller, services)
         given = raw if isinstance(raw, Mapping) else await raw()
-        arguments = read_arguments(operation.arguments, given)
         with services.shelf.lease() as book:
-            call = Call(arguments, caller, book, services, pictures)
+            key = _key(operation, given, book)
+            page = services.pages.get(key) if key is not None else None
+            arguments: Any = page.arguments if page else read_arguments(operation.arguments, given)
             if operation.tracked:
-                watchlist, account_id = services.watchlist, call.account.id
-                tracked = watchlist.kept(account_id, caller.changes)
+                tracked = services.watchlist.kept(caller.account_id, caller.changes)
                 if tracked is None:
-                    tracked = await watchlist.symbols(account_id, caller.changes)
-                _check_tracked(call, tracked)
-            key = None
-            if operation.sealed:
-                key = (book.data_version, operation.name, *arguments.__dict__.values())
-                page = services.pages.get(key)
-                if page is not None:
-                    return Served(page, None, None, allowance)
-            return await _answer(operation.handler, call, key, allowance)
+                    tracked = await services.watchlist.symbols(caller.account_id, caller.changes)
+                if arguments.symbol not in tracked:
+                    raise _not_tracked(caller.cap, len(tracked))
+            if page is not None:
+                return Served(page, None, None, allowance)
+            call = Call(arguments, caller, book, services, pictures)
+            answer = await operation.handler(call)
     except DatabaseBusyError as error:
         raise busy() from error
     except ApiError as error:
         error.allowance = allowance
         raise
-
-
-async def _answer(
-    handler: Handler, call: Call[Any], key: Hashable | None, allowance: Allowance
-) -> Served:
-    """The handler's answer, finished; kept under its key, if it has one."""
-    answer = await handler(call)
-    if answer.body is None:
-        return Served(None, answer.png, answer.caption, allowance)
-    page = Page(b"%b,%b" % (call.book.envelope, answer.body[1:]))
-    if key is not None:
-        call.services.pages.put(key, page)
+    if answer.body is not None:
+        page = Page(b"%b,%b" % (book.envelope, answer.body[1:]), arguments)
+        if key is not None:
+            services.pages.put(key, page)
     return Served(page, answer.png, answer.caption, allowance)
+
+
+def _key(operation: Operation, given: Mapping[str, Any], book: Book) -> Hashable | None:
+    """What a sealed operation's answer is kept under: the arguments as they were sent.
+
+    Only texts will do: 1 and True would be one key, and a list is none.
+    """
+    if not operation.sealed:
+        return None
+    for value in given.values():
+        if type(value) is not str:
+            return None
+    return (book.data_version, operation.name, *given.items())
 
 
 def admit(access: Access, caller: Caller, services: Services, surface: str) -> Allowance:
@@ -309,13 +313,11 @@ def _check_plan(operation: Operation, caller: Caller, services: Services) -> Non
         raise ApiError("forbidden")
 
 
-def _check_tracked(call: Call[Any], tracked: Sequence[str]) -> None:
-    if call.arguments.symbol in tracked:
-        return
-    free = max(0, call.caller.cap - len(tracked))
+def _not_tracked(cap: int, count: int) -> ApiError:
+    free = max(0, cap - count)
     slots = "slot is" if free == 1 else "slots are"
-    raise ApiError(
+    return ApiError(
         "ticker_not_tracked",
-        fix=f"{free} of {call.caller.cap} {slots} free: add the ticker with PUT or PATCH /tickers "
+        fix=f"{free} of {cap} {slots} free: add the ticker with PUT or PATCH /tickers "
         "(or the tool set_tracked_tickers), then retry.",
     )

@@ -11,6 +11,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Hashable
 from functools import cached_property
+from typing import Any
 
 import orjson
 import zstandard
@@ -25,8 +26,10 @@ DERIVED = 2.5
 class Page:
     """One finished answer."""
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, arguments: Any = None) -> None:  # noqa: ANN401 - any model
         self.body = body
+        self.arguments = arguments
+        """What it answers, as it was understood."""
 
     @cached_property
     def tag(self) -> bytes:

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from mcp_server.callers import Caller
 from mcp_server.errors import ApiError
-from mcp_server.operations import OPERATIONS, admit, invoke
+from mcp_server.operations import OPERATIONS, Raw, admit, invoke
 from mcp_server.pages import Page
 from mcp_server.services import Services
 from oauth.metadata import ProtectedResource
@@ -83,7 +83,10 @@ class Facade:
         if route is None:
             return self._not_allowed(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
         reads = route.method == "GET"
-        raw = _query(route, names, scope) if reads else functools.partial(read_object, receive)
+        raw: Raw = functools.partial(read_object, receive)
+        if reads:
+            query = _query(scope["query_string"], route.query) if route.query else {}
+            raw = {**query, **names} if query else names
         operation = OPERATIONS[route.operation]
         served = await invoke(operation, raw, scope["caller"], self._services, surface="rest")
         wants = Wants(scope["headers"] if reads else ())
@@ -148,10 +151,8 @@ def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, st
     return methods, {name: value}
 
 
-def _query(route: RestRoute, names: Mapping[str, str], scope: Scope) -> Mapping[str, Any]:
-    query: bytes = scope["query_string"]
-    if not query or not route.query:
-        return names
-    # Of a repeated parameter the last value counts.
+@functools.lru_cache(maxsize=1024)
+def _query(query: bytes, wanted: tuple[str, ...]) -> Mapping[str, str]:
+    """The wanted parameters of a query; of a repeated one the last value counts."""
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    return {**{name: value for name, value in pairs if name in route.query}, **names}
+    return {name: value for name, value in pairs if name in wanted}
