@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from authlib.oauth2.rfc6749.errors import AccessDeniedError, InvalidRequestError, OAuth2Error
 from authlib.oauth2.rfc9101.errors import RequestNotSupportedError, RequestUriNotSupportedError
 
+from oauth.client_documents import DocumentError, document_host
+from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
 from oauth.redirects import destination, is_registered, with_answer
@@ -32,6 +34,8 @@ class AuthorizationRequest:
     client_id: str
     client_name: str
     """As the app calls itself, without characters that hide or turn text around."""
+    client_host: str | None
+    """Where the document is that the app calls itself so in; None if it registered."""
     redirect_uri: str
     destination: str
     """Where the code will go, for people."""
@@ -44,9 +48,12 @@ class AuthorizationRequest:
 class PageError(Exception):
     """A request that must not be answered to anybody but the person; its message is for them."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, status: int = 400, retry_after: int | None = None) -> None:
         super().__init__(message)
         self.message = message
+        self.status = status
+        self.retry_after = retry_after
+        """Seconds after which trying again is right."""
 
 
 class RedirectError(Exception):
@@ -61,18 +68,29 @@ class RedirectError(Exception):
 class Authorization:
     """Checks authorization requests, and says where the browser goes with the decision."""
 
-    def __init__(self, grants: Grants, resource: ProtectedResource) -> None:
+    def __init__(
+        self, grants: Grants, resource: ProtectedResource, clients: Clients | None = None
+    ) -> None:
         self._grants = grants
         self._resource = resource
+        self._clients = clients or Clients(grants)
 
-    async def check(self, query: Query) -> AuthorizationRequest:
+    def reads_document(self, query: Query) -> bool:
+        """Whether the app that asks is known by a document, which no stranger may have us read."""
+        client_ids = _values(query, "client_id")
+        return len(client_ids) == 1 and self._clients.has_document(client_ids[0])
+
+    async def check(self, query: Query, address: str | None = None) -> AuthorizationRequest:
         """What a query asks for.
+
+        The app's document, if it has one, is read on the account of a network address; without
+        one the app is taken as it was last seen.
 
         Raises:
             PageError: the client or its redirect address is not known.
             RedirectError: anything else is wrong.
         """
-        client = await self._client(query)
+        client = await self._client(query, address)
         redirect_uri = _redirect_uri(query, client)
         try:
             return self._request(single(query), client, redirect_uri)
@@ -105,13 +123,21 @@ class Authorization:
         body = AccessDeniedError().get_body()
         return self._location(request.redirect_uri, request.state, body)
 
-    async def _client(self, query: Query) -> Client:
+    async def _client(self, query: Query, address: str | None) -> Client:
         client_ids = _values(query, "client_id")
-        if len(client_ids) == 1 and client_ids[0].isascii() and client_ids[0].isprintable():
-            client = await self._grants.client(client_ids[0])
+        if len(client_ids) == 1:
+            client = await self._find(client_ids[0], address)
             if client is not None:
                 return client
         raise PageError("This app is not registered here. Remove it where you use it; add it anew.")
+
+    async def _find(self, client_id: str, address: str | None) -> Client | None:
+        if address is None:
+            return await self._clients.find(client_id)
+        try:
+            return await self._clients.meet(client_id, address)
+        except DocumentError as error:
+            raise PageError(error.message, error.status, error.retry_after) from error
 
     def _request(
         self, query: dict[str, str], client: Client, redirect_uri: str
@@ -128,6 +154,7 @@ class Authorization:
         return AuthorizationRequest(
             client.client_id,
             client.name,
+            document_host(client.client_id),
             redirect_uri,
             destination(redirect_uri),
             query.get("state"),

@@ -1,4 +1,4 @@
-"""Client authentication at the token and revocation endpoints (RFC 6749 section 2.3).
+"""Clients: who they are, and how they prove it (RFC 6749 section 2.3).
 
 Public clients name themselves. Those with a secret prove it in the body or by Basic, whichever they
 registered: some hosts register one and use the other.
@@ -12,26 +12,62 @@ from authlib.oauth2.rfc6749.errors import InvalidClientError, InvalidRequestErro
 from authlib.oauth2.rfc6749.util import extract_basic_authorization
 from starlette.requests import Request
 
+from oauth.client_documents import ClientDocuments, document_host, is_address
 from store.accounts import hash_secret
 from store.grants import Client, Grants
 
 
-async def authenticate(request: Request, form: dict[str, str], grants: Grants) -> Client:
-    """The client that sent a form.
+class Clients:
+    """The apps there are: those that registered and, if they are read, those with a document."""
 
-    Raises:
-        InvalidClientError: it is unknown, or its secret is wrong or missing.
-        InvalidRequestError: it names itself in two ways that disagree.
-    """
-    basic = _basic(request)
-    status = 400 if basic is None else 401
-    client_id, secret = basic or (form.get("client_id"), form.get("client_secret"))
-    if basic is not None and form.get("client_id", client_id) != client_id:
-        raise InvalidRequestError("The body and the Authorization header name two clients.")
-    client = await _client(client_id, grants)
-    if client is None or not _proves(client, secret):
-        raise InvalidClientError("Register again, then sign in again.", status_code=status)
-    return client
+    def __init__(self, grants: Grants, documents: ClientDocuments | None = None) -> None:
+        self._grants = grants
+        self._documents = documents
+
+    @property
+    def read_documents(self) -> bool:
+        """Whether an app may be known by a document of its own."""
+        return self._documents is not None
+
+    def has_document(self, client_id: str) -> bool:
+        """Whether a client's id is the address of a document that is read here."""
+        return self.read_documents and document_host(client_id) is not None
+
+    async def find(self, client_id: str | None) -> Client | None:
+        """A client as it was last seen; nothing is fetched."""
+        # Whatever we issued is printable ASCII; a database may refuse to look for anything else.
+        if client_id is None or not client_id.isascii() or not client_id.isprintable():
+            return None
+        if is_address(client_id) and not self.has_document(client_id):
+            return None
+        return await self._grants.client(client_id)
+
+    async def meet(self, client_id: str, address: str) -> Client | None:
+        """A client as it is now: a document that is new or old is read on an address's account.
+
+        Raises:
+            DocumentError: it cannot be read, or is none of a client.
+        """
+        if self._documents is not None and self.has_document(client_id):
+            return await self._documents.client(client_id, address)
+        return await self.find(client_id)
+
+    async def authenticate(self, request: Request, form: dict[str, str]) -> Client:
+        """The client that sent a form.
+
+        Raises:
+            InvalidClientError: it is unknown, or its secret is wrong or missing.
+            InvalidRequestError: it names itself in two ways that disagree.
+        """
+        basic = _basic(request)
+        status = 400 if basic is None else 401
+        client_id, secret = basic or (form.get("client_id"), form.get("client_secret"))
+        if basic is not None and form.get("client_id", client_id) != client_id:
+            raise InvalidRequestError("The body and the Authorization header name two clients.")
+        client = await self.find(client_id)
+        if client is None or not _proves(client, secret):
+            raise InvalidClientError("Register again, then sign in again.", status_code=status)
+        return client
 
 
 def _basic(request: Request) -> tuple[str | None, str | None] | None:
@@ -46,13 +82,6 @@ def _basic(request: Request) -> tuple[str | None, str | None] | None:
     except ValueError:
         return None, None
     return client_id, secret
-
-
-async def _client(client_id: str | None, grants: Grants) -> Client | None:
-    # Whatever we issued is printable ASCII; a database may refuse to look for anything else.
-    if client_id is None or not client_id.isascii() or not client_id.isprintable():
-        return None
-    return await grants.client(client_id)
 
 
 def _proves(client: Client, secret: str | None) -> bool:

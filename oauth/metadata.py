@@ -69,8 +69,12 @@ class ProtectedResource:
         return resource is None or resource.removesuffix("/") in known
 
 
-def server_metadata(resource: ProtectedResource) -> dict[str, object]:
+def server_metadata(
+    resource: ProtectedResource, *, client_documents: bool = False
+) -> dict[str, object]:
     """The authorization server's metadata (RFC 8414 section 2, RFC 9207 section 3).
+
+    With `client_documents` it says that an app may be known by a document of its own.
 
     Raises:
         ValueError: the document contradicts itself.
@@ -92,6 +96,8 @@ def server_metadata(resource: ProtectedResource) -> dict[str, object]:
         authorization_response_iss_parameter_supported=True,
         service_documentation=resource.documentation,
     )
+    if client_documents:
+        document["client_id_metadata_document_supported"] = True
     if is_secure_transport(issuer):
         document.validate(metadata_classes=[rfc9207.AuthorizationServerMetadata])
     else:

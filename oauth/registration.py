@@ -7,8 +7,6 @@ that it names are neither kept nor shown, and each network address may register 
 from __future__ import annotations
 
 import logging
-import math
-import time
 import unicodedata
 from typing import Any
 
@@ -18,9 +16,6 @@ from authlib.oauth2.rfc7591 import (
     InvalidClientMetadataError,
     InvalidRedirectURIError,
 )
-from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -28,6 +23,7 @@ from mcp_server.callers import Caller
 from oauth.answers import answer
 from oauth.forms import read_body
 from oauth.metadata import AUTH_METHODS, GRANT_TYPES, SCOPE
+from oauth.quota import Quota
 from oauth.redirects import destination, is_acceptable
 from store.credentials import new_client_id, new_client_secret
 from store.grants import Client, Grants
@@ -41,16 +37,15 @@ log = logging.getLogger(__name__)
 class RegistrationEndpoint:
     """Answers POST /oauth/register."""
 
-    def __init__(self, grants: Grants, per_minute: int) -> None:
+    def __init__(self, grants: Grants, quota: Quota) -> None:
         self._grants = grants
-        self._quota = RateLimitItemPerMinute(per_minute)
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._quota = quota
 
     async def answer(self, request: Request) -> Response:
         caller: Caller = request.scope["caller"]
-        if not self._limiter.hit(self._quota, caller.address):
+        if not self._quota.admits(caller.address):
             return self._too_many(caller.address)
-        metadata = ClientMetadata(await _read_object(request), {})
+        metadata = ClientMetadata(parse_object(await read_body(request)), {})
         metadata.validate()
         method = metadata["token_endpoint_auth_method"]
         secret = None if method == "none" else new_client_secret()
@@ -65,9 +60,8 @@ class RegistrationEndpoint:
 
     def _too_many(self, address: str) -> Response:
         log.warning("Registrations from %s are refused for now: too many.", address)
-        reset = self._limiter.get_window_stats(self._quota, address).reset_time
         response = answer({"error": "rate_limited"}, 429)
-        response.headers["Retry-After"] = str(max(1, math.ceil(reset - time.time())))
+        response.headers["Retry-After"] = str(self._quota.wait(address))
         return response
 
 
@@ -143,9 +137,14 @@ def clean(name: str) -> str:
     return " ".join(shown.split())
 
 
-async def _read_object(request: Request) -> dict[str, Any]:
+def parse_object(body: bytes) -> dict[str, Any]:
+    """The JSON object that a client describes itself with.
+
+    Raises:
+        InvalidClientMetadataError: it is none.
+    """
     try:
-        content = orjson.loads(await read_body(request))
+        content = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise InvalidClientMetadataError("The body is not JSON.") from error
     if not isinstance(content, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.routing import Route
 
 from oauth.answers import Endpoint, refusing
+from oauth.clients import Clients
 from oauth.metadata import (
     RESOURCE_METADATA_PATH,
     SERVER_METADATA_PATH,
@@ -12,6 +13,7 @@ from oauth.metadata import (
     ProtectedResource,
     server_metadata,
 )
+from oauth.quota import Quota
 from oauth.registration import RegistrationEndpoint
 from oauth.revocation import RevocationEndpoint
 from oauth.tokens import TokenEndpoint
@@ -23,20 +25,20 @@ def oauth_routes(
     grants: Grants,
     tokens: Tokens,
     resource: ProtectedResource,
-    *,
-    registrations_per_minute: int = 60,
+    clients: Clients,
+    quota: Quota,
 ) -> list[Route]:
     """Discovery, registration, tokens and revocation; /oauth/authorize belongs to the pages."""
     documents = {
         RESOURCE_METADATA_PATH: resource.metadata(),
         # Some hosts ask here without reading the challenge.
         RESOURCE_METADATA_PATH.removesuffix("/mcp"): resource.metadata(),
-        SERVER_METADATA_PATH: server_metadata(resource),
+        SERVER_METADATA_PATH: server_metadata(resource, client_documents=clients.read_documents),
     }
     endpoints: dict[str, Endpoint] = {
-        "/oauth/register": RegistrationEndpoint(grants, registrations_per_minute).answer,
-        "/oauth/token": TokenEndpoint(grants, tokens, resource).answer,
-        "/oauth/revoke": RevocationEndpoint(grants, tokens).answer,
+        "/oauth/register": RegistrationEndpoint(grants, quota).answer,
+        "/oauth/token": TokenEndpoint(clients, tokens, resource).answer,
+        "/oauth/revoke": RevocationEndpoint(clients, tokens).answer,
     }
     return [
         *(Route(path, MetadataEndpoint(document).answer) for path, document in documents.items()),

@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from oauth.answers import answer
-from oauth.clients import authenticate
+from oauth.clients import Clients
 from oauth.forms import read_form, required
 from oauth.metadata import GRANT_TYPES, ProtectedResource, granted_scope
 from store.credentials import LIFETIMES, Kind
-from store.grants import Client, Grants
+from store.grants import Client
 from store.tokens import Pair, Tokens
 
 CODE_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
@@ -24,8 +24,8 @@ CODE_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 class TokenEndpoint:
     """Answers POST /oauth/token."""
 
-    def __init__(self, grants: Grants, tokens: Tokens, resource: ProtectedResource) -> None:
-        self._grants = grants
+    def __init__(self, clients: Clients, tokens: Tokens, resource: ProtectedResource) -> None:
+        self._clients = clients
         self._tokens = tokens
         self._resource = resource
 
@@ -34,7 +34,7 @@ class TokenEndpoint:
         grant_type = required(form, "grant_type")
         if grant_type not in GRANT_TYPES:
             raise OAuth2Error("This grant type is not offered.", error="unsupported_grant_type")
-        client = await authenticate(request, form, self._grants)
+        client = await self._clients.authenticate(request, form)
         # Looked at first, so that a wrong target costs neither code nor token (RFC 8707).
         if not self._resource.is_named_by(form.get("resource")):
             raise OAuth2Error("The resource is not this one.", error="invalid_target")

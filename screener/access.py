@@ -16,7 +16,7 @@ from store.sessions import Session
 
 sessions_app = typer.Typer(no_args_is_help=True, help="List and end the sign-ins of browsers.")
 grants_app = typer.Typer(no_args_is_help=True, help="List and revoke what accounts approved.")
-clients_app = typer.Typer(no_args_is_help=True, help="List and delete registered agent hosts.")
+clients_app = typer.Typer(no_args_is_help=True, help="List and delete agent hosts.")
 
 Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
 
@@ -79,15 +79,20 @@ def revoke_grant(
 
 @clients_app.command("list")
 def list_clients() -> None:
-    """List the registered agent hosts; nothing they say of themselves is verified."""
+    """List the agent hosts; nothing they say of themselves is verified.
+
+    A host whose id is an address is known by the document there, read again once it is stale.
+    """
 
     async def work(database: Database, _chosen: Settings) -> list[Client]:
         return await Grants(database).clients()
 
-    listed = table("client", "name", "registered", "approved")
+    listed = table("client", "name", "since", "approved", "document")
     for client in with_database(work):
         approved = f"{client.approved_at:%Y-%m-%d}" if client.approved_at else ""
-        listed.add_row(client.client_id, client.name, f"{client.created_at:%Y-%m-%d}", approved)
+        fresh = f"fresh until {client.fresh_until:%Y-%m-%d %H:%M} UTC" if client.fresh_until else ""
+        since = f"{client.created_at:%Y-%m-%d}"
+        listed.add_row(client.client_id, client.name, since, approved, fresh)
     out.print(listed)
 
 

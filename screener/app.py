@@ -21,8 +21,12 @@ from mcp_server.server import build_server
 from mcp_server.services import Services
 from oauth.authorization import Authorization
 from oauth.bearer import BearerMiddleware
+from oauth.client_documents import ClientDocuments
+from oauth.clients import Clients
+from oauth.fetching import Fetcher, Resolver
 from oauth.guard import Guard
 from oauth.metadata import ProtectedResource
+from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from screener.settings import Settings
@@ -43,11 +47,16 @@ BASE = "/api/v1"
 LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
 
-def build_app(settings: Settings) -> ASGIApp:
-    """The whole service as one ASGI app; it opens what it needs when its lifespan starts."""
+def build_app(settings: Settings, fetcher: Fetcher | None = None) -> ASGIApp:
+    """The whole service as one ASGI app; it opens what it needs when its lifespan starts.
+
+    Documents of apps, where the settings let them be read, come from the Internet by default.
+    """
     database = Database(settings.accounts_url)
     accounts = Accounts(database, key_prefix=settings.key_prefix)
     grants, tokens, changes = Grants(database), Tokens(database), Changes(database.url)
+    quota = Quota(settings.registrations_per_minute)
+    clients = Clients(grants, _documents(settings, grants, quota, fetcher))
     services = _services(settings, database)
     offer = services.offer
     resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
@@ -56,7 +65,7 @@ def build_app(settings: Settings) -> ASGIApp:
         accounts=accounts,
         sessions=sessions_of(settings, database),
         grants=grants,
-        authorization=Authorization(grants, resource),
+        authorization=Authorization(grants, resource, clients),
         sign_up=settings.sign_up,
     )
     origins = _origins(settings)
@@ -84,9 +93,7 @@ def build_app(settings: Settings) -> ASGIApp:
     facade = Facade(services, resource, BASE)
     reference = facade.documents["/llms.txt"].body.decode()
     routes = [
-        *oauth_routes(
-            grants, tokens, resource, registrations_per_minute=settings.registrations_per_minute
-        ),
+        *oauth_routes(grants, tokens, resource, clients, quota),
         *web_routes(site, reference),
     ]
     pages = Starlette(
@@ -137,6 +144,14 @@ def _services(settings: Settings, database: Database) -> Services:
         charts=Charts(settings.data_dir / "charts"),
         pages=Pages(),
     )
+
+
+def _documents(
+    settings: Settings, grants: Grants, quota: Quota, fetcher: Fetcher | None
+) -> ClientDocuments | None:
+    if not settings.client_metadata_documents:
+        return None
+    return ClientDocuments(grants, (fetcher or Fetcher(Resolver())).read, quota)
 
 
 def sessions_of(settings: Settings, database: Database) -> Sessions:

@@ -69,6 +69,10 @@ class Settings(BaseSettings):
     registrations_per_minute: int = Field(
         default=60, ge=1, description="Apps that may register a minute from one address."
     )
+    client_metadata_documents: bool = Field(
+        default=False,
+        description="Whether apps may be known by an https address, from which they are read.",
+    )
     sign_up: bool = Field(
         default=False, description="Whether visitors may make accounts: Premium while in beta."
     )

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from store.errors import DatabaseBusyError, DatabaseError
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest migration; the one a database of this program is at."""
 
 BUSY_SECONDS = 5
@@ -95,6 +95,7 @@ clients = sa.Table(
     sa.Column("redirect_uris", sa.JSON, nullable=False),
     sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
     sa.Column("approved_at", sa.DateTime(timezone=True)),
+    sa.Column("fresh_until", sa.DateTime(timezone=True)),
 )
 
 grants = sa.Table(

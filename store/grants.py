@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from store import database as tables
 from store.accounts import aware, hash_secret, utc_now
@@ -31,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """An app that has registered itself; nothing it says of itself is verified."""
+    """An app that introduced itself; nothing it says of itself is verified."""
 
     client_id: str
     name: str
@@ -42,6 +43,8 @@ class Client:
     created_at: dt.datetime
     approved_at: dt.datetime | None = None
     """When an account approved it first."""
+    fresh_until: dt.datetime | None = None
+    """Until when the document at its id is believed; None if it registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,27 @@ class Grants:
                 tables.clients.insert().values({**row, "redirect_uris": list(redirect_uris)})
             )
         return client
+
+    async def keep_document(
+        self,
+        client_id: str,
+        name: str,
+        redirect_uris: tuple[str, ...],
+        fresh_until: dt.datetime,
+    ) -> Client:
+        """Keep what the document of a client says now; its id is the document's address."""
+        clients = tables.clients
+        said = {"name": name, "redirect_uris": list(redirect_uris), "fresh_until": fresh_until}
+        new = {"client_id": client_id, "auth_method": "none", "created_at": self._clock()}
+        async with self._database.write() as connection:
+            insert: Any = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
+            kept = await connection.execute(
+                insert(clients)
+                .values(**new, **said)
+                .on_conflict_do_update(index_elements=[clients.c.client_id], set_=said)
+                .returning(*clients.c)
+            )
+            return _to_client(kept.one())
 
     async def client(self, client_id: str) -> Client | None:
         """A client by its id."""
@@ -234,6 +258,7 @@ def _to_client(row: sa.Row[*tuple[Any, ...]]) -> Client:
         tuple(row.redirect_uris),
         aware(row.created_at),
         aware(row.approved_at) if row.approved_at else None,
+        aware(row.fresh_until) if row.fresh_until else None,
     )
 
 

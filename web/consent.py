@@ -27,10 +27,12 @@ class Consent:
     async def show(self, visit: Visit) -> Response:
         """Who asks for what; an anonymous visitor signs in first."""
         query = visit.request.query_params.multi_items()
+        if visit.account is None and self._authorization.reads_document(query):
+            return RedirectResponse(sign_in_address(visit.request), 303)
         try:
-            request = await self._authorization.check(query)
+            request = await self._authorization.check(query, visit.address)
         except PageError as error:
-            raise Refusal(400, error.message) from error
+            raise _refusal(error) from error
         except RedirectError as error:
             # A broken request sends nobody to a client before they signed in (RFC 9700 4.11.2).
             if visit.account is None:
@@ -43,6 +45,7 @@ class Consent:
             visit,
             leaves=True,
             name=shown_name(request.client_name),
+            host=request.client_host,
             destination=request.destination,
             action=address_of(visit.request),
         )
@@ -58,7 +61,7 @@ class Consent:
                 return _to_client(self._authorization.refuse(request))
             return _to_client(await self._authorization.approve(request, account.id))
         except PageError as error:
-            raise Refusal(400, error.message) from error
+            raise _refusal(error) from error
         except RedirectError as error:
             return _to_client(error.location)
 
@@ -69,6 +72,10 @@ def shown_name(name: str) -> str:
     if len(shown) > NAME_LENGTH:
         shown = shown[: NAME_LENGTH - 1] + "…"
     return shown or "An app without a name"
+
+
+def _refusal(error: PageError) -> Refusal:
+    return Refusal(error.status, error.message, error.retry_after)
 
 
 def _to_client(location: str) -> Response:

@@ -1,0 +1,39 @@
+"""Addresses: which of them lie on the public Internet, and so may be reached for a stranger."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+GLOBAL_UNICAST = IPv6Network("2000::/3")
+"""All of IPv6 that is given out (RFC 4291 section 2.4)."""
+
+NAT64 = IPv6Network("64:ff9b::/96")
+"""IPv4 as networks without it see it (RFC 6052); what it stands for is judged in its place."""
+
+SPECIAL: tuple[IPv4Network | IPv6Network, ...] = (
+    *(IPv4Network(f"192.{rest}") for rest in ("0.0.0/24", "31.196.0/24", "52.193.0/24")),
+    *(IPv4Network(f"192.{rest}") for rest in ("88.99.0/24", "175.48.0/24")),
+    *(IPv6Network(network) for network in ("2001::/23", "2001:db8::/32", "2002::/16")),
+    *(IPv6Network(network) for network in ("2620:4f:8000::/48", "3fff::/20")),
+)
+"""Special purposes (RFC 6890) that some releases of `ipaddress` call global, tunnels among them."""
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one of the public Internet, whichever way it is written."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, IPv6Address):
+        if parsed in NAT64:
+            return _is_public(IPv4Address(int(parsed) & 0xFFFF_FFFF))
+        if parsed not in GLOBAL_UNICAST:
+            return False
+    return _is_public(parsed)
+
+
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    if address.is_multicast or address.is_reserved or not address.is_global:
+        return False
+    return not any(address in network for network in SPECIAL)

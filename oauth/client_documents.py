@@ -1,0 +1,174 @@
+"""Client documents: an app's id may be the https address of a document that describes the app.
+
+This is draft-ietf-oauth-client-id-metadata-document. Decided here are which ids are such addresses,
+what a document must say, and how long it is believed. Nobody vouches for what it says.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import re
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from weakref import WeakValueDictionary
+
+import anyio
+from authlib.oauth2.rfc6749.errors import OAuth2Error
+from authlib.oauth2.rfc7591 import InvalidClientMetadataError
+
+from oauth.fetching import Document, FetchError
+from oauth.quota import Quota
+from oauth.registration import ClientMetadata, parse_object
+from store.accounts import utc_now
+from store.grants import Client, Grants
+
+MAX_CLIENT_ID = 300
+LOWEST_PORT = 1024
+"""Below it only 443 is spoken to, and that goes without saying."""
+
+LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+CHARACTER = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%(?!2[EeFf]|5[Cc]|[01]|7[Ff])[0-9A-Fa-f]{2})"
+ADDRESS = re.compile(
+    rf"https://((?:{LABEL}\.)+(?=[a-z]){LABEL}(?::([1-9][0-9]{{3,4}}))?)"
+    rf"((?:/{CHARACTER}*)+)(?:\?(?:{CHARACTER}|[/?])+)?"
+)
+"""Section 3, in one spelling: lower-case host, no number for one, no encoded dot or slash."""
+
+SHORTEST, USUAL, LONGEST = dt.timedelta(minutes=5), dt.timedelta(hours=1), dt.timedelta(days=1)
+"""Bounds of how long a document is believed, and how long if its server does not say."""
+
+PAUSE = dt.timedelta(seconds=10)
+"""How long an address that could not be read is left alone."""
+MAX_PAUSES = 1000
+
+Read = Callable[[str], Awaitable[Document]]
+
+log = logging.getLogger(__name__)
+
+
+class DocumentError(Exception):
+    """An app's document is of no use; the message is for the person in front of the app."""
+
+    def __init__(self, message: str, status: int = 400, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.retry_after = retry_after
+
+
+class ClientDocuments:
+    """Reads the documents of clients, and keeps what they say with the clients that registered."""
+
+    def __init__(
+        self,
+        grants: Grants,
+        read: Read,
+        quota: Quota,
+        clock: Callable[[], dt.datetime] = utc_now,
+    ) -> None:
+        self._grants = grants
+        self._read = read
+        self._quota = quota
+        self._clock = clock
+        self._turns: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+        self._pauses: OrderedDict[str, dt.datetime] = OrderedDict()
+
+    async def client(self, client_id: str, address: str) -> Client:
+        """The client that a document describes, read anew if what is kept is stale.
+
+        Raises:
+            DocumentError: it cannot be read, is none of a client, or was asked for too often.
+        """
+        turn = self._turns.setdefault(client_id, anyio.Lock())
+        async with turn:
+            kept = await self._grants.client(client_id)
+            if kept is not None and kept.fresh_until and self._clock() < kept.fresh_until:
+                return kept
+            self._admit(client_id, address)
+            return await self._renew(client_id)
+
+    def _admit(self, client_id: str, address: str) -> None:
+        until = self._pauses.get(client_id)
+        if until is not None and self._clock() < until:
+            wait = PAUSE.seconds
+            message = f"This app's description could not be read. Wait {wait} s and try again."
+            raise DocumentError(message, 503, wait)
+        if not self._quota.admits(address):
+            log.warning("Descriptions of apps are not read for %s for now: too many.", address)
+            wait = self._quota.wait(address)
+            raise DocumentError(f"Too many new apps. Wait {wait} s and try again.", 429, wait)
+
+    async def _renew(self, client_id: str) -> Client:
+        try:
+            document = await self._read(client_id)
+            metadata = DocumentMetadata(parse_object(document.body), {})
+            metadata.validate_as(client_id)
+        except (FetchError, OAuth2Error) as error:
+            self._pause(client_id)
+            raise DocumentError(_sentence(client_id, error)) from error
+        return await self._grants.keep_document(
+            client_id,
+            metadata["client_name"],
+            tuple(metadata["redirect_uris"]),
+            self._clock() + lifetime(document.max_age),
+        )
+
+    def _pause(self, client_id: str) -> None:
+        self._pauses[client_id] = self._clock() + PAUSE
+        self._pauses.move_to_end(client_id)
+        if len(self._pauses) > MAX_PAUSES:
+            self._pauses.popitem(last=False)
+
+
+class DocumentMetadata(ClientMetadata):
+    """What a document says of its client: as at registration, but there can be no secret."""
+
+    def validate_as(self, client_id: str) -> None:
+        """Check and complete every field that is kept.
+
+        Raises:
+            OAuth2Error: a field is unusable, or the document is of another client.
+        """
+        if self.get("client_id") != client_id:
+            raise InvalidClientMetadataError("its client_id is not its address")
+        if "client_secret" in self or "client_secret_expires_at" in self:
+            raise InvalidClientMetadataError("it contains a secret")
+        if not self.get("client_name"):
+            self["client_name"] = document_host(client_id)
+        self.validate()
+
+    def validate_token_endpoint_auth_method(self) -> None:
+        # Keys of a client's own (private_key_jwt) are not offered: a fetch more for each sign-in.
+        if self.setdefault("token_endpoint_auth_method", "none") != "none":
+            raise InvalidClientMetadataError("its token_endpoint_auth_method is not none")
+
+
+def _sentence(client_id: str, error: FetchError | OAuth2Error) -> str:
+    reason = str(error.description) if isinstance(error, OAuth2Error) else str(error)
+    where = document_host(client_id)
+    return (
+        f"This app's description at {where} cannot be used: {reason.rstrip('.')}. "
+        "Tell whoever makes the app."
+    )
+
+
+def is_address(client_id: str) -> bool:
+    """Whether a client's id is an address, and so none that was given out here."""
+    return client_id.startswith("https://")
+
+
+def document_host(client_id: str) -> str | None:
+    """The host of a document, with its port; None if the id cannot be a document's address."""
+    address = ADDRESS.fullmatch(client_id) if len(client_id) <= MAX_CLIENT_ID else None
+    if address is None or address[3] == "/" or {".", ".."} & set(address[3].split("/")):
+        return None
+    if address[2] and not LOWEST_PORT <= int(address[2]) < 65536:
+        return None
+    return address[1]
+
+
+def lifetime(max_age: int | None) -> dt.timedelta:
+    """How long a document is believed, given what its server says."""
+    stated = USUAL if max_age is None else dt.timedelta(seconds=max_age)
+    return min(max(stated, SHORTEST), LONGEST)

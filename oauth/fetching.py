@@ -1,0 +1,194 @@
+"""Fetching: reads a small JSON document from an address that a stranger chose, and harms nobody.
+
+Nothing but https is spoken, and only with addresses of the public Internet: the name is resolved
+once, every address is checked, and the connection goes to one of those. Redirects, encodings and
+whatever else is not the plain document are refused; bytes, seconds and fetches at once are bounded.
+It knows nothing of what the document means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import anyio
+import httpcore2
+
+from oauth.addresses import is_public
+
+MAX_BYTES = 5 * 1024
+SECONDS = 5.0
+"""For all of a fetch, from its place in the queue to the last byte."""
+ATTEMPT_SECONDS = 1.5
+ATTEMPTS = 3
+AT_ONCE = 8
+THREADS = 4
+
+HEADERS = (
+    ("Accept", "application/json"),
+    ("Accept-Encoding", "identity"),
+    ("Connection", "close"),
+    ("User-Agent", "pattern-screener"),
+)
+JSON_TYPE = re.compile(r"application/(?:[a-z0-9!#$&^_.-]+\+)?json", re.IGNORECASE)
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The addresses of a host, given with its port."""
+
+
+class FetchError(Exception):
+    """A document cannot be had; the text says why, and nothing about the network here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What an address answered."""
+
+    body: bytes
+    max_age: int | None
+    """Seconds for which it may be kept (RFC 9111); None if the answer does not say."""
+
+
+class Resolver:
+    """The system's resolver in a few threads of its own, so that slow names hold up nothing."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(THREADS, "resolver")
+
+    async def __call__(self, host: str, port: int) -> Sequence[str]:
+        found = await asyncio.get_running_loop().run_in_executor(
+            self._threads, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        )
+        return [str(entry[4][0]) for entry in found]
+
+
+class PublicBackend(httpcore2.AsyncNetworkBackend):
+    """Connects to hosts on the public Internet alone, at the very address that was checked."""
+
+    def __init__(self, resolve: Resolve, backend: httpcore2.AsyncNetworkBackend) -> None:
+        self._resolve = resolve
+        self._backend = backend
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore2's interface
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        for address in (await self._addresses(host, port))[:ATTEMPTS]:
+            try:
+                return await self._backend.connect_tcp(
+                    address, port, timeout or ATTEMPT_SECONDS, local_address, socket_options
+                )
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                continue
+        raise httpcore2.ConnectError("No address answers.")
+
+    async def _addresses(self, host: str, port: int) -> Sequence[str]:
+        try:
+            addresses = await self._resolve(host, port)
+        except OSError:
+            addresses = ()
+        # One sentence for both, so that nobody learns which private names exist.
+        if not addresses or not all(map(is_public, addresses)):
+            raise FetchError("its host has no address, or one that is not public")
+        return addresses
+
+
+class Fetcher:
+    """Reads documents; the resolver and what connects to an address are passed in."""
+
+    def __init__(
+        self,
+        resolve: Resolve,
+        backend: httpcore2.AsyncNetworkBackend | None = None,
+        tls: ssl.SSLContext | None = None,
+        *,
+        seconds: float = SECONDS,
+    ) -> None:
+        self._backend = PublicBackend(resolve, backend or httpcore2.AnyIOBackend())
+        self._tls = tls or httpcore2.default_ssl_context()
+        self._seconds = seconds
+        self._places = anyio.CapacityLimiter(AT_ONCE)
+
+    async def read(self, url: str) -> Document:
+        """The document at an https address.
+
+        Raises:
+            FetchError: there is none that may be read.
+        """
+        try:
+            with anyio.fail_after(self._seconds):
+                async with self._places:
+                    return await self._read(url)
+        except (TimeoutError, httpcore2.TimeoutException) as error:
+            raise FetchError(f"it did not arrive within {self._seconds:g} seconds") from error
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError) as error:
+            raise FetchError("its server does not answer over https as it should") from error
+
+    async def _read(self, url: str) -> Document:
+        address = _parsed(url)
+        connection = httpcore2.AsyncHTTPConnection(
+            address.origin, ssl_context=self._tls, network_backend=self._backend
+        )
+        async with connection, connection.stream("GET", address, headers=HEADERS) as response:
+            headers = _Headers(response)
+            headers.check()
+            body = bytearray()
+            async for piece in response.aiter_stream():
+                body += piece
+                if len(body) > MAX_BYTES:
+                    raise FetchError(f"it is over {MAX_BYTES // 1024} KB")
+            return Document(bytes(body), headers.max_age)
+
+
+def _parsed(url: str) -> httpcore2.URL:
+    parts = urlsplit(url)
+    if parts.scheme != "https" or not parts.hostname:
+        raise FetchError("its address is not https")
+    # httpcore's own parser would drop what follows a semicolon.
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return httpcore2.URL(scheme="https", host=parts.hostname, port=parts.port, target=target)
+
+
+class _Headers:
+    """What a response says of itself, before a byte of its body is read."""
+
+    def __init__(self, response: httpcore2.Response) -> None:
+        self._status = response.status
+        self._fields = [
+            (name.decode("ascii").lower(), value.decode("latin-1"))
+            for name, value in response.headers
+        ]
+
+    def check(self) -> None:
+        """Refuse what is not a plain JSON document."""
+        if self._status != 200:
+            raise FetchError(f"its server answers with status {self._status} instead of 200")
+        kinds = self._values("content-type")
+        if len(kinds) != 1 or not JSON_TYPE.fullmatch(kinds[0].partition(";")[0].strip()):
+            raise FetchError("its content type is not application/json")
+        if any(value.strip().lower() != "identity" for value in self._values("content-encoding")):
+            raise FetchError("it is sent compressed, which was not asked for")
+
+    @property
+    def max_age(self) -> int | None:
+        """The seconds of Cache-Control; 0 where it forbids keeping."""
+        directives = ",".join(self._values("cache-control")).lower().replace(" ", "").split(",")
+        if "no-store" in directives or "no-cache" in directives:
+            return 0
+        ages = [d.partition("=")[2].strip('"') for d in directives if d.startswith("max-age=")]
+        # Nine digits are 31 years; a server that says more means less.
+        stated = [int(age) for age in ages if re.fullmatch(r"[0-9]{1,9}", age)]
+        return min(stated) if stated else None
+
+    def _values(self, wanted: str) -> list[str]:
+        return [value for name, value in self._fields if name == wanted]
