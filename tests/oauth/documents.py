@@ -1,0 +1,160 @@
+"""Documents of clients on a real https server, and an Internet in which every host is that one."""
+
+from __future__ import annotations
+
+import socketserver
+import ssl
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpcore2
+import orjson
+import trustme
+
+from oauth.fetching import Fetcher
+
+HOST = "app.example.com"
+PUBLIC = "93.184.215.14"
+CALLBACK = "http://127.0.0.1:33418/callback"
+
+
+def address(path: str = "/client.json", host: str = HOST) -> str:
+    """The address of a document, which is its client's id."""
+    return f"https://{host}{path}"
+
+
+def document(client_id: str, **changes: Any) -> bytes:
+    """A sound document of a client; None leaves a field out."""
+    fields = {
+        "client_id": client_id,
+        "client_name": "Document host",
+        "redirect_uris": [CALLBACK],
+        "token_endpoint_auth_method": "none",
+        **changes,
+    }
+    return orjson.dumps({name: value for name, value in fields.items() if value is not None})
+
+
+def response(body: bytes, status: str = "200 OK", **headers: str) -> bytes:
+    """A whole HTTP response; an underscore in a header's name is a hyphen."""
+    fields = {"Content_Type": "application/json", "Content_Length": str(len(body)), **headers}
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in fields.items() if value]
+    return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode() + body
+
+
+class DocumentServer(socketserver.ThreadingTCPServer):
+    """Answers each path over TLS with the very bytes it was given for it."""
+
+    daemon_threads = True
+
+    def __init__(self, certificate: trustme.LeafCert) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers: dict[str, bytes] = {}
+        self.dripping: set[str] = set()
+        self.asked: list[str] = []
+        self.closing = threading.Event()
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certificate.configure_cert(self.tls)
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+
+class _Handler(socketserver.BaseRequestHandler):
+    server: DocumentServer
+
+    def handle(self) -> None:
+        try:
+            with self.server.tls.wrap_socket(self.request, server_side=True) as stream:
+                self._answer(stream)
+        except OSError:
+            return
+
+    def _answer(self, stream: ssl.SSLSocket) -> None:
+        asked = b""
+        while not asked.endswith(b"\r\n\r\n"):
+            asked += stream.recv(4096)
+        self.server.asked.append(asked.decode())
+        path = asked.split(b" ")[1].decode()
+        stream.sendall(self.server.answers[path])
+        while path in self.server.dripping and not self.server.closing.wait(0.01):
+            stream.sendall(b" ")
+
+
+@dataclass
+class Wires(httpcore2.AnyIOBackend):
+    """Connects every address to one local port, and remembers what it was asked for."""
+
+    port: int
+    asked: list[tuple[str, int]] = field(default_factory=list)
+    dead: frozenset[str] = frozenset()
+    """Addresses at which nobody answers."""
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        self.asked.append((host, port))
+        if host in self.dead:
+            raise httpcore2.ConnectError("Nobody is there.")
+        return await super().connect_tcp("127.0.0.1", self.port, timeout)
+
+
+@dataclass
+class Names:
+    """A resolver of given answers; the last is given again and again."""
+
+    answers: list[Sequence[str]]
+    asked: list[tuple[str, int]] = field(default_factory=list)
+
+    async def __call__(self, host: str, port: int) -> Sequence[str]:
+        self.asked.append((host, port))
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+@dataclass(frozen=True)
+class Internet:
+    """The server, and what a fetcher needs to find it under a public name."""
+
+    server: DocumentServer
+    authority: trustme.CA
+    wires: Wires
+
+    def fetcher(self, *addresses: Sequence[str], seconds: float = 20) -> Fetcher:
+        """A fetcher whose resolver gives these answers, one after the other."""
+        tls = ssl.create_default_context()
+        self.authority.configure_trust(tls)
+        names = Names(list(addresses) or [[PUBLIC]])
+        return Fetcher(names, self.wires, tls, seconds=seconds)
+
+    def publish(self, path: str = "/client.json", /, **changes: Any) -> str:
+        """Put a sound document, but for some changes, at a path; the id of its client."""
+        client_id = address(path)
+        self.server.answers[path] = response(document(client_id, **changes))
+        return client_id
+
+
+@contextmanager
+def internet(
+    certified: Callable[[trustme.CA], trustme.LeafCert] | None = None,
+) -> Iterator[Internet]:
+    """A running server, with a certificate of the host unless told otherwise."""
+    authority = trustme.CA()
+    certificate = certified(authority) if certified else authority.issue_cert(HOST)
+    with DocumentServer(certificate) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield Internet(server, authority, Wires(server.port))
+        finally:
+            server.closing.set()
+            server.shutdown()
+            thread.join()
