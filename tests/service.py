@@ -16,6 +16,7 @@ import anyio
 import httpx
 import uvicorn
 
+from oauth.fetching import Fetcher
 from screener.app import build_app
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
@@ -127,7 +128,11 @@ def copy_night(night: Path, folder: Path) -> None:
 
 @contextmanager
 def serving(
-    folder: Path, *, email: str = "reader@example.com", **settings: Any
+    folder: Path,
+    *,
+    email: str = "reader@example.com",
+    fetcher: Fetcher | None = None,
+    **settings: Any,
 ) -> Iterator[Service]:
     """Serve a data folder on a free port until left, with a key of a new account."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
@@ -143,7 +148,7 @@ def serving(
         chosen = Settings(data_dir=folder, port=port, **options)
         key = new_key(chosen, email)
         server = uvicorn.Server(
-            uvicorn.Config(build_app(chosen), log_config=None, proxy_headers=False)
+            uvicorn.Config(build_app(chosen, fetcher), log_config=None, proxy_headers=False)
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

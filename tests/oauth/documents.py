@@ -5,7 +5,7 @@ from __future__ import annotations
 import socketserver
 import ssl
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +26,7 @@ def address(path: str = "/client.json", host: str = HOST) -> str:
     return f"https://{host}{path}"
 
 
-def document(client_id: str, **changes: Any) -> bytes:
+def document(client_id: str, /, **changes: Any) -> bytes:
     """A sound document of a client; None leaves a field out."""
     fields = {
         "client_id": client_id,
@@ -99,8 +99,8 @@ class Wires(httpcore2.AnyIOBackend):
         host: str,
         port: int,
         timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+        local_address: str | None = None,  # noqa: ARG002 - httpcore2's interface
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,  # noqa: ARG002
     ) -> httpcore2.AsyncNetworkStream:
         self.asked.append((host, port))
         if host in self.dead:
@@ -143,13 +143,10 @@ class Internet:
 
 
 @contextmanager
-def internet(
-    certified: Callable[[trustme.CA], trustme.LeafCert] | None = None,
-) -> Iterator[Internet]:
-    """A running server, with a certificate of the host unless told otherwise."""
+def internet(issuer: trustme.CA | None = None) -> Iterator[Internet]:
+    """A running server; its certificate is of the host, by default from who is trusted."""
     authority = trustme.CA()
-    certificate = certified(authority) if certified else authority.issue_cert(HOST)
-    with DocumentServer(certificate) as server:
+    with DocumentServer((issuer or authority).issue_cert(HOST)) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:

@@ -181,3 +181,35 @@ async def test_a_code_nobody_redeemed_leaves_no_grant(house: House) -> None:
 
     assert (await house.grants.sweep()).grants == 1
     assert await house.grants.of_account(house.account_id) == []
+
+
+async def test_what_a_document_says_now_replaces_what_it_said(house: House) -> None:
+    client_id, later = "https://app.example.com/client.json", "com.example.app:/cb"
+    first = await house.grants.keep_document(client_id, "Before", (CALLBACK,), START + DAY)
+    code = await house.grants.approve(house.account_id, client_id, "Before", CALLBACK, "challenge")
+    house.clock.now += 2 * DAY
+    second = await house.grants.keep_document(client_id, "After", (later,), START + 3 * DAY)
+
+    assert await house.grants.client(client_id) == second
+    assert (first.name, first.fresh_until) == ("Before", START + DAY)
+    assert (second.name, second.redirect_uris) == ("After", (later,))
+    assert (second.created_at, second.approved_at) == (START, START)
+    assert second.fresh_until == START + 3 * DAY
+    assert (second.auth_method, second.secret_hash) == ("none", None)
+    assert code
+
+
+async def test_a_document_client_that_nobody_approved_is_swept_like_any_other(
+    house: House,
+) -> None:
+    client_id = "https://app.example.com/client.json"
+    await house.grants.keep_document(client_id, "Host", (CALLBACK,), START + DAY)
+    await house.approve()
+    house.clock.now += DAY - dt.timedelta(seconds=1)
+    kept = await house.grants.sweep()
+    await house.grants.keep_document(client_id, "Host", (CALLBACK,), START + 2 * DAY)
+    house.clock.now += dt.timedelta(seconds=1)
+
+    assert kept.clients == 0
+    assert (await house.grants.sweep()).clients == 1
+    assert await house.grants.client(client_id) is None

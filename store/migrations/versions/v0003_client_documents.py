@@ -13,11 +13,9 @@ depends_on = None
 
 def upgrade() -> None:
     """Add the column."""
-    with op.batch_alter_table("clients") as clients:
-        clients.add_column(sa.Column("fresh_until", sa.DateTime(timezone=True)))
+    op.add_column("clients", sa.Column("fresh_until", sa.DateTime(timezone=True)))
 
 
 def downgrade() -> None:
     """Drop the column."""
-    with op.batch_alter_table("clients") as clients:
-        clients.drop_column("fresh_until")
+    op.drop_column("clients", "fresh_until")

@@ -1,0 +1,243 @@
+"""Sign-in of an app that is known by its document, on the running service."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from store.accounts import Account
+from store.grants import Grants
+from tests.oauth.conversation import Host, error_of
+from tests.oauth.documents import CALLBACK, HOST, Internet, address, internet, response
+from tests.service import Service, copy_night, on_database, serving
+from tests.web.browser import PASSWORD, Browser
+from tests.web.people import authorize_address, grants_of, new_person, signed_in
+
+SERVER = "/.well-known/oauth-authorization-server"
+LONG_AGO = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+SUPPORTED = "client_id_metadata_document_supported"
+
+
+@dataclass(frozen=True)
+class Town:
+    """A service that reads documents, and the Internet it reads them from."""
+
+    service: Service
+    net: Internet
+
+    def reads(self, path: str) -> int:
+        """How often a document was read."""
+        return sum(asked.startswith(f"GET {path} ") for asked in self.net.server.asked)
+
+    def host(self, account: Account, client_id: str) -> Host:
+        """The app of a document, before a person."""
+        return Host(self.service, account.id, client_id)
+
+
+@pytest.fixture(scope="module")
+def town(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    folder = tmp_path_factory.mktemp("town")
+    copy_night(night, folder)
+    with (
+        internet() as net,
+        serving(folder, fetcher=net.fetcher(), client_metadata_documents=True) as service,
+    ):
+        yield Town(service, net)
+
+
+def approved(browser: Browser, client_id: str) -> str:
+    """The code of an approval."""
+    form = browser.form(authorize_address(client_id))
+    answer = browser.submit(form, decision="approve")
+    assert answer.headers["location"].startswith(CALLBACK)
+    return parse_qs(urlsplit(answer.headers["location"]).query)["code"][0]
+
+
+def test_an_app_signs_in_by_its_document_from_the_first_request_to_revocation(town: Town) -> None:
+    client_id = town.net.publish("/whole.json", client_name="Whole host")
+    account, browser = new_person(town.service), Browser(town.service)
+    host = town.host(account, client_id)
+    wanted = authorize_address(client_id)
+
+    asked = browser.get(wanted)
+    assert town.reads("/whole.json") == 0
+    form = browser.form(asked.headers["location"], "/sign-in")
+    back = browser.submit(form, email=account.email, password=PASSWORD).headers["location"]
+    page = browser.get(back).text
+    tokens = host.exchange(approved(browser, client_id)).raise_for_status().json()
+    opened = host.opens(tokens["access_token"])
+    rotated = host.refresh(tokens["refresh_token"]).raise_for_status().json()
+    still_opened = host.opens(rotated["access_token"])
+    revoked = host.revoke(rotated["access_token"])
+
+    assert back == wanted
+    for words in ("Whole host", "unverified", f"<code>{HOST}</code>", "127.0.0.1"):
+        assert words in page
+    assert opened
+    assert still_opened
+    assert revoked.status_code == 200
+    assert not host.opens(rotated["access_token"])
+    assert error_of(host.refresh(rotated["refresh_token"])) == (400, "invalid_grant")
+    assert [grant.name for grant in grants_of(town.service, account)] == ["Whole host"]
+    assert town.reads("/whole.json") == 1
+
+
+def test_a_replayed_code_of_a_document_client_ends_its_grant(town: Town) -> None:
+    account, client_id = new_person(town.service), town.net.publish("/replay.json")
+    host = town.host(account, client_id)
+    code = approved(signed_in(town.service, account), client_id)
+    tokens = host.exchange(code).raise_for_status().json()
+
+    assert error_of(host.exchange(code)) == (400, "invalid_grant")
+    assert not host.opens(tokens["access_token"])
+
+
+def test_the_metadata_says_that_documents_are_read(town: Town) -> None:
+    assert httpx.get(town.service.url + SERVER).json()[SUPPORTED] is True
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"code_challenge": ""}, {"redirect_uri": "https://evil.example/cb"}, {"scope": "admin"}],
+)
+def test_nothing_is_read_and_nobody_is_sent_away_before_sign_in(
+    town: Town, changes: dict[str, str]
+) -> None:
+    """Row A22: not even a broken request goes further than to the sign-in page."""
+    client_id = town.net.publish("/anonymous.json", redirect_uris=["https://app.example.com/cb"])
+    answer = Browser(town.service).get(authorize_address(client_id, **changes))
+
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/sign-in?next=")
+    assert town.reads("/anonymous.json") == 0
+
+
+@pytest.mark.parametrize(
+    "client_id",
+    ["http://app.example.com/c", "https://127.0.0.1/c", "https://app.example.com/", "https://x/c#"],
+)
+@pytest.mark.parametrize("known", [False, True])
+def test_an_address_of_no_document_is_an_unknown_client(
+    town: Town, client_id: str, known: bool
+) -> None:
+    browser = signed_in(town.service, new_person(town.service)) if known else Browser(town.service)
+    answer = browser.get(authorize_address(client_id))
+
+    assert answer.status_code == 400
+    assert "not registered" in answer.text
+
+
+def test_a_redirect_address_that_the_document_does_not_name_is_refused(town: Town) -> None:
+    client_id = town.net.publish("/redirects.json", redirect_uris=["https://app.example.com/cb"])
+    browser = signed_in(town.service, new_person(town.service))
+
+    for uri in ("https://app.example.com/cb2", CALLBACK, "https://app.example.com/cb?"):
+        answer = browser.get(authorize_address(client_id, redirect_uri=uri))
+        assert answer.status_code == 400
+        assert "location" not in answer.headers
+
+
+def test_a_document_that_cannot_be_used_is_told_to_the_person(town: Town) -> None:
+    town.net.server.answers["/bad.json"] = response(b"[]")
+    browser = signed_in(town.service, new_person(town.service))
+    first, second = (browser.get(authorize_address(address("/bad.json"))) for _ in range(2))
+
+    assert first.status_code == 400
+    assert f"{HOST} cannot be used: The body must be a JSON object" in first.text
+    assert second.status_code == 503
+    assert second.headers["retry-after"] == "10"
+    assert town.reads("/bad.json") == 1
+
+
+def test_deciding_reads_nothing(town: Town) -> None:
+    """C13: what is approved is what was shown, whatever the document says meanwhile."""
+    account, client_id = new_person(town.service), town.net.publish("/shown.json")
+    browser = signed_in(town.service, account)
+    form = browser.form(authorize_address(client_id))
+    town.net.publish("/shown.json", client_name="Another name")
+    make_known(town.service, client_id)
+    answer = browser.submit(form, decision="approve")
+
+    assert "code=" in answer.headers["location"]
+    assert [grant.name for grant in grants_of(town.service, account)] == ["Document host"]
+    assert town.reads("/shown.json") == 1
+
+
+@pytest.mark.parametrize("path", ["token", "revoke"])
+def test_a_call_without_a_browser_reads_nothing(town: Town, path: str) -> None:
+    host = Host(town.service, 0, town.net.publish(f"/never-{path}.json"))
+    answer = host.exchange("pso_ac_x") if path == "token" else host.revoke("pso_at_x")
+
+    assert error_of(answer) == (400, "invalid_client")
+    assert town.reads(f"/never-{path}.json") == 0
+
+
+def test_a_document_client_with_a_secret_is_taken_for_the_public_one_it_is(town: Town) -> None:
+    account, client_id = new_person(town.service), town.net.publish("/secretive.json")
+    code = approved(signed_in(town.service, account), client_id)
+    host = replace(town.host(account, client_id), secret="made up")
+
+    assert host.exchange(code).status_code == 200
+
+
+def test_the_operator_sees_which_clients_have_a_document_and_deletes_them(town: Town) -> None:
+    account, client_id = new_person(town.service), town.net.publish("/listed.json")
+    host = town.host(account, client_id)
+    tokens = host.exchange(approved(signed_in(town.service, account), client_id)).json()
+    listed = operator(town.service, "client", "list")
+    line = next(line for line in listed.splitlines() if client_id in line)
+    operator(town.service, "client", "delete", client_id)
+
+    assert "Document host" in line
+    assert "fresh until 2" in line
+    assert not host.opens(tokens["access_token"])
+
+
+def test_without_the_setting_no_address_is_a_client(service: Service, town: Town) -> None:
+    """Not even one that was read while the setting was on."""
+    client_id = town.net.publish("/off.json")
+    make_known(service, client_id)
+
+    for browser in (Browser(service), signed_in(service, new_person(service))):
+        answer = browser.get(authorize_address(client_id))
+        assert answer.status_code == 400
+        assert "not registered" in answer.text
+    assert SUPPORTED not in httpx.get(service.url + SERVER).json()
+    assert error_of(Host(service, 0, client_id).exchange("x")) == (400, "invalid_client")
+    assert town.reads("/off.json") == 0
+
+
+def make_known(service: Service, client_id: str) -> None:
+    """Keep a client as if its document had been read long ago."""
+    on_database(
+        service,
+        lambda database: Grants(database).keep_document(
+            client_id, "Document host", (CALLBACK,), LONG_AGO
+        ),
+    )
+
+
+def operator(service: Service, *arguments: str) -> str:
+    """What a command of the operator prints."""
+    environment = {
+        **os.environ,
+        "SCREENER_DATA_DIR": str(service.settings.data_dir),
+        "COLUMNS": "200",
+    }
+    result = subprocess.run(
+        [str(Path(sys.executable).with_name("screener")), *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return result.stdout
