@@ -106,7 +106,9 @@ class ClientDocuments:
             metadata.validate_as(client_id)
         except (FetchError, OAuth2Error) as error:
             self._pause(client_id)
-            raise DocumentError(_sentence(client_id, error)) from error
+            message = _sentence(client_id, error)
+            log.info("%s (%s)", message, client_id)
+            raise DocumentError(message) from error
         return await self._grants.keep_document(
             client_id,
             metadata["client_name"],

@@ -25,10 +25,11 @@ from oauth.addresses import is_public
 MAX_BYTES = 5 * 1024
 SECONDS = 5.0
 """For all of a fetch, from its place in the queue to the last byte."""
-ATTEMPT_SECONDS = 1.5
-ATTEMPTS = 3
+ATTEMPTS, ATTEMPT_SECONDS = 3, 1.5
+"""How many addresses of a host are tried, and for how long each."""
 AT_ONCE = 8
-THREADS = 4
+"""Fetches; others wait for a place, within their own time."""
+RESOLVER_THREADS = 4
 
 HEADERS = (
     ("Accept", "application/json"),
@@ -59,7 +60,7 @@ class Resolver:
     """The system's resolver in a few threads of its own, so that slow names hold up nothing."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(THREADS, "resolver")
+        self._threads = ThreadPoolExecutor(RESOLVER_THREADS, "resolver")
 
     async def __call__(self, host: str, port: int) -> Sequence[str]:
         found = await asyncio.get_running_loop().run_in_executor(

@@ -14,7 +14,7 @@ import httpcore2
 import orjson
 import trustme
 
-from oauth.fetching import Fetcher
+from oauth.fetching import Fetcher, Resolve
 
 HOST = "app.example.com"
 PUBLIC = "93.184.215.14"
@@ -128,12 +128,14 @@ class Internet:
     authority: trustme.CA
     wires: Wires
 
-    def fetcher(self, *addresses: Sequence[str], seconds: float = 20) -> Fetcher:
+    def fetcher(
+        self, *addresses: Sequence[str], seconds: float = 20, resolve: Resolve | None = None
+    ) -> Fetcher:
         """A fetcher whose resolver gives these answers, one after the other."""
         tls = ssl.create_default_context()
         self.authority.configure_trust(tls)
         names = Names(list(addresses) or [[PUBLIC]])
-        return Fetcher(names, self.wires, tls, seconds=seconds)
+        return Fetcher(resolve or names, self.wires, tls, seconds=seconds)
 
     def publish(self, path: str = "/client.json", /, **changes: Any) -> str:
         """Put a sound document, but for some changes, at a path; the id of its client."""

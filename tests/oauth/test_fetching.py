@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator, Sequence
 
+import anyio
 import pytest
 import trustme
 
-from oauth.fetching import MAX_BYTES, FetchError, Resolver
+from oauth.fetching import AT_ONCE, MAX_BYTES, FetchError, Resolver
 from tests.oauth.documents import PUBLIC, Internet, address, internet, response
 
 NO_ADDRESS = "no address, or one that is not public"
@@ -131,6 +132,31 @@ async def test_a_slow_drip_ends_with_the_time(net: Internet, begun: bytes) -> No
 
     with pytest.raises(FetchError, match=r"within 0\.3 seconds"):
         await net.fetcher(seconds=0.3).read(address("/drip"))
+
+
+async def test_only_so_many_are_read_at_once_and_the_others_wait(net: Internet) -> None:
+    net.server.answers["/queue"] = response(b"{}")
+    opened, asked, read = anyio.Event(), list[str](), list[bytes]()
+
+    async def resolve(host: str, _port: int) -> Sequence[str]:
+        asked.append(host)
+        await opened.wait()
+        return [PUBLIC]
+
+    fetcher = net.fetcher(resolve=resolve)
+
+    async def fetch() -> None:
+        read.append((await fetcher.read(address("/queue"))).body)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(AT_ONCE + 3):
+            group.start_soon(fetch)
+        await anyio.wait_all_tasks_blocked()
+        waiting = len(asked)
+        opened.set()
+
+    assert waiting == AT_ONCE
+    assert read == [b"{}"] * (AT_ONCE + 3)
 
 
 async def test_only_https_is_spoken(net: Internet) -> None:
