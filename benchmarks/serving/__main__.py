@@ -1,0 +1,149 @@
+"""The serving side against named references, in one interleaved run.
+
+    python -m benchmarks.serving [--quick] [--symbols 100,1000,10000] [--seconds N]
+                                 [--only PATH,...] [--peers FOLDER] [--profile PATH]
+
+The service is a real `screener serve` with one worker, with keys, limits counted. The references
+answer the same payload, which is checked before anything is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks.serving.cases import Case, chosen
+from benchmarks.serving.load import Loader
+from benchmarks.serving.report import CONNECTIONS, Measured, report
+from benchmarks.serving.rounds import Contender, Figures, measure, warm
+from benchmarks.serving.stage import (
+    OUTSIDE,
+    Stage,
+    build,
+    install_peers,
+    pip_arguments,
+    seal_sample,
+    start_times,
+)
+
+ROUNDS, QUICK_ROUNDS = 5, 2
+PROFILE_SECONDS = 10
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(prog="benchmarks.serving", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="2 rounds, only at 16 connections")
+    parser.add_argument("--symbols", default="100,1000,10000", help="sizes of the books")
+    parser.add_argument("--seconds", type=int, default=1, help="length of a burst")
+    parser.add_argument("--only", default="", help="paths, such as rest-patterns,mcp-2025")
+    parser.add_argument("--peers", type=Path, help="environment of the references; made if absent")
+    parser.add_argument("--profile", help="record one path of the service with py-spy instead")
+    return parser.parse_args(given)
+
+
+def main() -> None:
+    """Build everything, measure it in turns, print the tables."""
+    asked = arguments()
+    sizes = [int(size) for size in asked.symbols.split(",")]
+    if asked.peers is not None:
+        install_peers(asked.peers)
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        seal_sample(folder / "sample")
+        stage = build(stack, folder / "sample", folder, sizes, asked.peers)
+        cases = chosen(stage.cases, [name for name in asked.only.split(",") if name])
+        loader = Loader()
+        if asked.profile:
+            profile(stage, chosen(cases, [asked.profile])[0], loader)
+            return
+        print(headline(loader, asked.peers))
+        print(report(run(stage, cases, loader, quick=asked.quick, seconds=asked.seconds)))
+
+
+def run(
+    stage: Stage, cases: Sequence[Case], loader: Loader, *, quick: bool, seconds: int
+) -> Measured:
+    """Everything: cost and latency against the references, growth, memory, start."""
+    starts = start_times(stage)
+    rounds = QUICK_ROUNDS if quick else ROUNDS
+    compared = contenders(stage, cases, CONNECTIONS)
+    warm(compared, loader, stage.keys)
+    found = measure(compared, loader, stage.keys, rounds, seconds)
+    for connections in () if quick else (1, 64):
+        found |= measure(contenders(stage, cases, connections), loader, stage.keys, 1, seconds)
+    growing = [
+        Contender("ours", server, case, CONNECTIONS)
+        for case in cases
+        for server in stage.services.values()
+    ]
+    warm(growing, loader, stage.keys)
+    grown = measure(growing, loader, stage.keys, rounds, seconds)
+    return Measured(
+        compared=found,
+        growth=_by_size(stage, grown),
+        memory=stage.largest.memory(),
+        symbols=max(stage.services),
+        starts=starts,
+    )
+
+
+def contenders(stage: Stage, cases: Sequence[Case], connections: int) -> list[Contender]:
+    """The service over the largest book, and the references that run, for each case."""
+    servers = {"ours": stage.largest, **stage.references}
+    return [
+        Contender(name, servers[name], case, connections)
+        for case in cases
+        for name in ("ours", *case.references)
+        if name in servers
+    ]
+
+
+def _by_size(stage: Stage, grown: dict[Contender, Figures]) -> dict[tuple[str, int], Figures]:
+    sizes = {server.port: size for size, server in stage.services.items()}
+    return {(c.case.name, sizes[c.server.port]): figures for c, figures in grown.items()}
+
+
+def headline(loader: Loader, peers: Path | None) -> str:
+    """What was run, on what."""
+    names = ("uvicorn", "uvloop", "httptools", "starlette", "mcp")
+    versions = ", ".join(f"{name} {version(name)}" for name in names)
+    lines = [
+        "# The serving side against references, one run",
+        f"Python {platform.python_version()}, {versions}; {os.cpu_count()} cores; load by "
+        f"{loader.name} over loopback.",
+    ]
+    if peers is None:
+        command = f"python {' '.join(pip_arguments())}"
+        lines.append(
+            f"Without {', '.join(OUTSIDE)}: add --peers FOLDER, which makes an environment there "
+            f"and runs in it: {command}"
+        )
+    return "\n\n".join(lines) + "\n"
+
+
+def profile(stage: Stage, case: Case, loader: Loader) -> None:
+    """Record where the service spends its time on one path."""
+    tool = shutil.which("py-spy")
+    if tool is None:
+        sys.exit("py-spy is not installed: pip install py-spy, in any environment on PATH.")
+    output = Path(f"{case.name}.svg")
+    command = [tool, "record", "--pid", str(stage.largest.pid), "--duration"]
+    command += [str(PROFILE_SECONDS), "--output", str(output)]
+    with subprocess.Popen(command):  # noqa: S603 - py-spy, on our own server
+        raw = [case.raw("ours", key, stage.largest.port) for key in stage.keys]
+        loader.burst(stage.largest.port, raw, CONNECTIONS, PROFILE_SECONDS)
+    print(f"Wrote {output.resolve()}")
+
+
+if __name__ == "__main__":
+    main()

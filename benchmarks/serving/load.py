@@ -1,0 +1,173 @@
+"""Load: closed-loop requests over so many kept connections, by wrk, or from this process."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from benchmarks.serving.cases import MARK
+
+SCRIPT = """
+local openings = {%s}
+local closings = {%s}
+local n = %d
+request = function()
+  n = n + 1
+  local at = n %% #openings + 1
+  if closings[at] == "" then return openings[at] end
+  return openings[at] .. string.format("%%09d", n) .. closings[at]
+end
+done = function(summary, latency, requests)
+  local e = summary.errors
+  io.write(string.format("RESULT %%d %%d %%d %%d %%d %%d\\n", summary.requests, summary.duration,
+    e.status, e.connect + e.read + e.write + e.timeout,
+    latency:percentile(50), latency:percentile(99)))
+end
+"""
+STRIDE = 1_000_000
+"""Distinct marks that one run may use up."""
+FOUND = re.compile(r"RESULT (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one burst of load saw."""
+
+    requests: int
+    """Requests that were answered."""
+    unfinished: int
+    """Requests that were sent, and still open when the time was up."""
+    seconds: float
+    refused: int
+    """Answers with a status of 400 or more."""
+    p50_us: float
+    p99_us: float
+
+
+class Loader:
+    """Sends bursts to loopback ports; every marked request of its life differs."""
+
+    def __init__(self) -> None:
+        self.wrk = shutil.which("wrk")
+        self._runs = count(1)
+
+    @property
+    def name(self) -> str:
+        """What sends the load."""
+        return "wrk" if self.wrk else "an asyncio client in this process (install wrk)"
+
+    def burst(self, port: int, raw: Sequence[bytes], connections: int, seconds: int) -> Run:
+        """Send requests in turn for some seconds; for longer when nothing was answered in them.
+
+        Raises:
+            RuntimeError: connections failed, or nothing was answered at last.
+        """
+        for length in (seconds, 4 * seconds, 16 * seconds):
+            run = self._burst(port, raw, connections, length)
+            if run.requests:
+                return run
+        raise RuntimeError(f"Nothing was answered on port {port} in {length} s.")
+
+    def _burst(self, port: int, raw: Sequence[bytes], connections: int, seconds: int) -> Run:
+        if self.wrk is None:
+            return self.few(port, raw, connections, seconds=seconds)
+        start = next(self._runs) % 999 * STRIDE
+        with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+            script.write(_script(raw, start))
+            script.flush()
+            command = [
+                self.wrk, "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s",
+                "-s", script.name, f"http://127.0.0.1:{port}",
+            ]  # fmt: skip
+            done = subprocess.run(  # noqa: S603 - wrk, on a port of our own
+                command, capture_output=True, text=True, timeout=seconds + 60, check=True
+            )
+        found = FOUND.search(done.stdout)
+        if found is None:
+            raise RuntimeError(f"wrk gave no result: {done.stdout[-300:]}{done.stderr[-300:]}")
+        requests, duration, refused, broken, p50, p99 = map(int, found.groups())
+        if broken:
+            raise RuntimeError(f"{broken} connections to port {port} failed.")
+        return Run(requests, connections, duration / 1e6, refused, p50, p99)
+
+    def few(
+        self,
+        port: int,
+        raw: Sequence[bytes],
+        connections: int,
+        *,
+        seconds: float = 60.0,
+        requests: int | None = None,
+    ) -> Run:
+        """The same from this process: until the time is up or so many were answered."""
+        start = next(self._runs) % 999 * STRIDE
+        return asyncio.run(_crowd(port, raw, connections, seconds, requests, start))
+
+
+def _script(raw: Sequence[bytes], start: int) -> str:
+    parts = [request.partition(MARK.encode()) for request in raw]
+    openings = ",".join(_literal(opening) for opening, _, _ in parts)
+    return SCRIPT % (openings, ",".join(_literal(closing) for *_, closing in parts), start)
+
+
+def _literal(text: bytes) -> str:
+    return '"' + "".join(f"\\{byte:03}" for byte in text) + '"'
+
+
+async def _crowd(
+    port: int,
+    raw: Sequence[bytes],
+    connections: int,
+    seconds: float,
+    requests: int | None,
+    start: int,
+) -> Run:
+    numbers = iter(range(start, start + (requests or STRIDE)))
+    began = time.perf_counter()
+    clients = [_client(port, raw, numbers, began + seconds) for _ in range(connections)]
+    answers = [answer for found in await asyncio.gather(*clients) for answer in found]
+    times = sorted(taken for taken, _ in answers) or [0.0]
+    refused = sum(status >= 400 for _, status in answers)
+    return Run(
+        len(answers),
+        0,
+        time.perf_counter() - began,
+        refused,
+        times[len(times) // 2] * 1e6,
+        times[len(times) * 99 // 100] * 1e6,
+    )
+
+
+async def _client(
+    port: int, raw: Sequence[bytes], numbers: Iterator[int], until: float
+) -> list[tuple[float, int]]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    found = []
+    for number in numbers:
+        sent = time.perf_counter()
+        if sent >= until:
+            break
+        request = raw[number % len(raw)].replace(MARK.encode(), b"%09d" % number)
+        writer.write(request)
+        status, _ = await read_answer(reader)
+        found.append((time.perf_counter() - sent, status))
+    writer.close()
+    await writer.wait_closed()
+    return found
+
+
+async def read_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    """Status and body of one answer with a stated length (RFC 9112 section 6.3)."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    status = int(head[9:12])
+    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+    if status == 304 or length is None:
+        return status, b""
+    return status, await reader.readexactly(int(length[1]))

@@ -1,0 +1,58 @@
+"""The SDK as its documentation shows it: lowlevel `Server`, stateless manager, JSON responses.
+
+One tool that reads the stored record and answers it as text and as structured content; no sign-in,
+no limits, no watchlist.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from starlette.applications import Starlette
+
+from benchmarks.serving.peers.run import arguments, read_envelope, serve
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"symbol": {"type": "string"}},
+    "required": ["symbol"],
+}
+
+
+def build_server(database: Path) -> Server[Any]:
+    """The server with its one tool."""
+    db = sqlite3.connect(f"file:{database}?mode=ro", uri=True, check_same_thread=False)
+    envelope = read_envelope(database)
+    tool = types.Tool(
+        name="get_ticker_patterns", description="Current patterns.", input_schema=SCHEMA
+    )
+
+    async def list_tools(_context: object, _params: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool])
+
+    async def call_tool(
+        _context: object, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        symbol = (params.arguments or {})["symbol"]
+        row = db.execute("SELECT body FROM patterns WHERE symbol = ?", (symbol,)).fetchone()
+        answer = {**envelope, **json.loads(row[0])}
+        text = types.TextContent(text=json.dumps(answer))
+        return types.CallToolResult(content=[text], structured_content=answer)
+
+    return Server("stock", version="1", on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+def application(database: Path) -> Starlette:
+    """The server under the SDK's own Starlette app."""
+    server = build_server(database)
+    return server.streamable_http_app(json_response=True, stateless_http=True)
+
+
+if __name__ == "__main__":
+    port, database = arguments()
+    serve(application(database), port)

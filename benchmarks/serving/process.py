@@ -1,0 +1,154 @@
+"""Processes: the servers under load, what they cost in CPU and memory, and how fast they start."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import socket
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+PATIENCE = 60.0
+"""Seconds that a server may take to answer its first request."""
+LOOK = 0.02
+"""Seconds between two looks at a server that should come to rest."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Resident megabytes: of the largest process, and all processes' proportional share."""
+
+    rss: float
+    pss: float
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Server:
+    """One server process and its children, on a port of its own; stopped on leaving."""
+
+    def __init__(
+        self, name: str, command: Sequence[str], port: int, env: Mapping[str, str], log: Path
+    ) -> None:
+        self.name = name
+        self.port = port
+        self._command = command
+        self._env = env
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(  # noqa: S603 - a server of this benchmark
+                self._command, env=dict(self._env), stdout=log, stderr=log
+            )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        process = self._running
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    @property
+    def pid(self) -> int:
+        """The process that was started."""
+        return self._running.pid
+
+    @property
+    def _running(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None
+        return self._process
+
+    def wait(self, path: str, status: int = 200, key: str = "") -> None:
+        """Return once it answers a request with a status, or with any for 0.
+
+        Raises:
+            RuntimeError: it ended, or stays silent; the text shows the end of its log.
+        """
+        until = time.perf_counter() + PATIENCE
+        while not self._answers(path, status, key):
+            if self._running.poll() is not None or time.perf_counter() > until:
+                raise RuntimeError(
+                    f"{self.name} does not answer {path} with {status}: "
+                    f"{self._log.read_text()[-2000:]}"
+                )
+            time.sleep(0.005)
+
+    def wait_open(self) -> None:
+        """Return once it answers anything at all."""
+        self.wait("/", status=0)
+
+    def _answers(self, path: str, status: int, key: str) -> bool:
+        try:
+            found = self.ask("GET", path, {"Authorization": f"Bearer {key}"})[0]
+        except (OSError, http.client.HTTPException):
+            return False
+        return status in (0, found)
+
+    def ask(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
+    ) -> tuple[int, http.client.HTTPMessage, bytes]:
+        """Status, fields and body of one answer."""
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
+            connection.request(method, path, body or None, dict(headers))
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+
+    def cpu(self) -> float:
+        """User and system seconds so far, to the nanosecond (clock_getcpuclockid(3))."""
+        return sum(time.clock_gettime((~pid << 3) | 2) for pid in family(self.pid))
+
+    def settled_cpu(self) -> float:
+        """The same once it rests: a request whose client has gone is worked on to its end."""
+        spent = self.cpu()
+        for _ in range(int(PATIENCE / LOOK)):
+            time.sleep(LOOK)
+            before, spent = spent, self.cpu()
+            if spent - before < LOOK / 10:
+                break
+        return spent
+
+    def memory(self) -> Memory:
+        """What it holds now."""
+        pids = family(self.pid)
+        resident = max(_kilobytes(pid, "status", "VmRSS") for pid in pids)
+        share = sum(_kilobytes(pid, "smaps_rollup", "Pss") for pid in pids)
+        return Memory(resident / 1024, share / 1024)
+
+
+def family(pid: int) -> list[int]:
+    """A process and its living descendants."""
+    found = [pid]
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError):  # a thread may end meanwhile
+            for child in children.read_text().split():
+                found += family(int(child))
+    return found
+
+
+def _kilobytes(pid: int, file: str, field: str) -> int:
+    text = Path(f"/proc/{pid}/{file}").read_text()
+    found = re.search(rf"^{field}:\s+(\d+) kB", text, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def clean_environment(**settings: object) -> dict[str, str]:
+    """This environment with settings of the service in place of whatever it has."""
+    kept = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    return {**kept, **{f"SCREENER_{name.upper()}": str(value) for name, value in settings.items()}}

@@ -1,0 +1,226 @@
+"""Stage: data folders, keys and running servers, ours and the references, ready to be measured."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import anyio
+
+from benchmarks.serving.book import Market, make_market, read_template, seal
+from benchmarks.serving.cases import Case, make_cases, payload
+from benchmarks.serving.plain import write_plain
+from benchmarks.serving.process import Server, clean_environment, free_port
+from store.accounts import Accounts, Plan
+from store.database import Database
+from store.watchlist import Watchlist
+
+ACCOUNTS, KEYS = 4, 25
+"""Accounts, and the keys of each: requests take turns, so that no limit's list grows unreal."""
+LIMITS = {"key_per_minute": 20_000, "key_per_day": 100_000_000, "keyless_per_minute": 1_000_000}
+SPAWNS = 5
+SCREENER = Path(sys.executable).with_name("screener")
+READY = "/api/v1/families"
+SHARED = ("uvicorn", "uvloop", "httptools", "starlette", "pydantic")
+"""What a reference shares with the service, at the same version."""
+MODULES = {
+    "bare": "bare",
+    "route": "route",
+    "stock": "stock",
+    "fastmcp": "high_level",
+    "fastapi": "ordinary",
+}
+OUTSIDE = {"fastmcp": "fastmcp", "fastapi": "fastapi aiosqlite"}
+"""References that need packages which are not this project's."""
+
+Enter = Callable[[AbstractContextManager[Server]], Server]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Everything that runs: ours by the number of symbols, the references by name."""
+
+    services: Mapping[int, Server]
+    references: Mapping[str, Server]
+    keys: Sequence[str]
+    cases: Sequence[Case]
+    folder: Path
+
+    @property
+    def largest(self) -> Server:
+        """The service over the largest book, which the references are compared with."""
+        return self.services[max(self.services)]
+
+
+def say(what: str) -> None:
+    """Tell on stderr how far it is."""
+    print(what, file=sys.stderr, flush=True)
+
+
+def seal_sample(folder: Path) -> None:
+    """Seal the sample night in a data folder, by the command line."""
+    command = [str(SCREENER), "nightly"]
+    subprocess.run(  # noqa: S603 - our own command
+        command, env=clean_environment(data_dir=folder), check=True, capture_output=True
+    )
+
+
+def build(
+    stack: ExitStack, sample: Path, folder: Path, sizes: Sequence[int], peers: Path | None
+) -> Stage:
+    """Make the books and start every server; they stop when the stack is left."""
+    template = read_template(sample)
+    services: dict[int, Server] = {}
+    for size in sorted(sizes):
+        say(f"Sealing a book of {size:,} symbols")
+        market = make_market(template, size)
+        data = folder / f"data-{size}"
+        seal(market, data)
+        if not services:
+            keys = anyio.run(make_keys, folder / "accounts.sqlite", market.tracked)
+        shutil.copy(folder / "accounts.sqlite", data)
+        services[size] = start_service(stack, data, folder, keys[0])
+    cases = _cases(services[max(sizes)], market, keys[0])
+    answers, plain = folder / "answers", folder / "plain.sqlite"
+    _record(services[max(sizes)], cases, answers, plain, keys[0])
+    write_plain(market, plain, keys)
+    references = {
+        name: _start_reference(stack, name, python, folder)
+        for name, python in _pythons(peers).items()
+    }
+    stage = Stage(services, references, keys, cases, folder)
+    check(stage)
+    return stage
+
+
+async def make_keys(path: Path, tracked: tuple[str, ...]) -> list[str]:
+    """The secrets of new accounts, all of which track the same symbols."""
+    database = Database(f"sqlite+aiosqlite:///{path}")
+    try:
+        await database.migrate()
+        accounts = Accounts(database)
+        found: list[str] = []
+        for number in range(ACCOUNTS):
+            account = await accounts.add(f"reader{number}@example.com", Plan.PREMIUM_PLUS)
+            await Watchlist(database).replace(account.id, tracked, len(tracked))
+            found += [(await accounts.create_key(account.email, "load"))[1] for _ in range(KEYS)]
+        return found
+    finally:
+        await database.close()
+
+
+def start_service(stack: ExitStack, data: Path, folder: Path, key: str) -> Server:
+    """`screener serve` over a data folder: one worker, limits counted but far away."""
+    port = free_port()
+    env = clean_environment(data_dir=data, port=port, workers=1, **LIMITS)
+    command = [str(SCREENER), "serve", "--port", str(port)]
+    server = Server("ours", command, port, env, folder / f"{data.name}.log")
+    stack.enter_context(server)
+    server.wait(READY, key=key)
+    return server
+
+
+def start_times(stage: Stage) -> list[float]:
+    """Seconds from spawn to the first 200 of one more service over the largest book."""
+    found = []
+    for _ in range(SPAWNS):
+        with ExitStack() as stack:
+            data = stage.folder / f"data-{max(stage.services)}"
+            began = time.perf_counter()
+            start_service(stack, data, stage.folder, stage.keys[0])
+            found.append(time.perf_counter() - began)
+    return found
+
+
+def install_peers(folder: Path) -> None:
+    """Make the environment of the references outside this project, unless it is there."""
+    if (folder / "ready").exists():
+        return
+    say(f"Installing the references into {folder}")
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)  # noqa: S603
+    subprocess.run(  # noqa: S603 - pip, in an environment of its own
+        [str(folder / "bin/python"), *pip_arguments()], check=True
+    )
+    (folder / "ready").touch()
+
+
+def pip_arguments() -> list[str]:
+    """What installs the references: the shared packages at this environment's versions."""
+    pinned = [f"{name}=={version(name)}" for name in SHARED]
+    return ["-m", "pip", "install", "--quiet", *" ".join(OUTSIDE.values()).split(), *pinned]
+
+
+def _pythons(peers: Path | None) -> dict[str, str]:
+    inside = {name: sys.executable for name in MODULES if name not in OUTSIDE}
+    if peers is None:
+        return inside
+    return {**inside, **dict.fromkeys(OUTSIDE, str(peers / "bin/python"))}
+
+
+def _start_reference(stack: ExitStack, name: str, python: str, folder: Path) -> Server:
+    port = free_port()
+    reads = folder / ("answers" if name in ("bare", "route") else "plain.sqlite")
+    root = Path(__file__).parents[2]
+    command = [python, "-m", f"benchmarks.serving.peers.{MODULES[name]}", str(port), str(reads)]
+    env = {**clean_environment(), "PYTHONPATH": str(root)}
+    server = stack.enter_context(Server(name, command, port, env, folder / f"{name}.log"))
+    server.wait_open()
+    return server
+
+
+def _cases(service: Server, market: Market, key: str) -> list[Case]:
+    listing = market.listings[0]
+    path = f"/api/v1/tickers/{listing.symbol}/patterns"
+    status, fields, body = service.ask("GET", path, {"Authorization": f"Bearer {key}"})
+    if status != 200:
+        raise RuntimeError(f"The service answers {path} with {status}: {body!r}")
+    return make_cases(listing.symbol, json.loads(body)["setups"][0]["setup_id"], fields["ETag"])
+
+
+def _record(service: Server, cases: Sequence[Case], answers: Path, plain: Path, key: str) -> None:
+    """Keep what the service answers, for the references that send the same bytes."""
+    answers.mkdir()
+    for case in cases:
+        status, fields, body = service.ask(case.method, case.path, case.fields(key), case.body)
+        if status != case.status:
+            raise RuntimeError(f"The service answers {case.name} with {status}: {body[:500]!r}")
+        headers = [("content-length", str(len(body)))] if status != 304 else []
+        kept = ("content-type",) if status != 304 else ("etag",)
+        headers += [(name, fields[name]) for name in kept]
+        (answers / f"{case.name}.body").write_bytes(body)
+        about = {"status": status, "headers": headers}
+        (answers / f"{case.name}.json").write_text(json.dumps(about))
+    envelope = json.loads(service.ask("GET", READY, cases[0].fields(key))[2])
+    del envelope["families"]
+    plain.with_suffix(".json").write_text(json.dumps(envelope))
+
+
+def check(stage: Stage) -> None:
+    """Every contender answers every case alike, or the ratios would mean nothing.
+
+    Raises:
+        RuntimeError: a reference answers something else.
+    """
+    key = stage.keys[0]
+    for case in stage.cases:
+        ours = _answer(stage.largest, case, "ours", key)
+        for name in set(case.references) & set(stage.references):
+            theirs = _answer(stage.references[name], case, name, key)
+            if theirs[0] != case.status or payload(case, theirs[1]) != payload(case, ours[1]):
+                raise RuntimeError(
+                    f"{name} answers {case.name} otherwise: {theirs[0]} {theirs[1][:2000]!r} "
+                    f"where the service says {ours[0]} {ours[1][:2000]!r}"
+                )
+
+
+def _answer(server: Server, case: Case, name: str, key: str) -> tuple[int, bytes]:
+    status, _, body = server.ask(case.method, case.path_for(name), case.fields(key), case.body)
+    return status, body
