@@ -21,7 +21,7 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.serving.cases import Case, chosen
+from benchmarks.serving.cases import Case
 from benchmarks.serving.load import Loader
 from benchmarks.serving.report import CONNECTIONS, Measured, report
 from benchmarks.serving.rounds import Contender, Figures, measure, warm
@@ -60,30 +60,28 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         seal_sample(folder / "sample")
-        stage = build(stack, folder / "sample", folder, sizes, asked.peers)
-        cases = chosen(stage.cases, [name for name in asked.only.split(",") if name])
-        loader = Loader()
+        only = [name for name in (asked.profile or asked.only).split(",") if name]
+        stage = build(stack, folder / "sample", folder, sizes, asked.peers, only)
+        loader = Loader(shutil.which("wrk"))
         if asked.profile:
-            profile(stage, chosen(cases, [asked.profile])[0], loader)
+            profile(stage, stage.cases[0], loader)
             return
         print(headline(loader, asked.peers))
-        print(report(run(stage, cases, loader, quick=asked.quick, seconds=asked.seconds)))
+        print(report(run(stage, loader, quick=asked.quick, seconds=asked.seconds)))
 
 
-def run(
-    stage: Stage, cases: Sequence[Case], loader: Loader, *, quick: bool, seconds: int
-) -> Measured:
+def run(stage: Stage, loader: Loader, *, quick: bool, seconds: int) -> Measured:
     """Everything: cost and latency against the references, growth, memory, start."""
     starts = start_times(stage)
     rounds = QUICK_ROUNDS if quick else ROUNDS
-    compared = contenders(stage, cases, CONNECTIONS)
+    compared = contenders(stage, CONNECTIONS)
     warm(compared, loader, stage.keys)
     found = measure(compared, loader, stage.keys, rounds, seconds)
     for connections in () if quick else (1, 64):
-        found |= measure(contenders(stage, cases, connections), loader, stage.keys, 1, seconds)
+        found |= measure(contenders(stage, connections), loader, stage.keys, 1, seconds)
     growing = [
         Contender("ours", server, case, CONNECTIONS)
-        for case in cases
+        for case in stage.cases
         for server in stage.services.values()
     ]
     warm(growing, loader, stage.keys)
@@ -97,12 +95,12 @@ def run(
     )
 
 
-def contenders(stage: Stage, cases: Sequence[Case], connections: int) -> list[Contender]:
+def contenders(stage: Stage, connections: int) -> list[Contender]:
     """The service over the largest book, and the references that run, for each case."""
     servers = {"ours": stage.largest, **stage.references}
     return [
         Contender(name, servers[name], case, connections)
-        for case in cases
+        for case in stage.cases
         for name in ("ours", *case.references)
         if name in servers
     ]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 from benchmarks.serving.cases import MARK
@@ -54,8 +53,8 @@ class Run:
 class Loader:
     """Sends bursts to loopback ports; every marked request of its life differs."""
 
-    def __init__(self) -> None:
-        self.wrk = shutil.which("wrk")
+    def __init__(self, wrk: str | None) -> None:
+        self.wrk = wrk
         self._runs = count(1)
 
     @property
@@ -69,10 +68,12 @@ class Loader:
         Raises:
             RuntimeError: connections failed, or nothing was answered at last.
         """
+        unfinished = 0
         for length in (seconds, 4 * seconds, 16 * seconds):
             run = self._burst(port, raw, connections, length)
+            unfinished += run.unfinished
             if run.requests:
-                return run
+                return replace(run, unfinished=unfinished)
         raise RuntimeError(f"Nothing was answered on port {port} in {length} s.")
 
     def _burst(self, port: int, raw: Sequence[bytes], connections: int, seconds: int) -> Run:

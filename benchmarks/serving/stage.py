@@ -16,7 +16,7 @@ from pathlib import Path
 import anyio
 
 from benchmarks.serving.book import Market, make_market, read_template, seal
-from benchmarks.serving.cases import Case, make_cases, payload
+from benchmarks.serving.cases import Case, chosen, make_cases, payload
 from benchmarks.serving.plain import write_plain
 from benchmarks.serving.process import Server, clean_environment, free_port
 from store.accounts import Accounts, Plan
@@ -74,9 +74,18 @@ def seal_sample(folder: Path) -> None:
 
 
 def build(
-    stack: ExitStack, sample: Path, folder: Path, sizes: Sequence[int], peers: Path | None
+    stack: ExitStack,
+    sample: Path,
+    folder: Path,
+    sizes: Sequence[int],
+    peers: Path | None,
+    only: Sequence[str] = (),
 ) -> Stage:
-    """Make the books and start every server; they stop when the stack is left."""
+    """Make the books and start what the cases need; the servers stop when the stack is left.
+
+    Raises:
+        ValueError: there is no case of a name in `only`.
+    """
     template = read_template(sample)
     services: dict[int, Server] = {}
     for size in sorted(sizes):
@@ -88,14 +97,18 @@ def build(
             keys = anyio.run(make_keys, folder / "accounts.sqlite", market.tracked)
         shutil.copy(folder / "accounts.sqlite", data)
         services[size] = start_service(stack, data, folder, keys[0])
-    cases = _cases(services[max(sizes)], market, keys[0])
+    cases = chosen(_cases(services[max(sizes)], market, keys[0]), only)
     answers, plain = folder / "answers", folder / "plain.sqlite"
     _record(services[max(sizes)], cases, answers, plain, keys[0])
     write_plain(market, plain, keys)
+    needed = {name for case in cases for name in case.references}
     references = {
         name: _start_reference(stack, name, python, folder)
         for name, python in _pythons(peers).items()
+        if name in needed
     }
+    for server in references.values():
+        server.wait_open()
     stage = Stage(services, references, keys, cases, folder)
     check(stage)
     return stage
@@ -171,9 +184,7 @@ def _start_reference(stack: ExitStack, name: str, python: str, folder: Path) -> 
     root = Path(__file__).parents[2]
     command = [python, "-m", f"benchmarks.serving.peers.{MODULES[name]}", str(port), str(reads)]
     env = {**clean_environment(), "PYTHONPATH": str(root)}
-    server = stack.enter_context(Server(name, command, port, env, folder / f"{name}.log"))
-    server.wait_open()
-    return server
+    return stack.enter_context(Server(name, command, port, env, folder / f"{name}.log"))
 
 
 def _cases(service: Server, market: Market, key: str) -> list[Case]:
