@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.serving.cases import Case
+from benchmarks.serving.fresh import start_fresh
 from benchmarks.serving.load import Loader
 from benchmarks.serving.report import CONNECTIONS, Measured, report
 from benchmarks.serving.rounds import Contender, Figures, measure, warm
@@ -32,7 +33,6 @@ from benchmarks.serving.stage import (
     install_peers,
     pip_arguments,
     seal_sample,
-    start_times,
 )
 
 ROUNDS, QUICK_ROUNDS = 5, 2
@@ -72,7 +72,7 @@ def main() -> None:
 
 def run(stage: Stage, loader: Loader, *, quick: bool, seconds: int) -> Measured:
     """Everything: cost and latency against the references, growth, memory, start."""
-    starts = start_times(stage)
+    fresh = start_fresh(stage, loader)
     rounds = QUICK_ROUNDS if quick else ROUNDS
     compared = contenders(stage, CONNECTIONS)
     warm(compared, loader, stage.keys)
@@ -89,9 +89,7 @@ def run(stage: Stage, loader: Loader, *, quick: bool, seconds: int) -> Measured:
     return Measured(
         compared=found,
         growth=_by_size(stage, grown),
-        memory=stage.largest.memory(),
-        symbols=max(stage.services),
-        starts=starts,
+        fresh=fresh,
     )
 
 
@@ -135,7 +133,7 @@ def profile(stage: Stage, case: Case, loader: Loader) -> None:
     if tool is None:
         sys.exit("py-spy is not installed: pip install py-spy, in any environment on PATH.")
     output = Path(f"{case.name}.svg")
-    command = [tool, "record", "--pid", str(stage.largest.pid), "--duration"]
+    command = [tool, "record", "--subprocesses", "--pid", str(stage.largest.pid), "--duration"]
     command += [str(PROFILE_SECONDS), "--output", str(output)]
     with subprocess.Popen(command):  # noqa: S603 - py-spy, on our own server
         raw = [case.raw("ours", key, stage.largest.port) for key in stage.keys]

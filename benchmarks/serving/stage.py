@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -23,10 +22,9 @@ from store.accounts import Accounts, Plan
 from store.database import Database
 from store.watchlist import Watchlist
 
-ACCOUNTS, KEYS = 4, 25
+ACCOUNTS, KEYS = 8, 50
 """Accounts, and the keys of each: requests take turns, so that no limit's list grows unreal."""
 LIMITS = {"key_per_minute": 20_000, "key_per_day": 100_000_000, "keyless_per_minute": 1_000_000}
-SPAWNS = 5
 SCREENER = Path(sys.executable).with_name("screener")
 READY = "/api/v1/families"
 SHARED = ("uvicorn", "uvloop", "httptools", "starlette", "pydantic")
@@ -139,18 +137,6 @@ def start_service(stack: ExitStack, data: Path, folder: Path, key: str) -> Serve
     stack.enter_context(server)
     server.wait(READY, key=key)
     return server
-
-
-def start_times(stage: Stage) -> list[float]:
-    """Seconds from spawn to the first 200 of one more service over the largest book."""
-    found = []
-    for _ in range(SPAWNS):
-        with ExitStack() as stack:
-            data = stage.folder / f"data-{max(stage.services)}"
-            began = time.perf_counter()
-            start_service(stack, data, stage.folder, stage.keys[0])
-            found.append(time.perf_counter() - began)
-    return found
 
 
 def install_peers(folder: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.serving.__main__ import contenders
 from benchmarks.serving.book import make_market, read_template, seal
 from benchmarks.serving.cases import chosen, make_cases
+from benchmarks.serving.fresh import Fresh
 from benchmarks.serving.load import Loader
 from benchmarks.serving.report import CONNECTIONS, Measured, report
 from benchmarks.serving.rounds import measure
@@ -48,7 +49,7 @@ def test_a_round_sets_the_service_beside_a_floor_that_answers_alike(
         assert figures.runs[0].requests > 0
         assert figures.runs[0].refused == 0
     assert 0 < memory.pss <= memory.rss
-    text = report(Measured(found, {}, memory, 10, [1.0]))
+    text = report(Measured(found, {}, Fresh(10, [1.0], [0.5], memory)))
     assert "rest-patterns over bare" in text
 
 
