@@ -21,7 +21,7 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.serving.cases import Case
+from benchmarks.serving.cases import Case, chosen, make_cases
 from benchmarks.serving.fresh import start_fresh
 from benchmarks.serving.load import Loader
 from benchmarks.serving.report import CONNECTIONS, Measured, report
@@ -31,6 +31,7 @@ from benchmarks.serving.stage import (
     Stage,
     build,
     install_peers,
+    peer_versions,
     pip_arguments,
     seal_sample,
 )
@@ -41,7 +42,11 @@ PROFILE_SECONDS = 10
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     """What the command line asks for."""
-    parser = argparse.ArgumentParser(prog="benchmarks.serving", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.serving",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--quick", action="store_true", help="2 rounds, only at 16 connections")
     parser.add_argument("--symbols", default="100,1000,10000", help="sizes of the books")
     parser.add_argument("--seconds", type=int, default=1, help="length of a burst")
@@ -55,12 +60,16 @@ def main() -> None:
     """Build everything, measure it in turns, print the tables."""
     asked = arguments()
     sizes = [int(size) for size in asked.symbols.split(",")]
+    only = [name for name in (asked.profile or asked.only).split(",") if name]
+    try:
+        chosen(make_cases("", "", ""), only)
+    except ValueError as error:
+        sys.exit(str(error))
     if asked.peers is not None:
         install_peers(asked.peers)
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         seal_sample(folder / "sample")
-        only = [name for name in (asked.profile or asked.only).split(",") if name]
         stage = build(stack, folder / "sample", folder, sizes, asked.peers, only)
         loader = Loader(shutil.which("wrk"))
         if asked.profile:
@@ -124,6 +133,8 @@ def headline(loader: Loader, peers: Path | None) -> str:
             f"Without {', '.join(OUTSIDE)}: add --peers FOLDER, which makes an environment there "
             f"and runs in it: {command}"
         )
+    else:
+        lines.append(f"References: {peer_versions(peers)}; each reads the same records.")
     return "\n\n".join(lines) + "\n"
 
 

@@ -151,6 +151,17 @@ def install_peers(folder: Path) -> None:
     (folder / "ready").touch()
 
 
+def peer_versions(folder: Path) -> str:
+    """Names and versions of the references outside this project."""
+    names = " ".join(OUTSIDE.values()).split()
+    code = "import sys, importlib.metadata as m; print(*map(m.version, sys.argv[1:]))"
+    done = subprocess.run(  # noqa: S603 - the references' own interpreter
+        [str(folder / "bin/python"), "-c", code, *names], check=True, capture_output=True
+    )
+    found = done.stdout.decode().split()
+    return ", ".join(f"{name} {version}" for name, version in zip(names, found, strict=True))
+
+
 def pip_arguments() -> list[str]:
     """What installs the references: the shared packages at this environment's versions."""
     pinned = [f"{name}=={version(name)}" for name in SHARED]
