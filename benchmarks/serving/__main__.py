@@ -48,7 +48,9 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--quick", action="store_true", help="2 rounds, only at 16 connections")
-    parser.add_argument("--symbols", default="100,1000,10000", help="sizes of the books")
+    parser.add_argument(
+        "--symbols", type=sizes, default="100,1000,10000", help="sizes of the books"
+    )
     parser.add_argument("--seconds", type=int, default=1, help="length of a burst")
     parser.add_argument("--only", default="", help="paths, such as rest-patterns,mcp-2025")
     parser.add_argument("--peers", type=Path, help="environment of the references; made if absent")
@@ -56,10 +58,16 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(given)
 
 
+def sizes(text: str) -> list[int]:
+    found = [int(size) for size in text.split(",")]
+    if min(found) < 1:
+        raise ValueError
+    return found
+
+
 def main() -> None:
     """Build everything, measure it in turns, print the tables."""
     asked = arguments()
-    sizes = [int(size) for size in asked.symbols.split(",")]
     only = [name for name in (asked.profile or asked.only).split(",") if name]
     try:
         chosen(make_cases("", "", ""), only)
@@ -70,7 +78,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         seal_sample(folder / "sample")
-        stage = build(stack, folder / "sample", folder, sizes, asked.peers, only)
+        stage = build(stack, folder / "sample", folder, asked.symbols, asked.peers, only)
         loader = Loader(shutil.which("wrk"))
         if asked.profile:
             profile(stage, stage.cases[0], loader)

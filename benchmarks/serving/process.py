@@ -148,7 +148,7 @@ def _kilobytes(pid: int, file: str, field: str) -> int:
     return int(found[1]) if found else 0
 
 
-def clean_environment(**settings: object) -> dict[str, str]:
-    """This environment with settings of the service in place of whatever it has."""
-    kept = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    return {**kept, **{f"SCREENER_{name.upper()}": str(value) for name, value in settings.items()}}
+def environment(**settings: object) -> dict[str, str]:
+    """This environment, its own settings of the service too, with some settings in their place."""
+    named = {f"SCREENER_{name.upper()}": str(value) for name, value in settings.items()}
+    return {**os.environ, **named}

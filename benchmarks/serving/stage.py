@@ -17,7 +17,7 @@ import anyio
 from benchmarks.serving.book import Market, make_market, read_template, seal
 from benchmarks.serving.cases import Case, chosen, make_cases, payload
 from benchmarks.serving.plain import write_plain
-from benchmarks.serving.process import Server, clean_environment, free_port
+from benchmarks.serving.process import Server, environment, free_port
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.watchlist import Watchlist
@@ -27,6 +27,7 @@ ACCOUNTS, KEYS = 8, 50
 LIMITS = {"key_per_minute": 20_000, "key_per_day": 100_000_000, "keyless_per_minute": 1_000_000}
 SCREENER = Path(sys.executable).with_name("screener")
 READY = "/api/v1/families"
+ACCOUNT_FILE, ANSWERS, PLAIN = "accounts.sqlite", "answers", "plain.sqlite"
 SHARED = ("uvicorn", "uvloop", "httptools", "starlette", "pydantic")
 """What a reference shares with the service, at the same version."""
 MODULES = {
@@ -67,7 +68,7 @@ def seal_sample(folder: Path) -> None:
     """Seal the sample night in a data folder, by the command line."""
     command = [str(SCREENER), "nightly"]
     subprocess.run(  # noqa: S603 - our own command
-        command, env=clean_environment(data_dir=folder), check=True, capture_output=True
+        command, env=environment(data_dir=folder), check=True, capture_output=True
     )
 
 
@@ -84,32 +85,33 @@ def build(
     Raises:
         ValueError: there is no case of a name in `only`.
     """
+    services, market, keys = _start_services(stack, sample, folder, sizes)
+    largest = services[max(sizes)]
+    cases = chosen(_cases(largest, market, keys[0]), only)
+    _record(largest, cases, folder, keys[0])
+    write_plain(market, folder / PLAIN, keys)
+    references = _start_references(stack, cases, folder, peers)
+    stage = Stage(services, references, keys, cases, folder)
+    check(stage)
+    return stage
+
+
+def _start_services(
+    stack: ExitStack, sample: Path, folder: Path, sizes: Sequence[int]
+) -> tuple[dict[int, Server], Market, list[str]]:
+    """The services by size, the largest market, and the keys that all of them know."""
     template = read_template(sample)
     services: dict[int, Server] = {}
+    keys: list[str] = []
     for size in sorted(sizes):
         say(f"Sealing a book of {size:,} symbols")
         market = make_market(template, size)
         data = folder / f"data-{size}"
         seal(market, data)
-        if not services:
-            keys = anyio.run(make_keys, folder / "accounts.sqlite", market.tracked)
-        shutil.copy(folder / "accounts.sqlite", data)
+        keys = keys or anyio.run(make_keys, folder / ACCOUNT_FILE, market.tracked)
+        shutil.copy(folder / ACCOUNT_FILE, data)
         services[size] = start_service(stack, data, folder, keys[0])
-    cases = chosen(_cases(services[max(sizes)], market, keys[0]), only)
-    answers, plain = folder / "answers", folder / "plain.sqlite"
-    _record(services[max(sizes)], cases, answers, plain, keys[0])
-    write_plain(market, plain, keys)
-    needed = {name for case in cases for name in case.references}
-    references = {
-        name: _start_reference(stack, name, python, folder)
-        for name, python in _pythons(peers).items()
-        if name in needed
-    }
-    for server in references.values():
-        server.wait_open()
-    stage = Stage(services, references, keys, cases, folder)
-    check(stage)
-    return stage
+    return services, market, keys
 
 
 async def make_keys(path: Path, tracked: tuple[str, ...]) -> list[str]:
@@ -131,7 +133,7 @@ async def make_keys(path: Path, tracked: tuple[str, ...]) -> list[str]:
 def start_service(stack: ExitStack, data: Path, folder: Path, key: str) -> Server:
     """`screener serve` over a data folder: one worker, limits counted but far away."""
     port = free_port()
-    env = clean_environment(data_dir=data, port=port, workers=1, **LIMITS)
+    env = environment(data_dir=data, port=port, workers=1, **LIMITS)
     command = [str(SCREENER), "serve", "--port", str(port)]
     server = Server("ours", command, port, env, folder / f"{data.name}.log")
     stack.enter_context(server)
@@ -175,13 +177,29 @@ def _pythons(peers: Path | None) -> dict[str, str]:
     return {**inside, **dict.fromkeys(OUTSIDE, str(peers / "bin/python"))}
 
 
-def _start_reference(stack: ExitStack, name: str, python: str, folder: Path) -> Server:
+def _start_references(
+    stack: ExitStack, cases: Sequence[Case], folder: Path, peers: Path | None
+) -> dict[str, Server]:
+    needed = {name for case in cases for name in case.references}
+    pythons = _pythons(peers)
+    found = {
+        name: stack.enter_context(_reference(name, python, folder))
+        for name, python in pythons.items()
+        if name in needed
+    }
+    for server in found.values():
+        server.wait_open()
+    return found
+
+
+def _reference(name: str, python: str, folder: Path) -> Server:
     port = free_port()
-    reads = folder / ("answers" if name in ("bare", "route") else "plain.sqlite")
+    reads = folder / (ANSWERS if name in ("bare", "route") else PLAIN)
     root = Path(__file__).parents[2]
     command = [python, "-m", f"benchmarks.serving.peers.{MODULES[name]}", str(port), str(reads)]
-    env = {**clean_environment(), "PYTHONPATH": str(root)}
-    return stack.enter_context(Server(name, command, port, env, folder / f"{name}.log"))
+    return Server(
+        name, command, port, {**environment(), "PYTHONPATH": str(root)}, folder / f"{name}.log"
+    )
 
 
 def _cases(service: Server, market: Market, key: str) -> list[Case]:
@@ -193,8 +211,9 @@ def _cases(service: Server, market: Market, key: str) -> list[Case]:
     return make_cases(listing.symbol, json.loads(body)["setups"][0]["setup_id"], fields["ETag"])
 
 
-def _record(service: Server, cases: Sequence[Case], answers: Path, plain: Path, key: str) -> None:
+def _record(service: Server, cases: Sequence[Case], folder: Path, key: str) -> None:
     """Keep what the service answers, for the references that send the same bytes."""
+    answers = folder / ANSWERS
     answers.mkdir()
     for case in cases:
         status, fields, body = service.ask(case.method, case.path, case.fields(key), case.body)
@@ -208,7 +227,7 @@ def _record(service: Server, cases: Sequence[Case], answers: Path, plain: Path, 
         (answers / f"{case.name}.json").write_text(json.dumps(about))
     envelope = json.loads(service.ask("GET", READY, cases[0].fields(key))[2])
     del envelope["families"]
-    plain.with_suffix(".json").write_text(json.dumps(envelope))
+    (folder / PLAIN).with_suffix(".json").write_text(json.dumps(envelope))
 
 
 def check(stage: Stage) -> None:
