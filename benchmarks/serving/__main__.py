@@ -59,6 +59,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def sizes(text: str) -> list[int]:
+    """Positive numbers of symbols, separated by commas."""
     found = [int(size) for size in text.split(",")]
     if min(found) < 1:
         raise ValueError
