@@ -13,6 +13,7 @@ import argparse
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -74,6 +75,8 @@ def main() -> None:
         chosen(make_cases("", "", ""), only)
     except ValueError as error:
         sys.exit(str(error))
+    # Ended early, it must still stop its servers.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended before all was measured."))
     if asked.peers is not None:
         install_peers(asked.peers)
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
