@@ -94,8 +94,11 @@ class UsageLog:
         now = self._clock()
         try:
             async with self._database.write() as connection:
-                for line, calls in taken.items():
-                    await connection.execute(_upsert(connection.dialect.name, line, calls, now))
+                rows = [
+                    {**line._asdict(), "calls": calls, "last_at": now}
+                    for line, calls in taken.items()
+                ]
+                await connection.execute(_upsert(connection.dialect.name), rows)
         except BaseException:
             self._pending.update(taken)
             raise
@@ -118,14 +121,13 @@ class UsageLog:
             log.warning("The usage log is written later: %s", error)
 
 
-def _upsert(dialect: str, line: Line, calls: int, now: dt.datetime) -> Any:  # noqa: ANN401
+def _upsert(dialect: str) -> Any:  # noqa: ANN401 - either dialect's own statement
     usage = tables.usage
-    insert: Any = (postgresql if dialect == "postgresql" else sqlite).insert
-    values = line._asdict()
-    statement = insert(usage).values(**values, calls=calls, last_at=now)
+    statement: Any = (postgresql if dialect == "postgresql" else sqlite).insert(usage)
+    added = statement.excluded
     return statement.on_conflict_do_update(
         index_elements=list(usage.primary_key.columns),
-        set_={"calls": usage.c.calls + calls, "last_at": now},
+        set_={"calls": usage.c.calls + added.calls, "last_at": added.last_at},
     )
 
 
