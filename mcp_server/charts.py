@@ -6,9 +6,11 @@ arrive together share one drawing, and the queue of drawings is bounded.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import itertools
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,26 @@ class Charts:
             del self._drawing[path]
             done.set()
         return png
+
+    async def draw_all(self, book: Book, drawn: Callable[[int, int], None]) -> None:
+        """Draw every chart of a book that is not kept yet; `drawn` hears how many of how many.
+
+        A setup without stored prices has no chart and counts as done.
+        """
+        setups = book.setup_ids()
+        waiting, done = iter(setups), itertools.count(1)
+
+        async def work() -> None:
+            for symbol, setup_id in waiting:
+                setup = book.setup(symbol, setup_id)
+                if setup is not None:
+                    with contextlib.suppress(ApiError):
+                        await self._read_or_draw(book, setup)
+                drawn(next(done), len(setups))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(int(self._workers.total_tokens)):
+                group.start_soon(work)
 
 
 def _keep(path: Path, png: bytes) -> None:

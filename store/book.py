@@ -177,6 +177,11 @@ class Book:
         )
         return StoredSetup(orjson.loads(row[0]), orjson.loads(row[1])) if row else None
 
+    def setup_ids(self) -> list[tuple[str, str]]:
+        """The symbol and the id of every current setup, by symbol."""
+        rows = self._connection.execute("SELECT symbol, setup_id FROM setups ORDER BY 1, 2")
+        return rows.fetchall()
+
     def history(self, symbol: str) -> StoredHistory | None:
         """The stored occurrences of a symbol, or None when none are stored for it."""
         row = self._row("SELECT outcomes, rows FROM history WHERE symbol = ?", symbol)

@@ -6,6 +6,7 @@ of the active night is `manifest.json` beside them; replacing that one file is w
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import hashlib
 import os
@@ -126,6 +127,7 @@ def verify_book(directory: Path, manifest: Manifest) -> Path:
     """
     path = directory / manifest.book.file
     try:
+        stamp = _stamp(path)
         same = path.stat().st_size == manifest.book.bytes
         same = same and digest_file(path) == manifest.book.sha256
     except OSError as error:
@@ -135,7 +137,36 @@ def verify_book(directory: Path, manifest: Manifest) -> Path:
             f"The book {path} is not the one that was sealed; activate another night with "
             "`screener night activate` or run `screener nightly` again."
         )
+    # A folder that only its nightly may write keeps no stamp: its books are read whole each time.
+    with contextlib.suppress(OSError):
+        stamp_path(directory, manifest).write_text(f"{manifest.book.sha256} {stamp}")
     return path
+
+
+def known_book(directory: Path, manifest: Manifest) -> Path:
+    """The path of the manifest's book; read whole only if the file changed since that was done.
+
+    Raises:
+        ManifestError: as `verify_book`.
+    """
+    path = directory / manifest.book.file
+    try:
+        known = stamp_path(directory, manifest).read_text()
+        if known == f"{manifest.book.sha256} {_stamp(path)}":
+            return path
+    except OSError:
+        pass
+    return verify_book(directory, manifest)
+
+
+def stamp_path(directory: Path, manifest: Manifest) -> Path:
+    """Where it is noted which file was verified as the manifest's book."""
+    return directory / f".{manifest.data_version}.verified"
+
+
+def _stamp(path: Path) -> str:
+    status = path.stat()
+    return f"{status.st_dev} {status.st_ino} {status.st_size} {status.st_mtime_ns}"
 
 
 def replace_file(path: Path, content: bytes) -> None:

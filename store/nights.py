@@ -12,8 +12,10 @@ from store.errors import ManifestError, StoreError
 from store.manifest import (
     VERSION_PATTERN,
     Manifest,
+    known_book,
     read_manifest,
     replace_file,
+    stamp_path,
     sync_directory,
     verify_book,
 )
@@ -69,7 +71,7 @@ class Nights:
             ManifestError: the pointer, or the book it names, is damaged or missing.
         """
         manifest = read_manifest(self.pointer)
-        verify_book(self.folder, manifest)
+        known_book(self.folder, manifest)
         return manifest
 
     def get(self, version: str) -> Manifest:
@@ -128,6 +130,7 @@ class Nights:
             if active is None or manifest.data_version != active.data_version:
                 (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
                 (self.folder / manifest.book.file).unlink(missing_ok=True)
+                stamp_path(self.folder, manifest).unlink(missing_ok=True)
                 shutil.rmtree(self.charts / manifest.data_version, ignore_errors=True)
                 removed.append(manifest.data_version)
         return removed

@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from store.book import Book
 from store.errors import StoreError
-from store.manifest import Manifest, read_manifest, verify_book
+from store.manifest import Manifest, known_book, read_manifest
 
 LOOK_EVERY = 1.0
 """Seconds between two looks at the manifest: a new night is served within about this time."""
@@ -106,7 +106,7 @@ class Shelf:
 
     def _open(self) -> Book:
         manifest: Manifest = read_manifest(self._manifest_path)
-        return Book.open(verify_book(self._nights, manifest), manifest)
+        return Book.open(known_book(self._nights, manifest), manifest)
 
     def _swap(self, book: Book) -> None:
         old, self._copy = self._copy, _Copy(book)

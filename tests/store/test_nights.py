@@ -76,7 +76,8 @@ def test_publishing_makes_a_night_active_and_leaves_no_draft(tmp_path: Path) -> 
     manifest = write(nights)
 
     assert nights.active() == manifest
-    assert sorted(path.suffix for path in nights.folder.iterdir()) == [".book", ".json"]
+    assert sorted(path.suffix for path in nights.folder.glob("[!.]*")) == [".book", ".json"]
+    assert not list(nights.folder.glob("*.draft"))
 
 
 def test_a_failed_night_publishes_nothing_and_leaves_the_old_one(tmp_path: Path) -> None:
@@ -88,7 +89,8 @@ def test_a_failed_night_publishes_nothing_and_leaves_the_old_one(tmp_path: Path)
 
     assert nights.active() == old
     assert [night.data_version for night in nights.sealed()] == [old.data_version]
-    assert sorted(path.suffix for path in nights.folder.iterdir()) == [".book", ".json"]
+    assert sorted(path.suffix for path in nights.folder.glob("[!.]*")) == [".book", ".json"]
+    assert not list(nights.folder.glob("*.draft"))
 
 
 def test_a_killed_run_leaves_nothing_that_the_next_one_does_not_clear(tmp_path: Path) -> None:
@@ -251,3 +253,22 @@ async def test_before_the_first_night_the_book_is_empty(tmp_path: Path) -> None:
         assert book.coverage("AAPL") is None
         assert b'"track_record":null' in book.family(Family.TRIANGLE)
     shelf.close()
+
+
+def test_a_verified_book_is_read_whole_again_only_when_its_file_has_changed(
+    tmp_path: Path,
+) -> None:
+    nights = Nights(tmp_path)
+    manifest = write(nights)
+    book = nights.folder / manifest.book.file
+    times = book.stat().st_atime_ns, book.stat().st_mtime_ns
+    content = book.read_bytes()
+
+    book.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(ManifestError, match="not the one that was sealed"):
+        nights.check_active()
+
+    os.utime(book, ns=times)  # what no writer leaves behind
+    assert nights.check_active() == manifest
+    with pytest.raises(ManifestError, match="not the one that was sealed"):
+        nights.verify(manifest.data_version)
