@@ -84,6 +84,21 @@ class Counters:
         finally:
             lockf(self._file, LOCK_UN)
 
+    def take_back(self, bucket: str, now: float) -> None:
+        """Uncount the newest call of a bucket."""
+        if self._file is not None:
+            lockf(self._file, LOCK_EX)
+        try:
+            slot = self._slot(bucket, now)
+            newest = (self._numbers[slot + HEAD] - 1) % self._size
+            if self._times[slot + RING + newest] > now - self._seconds:
+                self._times[slot + RING + newest] = 0.0
+                self._numbers[slot + HEAD] = newest
+                self._numbers[slot + CALLS] -= 1
+        finally:
+            if self._file is not None:
+                lockf(self._file, LOCK_UN)
+
     def _hit(self, bucket: str, now: float) -> Hit:
         numbers, times, size = self._numbers, self._times, self._size
         slot = self._slot(bucket, now)
@@ -161,6 +176,6 @@ def _open(file: Path, length: int) -> IO[bytes]:
     except OSError as error:
         raise CountersError(
             f"Several workers count together in {file}, which cannot be used ({error.strerror}); "
-            "run one worker, or set SCREENER_DATA_DIR to a local folder."
+            "run one worker, or set TMPDIR to a local folder."
         ) from error
     return stream

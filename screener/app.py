@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import anyio
@@ -47,9 +48,12 @@ BASE = "/api/v1"
 LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
 
-def build_app(settings: Settings, fetcher: Fetcher | None = None) -> ASGIApp:
+def build_app(
+    settings: Settings, fetcher: Fetcher | None = None, counters: Path | None = None
+) -> ASGIApp:
     """The whole service as one ASGI app; it opens what it needs when its lifespan starts.
 
+    Several processes that serve together count calls in files of one folder, `counters`.
     Documents of apps, where the settings let them be read, come from the Internet by default.
     """
     database = Database(settings.accounts_url)
@@ -57,7 +61,7 @@ def build_app(settings: Settings, fetcher: Fetcher | None = None) -> ASGIApp:
     grants, tokens, changes = Grants(database), Tokens(database), Changes(database.url)
     quota = Quota(settings.registrations_per_minute)
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
-    services = _services(settings, database)
+    services = _services(settings, database, counters)
     offer = services.offer
     resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
     site = Site(
@@ -134,13 +138,13 @@ class Front:
         await surface(scope, receive, send)
 
 
-def _services(settings: Settings, database: Database) -> Services:
+def _services(settings: Settings, database: Database, counters: Path | None) -> Services:
     return Services(
         offer=settings.offer,
         shelf=Shelf(settings.data_dir, source=settings.source, disclaimer=settings.disclaimer),
         watchlist=Watchlist(database),
         usage=UsageLog(database),
-        limiter=Limiter(settings.quotas),
+        limiter=Limiter(settings.quotas, folder=counters),
         charts=Charts(settings.data_dir / "charts"),
         pages=Pages(),
     )

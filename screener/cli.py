@@ -30,6 +30,7 @@ app.command()(night.nightly)
 app.command()(night.detect)
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on; SCREENER_HOST.")]
+Workers = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]
 Port = Annotated[int | None, typer.Option(help="Port to listen on; SCREENER_PORT.")]
 
 
@@ -47,9 +48,9 @@ def up(port: Port = None, host: Host = None) -> None:
 
 
 @app.command("serve")
-def serve_command(host: Host = None, port: Port = None) -> None:
+def serve_command(host: Host = None, port: Port = None, workers: Workers = None) -> None:
     """Serve the active night; a new one is noticed within a second."""
-    chosen = settings(host=host, port=port)
+    chosen = settings(host=host, port=port, workers=workers)
     with plainly():
         prepare_data_dir(chosen)
         check_active_night(chosen)

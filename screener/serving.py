@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import socket
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import anyio
 import uvicorn
+from uvicorn.supervisors import Multiprocess
 
+from mcp_server.limits import Limiter
 from screener.app import build_app
 from screener.settings import Settings, SettingsError
+from store.database import Database
 from store.nights import Nights
 
 
@@ -45,9 +54,34 @@ def check_active_night(settings: Settings) -> None:
 
 
 def serve(settings: Settings, listener: socket.socket) -> None:
-    """Serve until interrupted."""
-    config = uvicorn.Config(
-        build_app(settings),
+    """Serve until interrupted, in one process or several.
+
+    Raises:
+        CountersError: several processes cannot count calls together here.
+    """
+    if settings.workers == 1:
+        uvicorn.Server(_config(build_app(settings), settings)).run(sockets=[listener])
+        return
+    anyio.run(_migrate, settings.accounts_url)  # once, before they would all try
+    with tempfile.TemporaryDirectory(prefix="screener-counters-") as folder:
+        counters = Path(folder)
+        Limiter(settings.quotas, folder=counters)  # says now what each worker would say
+        app = functools.partial(build_app, settings, counters=counters)
+        config = _config(app, settings, factory=True, workers=settings.workers)
+        Multiprocess(config, sockets=[listener]).run()
+
+
+async def _migrate(url: str) -> None:
+    database = Database(url)
+    try:
+        await database.migrate()
+    finally:
+        await database.close()
+
+
+def _config(app: Callable[..., Any], settings: Settings, **options: Any) -> uvicorn.Config:  # noqa: ANN401
+    return uvicorn.Config(
+        app,
         log_level=settings.log_level,
         # An access log doubles the cost of a stored answer; a proxy keeps a better one.
         access_log=False,
@@ -55,5 +89,5 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=10,
+        **options,
     )
-    uvicorn.Server(config).run(sockets=[listener])

@@ -41,6 +41,7 @@ class Settings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=1, le=65535, description="Port to listen on.")
+    workers: int = Field(default=1, ge=1, le=64, description="Processes that serve together.")
     trusted_proxies: Words = Field(
         default=(),
         description="Proxies whose X-Forwarded-For is believed: addresses or networks.",
@@ -86,6 +87,9 @@ class Settings(BaseSettings):
         default=None,
         ge=0,
         description="Symbols whose prices a night keeps for charts; all when unset.",
+    )
+    charts_at_night: bool = Field(
+        default=False, description="Whether the nightly draws every chart, not the first call."
     )
     log_level: str = Field(default="warning", description="debug, info, warning or error.")
 

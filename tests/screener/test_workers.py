@@ -1,0 +1,114 @@
+"""Several worker processes answer as one: limits, revocations and watchlists hold over all."""
+
+from __future__ import annotations
+
+import collections
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from screener.settings import Settings
+from store.accounts import Accounts
+from tests.service import Service, copy_night, new_key, on_accounts
+
+SCREENER = str(Path(sys.executable).with_name("screener"))
+WORKERS = 3
+PER_MINUTE = 40
+
+
+@pytest.fixture(scope="module")
+def started(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, int]]:
+    """`screener serve --workers 3` on the sample night, and the number of its process."""
+    folder = tmp_path_factory.mktemp("workers")
+    copy_night(night, folder)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    chosen = Settings(data_dir=folder, port=port)
+    key = new_key(chosen)
+    environment = {
+        **os.environ,
+        "SCREENER_DATA_DIR": str(folder),
+        "SCREENER_KEY_PER_MINUTE": str(PER_MINUTE),
+    }
+    command = [SCREENER, "serve", "--port", str(port), "--workers", str(WORKERS)]
+    server = subprocess.Popen(command, env=environment)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        transport = httpx.HTTPTransport(retries=8)  # until the parent listens
+        with httpx.Client(transport=transport, timeout=90) as client:
+            client.get(f"{url}/docs").raise_for_status()
+        yield Service(chosen, url, key), server.pid
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(timeout=60)
+
+
+@pytest.fixture
+def live(started: tuple[Service, int]) -> Service:
+    """The service."""
+    return started[0]
+
+
+def statuses(live: Service, key: str, calls: int) -> collections.Counter[int]:
+    """How calls at once end, each on a connection of its own."""
+    with ThreadPoolExecutor(16) as executor:
+        ends = executor.map(lambda _: live.get("/tickers", key=key).status_code, range(calls))
+        return collections.Counter(ends)
+
+
+@pytest.mark.proves("LIM-key")
+def test_workers_count_together(live: Service) -> None:
+    key = new_key(live.settings, "together@example.com")
+
+    assert statuses(live, key, 3 * PER_MINUTE) == {200: PER_MINUTE, 429: 2 * PER_MINUTE}
+
+
+def test_a_revoked_key_ends_at_every_worker_at_once(live: Service) -> None:
+    key = new_key(live.settings, "revoked@example.com")
+    assert statuses(live, key, PER_MINUTE // 2) == {200: PER_MINUTE // 2}
+
+    async def revoke(accounts: Accounts) -> None:
+        await accounts.revoke_key(key[:16])
+
+    on_accounts(live.settings, revoke)
+
+    assert statuses(live, key, PER_MINUTE // 2) == {401: PER_MINUTE // 2}
+
+
+def test_a_changed_watchlist_holds_at_every_worker_at_once(live: Service) -> None:
+    key = new_key(live.settings, "watchlist@example.com", tracked=("AAPL",))
+
+    for tracked in (["IBM"], ["AAPL"], ["IBM", "MSFT"]):
+        live.request("PUT", "/tickers", key=key, json={"symbols": tracked}).raise_for_status()
+        for symbol in ("AAPL", "IBM", "MSFT"):
+            answer = live.get(f"/tickers/{symbol}/patterns", key=key)
+            assert answer.status_code == (200 if symbol in tracked else 403)
+
+
+def test_the_death_of_a_worker_is_no_outage(started: tuple[Service, int]) -> None:
+    live, parent = started
+    key = new_key(live.settings, "phoenix@example.com")
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    workers = [int(child) for child in children if _is_worker(int(child))]
+    assert len(workers) == WORKERS
+
+    os.kill(workers[0], signal.SIGKILL)
+
+    transport = httpx.HTTPTransport(retries=3)
+    with httpx.Client(transport=transport, timeout=60) as client:
+        headers = {"Authorization": f"Bearer {key}"}
+        ends = {client.get(f"{live.base}/me", headers=headers).status_code for _ in range(10)}
+    assert ends == {200}
+
+
+def _is_worker(process: int) -> bool:
+    return b"spawn_main" in Path(f"/proc/{process}/cmdline").read_bytes()
