@@ -89,5 +89,7 @@ def _config(app: Callable[..., Any], settings: Settings, **options: Any) -> uvic
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=10,
+        # A worker on a busy machine is slow, not hung: killing it would only add to the load.
+        timeout_worker_healthcheck=60,
         **options,
     )
