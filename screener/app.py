@@ -61,7 +61,7 @@ def build_app(
     grants, tokens, changes = Grants(database), Tokens(database), Changes(database.url)
     quota = Quota(settings.registrations_per_minute)
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
-    services = _services(settings, database, counters)
+    services = services_of(settings, database, counters)
     offer = services.offer
     resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
     site = Site(
@@ -138,7 +138,8 @@ class Front:
         await surface(scope, receive, send)
 
 
-def _services(settings: Settings, database: Database, counters: Path | None) -> Services:
+def services_of(settings: Settings, database: Database, counters: Path | None) -> Services:
+    """Everything the operations use."""
     return Services(
         offer=settings.offer,
         shelf=Shelf(settings.data_dir, source=settings.source, disclaimer=settings.disclaimer),
