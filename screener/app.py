@@ -34,6 +34,7 @@ from store.shelf import Shelf
 from store.tokens import Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
+from web.errors import with_pages
 from web.routes import web_routes
 from web.site import Site
 
@@ -44,7 +45,8 @@ def build_app(settings: Settings) -> ASGIApp:
     """The whole service as one ASGI app; it opens what it needs when its lifespan starts."""
     database = Database(settings.accounts_url)
     accounts = Accounts(database, key_prefix=settings.key_prefix)
-    grants, tokens = Grants(database), Tokens(database)
+    leeway = dt.timedelta(seconds=settings.refresh_leeway_seconds)
+    grants, tokens = Grants(database), Tokens(database, leeway=leeway)
     services = _services(settings, database)
     offer = services.offer
     resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
@@ -88,7 +90,7 @@ def build_app(settings: Settings) -> ASGIApp:
         *facade.routes("/api/v1"),
     ]
     app = Starlette(
-        routes=routes, lifespan=lifespan, exception_handlers=facade.exception_handlers()
+        routes=routes, lifespan=lifespan, exception_handlers=with_pages(facade.exception_handlers())
     )
     served: ASGIApp = BareSlashes(BearerMiddleware(app, accounts, tokens))
     if settings.trusted_proxies:

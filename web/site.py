@@ -12,7 +12,7 @@ from store.accounts import Accounts, utc_now
 from store.grants import Grants
 from store.passwords import Passwords
 from store.sessions import Sessions
-from web.throttle import Throttle
+from web.throttle import SIGN_UPS_PER_ADDRESS, Throttle
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,10 @@ class Site:
     authorization: Authorization
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)
+    sign_up_throttle: Throttle = field(
+        default_factory=lambda: Throttle(per_address=SIGN_UPS_PER_ADDRESS)
+    )
+    """Apart from sign-in: nobody is kept out by sign-ups in their name."""
     sign_up: bool = False
     """Whether visitors may make accounts."""
     clock: Callable[[], dt.datetime] = utc_now

@@ -6,6 +6,7 @@ given back when it succeeds. Unknown accounts count like known ones.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable
@@ -20,6 +21,9 @@ from web.refusals import Refusal
 WINDOW_MINUTES = 15
 PER_ACCOUNT = 20
 PER_ADDRESS = 100
+SIGN_UPS_PER_ADDRESS = 20
+
+log = logging.getLogger(__name__)
 
 
 class Throttle:
@@ -45,6 +49,7 @@ class Throttle:
         buckets = self._buckets(email, address)
         for item, bucket in buckets:
             if not self._limiter.test(item, bucket):
+                log.warning("Attempts with passwords from %s are refused: too many.", address)
                 raise self._refusal(item, bucket)
         for item, bucket in buckets:
             self._limiter.hit(item, bucket)
