@@ -125,18 +125,21 @@ class UsageLog:
     ) -> list[tuple[str, str, int]]:
         """Operation, client and calls of a day, most calls first; at most so many lines."""
         usage = tables.usage
-        client = sa.case((usage.c.host != "", usage.c.host), else_=usage.c.client)
-        calls = sa.func.sum(usage.c.calls)
+        caller = sa.case((usage.c.host != "", usage.c.host), else_=usage.c.client)
         query = (
-            sa.select(usage.c.operation, client.label("client"), calls.label("calls"))
+            sa.select(
+                usage.c.operation,
+                caller.label("caller"),
+                sa.func.sum(usage.c.calls).label("total"),
+            )
             .where(usage.c.account_id == account_id, usage.c.day == day)
-            .group_by(usage.c.operation, sa.literal_column("client"))
-            .order_by(calls.desc(), usage.c.operation, sa.literal_column("client"))
+            .group_by(usage.c.operation, "caller")
+            .order_by(sa.desc("total"), usage.c.operation, "caller")
             .limit(most)
         )
         async with self._database.read() as connection:
             rows = await connection.execute(query)
-            return [(row.operation, row.client, int(row.calls)) for row in rows]
+            return [(row.operation, row.caller, int(row.total)) for row in rows]
 
     async def last_uses(self, account_id: int) -> dict[str, Entry]:
         """The newest entry of every key and grant that was used, by prefix."""

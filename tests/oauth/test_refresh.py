@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from tests.oauth.conversation import Host, error_of, new_host
-from tests.service import Service
+from tests.service import Service, serving
 
 
 @pytest.mark.proves("OAUTH-refresh")
@@ -107,3 +108,20 @@ def test_each_credential_is_good_for_its_own_purpose_alone(host: Host) -> None:
 
 def test_a_missing_refresh_token_is_told(host: Host) -> None:
     assert error_of(host.token(grant_type="refresh_token")) == (400, "invalid_request")
+
+
+def test_an_operator_may_let_a_broken_connection_ask_again(tmp_path: Path) -> None:
+    """Decision 6, F07: within the leeway all of many refreshes at once get the same pair."""
+    with serving(tmp_path, refresh_leeway_seconds=60) as service:
+        host = new_host(service)
+        old = host.tokens()["refresh_token"]
+        with ThreadPoolExecutor(12) as executor:
+            answers = list(executor.map(lambda _: host.refresh(old), range(12)))
+
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({answer.text for answer in answers}) == 1
+        new = answers[0].json()
+        assert host.opens(new["access_token"])
+        assert host.refresh(new["refresh_token"]).status_code == 200
+        assert error_of(host.refresh(old)) == (400, "invalid_grant")
+        assert not host.opens(new["access_token"])
