@@ -22,6 +22,7 @@ from tests.oauth.conversation import (
     new_host,
 )
 from tests.service import Service, on_database, serving
+from tests.web.people import new_person, signed_in
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -137,6 +138,45 @@ def test_a_token_counts_in_one_authorization_header_alone(host: Host, service: S
     ]
 
     assert [response.status_code for response in elsewhere] == [401] * 5
+
+
+def test_a_signed_in_browsers_cookie_opens_no_interface(service: Service) -> None:
+    """B08: another site can make a browser send its cookie, but no header."""
+    browser = signed_in(service, new_person(service))
+
+    assert browser.get("/keys").status_code == 200
+    for answer in (
+        browser.get("/api/v1/me"),
+        browser.put("/api/v1/tickers", json={"symbols": ["AAPL"]}),
+        browser.post("/mcp", json=INITIALIZE, headers=ACCEPT),
+    ):
+        assert answer.status_code == 401
+        assert answer.json()["error"] == "missing_api_key"
+
+
+def test_a_session_id_gives_nobody_anything(service: Service) -> None:
+    """B12: none is ever given, so there is none to take over; a made-up one changes nothing."""
+    ada, eve = (new_host(service) for _ in range(2))
+    token = ada.tokens()["access_token"]
+    session = {**ACCEPT, "Mcp-Session-Id": "0f9d3c52a8f14a5f8a3ea0cbb0f1c7de"}
+    asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/call"}
+    me = {**asked, "params": {"name": "list_tracked_tickers", "arguments": {}}}
+
+    opened = post_mcp(service, {**session, "Authorization": f"Bearer {token}"})
+    service.request("PUT", "/tickers", key=token, json={"symbols": ["AAPL"]})
+    answers = [
+        httpx.post(service.mcp_url, json=me, headers={**session, **extra}, timeout=30)
+        for extra in (
+            {"Authorization": f"Bearer {token}"},
+            {"Authorization": f"Bearer {eve.tokens()['access_token']}"},
+            {},
+        )
+    ]
+
+    assert "mcp-session-id" not in opened.headers
+    assert [answer.status_code for answer in answers] == [200, 200, 401]
+    assert "AAPL" in answers[0].text
+    assert "AAPL" not in answers[1].text
 
 
 @pytest.mark.proves("OAUTH-expired")

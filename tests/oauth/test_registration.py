@@ -245,6 +245,24 @@ def test_credentials_of_a_registration_are_ignored(url: str) -> None:
     assert "set-cookie" not in response.headers
 
 
+@pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
+def test_a_forwarded_address_registers_only_behind_a_trusted_proxy(
+    tmp_path: Path, trusted: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """U16 and U17: the limit and what is logged of it go by the address that can be believed."""
+    with serving(tmp_path, registrations_per_minute=1, trusted_proxies=trusted) as service:
+        body = {"client_name": "Test host", "redirect_uris": ["http://127.0.0.1/"]}
+        statuses = [
+            httpx.post(
+                f"{service.url}/oauth/register", json=body, headers={"X-Forwarded-For": address}
+            ).status_code
+            for address in ("192.0.2.1", "192.0.2.2", "192.0.2.1")
+        ]
+
+    assert statuses == ([201, 201, 429] if trusted else [201, 429, 429])
+    assert ("from 192.0.2.1 are" in caplog.text) is bool(trusted)
+
+
 def test_one_address_registers_only_so_often(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
