@@ -144,13 +144,17 @@ class UsageLog:
     async def last_uses(self, account_id: int) -> dict[str, Entry]:
         """The newest entry of every key and grant that was used, by prefix."""
         usage, newest = tables.usage, _newest(account_id).subquery()
-        query = sa.select(usage).join(
-            newest,
-            sa.and_(
-                usage.c.account_id == account_id,
-                usage.c.key_prefix == newest.c.prefix,
-                usage.c.last_at == newest.c.last_at,
-            ),
+        query = (
+            sa.select(usage)
+            .join(
+                newest,
+                sa.and_(
+                    usage.c.account_id == account_id,
+                    usage.c.key_prefix == newest.c.prefix,
+                    usage.c.last_at == newest.c.last_at,
+                ),
+            )
+            .order_by(usage.c.host, usage.c.client, usage.c.operation)
         )
         return {entry.line.key_prefix: entry for entry in await self._entries(query)}
 

@@ -56,6 +56,7 @@ def check_refused_everywhere(service: Service, token: str) -> None:
 
 @pytest.mark.proves("AUTH-2")
 async def test_an_access_token_opens_both_surfaces(host: Host, service: Service) -> None:
+    """T02 and B09."""
     token = host.tokens()["access_token"]
 
     async with connected(service.mcp_url, token) as agent:
@@ -100,10 +101,12 @@ def test_limits_count_by_grant_and_not_by_token(tmp_path: Path) -> None:
     ],
 )
 def test_garbage_is_an_invalid_token(service: Service, token: str) -> None:
+    """B01 and B02."""
     check_refused_everywhere(service, token)
 
 
 def test_a_damaged_token_is_an_invalid_token(host: Host, service: Service) -> None:
+    """B06."""
     token = host.tokens()["access_token"]
 
     for damaged in (token[:-1], token + "x", token.swapcase(), token[7:]):
@@ -115,18 +118,21 @@ def test_a_damaged_token_is_an_invalid_token(host: Host, service: Service) -> No
     ["", "Bearer", "Basic dTpw", "Token x", "Bearer a b", "Bearer é", "Bearer a, Bearer b"],
 )
 def test_a_malformed_header_is_refused(service: Service, header: str) -> None:
+    """B03."""
     headers = [(b"authorization", header.encode("latin-1"))]
 
     assert httpx.get(f"{service.base}/me", headers=headers).status_code == 401
 
 
 def test_the_scheme_may_be_in_lower_case(host: Host, service: Service) -> None:
+    """B04."""
     headers = {"Authorization": f"bearer {host.tokens()['access_token']}"}
 
     assert httpx.get(f"{service.base}/me", headers=headers).status_code == 200
 
 
 def test_a_token_counts_in_one_authorization_header_alone(host: Host, service: Service) -> None:
+    """B05 and B07."""
     token = host.tokens()["access_token"]
     me = f"{service.base}/me"
     elsewhere = [
@@ -181,6 +187,7 @@ def test_a_session_id_gives_nobody_anything(service: Service) -> None:
 
 @pytest.mark.proves("OAUTH-expired")
 def test_a_revoked_token_is_an_invalid_token(host: Host, service: Service) -> None:
+    """B09."""
     token = host.tokens()["access_token"]
     host.revoke(token)
 
@@ -225,6 +232,7 @@ def test_an_expired_token_is_an_invalid_token(host: Host, service: Service) -> N
 
 
 def test_an_api_key_never_starts_a_sign_in(service: Service) -> None:
+    """B10 and B11."""
     damaged = service.key[:-1]
     rest = service.get("/me", key=damaged)
     mcp = post_mcp(service, {**ACCEPT, "Authorization": f"Bearer {damaged}"})
@@ -239,6 +247,7 @@ def test_an_api_key_never_starts_a_sign_in(service: Service) -> None:
 def test_no_secret_is_in_the_database_or_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """U04 and U05."""
     caplog.set_level(logging.DEBUG)
     with serving(tmp_path, log_level="debug") as service:
         host = new_host(service, token_endpoint_auth_method="client_secret_post")

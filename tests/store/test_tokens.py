@@ -61,6 +61,7 @@ def test_lifetimes_are_those_that_clients_were_promised() -> None:
 async def test_a_code_lives_until_its_end(
     database: Database, before_end: dt.timedelta, live: bool
 ) -> None:
+    """U01."""
     code = await approve(database)
     tokens = at(database, START + LIFETIMES[Kind.CODE] - before_end)
 
@@ -71,6 +72,7 @@ async def test_a_code_lives_until_its_end(
 async def test_an_access_token_lives_until_its_end(
     database: Database, before_end: dt.timedelta, live: bool
 ) -> None:
+    """U02."""
     pair = await redeemed(database)
     tokens = at(database, START + LIFETIMES[Kind.ACCESS] - before_end)
 
@@ -82,6 +84,7 @@ async def test_an_access_token_lives_until_its_end(
 async def test_a_refresh_token_lives_until_its_end(
     database: Database, before_end: dt.timedelta, live: bool
 ) -> None:
+    """U03."""
     pair = await redeemed(database)
     tokens = at(database, START + LIFETIMES[Kind.REFRESH] - before_end)
 
@@ -99,6 +102,7 @@ async def test_an_expired_credential_shown_again_revokes_nothing(database: Datab
 async def test_the_revocation_after_a_replay_outlives_the_failed_request(
     database: Database, second_process: Database
 ) -> None:
+    """U06."""
     pair = await redeemed(database)
     tokens = at(database, START)
     successor = await tokens.rotate(pair.refresh, "host")
@@ -113,6 +117,8 @@ async def test_the_revocation_after_a_replay_outlives_the_failed_request(
 async def test_a_failure_between_consuming_and_issuing_costs_no_credential(
     database: Database,
 ) -> None:
+    """U07."""
+
     def run_dry(kind: Kind) -> str:
         if kind is Kind.REFRESH:
             raise RuntimeError("no randomness left")
@@ -135,6 +141,7 @@ async def test_a_failure_between_consuming_and_issuing_costs_no_credential(
 async def test_of_two_processes_exactly_one_redeems_a_code(
     database: Database, second_process: Database
 ) -> None:
+    """U14."""
     code = await approve(database)
     processes = [at(database, START), at(second_process, START)]
 
@@ -148,6 +155,7 @@ async def test_of_two_processes_exactly_one_redeems_a_code(
 async def test_of_two_processes_exactly_one_rotates_a_token(
     database: Database, second_process: Database
 ) -> None:
+    """U14."""
     pair = await redeemed(database)
     processes = [at(database, START), at(second_process, START)]
 

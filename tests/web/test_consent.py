@@ -65,6 +65,7 @@ def test_refusing_sends_the_app_no_code(service: Service) -> None:
 
 
 def test_an_app_that_was_approved_is_asked_about_again(service: Service) -> None:
+    """A27."""
     account, address = new_person(service), authorize_address(new_app(service))
     browser = signed_in(service, account)
 
