@@ -93,6 +93,18 @@ def test_a_foreign_page_gets_no_credentials_through(service: Service, path: str)
     assert "access-control-allow-credentials" not in response.headers
 
 
+def test_the_consent_page_is_for_no_script_of_another_site(service: Service) -> None:
+    """M09."""
+    headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "GET"}
+    answers = [
+        httpx.request(method, f"{service.url}/oauth/authorize", headers=headers)
+        for method in ("OPTIONS", "GET", "POST")
+    ]
+
+    for answer in answers:
+        assert not any(name.startswith("access-control-") for name in answer.headers)
+
+
 def test_the_issuer_is_the_public_address_byte_for_byte(night: Path, tmp_path: Path) -> None:
     public = "https://screener.example.com"
     with serving(tmp_path, public_url=public) as service:

@@ -17,7 +17,9 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
+from typer.testing import CliRunner
 
+from screener.cli import app
 from screener.settings import Settings
 from store.passwords import Passwords
 
@@ -178,6 +180,23 @@ def password_fits(data: Path, password: str) -> bool:
     with closing(sqlite3.connect(data / "accounts.sqlite")) as connection:
         ((encoded,),) = connection.execute("SELECT password_hash FROM accounts").fetchall()
     return anyio.run(Passwords().verify, encoded, password)
+
+
+def test_a_new_password_may_be_typed_twice_and_is_not_shown(tmp_path: Path) -> None:
+    run(tmp_path, "account", "add", "ada@example.com", "--plan", "premium")
+    command, environment = (
+        ["account", "password", "ada@example.com"],
+        {"SCREENER_DATA_DIR": str(tmp_path)},
+    )
+    typed = "correct horse battery\n"
+
+    differing = CliRunner().invoke(app, command, input=typed + "other\n", env=environment)
+    same = CliRunner().invoke(app, command, input=typed * 2, env=environment)
+
+    assert differing.exit_code == 1
+    assert same.exit_code == 0
+    assert "correct horse" not in differing.output + same.output
+    assert password_fits(tmp_path, "correct horse battery")
 
 
 @pytest.mark.parametrize("password", ["elevenchars", "x" * 257, ""])
