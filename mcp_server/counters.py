@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+import os
 from bisect import bisect_right
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -170,9 +171,9 @@ def _open(file: Path, length: int) -> IO[bytes]:
     if lockf is None:
         raise CountersError("Several workers need POSIX file locks to count together; run one.")
     try:
-        stream = file.open("r+b" if file.exists() else "x+b")
-        if stream.seek(0, 2) != length:
-            stream.truncate(length)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        stream = os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+        stream.truncate(length)  # a hole, which reads as calls long past
     except OSError as error:
         raise CountersError(
             f"Several workers count together in {file}, which cannot be used ({error.strerror}); "

@@ -94,10 +94,11 @@ class ClientDocuments:
             wait = PAUSE.seconds
             message = f"This app's description could not be read. Wait {wait} s and try again."
             raise DocumentError(message, 503, wait)
-        if not self._quota.admits(address):
+        until_free = self._quota.admit(address)
+        if until_free is not None:
             log.warning("Descriptions of apps are not read for %s for now: too many.", address)
-            wait = self._quota.wait(address)
-            raise DocumentError(f"Too many new apps. Wait {wait} s and try again.", 429, wait)
+            message = f"Too many new apps. Wait {until_free} s and try again."
+            raise DocumentError(message, 429, until_free)
 
     async def _renew(self, client_id: str) -> Client:
         try:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from pathlib import Path
 
-from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
+from mcp_server.counters import Counters
+
+MINUTE = 60
 
 
 class Quota:
-    """Counts introductions in a moving minute."""
+    """Counts introductions in a moving minute; several processes share a file."""
 
-    def __init__(self, per_minute: int) -> None:
-        self._item = RateLimitItemPerMinute(per_minute)
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+    def __init__(
+        self,
+        per_minute: int,
+        clock: Callable[[], float] = time.time,
+        file: Path | None = None,
+    ) -> None:
+        self._counters = Counters(per_minute, MINUTE, file=file)
+        self._clock = clock
 
-    def admits(self, address: str) -> bool:
-        """Whether an address may introduce one more app; if so, it is counted."""
-        return self._limiter.hit(self._item, address)
-
-    def wait(self, address: str) -> int:
-        """Seconds until an address may try again."""
-        reset = self._limiter.get_window_stats(self._item, address).reset_time
-        return max(1, math.ceil(reset - time.time()))
+    def admit(self, address: str) -> int | None:
+        """Count one more app of an address: None, or the seconds to wait if it is one too many."""
+        hit = self._counters.hit(address, self._clock())
+        return None if hit.counted else max(1, math.ceil(hit.reset))

@@ -43,8 +43,9 @@ class RegistrationEndpoint:
 
     async def answer(self, request: Request) -> Response:
         caller: Caller = request.scope["caller"]
-        if not self._quota.admits(caller.address):
-            return self._too_many(caller.address)
+        wait = self._quota.admit(caller.address)
+        if wait is not None:
+            return _too_many(caller.address, wait)
         metadata = ClientMetadata(parse_object(await read_body(request)), {})
         metadata.validate()
         method = metadata["token_endpoint_auth_method"]
@@ -58,11 +59,12 @@ class RegistrationEndpoint:
         )
         return answer(_registered(client, metadata, secret), 201)
 
-    def _too_many(self, address: str) -> Response:
-        log.warning("Registrations from %s are refused for now: too many.", address)
-        response = answer({"error": "rate_limited"}, 429)
-        response.headers["Retry-After"] = str(self._quota.wait(address))
-        return response
+
+def _too_many(address: str, wait: int) -> Response:
+    log.warning("Registrations from %s are refused for now: too many.", address)
+    response = answer({"error": "rate_limited"}, 429)
+    response.headers["Retry-After"] = str(wait)
+    return response
 
 
 class ClientMetadata(ClientMetadataClaims):  # type: ignore[misc] # authlib has no types

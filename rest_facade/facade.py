@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from mcp_server.callers import Caller
@@ -117,13 +118,14 @@ class Facade:
             headers["WWW-Authenticate"] = self._resource.challenge("invalid_token")
         return from_error(error, self._services.offer.docs_url, headers)
 
-    async def _routing_error(self, _request: Request, error: HTTPException) -> Reply:
+    async def _routing_error(self, _request: Request, error: HTTPException) -> Response:
         code = "method_not_allowed" if error.status_code == 405 else "not_found"
-        return from_error(ApiError(code), self._services.offer.docs_url, error.headers)
+        docs_url = self._services.offer.docs_url
+        return from_error(ApiError(code), docs_url, error.headers).as_response()
 
-    async def _crash(self, request: Request, error: Exception) -> Reply:
+    async def _crash(self, request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return from_error(ApiError("internal_error"), self._services.offer.docs_url)
+        return from_error(ApiError("internal_error"), self._services.offer.docs_url).as_response()
 
 
 def _table(routes: tuple[RestRoute, ...]) -> dict[str, dict[str, RestRoute]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import orjson
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from mcp_server.allowances import Allowance
@@ -41,6 +42,12 @@ class Reply:
         }
         await send(start)
         await send({"type": "http.response.body", "body": self.body})
+
+    def as_response(self) -> Response:
+        """The same as a response of Starlette."""
+        response = Response(self.body, self.status)
+        response.raw_headers[:] = self.headers
+        return response
 
 
 class Wants:

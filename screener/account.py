@@ -7,14 +7,17 @@ from typing import Annotated
 
 import typer
 
-from screener.console import err, fail, out, table, with_accounts
+from screener.console import err, out, plainly, table, with_accounts
 from store.accounts import Account, Accounts, Key, Plan
-from store.passwords import Passwords
+from store.passwords import Passwords, check_strength
 
 accounts_app = typer.Typer(no_args_is_help=True, help="Add, list, change and silence accounts.")
 keys_app = typer.Typer(no_args_is_help=True, help="Create, list, replace and revoke API keys.")
 
 Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
+FromStdin = Annotated[
+    bool, typer.Option("--password-stdin", help="Read the sign-in password from stdin.")
+]
 Prefix = Annotated[str, typer.Argument(help="First 16 characters of the key, as /me shows them.")]
 
 
@@ -22,9 +25,7 @@ Prefix = Annotated[str, typer.Argument(help="First 16 characters of the key, as 
 def add(
     email: Email,
     plan: Annotated[Plan, typer.Option(help="premium_plus: 200 tickers; premium: 50 in beta.")],
-    password_stdin: Annotated[
-        bool, typer.Option("--password-stdin", help="Read a sign-in password from stdin.")
-    ] = False,
+    password_stdin: FromStdin = False,
 ) -> None:
     """Add an account."""
     password = _read_password() if password_stdin else None
@@ -53,6 +54,19 @@ def set_plan(email: Email, plan: Annotated[Plan, typer.Argument(help="The new pl
     """Change an account's plan; its keys follow at once."""
     account = with_accounts(lambda accounts: accounts.set_plan(email, plan))
     err.print(f"{account.email} has plan {account.plan} now.")
+
+
+@accounts_app.command("password")
+def set_password(email: Email, password_stdin: FromStdin = False) -> None:
+    """Give an account a new sign-in password, which signs it out of every browser."""
+    password = _read_password() if password_stdin else _ask_password()
+
+    async def work(accounts: Accounts) -> int:
+        await accounts.get(email)
+        return await accounts.set_password(email, await Passwords().hash(password))
+
+    ended = with_accounts(work)
+    err.print(f"{email} has a new password; {ended} browser sessions are ended.")
 
 
 @accounts_app.command("deactivate")
@@ -106,7 +120,14 @@ def _show(key: Key, secret: str) -> None:
 
 
 def _read_password() -> str:
-    password = sys.stdin.readline().rstrip("\n")
-    if len(password) < 12:
-        fail("a password has at least 12 characters; none was stored.")
+    return _strong(sys.stdin.readline().rstrip("\r\n"))
+
+
+def _ask_password() -> str:
+    return _strong(typer.prompt("New password", hide_input=True, confirmation_prompt=True))
+
+
+def _strong(password: str) -> str:
+    with plainly():
+        check_strength(password)
     return password

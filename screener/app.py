@@ -41,8 +41,10 @@ from store.shelf import Shelf
 from store.tokens import Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
+from web.errors import with_pages
 from web.routes import web_routes
 from web.site import Site
+from web.throttle import SIGN_UPS_PER_ADDRESS, Throttle
 
 BASE = "/api/v1"
 LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
@@ -58,8 +60,10 @@ def build_app(
     """
     database = Database(settings.accounts_url)
     accounts = Accounts(database, key_prefix=settings.key_prefix)
-    grants, tokens, changes = Grants(database), Tokens(database), Changes(database.url)
-    quota = Quota(settings.registrations_per_minute)
+    leeway = dt.timedelta(seconds=settings.refresh_leeway_seconds)
+    grants, tokens = Grants(database), Tokens(database, leeway=leeway)
+    changes = Changes(database.url)
+    quota = Quota(settings.registrations_per_minute, file=counters and counters / "apps")
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
     services = services_of(settings, database, counters)
     offer = services.offer
@@ -70,6 +74,10 @@ def build_app(
         sessions=sessions_of(settings, database),
         grants=grants,
         authorization=Authorization(grants, resource, clients),
+        throttle=Throttle(folder=counters and counters / "sign-in"),
+        sign_up_throttle=Throttle(
+            per_address=SIGN_UPS_PER_ADDRESS, folder=counters and counters / "sign-up"
+        ),
         sign_up=settings.sign_up,
     )
     origins = _origins(settings)
@@ -101,7 +109,7 @@ def build_app(
         *web_routes(site, reference),
     ]
     pages = Starlette(
-        routes=routes, lifespan=lifespan, exception_handlers=facade.exception_handlers()
+        routes=routes, lifespan=lifespan, exception_handlers=with_pages(facade.exception_handlers())
     )
     agents = {
         "/mcp": Guard(full, resource, docs_url=offer.docs_url),

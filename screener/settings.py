@@ -83,6 +83,12 @@ class Settings(BaseSettings):
     session_days: int = Field(
         default=30, ge=1, description="Days after which a browser must sign in again."
     )
+    refresh_leeway_seconds: int = Field(
+        default=0,
+        ge=0,
+        le=60,
+        description="Seconds in which a refresh token, shown again, gives the same tokens again.",
+    )
     chart_symbols: int | None = Field(
         default=None,
         ge=0,

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import database as tables
 from store.database import Database
-from store.errors import AccountError
+from store.errors import AccountError, StalePasswordError
 
 ALPHABET = string.ascii_letters + string.digits
 PREFIX_LENGTH = 16
@@ -149,18 +149,30 @@ class Accounts:
             encoded: str | None = await connection.scalar(query)
         return encoded
 
-    async def set_password(self, email: str, password_hash: str) -> Account:
-        """Change a password, which ends every session of the account."""
+    async def set_password(
+        self, email: str, password_hash: str, *, replacing: str | None = None
+    ) -> int:
+        """Change a password, which ends every session of the account; how many there were.
+
+        Raises:
+            AccountError: there is no such account.
+            StalePasswordError: `replacing` is its hash no longer.
+        """
+        accounts, sessions = tables.accounts, tables.sessions
         async with self._database.write() as connection:
             account = await _account(connection, email)
-            sessions = tables.sessions
-            await connection.execute(
-                tables.accounts.update()
-                .where(tables.accounts.c.id == account.id)
+            expected = accounts.c.password_hash == replacing if replacing else sa.true()
+            changed = await connection.execute(
+                accounts.update()
+                .where(accounts.c.id == account.id, expected)
                 .values(password_hash=password_hash)
             )
-            await connection.execute(sessions.delete().where(sessions.c.account_id == account.id))
-        return account
+            if changed.rowcount == 0:
+                raise StalePasswordError("The password was changed meanwhile. Sign in again.")
+            ended = await connection.execute(
+                sessions.delete().where(sessions.c.account_id == account.id)
+            )
+        return ended.rowcount
 
     async def create_key(self, email: str, name: str) -> tuple[Key, str]:
         """Make a key; the secret is returned here and nowhere else again.

@@ -7,6 +7,8 @@ begins with it.
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
+import hmac
 import secrets
 from enum import StrEnum
 
@@ -42,6 +44,25 @@ LIFETIMES = {
 def new_credential(kind: Kind) -> str:
     """A credential nobody has seen before."""
     return PREFIXES[kind] + _random(SECRET_LENGTH)
+
+
+def new_seed() -> str:
+    """What makes the successors of a refresh token differ from all others."""
+    return _random(SECRET_LENGTH)
+
+
+def successor(kind: Kind, refresh_token: str, seed: str) -> str:
+    """The credential that follows a refresh token: the same again for the same seed.
+
+    HMAC-SHA256 under the token, which only its owner has: neither the seed nor the hashes in the
+    database lead to it.
+    """
+    digest = hmac.digest(refresh_token.encode(), f"{kind}:{seed}".encode(), hashlib.sha256)
+    number, letters = int.from_bytes(digest), ""
+    for _ in range(SECRET_LENGTH):
+        number, index = divmod(number, len(ALPHABET))
+        letters += ALPHABET[index]
+    return PREFIXES[kind] + letters
 
 
 def new_grant_prefix() -> str:

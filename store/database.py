@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from store.errors import DatabaseBusyError, DatabaseError
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest migration; the one a database of this program is at."""
 
 BUSY_SECONDS = 5
@@ -74,6 +74,7 @@ usage = sa.Table(
     sa.Column("host", sa.String(200), primary_key=True),
     sa.Column("calls", sa.Integer, nullable=False),
     sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Index("ix_usage_last_use", "account_id", "key_prefix", "last_at"),
 )
 
 sessions = sa.Table(
@@ -131,6 +132,7 @@ tokens = sa.Table(
     sa.Column("kind", sa.String(8), nullable=False),
     sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
     sa.Column("consumed_at", sa.DateTime(timezone=True)),
+    sa.Column("seed", sa.String(43)),
 )
 
 changes = sa.Table(

@@ -27,6 +27,14 @@ class AccountError(StoreError):
     """An account or a key is unknown, taken or unusable."""
 
 
+class WeakPasswordError(StoreError):
+    """A password is too short or too long."""
+
+
+class StalePasswordError(StoreError):
+    """A password was changed, or its account silenced, while it was being proven."""
+
+
 class DatabaseBusyError(StoreError):
     """The account database did not answer in time; trying again is right."""
 

@@ -8,6 +8,11 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from argon2.profiles import RFC_9106_LOW_MEMORY
 
+from store.errors import WeakPasswordError
+
+SHORTEST = 12
+LONGEST = 256
+
 NOBODY = (
     "$argon2id$v=19$m=65536,t=3,p=4$2ZafLtQlARI3K0iLv5mckA"
     "$xII/Nrhokm1Ry4+CJR86d/Ccpxl7CkibXGEfgFXdOao"
@@ -32,6 +37,16 @@ class Passwords:
         known = encoded or NOBODY
         matches = await anyio.to_thread.run_sync(_matches, known, password, limiter=self._slots)
         return matches and encoded is not None
+
+
+def check_strength(password: str) -> None:
+    """Refuse a password that nobody should have.
+
+    Raises:
+        WeakPasswordError: it is too short, or longer than anybody types.
+    """
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise WeakPasswordError(f"A password has {SHORTEST} to {LONGEST} characters.")
 
 
 def _matches(encoded: str, password: str) -> bool:

@@ -11,10 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import database as tables
 from store.accounts import Account, aware, hash_secret, to_account, utc_now
 from store.database import Database
+from store.errors import StalePasswordError
 
 TOKEN_BYTES = 32
 
@@ -49,10 +51,19 @@ class Sessions:
         self._clock = clock
         self._token_factory = token_factory
 
-    async def start(self, account_id: int) -> str:
-        """The token of a new session; sessions that ran out are dropped on the way."""
+    async def start(self, account_id: int, password_hash: str) -> str:
+        """The token of a new session, for who proved to know the password of this hash.
+
+        Sessions that ran out are dropped on the way.
+
+        Raises:
+            StalePasswordError: the account has another password by now, or is silenced; a sign-in
+                that was under way must not outlive the change.
+        """
         token, now = self._token_factory(), self._clock()
         async with self._database.write() as connection:
+            if not await _still_holds(connection, account_id, password_hash):
+                raise StalePasswordError("The account was changed meanwhile. Sign in again.")
             await connection.execute(tables.sessions.delete().where(~self._live(now)))
             await connection.execute(
                 tables.sessions.insert().values(
@@ -130,3 +141,13 @@ class Sessions:
                 .where(tables.sessions.c.token_hash == hash_secret(token))
                 .values(seen_at=now)
             )
+
+
+async def _still_holds(connection: AsyncConnection, account_id: int, password_hash: str) -> bool:
+    # PostgreSQL: the lock makes a change of the password, which ends all sessions, come wholly
+    # before or wholly after. SQLite has one writer at a time anyway.
+    accounts = tables.accounts
+    query = sa.select(accounts.c.id).where(
+        accounts.c.id == account_id, accounts.c.active, accounts.c.password_hash == password_hash
+    )
+    return await connection.scalar(query.with_for_update(read=True)) is not None

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import database as tables
 from store.accounts import Key, KeyHolder, aware, hash_secret, to_account, utc_now
-from store.credentials import LIFETIMES, Kind, new_credential
+from store.credentials import LIFETIMES, Kind, new_credential, new_seed, successor
 from store.database import Database
 
 log = logging.getLogger(__name__)
@@ -39,10 +39,12 @@ class Tokens:
         *,
         clock: Callable[[], dt.datetime] = utc_now,
         new_credential: Callable[[Kind], str] = new_credential,
+        leeway: dt.timedelta = dt.timedelta(0),
     ) -> None:
         self._database = database
         self._clock = clock
         self._new_credential = new_credential
+        self._leeway = leeway
 
     async def redeem(
         self, code: str, client_id: str, code_challenge: str, redirect_uri: str | None
@@ -59,7 +61,7 @@ class Tokens:
         async with self._database.write() as connection:
             grant_id = await _consume(connection, codes, usable, client_id, now)
             if grant_id is not None:
-                return await self._issue(connection, grant_id, now)
+                return await self._issue(connection, grant_id, self._new_pair(), now)
             revoked = await _revoke_if_used(connection, codes, shown, client_id, now)
         _audit("code", client_id, revoked)
         return None
@@ -68,20 +70,26 @@ class Tokens:
         """Exchange a refresh token; None when it is not this client's or not live.
 
         A used one that its own client shows again revokes the grant (RFC 9700 section 4.14.2).
+        Within the leeway the last one gives the same pair again, as long as that is unused: a
+        client whose connection broke need not sign in anew.
         """
         tokens, now = tables.tokens, self._clock()
         shown = sa.and_(
             tokens.c.token_hash == hash_secret(refresh_token), tokens.c.kind == Kind.REFRESH
         )
+        seed = new_seed() if self._leeway else None
         async with self._database.write() as connection:
-            grant_id = await _consume(connection, tokens, [shown], client_id, now)
+            grant_id = await _consume(connection, tokens, [shown], client_id, now, seed=seed)
             if grant_id is not None:
                 await connection.execute(
                     tokens.delete().where(
                         tokens.c.grant_id == grant_id, tokens.c.kind == Kind.ACCESS
                     )
                 )
-                return await self._issue(connection, grant_id, now)
+                pair = _successors(refresh_token, seed) if seed else self._new_pair()
+                return await self._issue(connection, grant_id, pair, now)
+            if again := await self._issued(connection, refresh_token, client_id, now):
+                return again
             revoked = await _revoke_if_used(connection, tokens, shown, client_id, now)
         _audit("refresh token", client_id, revoked)
         return None
@@ -125,8 +133,35 @@ class Tokens:
         """Whether the access token that a holder was found by has ended since."""
         return holder.expires_at is not None and holder.expires_at <= self._clock()
 
-    async def _issue(self, connection: AsyncConnection, grant_id: int, now: dt.datetime) -> Pair:
-        pair = Pair(self._new_credential(Kind.ACCESS), self._new_credential(Kind.REFRESH))
+    def _new_pair(self) -> Pair:
+        return Pair(self._new_credential(Kind.ACCESS), self._new_credential(Kind.REFRESH))
+
+    async def _issued(
+        self, connection: AsyncConnection, refresh_token: str, client_id: str, now: dt.datetime
+    ) -> Pair | None:
+        """What a refresh token of a client gave within the leeway, if it is still unused."""
+        tokens, grants, accounts = tables.tokens, tables.grants, tables.accounts
+        used = sa.select(tokens.c.seed).where(
+            tokens.c.token_hash == hash_secret(refresh_token),
+            tokens.c.consumed_at > now - self._leeway,
+        )
+        seed = await connection.scalar(used)
+        if seed is None:
+            return None
+        pair = _successors(refresh_token, seed)
+        unused = (
+            sa.select(tokens.c.grant_id)
+            .join(grants, grants.c.id == tokens.c.grant_id)
+            .join(accounts, accounts.c.id == grants.c.account_id)
+            .where(tokens.c.token_hash == hash_secret(pair.refresh), tokens.c.consumed_at.is_(None))
+            .where(grants.c.client_id == client_id, grants.c.revoked_at.is_(None))
+            .where(accounts.c.active)
+        )
+        return pair if await connection.scalar(unused) is not None else None
+
+    async def _issue(
+        self, connection: AsyncConnection, grant_id: int, pair: Pair, now: dt.datetime
+    ) -> Pair:
         issued = ((Kind.ACCESS, pair.access), (Kind.REFRESH, pair.refresh))
         await connection.execute(
             tables.tokens.insert(),
@@ -143,12 +178,18 @@ class Tokens:
         return pair
 
 
+def _successors(refresh_token: str, seed: str) -> Pair:
+    access, refresh = (successor(kind, refresh_token, seed) for kind in (Kind.ACCESS, Kind.REFRESH))
+    return Pair(access, refresh)
+
+
 async def _consume(
     connection: AsyncConnection,
     table: sa.Table,
     usable: list[sa.ColumnElement[bool]],
     client_id: str,
     now: dt.datetime,
+    **marks: str | None,
 ) -> int | None:
     """Mark a live credential of a client as used; its grant's id, or None if there is none."""
     grants, accounts = tables.grants, tables.accounts
@@ -161,7 +202,7 @@ async def _consume(
         table.update()
         .where(*usable, table.c.consumed_at.is_(None), table.c.expires_at > now)
         .where(table.c.grant_id.in_(live_grants))
-        .values(consumed_at=now)
+        .values(consumed_at=now, **marks)
         .returning(table.c.grant_id)
     )
     grant_id: int | None = consumed.scalar_one_or_none()

@@ -111,6 +111,58 @@ class UsageLog:
             .where(usage.c.account_id == account_id)
             .order_by(usage.c.day.desc(), usage.c.last_at.desc(), usage.c.operation)
         )
+        return await self._entries(query)
+
+    async def calls_by_key(self, account_id: int, day: dt.date) -> dict[str, int]:
+        """Calls of a day by the prefix of the key or grant."""
+        usage = tables.usage
+        query = (
+            sa.select(usage.c.key_prefix, sa.func.sum(usage.c.calls))
+            .where(usage.c.account_id == account_id, usage.c.day == day)
+            .group_by(usage.c.key_prefix)
+        )
+        async with self._database.read() as connection:
+            return {prefix: int(calls) for prefix, calls in await connection.execute(query)}
+
+    async def calls_by_operation(
+        self, account_id: int, day: dt.date, most: int
+    ) -> list[tuple[str, str, int]]:
+        """Operation, client and calls of a day, most calls first; at most so many lines."""
+        usage = tables.usage
+        caller = sa.case((usage.c.host != "", usage.c.host), else_=usage.c.client)
+        query = (
+            sa.select(
+                usage.c.operation,
+                caller.label("caller"),
+                sa.func.sum(usage.c.calls).label("total"),
+            )
+            .where(usage.c.account_id == account_id, usage.c.day == day)
+            .group_by(usage.c.operation, "caller")
+            .order_by(sa.desc("total"), usage.c.operation, "caller")
+            .limit(most)
+        )
+        async with self._database.read() as connection:
+            rows = await connection.execute(query)
+            return [(row.operation, row.caller, int(row.total)) for row in rows]
+
+    async def last_uses(self, account_id: int) -> dict[str, Entry]:
+        """The newest entry of every key and grant that was used, by prefix."""
+        usage, newest = tables.usage, _newest(account_id).subquery()
+        query = (
+            sa.select(usage)
+            .join(
+                newest,
+                sa.and_(
+                    usage.c.account_id == account_id,
+                    usage.c.key_prefix == newest.c.prefix,
+                    usage.c.last_at == newest.c.last_at,
+                ),
+            )
+            .order_by(usage.c.host, usage.c.client, usage.c.operation)
+        )
+        return {entry.line.key_prefix: entry for entry in await self._entries(query)}
+
+    async def _entries(self, query: sa.Select[*tuple[Any, ...]]) -> list[Entry]:
         async with self._database.read() as connection:
             return [_to_entry(row) for row in await connection.execute(query)]
 
@@ -119,6 +171,21 @@ class UsageLog:
             await self.flush()
         except DatabaseBusyError as error:
             log.warning("The usage log is written later: %s", error)
+
+
+def _newest(account_id: int) -> sa.CompoundSelect[*tuple[Any, ...]]:
+    """The time of last use by prefix: one look into an index each, however long the log is."""
+
+    def of(held: sa.Table) -> sa.Select[*tuple[Any, ...]]:
+        usage = tables.usage
+        last_at = sa.select(sa.func.max(usage.c.last_at)).where(
+            usage.c.account_id == account_id, usage.c.key_prefix == held.c.prefix
+        )
+        return sa.select(held.c.prefix, last_at.scalar_subquery().label("last_at")).where(
+            held.c.account_id == account_id, held.c.revoked_at.is_(None)
+        )
+
+    return sa.union_all(of(tables.keys), of(tables.grants))
 
 
 def _upsert(dialect: str) -> Any:  # noqa: ANN401 - either dialect's own statement

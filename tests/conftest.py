@@ -9,6 +9,7 @@ import pytest
 
 from screener.nightly import seal_sample
 from screener.settings import Settings
+from tests.postgres import postgres_url as postgres_url
 from tests.service import Service, copy_night, serving
 
 

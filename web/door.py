@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from store.accounts import Account
-from store.errors import DatabaseBusyError
+from store.errors import DatabaseBusyError, StalePasswordError
 from store.sessions import TOKEN_BYTES
 from web.cookies import cookies_of
 from web.forms import check_form, form_token, read_form
@@ -79,10 +79,18 @@ class Door:
         """Tie the forms of an answer to the anonymous browser it goes to."""
         self._cookies.visit.set(response, visit.secret)
 
-    async def admit(self, account: Account, target: str) -> Response:
-        """Start a session under a new token, and go on to a page."""
+    async def admit(self, account: Account, password_hash: str, target: str) -> Response:
+        """Start a session under a new token, and go on to a page.
+
+        Raises:
+            Refusal: the password was changed since it was proven.
+        """
+        try:
+            token = await self._site.sessions.start(account.id, password_hash)
+        except StalePasswordError as error:
+            raise Refusal(400, str(error)) from error
         response = RedirectResponse(target, 303)
-        self._cookies.session.set(response, await self._site.sessions.start(account.id))
+        self._cookies.session.set(response, token)
         self._cookies.visit.drop(response)
         return response
 

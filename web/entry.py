@@ -33,10 +33,10 @@ class Entry(ABC):
         """Let the visitor in, or show the form again with what is wrong."""
         target = safe_target(visit.form.get("next", ""))
         try:
-            account = await self._account(visit)
+            account, password_hash = await self._prove(visit)
+            return await self._door.admit(account, password_hash, target)
         except Refusal as refusal:
             return self._answer(visit, target, refusal)
-        return await self._door.admit(account, target)
 
     def _answer(self, visit: Visit, target: str, refusal: Refusal | None = None) -> Response:
         response = self._form(visit, target, refusal)
@@ -44,8 +44,8 @@ class Entry(ABC):
         return response
 
     @abstractmethod
-    async def _account(self, visit: Visit) -> Account:
-        """The account that the form opens; a Refusal if it opens none."""
+    async def _prove(self, visit: Visit) -> tuple[Account, str]:
+        """The account that the form opens and the password hash it met; else a Refusal."""
 
     @abstractmethod
     def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:

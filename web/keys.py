@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
@@ -76,7 +76,7 @@ class Keys:
         created: Key | None = None,
         secret: str = "",
     ) -> Response:
-        entries = await self._site.services.usage.entries(account.id)
+        uses = await self._site.services.usage.last_uses(account.id)
         return self._pages.answer(
             "keys.html",
             visit,
@@ -84,21 +84,16 @@ class Keys:
             notice=notice,
             created=created,
             secret=secret,
-            keys=openings(await self._site.accounts.keys(account.email), entries),
-            apps=openings(await self._site.grants.of_account(account.id), entries),
+            keys=openings(await self._site.accounts.keys(account.email), uses),
+            apps=openings(await self._site.grants.of_account(account.id), uses),
             offer=self._site.services.offer,
         )
 
 
-def openings(held: Iterable[Key | Grant], entries: Iterable[Entry]) -> list[Opening]:
+def openings(held: Iterable[Key | Grant], uses: Mapping[str, Entry]) -> list[Opening]:
     """The live ones, newest first, each with its last use in the usage log."""
-    last: dict[str, Entry] = {}
-    for entry in entries:
-        known = last.setdefault(entry.line.key_prefix, entry)
-        if entry.last_at > known.last_at:
-            last[entry.line.key_prefix] = entry
     live = [one for one in held if one.revoked_at is None]
-    return [_opening(one, last.get(one.prefix)) for one in reversed(live)]
+    return [_opening(one, uses.get(one.prefix)) for one in reversed(live)]
 
 
 def _opening(one: Key | Grant, used: Entry | None) -> Opening:

@@ -36,6 +36,11 @@ class Pages:
         """The HTML of a page that is the same for everybody."""
         return self._environment.get_template(template).render(visit=None, path=path, **context)
 
+    def refuse(self, path: str, refusal: Refusal) -> Response:
+        """The page of a refusal that is the same for everybody."""
+        html = self.render("message.html", path, refusal=refusal)
+        return _respond(html, refusal)
+
     def answer(
         self,
         template: str,
@@ -52,12 +57,16 @@ class Pages:
         """
         page = self._environment.get_template(template)
         html = page.render(visit=visit, path=visit.request.url.path, refusal=refusal, **context)
-        response = HTMLResponse(html, refusal.status if refusal else 200)
-        if refusal and refusal.retry_after:
-            response.headers["Retry-After"] = str(refusal.retry_after)
-        response.headers["Cache-Control"] = "no-store"
-        protect(response, leaves=leaves)
-        return response
+        return _respond(html, refusal, leaves=leaves)
+
+
+def _respond(html: str, refusal: Refusal | None, *, leaves: bool = False) -> Response:
+    response = HTMLResponse(html, refusal.status if refusal else 200)
+    if refusal and refusal.retry_after:
+        response.headers["Retry-After"] = str(refusal.retry_after)
+    response.headers["Cache-Control"] = "no-store"
+    protect(response, leaves=leaves)
+    return response
 
 
 def protect(response: Response, *, leaves: bool = False) -> None:

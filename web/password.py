@@ -5,13 +5,12 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from store.accounts import Account
+from store.errors import StalePasswordError, WeakPasswordError
+from store.passwords import Passwords, check_strength
 from web.door import Door, Visit
 from web.pages import Pages
 from web.refusals import Refusal
 from web.site import Site
-
-SHORTEST = 12
-LONGEST = 256
 
 WRONG = "The current password is not right."
 
@@ -31,28 +30,34 @@ class Password:
     async def change(self, visit: Visit, account: Account) -> Response:
         """Set the new password, and go on in a new session."""
         try:
-            await self._change(visit, account)
+            encoded = await self._change(visit, account)
+            return await self._door.admit(account, encoded, "/keys?done=password")
         except Refusal as refusal:
             return self._pages.answer("password.html", visit, refusal=refusal)
-        return await self._door.admit(account, "/keys?done=password")
 
-    async def _change(self, visit: Visit, account: Account) -> None:
+    async def _change(self, visit: Visit, account: Account) -> str:
         site = self._site
         site.throttle.count(account.email, visit.address)
         encoded = await site.accounts.password_hash(account.email)
         if not await site.passwords.verify(encoded, visit.form.get("current", "")):
             raise Refusal(400, WRONG)
         site.throttle.give_back(account.email, visit.address)
-        new = visit.form.get("new", "")
-        check_password(new)
-        await site.accounts.set_password(account.email, await site.passwords.hash(new))
+        new = await hash_new(site.passwords, visit.form.get("new", ""))
+        try:
+            await site.accounts.set_password(account.email, new, replacing=encoded)
+        except StalePasswordError as error:
+            raise Refusal(400, str(error)) from error
+        return new
 
 
-def check_password(password: str) -> None:
-    """Refuse a password that nobody should have.
+async def hash_new(passwords: Passwords, password: str) -> str:
+    """The hash of a password that somebody chose.
 
     Raises:
         Refusal: it is too short or too long.
     """
-    if not SHORTEST <= len(password) <= LONGEST:
-        raise Refusal(400, f"A password has {SHORTEST} to {LONGEST} characters.")
+    try:
+        check_strength(password)
+    except WeakPasswordError as error:
+        raise Refusal(400, str(error)) from error
+    return await passwords.hash(password)

@@ -20,14 +20,14 @@ class SignIn(Entry):
         """End the session."""
         return await self._door.dismiss(visit)
 
-    async def _account(self, visit: Visit) -> Account:
+    async def _prove(self, visit: Visit) -> tuple[Account, str]:
         email, password = visit.form.get("email", ""), visit.form.get("password", "")
         self._site.throttle.count(email, visit.address)
         encoded = await self._site.accounts.password_hash(email)
-        if not await self._site.passwords.verify(encoded, password):
+        if not await self._site.passwords.verify(encoded, password) or encoded is None:
             raise Refusal(400, WRONG)
         self._site.throttle.give_back(email, visit.address)
-        return await self._site.accounts.get(email)
+        return await self._site.accounts.get(email), encoded
 
     def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
         # A faulty request of an app goes back to the app once the visitor has signed in.

@@ -8,7 +8,7 @@ from store.accounts import Account, Plan
 from store.errors import AccountError
 from web.door import Visit
 from web.entry import Entry
-from web.password import check_password
+from web.password import hash_new
 from web.refusals import Refusal
 
 UNUSABLE = "That address cannot be used: it is no e-mail address, or it has an account already."
@@ -17,15 +17,16 @@ UNUSABLE = "That address cannot be used: it is no e-mail address, or it has an a
 class SignUp(Entry):
     """The sign-up page."""
 
-    async def _account(self, visit: Visit) -> Account:
-        # Every attempt stays counted: a success is as good to somebody who makes accounts in bulk.
+    async def _prove(self, visit: Visit) -> tuple[Account, str]:
+        # Without e-mail a form cannot say yes to a taken address, so it can be asked which are
+        # taken. What is left: the answer costs one hash either way, is the same for an address
+        # that is none, and every attempt counts, a success too: accounts are not made in bulk.
         email, password = visit.form.get("email", ""), visit.form.get("password", "")
-        self._site.throttle.count(email, visit.address)
-        check_password(password)
-        encoded = await self._site.passwords.hash(password)
+        self._site.sign_up_throttle.count(email, visit.address)
+        encoded = await hash_new(self._site.passwords, password)
         plan = Plan.PREMIUM if self._site.services.offer.beta else Plan.NONE
         try:
-            return await self._site.accounts.add(email, plan, encoded)
+            return await self._site.accounts.add(email, plan, encoded), encoded
         except AccountError as error:
             raise Refusal(400, UNUSABLE) from error
 

@@ -24,8 +24,10 @@ class Site:
     sessions: Sessions
     grants: Grants
     authorization: Authorization
+    throttle: Throttle
+    sign_up_throttle: Throttle
+    """Apart from sign-in: nobody is kept out by sign-ups in their name."""
     passwords: Passwords = field(default_factory=Passwords)
-    throttle: Throttle = field(default_factory=Throttle)
     sign_up: bool = False
     """Whether visitors may make accounts."""
     clock: Callable[[], dt.datetime] = utc_now

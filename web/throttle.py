@@ -6,34 +6,40 @@ given back when it succeeds. Unknown accounts count like known ones.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-from limits import RateLimitItem, RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import FixedWindowRateLimiter
-
+from mcp_server.counters import Counters
 from store.accounts import hash_secret
 from web.refusals import Refusal
 
 WINDOW_MINUTES = 15
 PER_ACCOUNT = 20
 PER_ADDRESS = 100
+SIGN_UPS_PER_ADDRESS = 20
+
+log = logging.getLogger(__name__)
 
 
 class Throttle:
-    """Counts attempts in fixed windows that begin with the first."""
+    """Counts attempts of the last quarter of an hour.
+
+    With a folder the counts stand in files there, which several processes share.
+    """
 
     def __init__(
         self,
         per_account: int = PER_ACCOUNT,
         per_address: int = PER_ADDRESS,
         clock: Callable[[], float] = time.time,
+        folder: Path | None = None,
     ) -> None:
-        self._limiter = FixedWindowRateLimiter(MemoryStorage())
-        self._account = RateLimitItemPerMinute(per_account, WINDOW_MINUTES)
-        self._address = RateLimitItemPerMinute(per_address, WINDOW_MINUTES)
+        seconds = WINDOW_MINUTES * 60
+        self._accounts = Counters(per_account, seconds, file=folder and folder / "accounts")
+        self._addresses = Counters(per_address, seconds, file=folder and folder / "visitors")
         self._clock = clock
 
     def count(self, email: str, address: str) -> None:
@@ -42,24 +48,24 @@ class Throttle:
         Raises:
             Refusal: 429, there were too many for the account or from the address.
         """
-        buckets = self._buckets(email, address)
-        for item, bucket in buckets:
-            if not self._limiter.test(item, bucket):
-                raise self._refusal(item, bucket)
-        for item, bucket in buckets:
-            self._limiter.hit(item, bucket)
+        now, account = self._clock(), _account(email)
+        hit = self._accounts.hit(account, now)
+        if hit.counted:
+            hit = self._addresses.hit(address, now)
+            if hit.counted:
+                return
+            self._accounts.take_back(account, now)
+        log.warning("Attempts with passwords from %s are refused: too many.", address)
+        wait = max(1, math.ceil(hit.reset))
+        minutes = math.ceil(wait / 60)
+        raise Refusal(429, f"Too many attempts. Wait {minutes} min and try again.", wait)
 
     def give_back(self, email: str, address: str) -> None:
         """Uncount an attempt that succeeded."""
-        for item, bucket in self._buckets(email, address):
-            self._limiter.hit(item, bucket, cost=-1)
+        now = self._clock()
+        self._accounts.take_back(_account(email), now)
+        self._addresses.take_back(address, now)
 
-    def _buckets(self, email: str, address: str) -> list[tuple[RateLimitItem, str]]:
-        account = hash_secret(email.strip().lower())
-        return [(self._account, f"account:{account}"), (self._address, f"address:{address}")]
 
-    def _refusal(self, item: RateLimitItem, bucket: str) -> Refusal:
-        reset = self._limiter.get_window_stats(item, bucket).reset_time
-        wait = max(1, math.ceil(reset - self._clock()))
-        minutes = math.ceil(wait / 60)
-        return Refusal(429, f"Too many attempts. Wait {minutes} min and try again.", wait)
+def _account(email: str) -> str:
+    return hash_secret(email.strip().lower())

@@ -121,5 +121,7 @@ def test_several_processes_count_together(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_shared_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
     with pytest.raises(CountersError, match="run one worker"):
-        Counters(5, 60, file=tmp_path / "missing" / "keys")
+        Counters(5, 60, file=tmp_path / "file" / "keys")

@@ -35,6 +35,7 @@ def error_in(host: Host, query: list[tuple[str, str]]) -> str:
 
 @pytest.mark.proves("OAUTH-authorize", "OAUTH-approve")
 def test_an_approval_answers_with_code_state_and_issuer(host: Host) -> None:
+    """A01 to A03."""
     location = host.approve()
     answer = answer_in(location)
 
@@ -73,6 +74,7 @@ def test_the_destination_is_named_for_people(service: Service, uri: str, destina
     "state", ["0", "a&b=c#d?e+f%20g", "é 名前 \u202e", "x" * 2000, "a\r\nSet-Cookie: b=c", " "]
 )
 def test_the_state_comes_back_unchanged(host: Host, state: str) -> None:
+    """A04."""
     location = host.approve(host.query(state=state))
 
     assert answer_in(location)["state"] == [state]
@@ -81,11 +83,13 @@ def test_the_state_comes_back_unchanged(host: Host, state: str) -> None:
 
 
 def test_without_a_state_none_comes_back(host: Host) -> None:
+    """A05."""
     assert set(answer_in(host.approve(host.query(state=None)))) == {"code", "iss"}
 
 
 @pytest.mark.parametrize("client_id", [None, "", "unknown", "' OR 1=1 --", "\0", "é"])
 def test_an_unknown_client_is_told_on_a_page(host: Host, client_id: str | None) -> None:
+    """A06."""
     with pytest.raises(PageError, match="not registered"):
         host.check(host.query(client_id=client_id))
 
@@ -121,6 +125,7 @@ def test_an_unknown_client_is_told_on_a_page(host: Host, client_id: str | None) 
 def test_an_address_that_is_not_the_registered_text_is_told_on_a_page(
     service: Service, uri: str
 ) -> None:
+    """A07 and A08."""
     host = new_host(service, redirect_uris=[HTTPS, "https://other.example.com/cb"])
 
     with pytest.raises(PageError, match="address"):
@@ -140,6 +145,7 @@ def test_an_address_that_is_not_the_registered_text_is_told_on_a_page(
     ],
 )
 def test_on_loopback_any_port_will_do(service: Service, registered: str, asked: str) -> None:
+    """A09."""
     host = new_host(service, redirect_uris=[registered])
 
     location = host.approve(host.query(redirect_uri=asked))
@@ -164,6 +170,7 @@ def test_on_loopback_any_port_will_do(service: Service, registered: str, asked: 
     ],
 )
 def test_on_loopback_nothing_but_the_port_may_differ(service: Service, asked: str) -> None:
+    """A10."""
     host = new_host(service, redirect_uris=["http://127.0.0.1/cb"])
 
     with pytest.raises(PageError):
@@ -176,12 +183,14 @@ def test_on_loopback_nothing_but_the_port_may_differ(service: Service, asked: st
 def test_the_answer_begins_with_the_registered_address_byte_for_byte(
     service: Service, uri: str
 ) -> None:
+    """A11."""
     location = (host := new_host(service, redirect_uris=[uri])).approve(host.query())
 
     assert location.startswith(uri + ("&" if "?" in uri else "?") + "code=")
 
 
 def test_the_address_may_be_left_out_only_when_there_is_one(service: Service, host: Host) -> None:
+    """A12."""
     two = new_host(service, redirect_uris=[CALLBACK, HTTPS])
 
     assert host.check(host.query(redirect_uri=None)).redirect_uri == CALLBACK
@@ -226,6 +235,7 @@ def test_the_address_may_be_left_out_only_when_there_is_one(service: Service, ho
 def test_any_other_fault_is_told_to_the_client_with_state_and_issuer(
     host: Host, changes: dict[str, Any], error: str
 ) -> None:
+    """A13, A14, A16, A18, A20, A23 and A24."""
     query = host.query(**changes)
 
     assert error_in(host, query) == error
@@ -236,6 +246,7 @@ def test_any_other_fault_is_told_to_the_client_with_state_and_issuer(
 
 @pytest.mark.parametrize("name", ["response_type", "code_challenge", "state", "scope", "anything"])
 def test_a_parameter_twice_is_refused(host: Host, name: str) -> None:
+    """A15."""
     query = [*host.query(scope="patterns", anything="1"), (name, "patterns")]
 
     assert error_in(host, query) == "invalid_request"
@@ -243,6 +254,7 @@ def test_a_parameter_twice_is_refused(host: Host, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri"])
 def test_a_client_or_address_twice_is_told_on_a_page(host: Host, name: str) -> None:
+    """A15."""
     query = host.query()
 
     with pytest.raises(PageError):
@@ -251,11 +263,13 @@ def test_a_client_or_address_twice_is_told_on_a_page(host: Host, name: str) -> N
 
 @pytest.mark.parametrize("scope", [None, "", "patterns", "patterns admin offline_access"])
 def test_no_more_than_the_single_scope_is_granted(host: Host, scope: str | None) -> None:
+    """A17."""
     assert host.check(host.query(scope=scope)).scope == "patterns"
 
 
 @pytest.mark.parametrize("ending", ["/mcp", "/mcp/", "", "/"])
 def test_the_resource_is_the_agent_endpoint_or_its_origin(host: Host, ending: str) -> None:
+    """A19."""
     resource = host.service.url + ending
 
     assert host.check(host.query(resource=resource)).resource == resource
@@ -263,10 +277,13 @@ def test_the_resource_is_the_agent_endpoint_or_its_origin(host: Host, ending: st
 
 @pytest.mark.parametrize("ending", ["/mcp#x", "/mcp//", "/mcp?x", "/MCP", "/mcpx", ".evil.example"])
 def test_a_resource_that_only_looks_alike_is_refused(host: Host, ending: str) -> None:
+    """A18."""
     assert error_in(host, host.query(resource=host.service.url + ending)) == "invalid_target"
 
 
 def test_a_refusal_answers_with_state_and_issuer(host: Host, service: Service) -> None:
+    """A21."""
+
     async def refuse(database: Any) -> str:
         authorization = authorization_of(service, database)
         return authorization.refuse(await authorization.check(host.query()))
@@ -280,6 +297,7 @@ def test_a_refusal_answers_with_state_and_issuer(host: Host, service: Service) -
 
 
 def test_each_approval_has_a_code_and_a_grant_of_its_own(host: Host, service: Service) -> None:
+    """A25."""
     codes = {host.code() for _ in range(5)}
     grants = on_database(service, lambda database: Grants(database).of_account(host.account_id))
 

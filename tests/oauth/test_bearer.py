@@ -22,6 +22,7 @@ from tests.oauth.conversation import (
     new_host,
 )
 from tests.service import Service, on_database, serving
+from tests.web.people import new_person, signed_in
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -55,6 +56,7 @@ def check_refused_everywhere(service: Service, token: str) -> None:
 
 @pytest.mark.proves("AUTH-2")
 async def test_an_access_token_opens_both_surfaces(host: Host, service: Service) -> None:
+    """T02 and B09."""
     token = host.tokens()["access_token"]
 
     async with connected(service.mcp_url, token) as agent:
@@ -99,10 +101,12 @@ def test_limits_count_by_grant_and_not_by_token(tmp_path: Path) -> None:
     ],
 )
 def test_garbage_is_an_invalid_token(service: Service, token: str) -> None:
+    """B01 and B02."""
     check_refused_everywhere(service, token)
 
 
 def test_a_damaged_token_is_an_invalid_token(host: Host, service: Service) -> None:
+    """B06."""
     token = host.tokens()["access_token"]
 
     for damaged in (token[:-1], token + "x", token.swapcase(), token[7:]):
@@ -114,18 +118,21 @@ def test_a_damaged_token_is_an_invalid_token(host: Host, service: Service) -> No
     ["", "Bearer", "Basic dTpw", "Token x", "Bearer a b", "Bearer é", "Bearer a, Bearer b"],
 )
 def test_a_malformed_header_is_refused(service: Service, header: str) -> None:
+    """B03."""
     headers = [(b"authorization", header.encode("latin-1"))]
 
     assert httpx.get(f"{service.base}/me", headers=headers).status_code == 401
 
 
 def test_the_scheme_may_be_in_lower_case(host: Host, service: Service) -> None:
+    """B04."""
     headers = {"Authorization": f"bearer {host.tokens()['access_token']}"}
 
     assert httpx.get(f"{service.base}/me", headers=headers).status_code == 200
 
 
 def test_a_token_counts_in_one_authorization_header_alone(host: Host, service: Service) -> None:
+    """B05 and B07."""
     token = host.tokens()["access_token"]
     me = f"{service.base}/me"
     elsewhere = [
@@ -139,8 +146,48 @@ def test_a_token_counts_in_one_authorization_header_alone(host: Host, service: S
     assert [response.status_code for response in elsewhere] == [401] * 5
 
 
+def test_a_signed_in_browsers_cookie_opens_no_interface(service: Service) -> None:
+    """B08: another site can make a browser send its cookie, but no header."""
+    browser = signed_in(service, new_person(service))
+
+    assert browser.get("/keys").status_code == 200
+    for answer in (
+        browser.get("/api/v1/me"),
+        browser.put("/api/v1/tickers", json={"symbols": ["AAPL"]}),
+        browser.post("/mcp", json=INITIALIZE, headers=ACCEPT),
+    ):
+        assert answer.status_code == 401
+        assert answer.json()["error"] == "missing_api_key"
+
+
+def test_a_session_id_gives_nobody_anything(service: Service) -> None:
+    """B12: none is ever given, so there is none to take over; a made-up one changes nothing."""
+    ada, eve = (new_host(service) for _ in range(2))
+    token = ada.tokens()["access_token"]
+    session = {**ACCEPT, "Mcp-Session-Id": "0f9d3c52a8f14a5f8a3ea0cbb0f1c7de"}
+    asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/call"}
+    me = {**asked, "params": {"name": "list_tracked_tickers", "arguments": {}}}
+
+    opened = post_mcp(service, {**session, "Authorization": f"Bearer {token}"})
+    service.request("PUT", "/tickers", key=token, json={"symbols": ["AAPL"]})
+    answers = [
+        httpx.post(service.mcp_url, json=me, headers={**session, **extra}, timeout=30)
+        for extra in (
+            {"Authorization": f"Bearer {token}"},
+            {"Authorization": f"Bearer {eve.tokens()['access_token']}"},
+            {},
+        )
+    ]
+
+    assert "mcp-session-id" not in opened.headers
+    assert [answer.status_code for answer in answers] == [200, 200, 401]
+    assert "AAPL" in answers[0].text
+    assert "AAPL" not in answers[1].text
+
+
 @pytest.mark.proves("OAUTH-expired")
 def test_a_revoked_token_is_an_invalid_token(host: Host, service: Service) -> None:
+    """B09."""
     token = host.tokens()["access_token"]
     host.revoke(token)
 
@@ -185,6 +232,7 @@ def test_an_expired_token_is_an_invalid_token(host: Host, service: Service) -> N
 
 
 def test_an_api_key_never_starts_a_sign_in(service: Service) -> None:
+    """B10 and B11."""
     damaged = service.key[:-1]
     rest = service.get("/me", key=damaged)
     mcp = post_mcp(service, {**ACCEPT, "Authorization": f"Bearer {damaged}"})
@@ -199,6 +247,7 @@ def test_an_api_key_never_starts_a_sign_in(service: Service) -> None:
 def test_no_secret_is_in_the_database_or_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """U04 and U05."""
     caplog.set_level(logging.DEBUG)
     with serving(tmp_path, log_level="debug") as service:
         host = new_host(service, token_endpoint_auth_method="client_secret_post")

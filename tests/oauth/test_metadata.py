@@ -23,6 +23,7 @@ EVIL = {
 
 @pytest.mark.proves("OAUTH-server")
 def test_a_host_finds_the_way_from_the_challenge_to_the_endpoints(service: Service) -> None:
+    """M01 to M05."""
     challenge = httpx.post(service.mcp_url).headers["www-authenticate"]
     resource = httpx.get(service.url + RESOURCE).json()
     server = httpx.get(resource["authorization_servers"][0] + SERVER).json()
@@ -36,6 +37,7 @@ def test_a_host_finds_the_way_from_the_challenge_to_the_endpoints(service: Servi
 
 
 def test_the_server_says_what_it_offers(service: Service) -> None:
+    """M06."""
     server = httpx.get(service.url + SERVER).json()
 
     assert server["code_challenge_methods_supported"] == ["S256"]
@@ -63,6 +65,7 @@ def test_a_document_is_json_that_caches_may_keep(service: Service, path: str) ->
 def test_other_methods_of_the_agent_endpoint_are_refused_with_the_challenge(
     service: Service, method: str
 ) -> None:
+    """M08."""
     response = httpx.request(method, service.mcp_url)
 
     assert response.status_code == 405
@@ -73,6 +76,7 @@ def test_other_methods_of_the_agent_endpoint_are_refused_with_the_challenge(
 @pytest.mark.parametrize("path", [*DOCUMENTS, "/mcp"])
 @pytest.mark.parametrize("host", [None, "evil.example"])
 def test_no_header_of_a_request_is_reflected(service: Service, path: str, host: str | None) -> None:
+    """M07."""
     headers = {**EVIL, **({"Host": host} if host else {})}
     response = httpx.get(service.url + path, headers=headers)
 
@@ -82,10 +86,23 @@ def test_no_header_of_a_request_is_reflected(service: Service, path: str, host: 
 
 @pytest.mark.parametrize("path", [*DOCUMENTS, "/mcp", "/oauth/token", "/oauth/register"])
 def test_a_foreign_page_gets_no_credentials_through(service: Service, path: str) -> None:
+    """M09 and B13."""
     headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
     response = httpx.options(service.url + path, headers=headers)
 
     assert "access-control-allow-credentials" not in response.headers
+
+
+def test_the_consent_page_is_for_no_script_of_another_site(service: Service) -> None:
+    """M09."""
+    headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "GET"}
+    answers = [
+        httpx.request(method, f"{service.url}/oauth/authorize", headers=headers)
+        for method in ("OPTIONS", "GET", "POST")
+    ]
+
+    for answer in answers:
+        assert not any(name.startswith("access-control-") for name in answer.headers)
 
 
 def test_the_issuer_is_the_public_address_byte_for_byte(night: Path, tmp_path: Path) -> None:

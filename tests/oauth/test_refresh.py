@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from tests.oauth.conversation import Host, error_of, new_host
-from tests.service import Service
+from tests.service import Service, serving
 
 
 @pytest.mark.proves("OAUTH-refresh")
 def test_a_refresh_rotates_both_tokens(host: Host) -> None:
+    """F01 to F03."""
     old = host.tokens()
     response = host.refresh(old["refresh_token"])
     new = response.json()
@@ -29,6 +31,7 @@ def test_a_refresh_rotates_both_tokens(host: Host) -> None:
 def test_a_used_refresh_token_shown_again_ends_the_whole_family(
     host: Host, generation: int, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """F04 to F06 and U17."""
     family = [host.tokens()]
     for _ in range(2):
         family.append(host.refresh(family[-1]["refresh_token"]).json())
@@ -44,6 +47,7 @@ def test_a_used_refresh_token_shown_again_ends_the_whole_family(
 
 
 def test_other_grants_of_the_client_survive_a_replay(host: Host) -> None:
+    """F12."""
     replayed, other = host.tokens(), host.tokens()
     host.refresh(replayed["refresh_token"])
     host.refresh(replayed["refresh_token"])
@@ -53,6 +57,7 @@ def test_other_grants_of_the_client_survive_a_replay(host: Host) -> None:
 
 
 def test_of_many_refreshes_at_once_exactly_one_succeeds(host: Host) -> None:
+    """F07."""
     tokens = host.tokens()
     with ThreadPoolExecutor(12) as executor:
         statuses = list(
@@ -65,6 +70,7 @@ def test_of_many_refreshes_at_once_exactly_one_succeeds(host: Host) -> None:
 def test_a_foreign_client_refreshes_nothing_and_revokes_nothing(
     host: Host, service: Service
 ) -> None:
+    """F08."""
     foreign = new_host(service)
     first = host.tokens()
 
@@ -75,6 +81,7 @@ def test_a_foreign_client_refreshes_nothing_and_revokes_nothing(
 
 
 def test_a_refresh_names_its_client(host: Host) -> None:
+    """F09."""
     refused = host.refresh(host.tokens()["refresh_token"], client_id=None)
 
     assert error_of(refused) == (400, "invalid_client")
@@ -82,6 +89,7 @@ def test_a_refresh_names_its_client(host: Host) -> None:
 
 @pytest.mark.parametrize("scope", ["admin", "PATTERNS", "openid offline_access"])
 def test_another_scope_is_refused_and_costs_no_token(host: Host, scope: str) -> None:
+    """F10."""
     refresh_token = host.tokens()["refresh_token"]
 
     assert error_of(host.refresh(refresh_token, scope=scope)) == (400, "invalid_scope")
@@ -89,12 +97,14 @@ def test_another_scope_is_refused_and_costs_no_token(host: Host, scope: str) -> 
 
 
 def test_a_wider_scope_is_not_granted(host: Host) -> None:
+    """F10."""
     tokens = host.refresh(host.tokens()["refresh_token"], scope="patterns admin").json()
 
     assert tokens["scope"] == "patterns"
 
 
 def test_each_credential_is_good_for_its_own_purpose_alone(host: Host) -> None:
+    """F11."""
     tokens, code = host.tokens(), host.code()
 
     assert not host.opens(tokens["refresh_token"])
@@ -107,3 +117,20 @@ def test_each_credential_is_good_for_its_own_purpose_alone(host: Host) -> None:
 
 def test_a_missing_refresh_token_is_told(host: Host) -> None:
     assert error_of(host.token(grant_type="refresh_token")) == (400, "invalid_request")
+
+
+def test_an_operator_may_let_a_broken_connection_ask_again(tmp_path: Path) -> None:
+    """Decision 6, F07: within the leeway all of many refreshes at once get the same pair."""
+    with serving(tmp_path, refresh_leeway_seconds=60) as service:
+        host = new_host(service)
+        old = host.tokens()["refresh_token"]
+        with ThreadPoolExecutor(12) as executor:
+            answers = list(executor.map(lambda _: host.refresh(old), range(12)))
+
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({answer.text for answer in answers}) == 1
+        new = answers[0].json()
+        assert host.opens(new["access_token"])
+        assert host.refresh(new["refresh_token"]).status_code == 200
+        assert error_of(host.refresh(old)) == (400, "invalid_grant")
+        assert not host.opens(new["access_token"])

@@ -87,6 +87,7 @@ def url(service: Service) -> str:
 
 @pytest.mark.proves("OAUTH-register")
 def test_a_public_client_gets_an_id_and_no_secret(service: Service) -> None:
+    """R01 and R02."""
     response = register(service, token_endpoint_auth_method="none")
     client = response.json()
 
@@ -105,6 +106,7 @@ def test_a_public_client_gets_an_id_and_no_secret(service: Service) -> None:
 
 
 def test_a_client_that_says_nothing_of_secrets_is_public(service: Service) -> None:
+    """R14."""
     client = register(service).json()
 
     assert client["token_endpoint_auth_method"] == "none"
@@ -115,6 +117,7 @@ def test_a_client_that_says_nothing_of_secrets_is_public(service: Service) -> No
 def test_a_client_that_insists_gets_a_secret_of_unreserved_characters(
     service: Service, method: str
 ) -> None:
+    """R13."""
     client = register(service, token_endpoint_auth_method=method).json()
 
     assert client["token_endpoint_auth_method"] == method
@@ -125,6 +128,7 @@ def test_a_client_that_insists_gets_a_secret_of_unreserved_characters(
 @pytest.mark.parametrize("uri", GOOD_REDIRECTS)
 @pytest.mark.proves("OAUTH-redirects")
 def test_a_sound_redirect_address_is_kept_byte_for_byte(service: Service, uri: str) -> None:
+    """R03."""
     response = register(service, redirect_uris=[uri])
 
     assert response.status_code == 201
@@ -133,6 +137,7 @@ def test_a_sound_redirect_address_is_kept_byte_for_byte(service: Service, uri: s
 
 @pytest.mark.parametrize("uri", BAD_REDIRECTS)
 def test_an_unsound_redirect_address_is_refused(service: Service, uri: str) -> None:
+    """R04 and R05."""
     assert error_of(register(service, redirect_uris=[uri])) == (400, "invalid_redirect_uri")
     both = register(service, redirect_uris=[CALLBACK, uri])
     assert error_of(both) == (400, "invalid_redirect_uri")
@@ -142,10 +147,12 @@ def test_an_unsound_redirect_address_is_refused(service: Service, uri: str) -> N
     "uris", [[], None, CALLBACK, {"a": CALLBACK}, 7, [7], [None], [[CALLBACK]], [{}], True]
 )
 def test_redirect_addresses_are_a_list_of_strings(service: Service, uris: object) -> None:
+    """R06."""
     assert error_of(register(service, redirect_uris=uris)) == (400, "invalid_redirect_uri")
 
 
 def test_redirect_addresses_are_needed_and_not_too_many(service: Service, url: str) -> None:
+    """R06 and R11."""
     assert error_of(httpx.post(url, json={})) == (400, "invalid_redirect_uri")
     many = [f"https://example.com/{number}" for number in range(500)]
     assert error_of(register(service, redirect_uris=many)) == (400, "invalid_redirect_uri")
@@ -166,10 +173,12 @@ def test_redirect_addresses_are_needed_and_not_too_many(service: Service, url: s
     ],
 )
 def test_a_body_that_is_no_json_object_is_refused(url: str, body: bytes) -> None:
+    """R07."""
     assert error_of(httpx.post(url, content=body)) == (400, "invalid_client_metadata")
 
 
 def test_a_huge_body_is_refused(url: str) -> None:
+    """R10."""
     assert httpx.post(url, content=b" " * 4 * 1024 * 1024, timeout=30).status_code == 413
 
 
@@ -196,10 +205,12 @@ def test_a_huge_body_is_refused(url: str) -> None:
 def test_metadata_that_cannot_be_honoured_is_refused(
     service: Service, field: str, value: object
 ) -> None:
+    """R08 and R11."""
     assert error_of(register(service, **{field: value})) == (400, "invalid_client_metadata")
 
 
 def test_what_hosts_ask_for_out_of_habit_is_replaced(service: Service) -> None:
+    """R09."""
     device = "urn:ietf:params:oauth:grant-type:device_code"
     grant_types = ["authorization_code", "refresh_token", device]
     client = register(service, grant_types=grant_types, scope="patterns admin").json()
@@ -209,6 +220,7 @@ def test_what_hosts_ask_for_out_of_habit_is_replaced(service: Service) -> None:
 
 
 def test_a_client_cannot_give_itself_an_id_or_a_rank(service: Service) -> None:
+    """R12."""
     given: dict[str, Any] = {"client_id": "mine", "is_admin": True, "trusted": True}
     clients = [register(service, **given).json() for _ in range(2)]
 
@@ -218,6 +230,7 @@ def test_a_client_cannot_give_itself_an_id_or_a_rank(service: Service) -> None:
 
 
 def test_addresses_of_the_web_are_not_kept(service: Service) -> None:
+    """R15."""
     fields = ("logo_uri", "client_uri", "policy_uri", "tos_uri")
     client = register(service, **dict.fromkeys(fields, "javascript:alert(1)")).json()
 
@@ -238,6 +251,7 @@ def test_a_name_is_cleaned_of_what_cannot_be_seen(service: Service, name: str, k
 
 
 def test_credentials_of_a_registration_are_ignored(url: str) -> None:
+    """R16."""
     headers = {"Authorization": "Bearer wrong", "Cookie": "session=x"}
     response = httpx.post(url, json={"redirect_uris": [CALLBACK]}, headers=headers)
 
@@ -245,9 +259,28 @@ def test_credentials_of_a_registration_are_ignored(url: str) -> None:
     assert "set-cookie" not in response.headers
 
 
+@pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
+def test_a_forwarded_address_registers_only_behind_a_trusted_proxy(
+    tmp_path: Path, trusted: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """U16 and U17: the limit and what is logged of it go by the address that can be believed."""
+    with serving(tmp_path, registrations_per_minute=1, trusted_proxies=trusted) as service:
+        body = {"client_name": "Test host", "redirect_uris": ["http://127.0.0.1/"]}
+        statuses = [
+            httpx.post(
+                f"{service.url}/oauth/register", json=body, headers={"X-Forwarded-For": address}
+            ).status_code
+            for address in ("192.0.2.1", "192.0.2.2", "192.0.2.1")
+        ]
+
+    assert statuses == ([201, 201, 429] if trusted else [201, 429, 429])
+    assert ("from 192.0.2.1 are" in caplog.text) is bool(trusted)
+
+
 def test_one_address_registers_only_so_often(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """R17 and U17."""
     caplog.set_level(logging.WARNING, "oauth.registration")
     with serving(tmp_path, registrations_per_minute=3) as service:
         responses = [register(service) for _ in range(4)]

@@ -14,6 +14,7 @@ KINDS = ("access_token", "refresh_token")
 @pytest.mark.parametrize("hint", [None, "", *KINDS, "unknown"])
 @pytest.mark.proves("OAUTH-revoke")
 def test_either_token_ends_both_whatever_the_hint(host: Host, kind: str, hint: str | None) -> None:
+    """V01, V02 and V06."""
     tokens = host.tokens()
 
     assert host.revoke(tokens[kind], token_type_hint=hint).status_code == 200
@@ -23,10 +24,12 @@ def test_either_token_ends_both_whatever_the_hint(host: Host, kind: str, hint: s
 
 @pytest.mark.parametrize("token", ["unknown", "pso_at_", "é", "\0", "x" * 5000])
 def test_an_unknown_token_is_as_good_as_revoked(host: Host, token: str) -> None:
+    """V03."""
     assert host.revoke(token).status_code == 200
 
 
 def test_a_token_may_be_revoked_twice(host: Host) -> None:
+    """V04."""
     token = host.tokens()["access_token"]
 
     assert [host.revoke(token).status_code for _ in range(2)] == [200, 200]
@@ -42,6 +45,7 @@ def test_a_used_refresh_token_ends_its_family_too(host: Host) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_foreign_client_revokes_nothing(host: Host, service: Service, kind: str) -> None:
+    """V05."""
     tokens = host.tokens()
     new_host(service).revoke(tokens[kind])
 
@@ -49,11 +53,13 @@ def test_a_foreign_client_revokes_nothing(host: Host, service: Service, kind: st
 
 
 def test_no_token_is_told(host: Host) -> None:
+    """V07."""
     assert error_of(host.revoke("")) == (400, "invalid_request")
 
 
 @pytest.mark.parametrize("client_id", [None, "unknown"])
 def test_an_unknown_client_revokes_nothing(host: Host, client_id: str | None) -> None:
+    """V08."""
     tokens = host.tokens()
 
     refused = host.revoke(tokens["access_token"], client_id=client_id)
@@ -73,5 +79,6 @@ def test_a_client_with_a_secret_must_prove_it(service: Service) -> None:
 
 
 def test_an_api_key_is_left_alone(host: Host, service: Service) -> None:
+    """V10."""
     assert host.revoke(service.key).status_code == 200
     assert service.get("/me").status_code == 200

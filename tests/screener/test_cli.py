@@ -6,16 +6,22 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+import anyio
 import httpx
+import pytest
+from typer.testing import CliRunner
 
+from screener.cli import app
 from screener.settings import Settings
+from store.passwords import Passwords
 
 FIELDS = {
     *("symbol", "family", "pattern_type", "direction", "lineage", "attempt", "quality"),
@@ -149,8 +155,60 @@ def test_accounts_are_listed_changed_and_silenced(tmp_path: Path) -> None:
 
 def test_a_short_password_stores_nothing(tmp_path: Path) -> None:
     arguments = ("account", "add", "ada@example.com", "--plan", "premium", "--password-stdin")
-    check_refusal(run(tmp_path, *arguments, stdin="short\n"), "12 characters")
+    check_refusal(run(tmp_path, *arguments, stdin="short\n"), "12 to 256 characters")
     assert "ada@" not in run(tmp_path, "account", "list").stdout
+
+
+def test_a_new_password_signs_an_account_out_everywhere(tmp_path: Path) -> None:
+    arguments = ("account", "password", "ada@example.com", "--password-stdin")
+    run(tmp_path, "account", "add", "ada@example.com", "--plan", "premium")
+    first = run(tmp_path, *arguments, stdin="correct horse battery\n")
+    with closing(sqlite3.connect(tmp_path / "accounts.sqlite")) as connection, connection:
+        connection.execute(
+            "INSERT INTO sessions VALUES ('x', 1, '2026-01-01 00:00:00', '2026-01-01 00:00:00')"
+        )
+    second = run(tmp_path, *arguments, stdin="a staple for the horse\n")
+
+    assert first.stderr == "ada@example.com has a new password; 0 browser sessions are ended.\n"
+    assert second.stderr == "ada@example.com has a new password; 1 browser sessions are ended.\n"
+    assert (second.returncode, second.stdout) == (0, "")
+    assert password_fits(tmp_path, "a staple for the horse")
+    assert not password_fits(tmp_path, "correct horse battery")
+
+
+def password_fits(data: Path, password: str) -> bool:
+    with closing(sqlite3.connect(data / "accounts.sqlite")) as connection:
+        ((encoded,),) = connection.execute("SELECT password_hash FROM accounts").fetchall()
+    return anyio.run(Passwords().verify, encoded, password)
+
+
+def test_a_new_password_may_be_typed_twice_and_is_not_shown(tmp_path: Path) -> None:
+    run(tmp_path, "account", "add", "ada@example.com", "--plan", "premium")
+    command, environment = (
+        ["account", "password", "ada@example.com"],
+        {"SCREENER_DATA_DIR": str(tmp_path)},
+    )
+    typed = "correct horse battery\n"
+
+    differing = CliRunner().invoke(app, command, input=typed + "other\n", env=environment)
+    same = CliRunner().invoke(app, command, input=typed * 2, env=environment)
+
+    assert differing.exit_code == 1
+    assert same.exit_code == 0
+    assert "correct horse" not in differing.output + same.output
+    assert password_fits(tmp_path, "correct horse battery")
+
+
+@pytest.mark.parametrize("password", ["elevenchars", "x" * 257, ""])
+def test_a_weak_new_password_changes_nothing(tmp_path: Path, password: str) -> None:
+    arguments = ("account", "password", "ada@example.com", "--password-stdin")
+    run(tmp_path, "account", "add", "ada@example.com", "--plan", "premium")
+    run(tmp_path, *arguments, stdin="correct horse battery\n")
+
+    check_refusal(run(tmp_path, *arguments, stdin=f"{password}\n"), "12 to 256 characters")
+    assert password_fits(tmp_path, "correct horse battery")
+    absent = ("account", "password", "no@example.com", "--password-stdin")
+    check_refusal(run(tmp_path, *absent, stdin="correct horse battery\n"), "no account")
 
 
 def test_unknown_accounts_and_keys_are_one_line(tmp_path: Path) -> None:

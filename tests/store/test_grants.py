@@ -132,6 +132,7 @@ async def test_a_deleted_client_leaves_nothing_behind(house: House) -> None:
 
 
 async def test_clients_nobody_approved_are_swept_after_a_day(house: House) -> None:
+    """U09."""
     await house.grants.add_client("visitor", "Visitor", (CALLBACK,))
     await house.approve()
     house.clock.now += DAY - dt.timedelta(seconds=1)
@@ -144,6 +145,7 @@ async def test_clients_nobody_approved_are_swept_after_a_day(house: House) -> No
 
 
 async def test_a_client_with_a_live_grant_is_never_swept(house: House) -> None:
+    """U09."""
     pair = await house.tokens.redeem(await house.approve(), "host", "challenge", None)
     for _ in range(12):
         house.clock.now += 60 * DAY
@@ -156,6 +158,7 @@ async def test_a_client_with_a_live_grant_is_never_swept(house: House) -> None:
 
 
 async def test_used_rows_stay_as_long_as_anything_they_issued_can_live(house: House) -> None:
+    """U08."""
     code = await house.approve()
     first = await house.tokens.redeem(code, "host", "challenge", None)
     house.clock.now += 80 * DAY

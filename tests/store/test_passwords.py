@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import anyio
 import anyio.lowlevel
 import pytest
@@ -9,7 +11,10 @@ from argon2 import PasswordHasher, extract_parameters
 from argon2.low_level import Type
 from argon2.profiles import RFC_9106_LOW_MEMORY
 
+from store import passwords as module
 from store.passwords import NOBODY, Passwords
+from tests.web.browser import PASSWORD
+from tests.web.browser import PASSWORD_HASH as CHEAP
 
 
 async def test_a_hash_is_argon2id_at_the_strength_asked_for() -> None:
@@ -57,3 +62,38 @@ async def test_hashing_leaves_the_event_loop_free() -> None:
             await anyio.lowlevel.checkpoint()
 
     assert turns > 10
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+async def test_of_fifty_at_once_no_more_are_hashed_than_there_are_slots(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """U10: each waits until as many as may be are at work, so that more would be seen."""
+    lock, full = threading.Lock(), threading.Barrier(at_once)
+    running, most = 0, 0
+    matches = module._matches
+
+    def counted(encoded: str, password: str) -> bool:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        full.wait(timeout=60)
+        try:
+            return matches(CHEAP, password)
+        finally:
+            with lock:
+                running -= 1
+
+    monkeypatch.setattr(module, "_matches", counted)
+    passwords, answers = Passwords(at_once), list[bool]()
+
+    async def verify() -> None:
+        answers.append(await passwords.verify(CHEAP, PASSWORD))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(50):
+            group.start_soon(verify)
+
+    assert answers == [True] * 50
+    assert most == at_once

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
+from itertools import pairwise
 
 import pytest
 import sqlalchemy as sa
@@ -10,11 +12,13 @@ import sqlalchemy as sa
 from store import database as tables
 from store.accounts import Accounts, Plan
 from store.database import Database
+from store.errors import StalePasswordError
 from store.sessions import Sessions
 
 IDLE, LIFETIME = dt.timedelta(days=7), dt.timedelta(days=30)
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
 SECOND = dt.timedelta(seconds=1)
+HASH = "the hash of a password"
 
 
 class Clock:
@@ -36,7 +40,7 @@ def clock() -> Clock:
 async def sessions(database: Database, clock: Clock) -> Sessions:
     accounts = Accounts(database)
     for name in ("ada", "eve"):
-        await accounts.add(f"{name}@example.com", Plan.PREMIUM)
+        await accounts.add(f"{name}@example.com", Plan.PREMIUM, HASH)
     return Sessions(database, idle=IDLE, lifetime=LIFETIME, clock=clock)
 
 
@@ -46,7 +50,7 @@ async def rows(database: Database) -> list[str]:
 
 
 async def test_a_session_is_the_accounts_until_it_is_ended(sessions: Sessions) -> None:
-    token, other = await sessions.start(1), await sessions.start(2)
+    token, other = await sessions.start(1, HASH), await sessions.start(2, HASH)
 
     account = await sessions.account(token)
     await sessions.end(token)
@@ -60,14 +64,14 @@ async def test_a_session_is_the_accounts_until_it_is_ended(sessions: Sessions) -
 
 @pytest.mark.parametrize("token", ["", "unknown", "é"])
 async def test_an_unknown_token_is_nobody(sessions: Sessions, token: str) -> None:
-    await sessions.start(1)
+    await sessions.start(1, HASH)
 
     assert await sessions.account(token) is None
     await sessions.end(token)
 
 
 async def test_a_token_is_nowhere_in_the_database(sessions: Sessions, database: Database) -> None:
-    token = await sessions.start(1)
+    token = await sessions.start(1, HASH)
 
     stored = await rows(database)
 
@@ -80,7 +84,7 @@ async def test_a_token_is_nowhere_in_the_database(sessions: Sessions, database: 
 async def test_a_session_that_is_not_used_runs_out(
     sessions: Sessions, clock: Clock, age: dt.timedelta, lives: bool
 ) -> None:
-    token = await sessions.start(1)
+    token = await sessions.start(1, HASH)
 
     clock.now = START + age
 
@@ -91,7 +95,7 @@ async def test_a_session_that_is_not_used_runs_out(
 async def test_a_session_in_use_runs_out_in_the_end(
     sessions: Sessions, clock: Clock, age: dt.timedelta, lives: bool
 ) -> None:
-    token = await sessions.start(1)
+    token = await sessions.start(1, HASH)
     for day in range(1, 30):
         clock.now = START + dt.timedelta(days=day)
         assert await sessions.account(token) is not None
@@ -104,7 +108,7 @@ async def test_a_session_in_use_runs_out_in_the_end(
 async def test_reading_often_does_not_write_often(
     sessions: Sessions, clock: Clock, database: Database
 ) -> None:
-    token = await sessions.start(1)
+    token = await sessions.start(1, HASH)
     before = await rows(database)
 
     clock.now = START + dt.timedelta(minutes=9)
@@ -120,12 +124,12 @@ async def test_reading_often_does_not_write_often(
 async def test_sessions_that_ran_out_are_dropped_when_one_starts(
     sessions: Sessions, clock: Clock, database: Database
 ) -> None:
-    await sessions.start(1)
+    await sessions.start(1, HASH)
     clock.now = START + dt.timedelta(days=1)
-    await sessions.start(2)
+    await sessions.start(2, HASH)
 
     clock.now = START + IDLE
-    await sessions.start(1)
+    await sessions.start(1, HASH)
 
     async with database.read() as connection:
         owners = await connection.scalars(
@@ -137,7 +141,7 @@ async def test_sessions_that_ran_out_are_dropped_when_one_starts(
 async def test_an_inactive_account_has_no_session_until_it_is_active_again(
     sessions: Sessions, database: Database
 ) -> None:
-    token = await sessions.start(1)
+    token = await sessions.start(1, HASH)
     accounts = Accounts(database)
 
     await accounts.set_active("ada@example.com", active=False)
@@ -151,14 +155,65 @@ async def test_an_inactive_account_has_no_session_until_it_is_active_again(
 async def test_a_new_password_ends_every_session_of_the_account_alone(
     sessions: Sessions, database: Database
 ) -> None:
-    tokens = [await sessions.start(1), await sessions.start(1)]
-    other = await sessions.start(2)
+    tokens = [await sessions.start(1, HASH), await sessions.start(1, HASH)]
+    other = await sessions.start(2, HASH)
 
-    await Accounts(database).set_password("ada@example.com", "new hash")
+    ended = await Accounts(database).set_password("ada@example.com", "new hash")
 
+    assert ended == 2
     assert [await sessions.account(token) for token in tokens] == [None, None]
     assert await sessions.account(other) is not None
     assert await Accounts(database).password_hash("ada@example.com") == "new hash"
+
+
+async def test_a_password_that_was_changed_meanwhile_starts_no_session(
+    sessions: Sessions, database: Database
+) -> None:
+    await Accounts(database).set_password("ada@example.com", "new hash")
+
+    with pytest.raises(StalePasswordError):
+        await sessions.start(1, HASH)
+    assert await rows(database) == []
+    assert await sessions.account(await sessions.start(1, "new hash")) is not None
+
+
+async def test_a_silenced_account_starts_no_session(sessions: Sessions, database: Database) -> None:
+    await Accounts(database).set_active("ada@example.com", active=False)
+
+    with pytest.raises(StalePasswordError):
+        await sessions.start(1, HASH)
+
+
+async def test_no_session_outlives_a_change_of_the_password_however_they_meet(
+    sessions: Sessions, database: Database
+) -> None:
+    """Of sign-ins and a change at once, each is refused or ended."""
+    hashes = [HASH, *(f"hash {number}" for number in range(8))]
+
+    async def sign_in(password_hash: str) -> str | None:
+        try:
+            return await sessions.start(1, password_hash)
+        except StalePasswordError:
+            return None
+
+    for old, new in pairwise(hashes):
+        change = Accounts(database).set_password("ada@example.com", new)
+        *tokens, _ = await asyncio.gather(*(sign_in(old) for _ in range(4)), change)
+        for token in tokens:
+            assert await sessions.account(str(token)) is None
+
+
+async def test_a_change_that_proved_an_older_password_changes_nothing(
+    sessions: Sessions, database: Database
+) -> None:
+    accounts = Accounts(database)
+    await accounts.set_password("ada@example.com", "second", replacing=HASH)
+    token = await sessions.start(1, "second")
+
+    with pytest.raises(StalePasswordError):
+        await accounts.set_password("ada@example.com", "third", replacing=HASH)
+    assert await accounts.password_hash("ada@example.com") == "second"
+    assert await sessions.account(token) is not None
 
 
 async def test_an_account_revokes_its_own_keys_alone(database: Database) -> None:

@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from store.accounts import Accounts, Plan
-from store.credentials import LIFETIMES, Kind, new_credential
+from store import database as tables
+from store.accounts import Accounts, Plan, hash_secret
+from store.credentials import LIFETIMES, PREFIXES, Kind, new_credential, new_seed, successor
 from store.database import Database
 from store.grants import Grants
 from store.tokens import Pair, Tokens
@@ -60,6 +61,7 @@ def test_lifetimes_are_those_that_clients_were_promised() -> None:
 async def test_a_code_lives_until_its_end(
     database: Database, before_end: dt.timedelta, live: bool
 ) -> None:
+    """U01."""
     code = await approve(database)
     tokens = at(database, START + LIFETIMES[Kind.CODE] - before_end)
 
@@ -70,6 +72,7 @@ async def test_a_code_lives_until_its_end(
 async def test_an_access_token_lives_until_its_end(
     database: Database, before_end: dt.timedelta, live: bool
 ) -> None:
+    """U02."""
     pair = await redeemed(database)
     tokens = at(database, START + LIFETIMES[Kind.ACCESS] - before_end)
 
@@ -81,6 +84,7 @@ async def test_an_access_token_lives_until_its_end(
 async def test_a_refresh_token_lives_until_its_end(
     database: Database, before_end: dt.timedelta, live: bool
 ) -> None:
+    """U03."""
     pair = await redeemed(database)
     tokens = at(database, START + LIFETIMES[Kind.REFRESH] - before_end)
 
@@ -98,6 +102,7 @@ async def test_an_expired_credential_shown_again_revokes_nothing(database: Datab
 async def test_the_revocation_after_a_replay_outlives_the_failed_request(
     database: Database, second_process: Database
 ) -> None:
+    """U06."""
     pair = await redeemed(database)
     tokens = at(database, START)
     successor = await tokens.rotate(pair.refresh, "host")
@@ -112,6 +117,8 @@ async def test_the_revocation_after_a_replay_outlives_the_failed_request(
 async def test_a_failure_between_consuming_and_issuing_costs_no_credential(
     database: Database,
 ) -> None:
+    """U07."""
+
     def run_dry(kind: Kind) -> str:
         if kind is Kind.REFRESH:
             raise RuntimeError("no randomness left")
@@ -134,6 +141,7 @@ async def test_a_failure_between_consuming_and_issuing_costs_no_credential(
 async def test_of_two_processes_exactly_one_redeems_a_code(
     database: Database, second_process: Database
 ) -> None:
+    """U14."""
     code = await approve(database)
     processes = [at(database, START), at(second_process, START)]
 
@@ -147,9 +155,124 @@ async def test_of_two_processes_exactly_one_redeems_a_code(
 async def test_of_two_processes_exactly_one_rotates_a_token(
     database: Database, second_process: Database
 ) -> None:
+    """U14."""
     pair = await redeemed(database)
     processes = [at(database, START), at(second_process, START)]
 
     pairs = await asyncio.gather(*(tokens.rotate(pair.refresh, "host") for tokens in processes * 6))
 
     assert sum(pair is not None for pair in pairs) == 1
+
+
+LEEWAY = dt.timedelta(seconds=30)
+
+
+def lenient(database: Database, now: dt.datetime = START) -> Tokens:
+    return Tokens(database, clock=lambda: now, leeway=LEEWAY)
+
+
+async def test_within_the_leeway_a_refresh_gives_the_same_pair_again(database: Database) -> None:
+    old = await redeemed(database)
+    new = await lenient(database).rotate(old.refresh, "host")
+    again = await lenient(database, START + LEEWAY - SECOND).rotate(old.refresh, "host")
+
+    assert new is not None
+    assert again == new
+    assert await at(database, START).holder(old.access) is None
+    assert await at(database, START).holder(new.access) is not None
+
+
+async def test_at_the_end_of_the_leeway_a_replay_revokes_everything(database: Database) -> None:
+    old = await redeemed(database)
+    new = await lenient(database).rotate(old.refresh, "host")
+    late = lenient(database, START + LEEWAY)
+
+    assert new is not None
+    assert await late.rotate(old.refresh, "host") is None
+    assert await late.holder(new.access) is None
+    assert await late.rotate(new.refresh, "host") is None
+
+
+async def test_without_a_leeway_what_was_derived_is_not_given_again(database: Database) -> None:
+    old = await redeemed(database)
+    new = await lenient(database).rotate(old.refresh, "host")
+
+    assert new is not None
+    assert await at(database, START).rotate(old.refresh, "host") is None
+    assert await at(database, START).holder(new.access) is None
+
+
+async def test_a_grandparent_revokes_everything_even_within_the_leeway(database: Database) -> None:
+    old, tokens = await redeemed(database), lenient(database)
+    parent = await tokens.rotate(old.refresh, "host")
+    assert parent is not None
+    child = await tokens.rotate(parent.refresh, "host")
+    assert child is not None
+
+    assert await tokens.rotate(old.refresh, "host") is None
+    assert await tokens.holder(child.access) is None
+    assert await tokens.rotate(child.refresh, "host") is None
+
+
+async def test_the_leeway_is_for_the_client_of_a_live_grant_alone(database: Database) -> None:
+    old, tokens = await redeemed(database), lenient(database)
+    await Grants(database).add_client("foreign", "Another", (CALLBACK,))
+    new = await tokens.rotate(old.refresh, "host")
+    assert new is not None
+
+    assert await tokens.rotate(old.refresh, "foreign") is None
+    assert await tokens.holder(new.access) is not None
+    await tokens.revoke(new.access, "host")
+    assert await tokens.rotate(old.refresh, "host") is None
+
+
+async def test_of_two_processes_all_get_the_same_pair_within_the_leeway(
+    database: Database, second_process: Database
+) -> None:
+    old = await redeemed(database)
+    processes = [lenient(database), lenient(second_process)]
+
+    pairs = await asyncio.gather(*(tokens.rotate(old.refresh, "host") for tokens in processes * 6))
+
+    assert len(set(pairs)) == 1
+    assert pairs[0] is not None
+    assert await processes[0].holder(pairs[0].access) is not None
+
+
+async def test_a_dump_does_not_lead_to_what_was_derived(database: Database) -> None:
+    """U04: with the seed and every hash, but without the old token."""
+    old = await redeemed(database)
+    new = await lenient(database).rotate(old.refresh, "host")
+    assert new is not None
+    async with database.read() as connection:
+        rows = list(await connection.execute(tables.tokens.select()))
+    [seed] = [row.seed for row in rows if row.seed]
+    stored = {str(value) for row in rows for value in row}
+
+    assert successor(Kind.REFRESH, old.refresh, seed) == new.refresh
+    assert stored.isdisjoint([*pair_of(old), *pair_of(new)])
+    derived = {successor(kind, value, seed) for kind in Kind for value in stored}
+    assert derived.isdisjoint(pair_of(new))
+    assert hash_secret(new.refresh) in stored
+
+
+def pair_of(pair: Pair) -> list[str]:
+    return [pair.access, pair.refresh]
+
+
+def test_successors_look_like_all_credentials_and_never_repeat() -> None:
+    tokens = [new_credential(Kind.REFRESH) for _ in range(20)]
+    seeds = [new_seed() for _ in range(20)]
+    made = [
+        successor(kind, token, seed)
+        for kind in (Kind.ACCESS, Kind.REFRESH)
+        for token in tokens
+        for seed in seeds
+    ]
+
+    assert len(set(made)) == 800
+    for credential in (made[0], made[-1]):
+        kind = Kind.ACCESS if credential == made[0] else Kind.REFRESH
+        assert credential.startswith(PREFIXES[kind])
+        assert len(credential) == len(new_credential(kind))
+        assert credential.removeprefix(PREFIXES[kind]).isalnum()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 import anyio
 import pytest
+import sqlalchemy as sa
 
 from store.accounts import Accounts, Plan
 from store.database import Database
+from store.grants import Grants
 from store.usage import OTHER, PENDING_LIMIT, UsageLog
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
@@ -50,3 +53,85 @@ async def test_endlessly_new_clients_do_not_grow_the_memory(usage: UsageLog) -> 
     entries = await usage.entries(1)
     assert len(entries) == PENDING_LIMIT + 1
     assert sum(entry.calls for entry in entries if entry.line.client == OTHER) == 100
+
+
+DAY = dt.timedelta(days=1)
+
+
+async def used(database: Database, *calls: tuple[dt.datetime, str, str, str, str]) -> None:
+    """Write calls: when, key prefix, operation, client and host."""
+    for moment, prefix, operation, client, host in calls:
+        log = UsageLog(database, clock=lambda moment=moment: moment)  # type: ignore[misc]
+        log.record(1, prefix, operation, client, host)
+        await log.flush()
+
+
+async def test_a_days_calls_are_summed_by_key_and_by_operation(
+    usage: UsageLog, database: Database
+) -> None:
+    await used(
+        database,
+        (NOW, "one", "me", "curl/8", ""),
+        (NOW, "one", "me", "sdk/1", "Claude 1"),
+        (NOW, "two", "me", "sdk/2", "Claude 1"),
+        (NOW, "two", "scan", "curl/8", ""),
+        (NOW - DAY, "one", "me", "curl/8", ""),
+    )
+    by_operation = await usage.calls_by_operation(1, NOW.date(), 10)
+
+    assert await usage.calls_by_key(1, NOW.date()) == {"one": 2, "two": 2}
+    assert by_operation == [("me", "Claude 1", 2), ("me", "curl/8", 1), ("scan", "curl/8", 1)]
+    assert await usage.calls_by_operation(1, NOW.date(), 1) == [("me", "Claude 1", 2)]
+    assert await usage.calls_by_key(2, NOW.date()) == {}
+
+
+async def test_the_last_use_is_known_of_every_live_key_and_app(
+    usage: UsageLog, database: Database
+) -> None:
+    accounts, grants = Accounts(database), Grants(database)
+    key, _ = await accounts.create_key("ada@example.com", "laptop")
+    gone, _ = await accounts.create_key("ada@example.com", "gone")
+    idle, _ = await accounts.create_key("ada@example.com", "idle")
+    await accounts.revoke_key(gone.prefix)
+    await grants.add_client("host", "A host", ("http://127.0.0.1/",))
+    await grants.approve(1, "host", "A host", "http://127.0.0.1/", "challenge")
+    [app] = await grants.of_account(1)
+    await used(
+        database,
+        (NOW, key.prefix, "me", "new", ""),
+        (NOW - DAY, key.prefix, "me", "old", ""),
+        (NOW - DAY, app.prefix, "scan", "sdk/1", "Claude 1"),
+        (NOW, gone.prefix, "me", "curl/8", ""),
+    )
+
+    last = await usage.last_uses(1)
+
+    assert set(last) == {key.prefix, app.prefix}
+    assert idle.prefix not in last
+    assert (last[key.prefix].line.client, last[key.prefix].last_at) == ("new", NOW)
+    assert (last[app.prefix].line.host, last[app.prefix].last_at) == ("Claude 1", NOW - DAY)
+
+
+async def test_no_page_reads_the_whole_log(usage: UsageLog, database: Database) -> None:
+    """By SQLite's own plan: every look at the log searches an index."""
+    if database.engine.dialect.name != "sqlite":
+        pytest.skip("the plan of an empty table is a scan on PostgreSQL")
+    asked = list[tuple[str, Any]]()
+
+    @sa.event.listens_for(database.engine.sync_engine, "before_cursor_execute")
+    def note(_c: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+        if "FROM usage" in statement or "JOIN usage" in statement:
+            asked.append((statement, parameters))
+
+    await usage.calls_by_key(1, NOW.date())
+    await usage.calls_by_operation(1, NOW.date(), 10)
+    await usage.last_uses(1)
+    sa.event.remove(database.engine.sync_engine, "before_cursor_execute", note)
+
+    assert len(asked) == 3
+    async with database.read() as connection:
+        for statement, parameters in asked:
+            plan = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            steps = [str(row.detail) for row in plan]
+            assert any(step.startswith("SEARCH usage USING") for step in steps)
+            assert not any(step.startswith("SCAN usage") for step in steps)

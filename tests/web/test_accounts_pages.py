@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from store.accounts import Account, Plan
+from store.passwords import Passwords
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import new_person, signed_in
@@ -82,10 +83,35 @@ def test_making_accounts_in_bulk_is_stopped(tmp_path_factory: pytest.TempPathFac
         form = browser.form("/sign-up")
         statuses = [
             browser.submit(form, email=f"bot{number}@example.com", password="short").status_code
-            for number in range(101)
+            for number in range(21)
+        ]
+        signing_in = Browser(live).sign_in("bot0@example.com").status_code
+
+    assert statuses == [400] * 20 + [429]
+    assert signing_in == 400
+
+
+def test_a_taken_address_and_none_at_all_look_and_cost_alike(open_service: Service) -> None:
+    """Only a hash of argon2id takes long, and every attempt with a fit password makes one."""
+    browser = Browser(open_service)
+    form = browser.form("/sign-up")
+    hashed = list[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        plain = Passwords.hash
+
+        async def counted(passwords: Passwords, password: str) -> str:
+            hashed.append(password)
+            return await plain(passwords, password)
+
+        patch.setattr(Passwords, "hash", counted)
+        answers = [
+            browser.submit(form, email=email, password=NEW)
+            for email in ("reader@example.com", "no address")
         ]
 
-    assert statuses == [400] * 100 + [429]
+    assert hashed == [NEW] * 2
+    assert answers[0].status_code == answers[1].status_code == 400
+    assert answers[0].text == answers[1].text
 
 
 def change(browser: Browser, current: str, new: str) -> tuple[int, str]:

@@ -65,12 +65,63 @@ def test_refusing_sends_the_app_no_code(service: Service) -> None:
 
 
 def test_an_app_that_was_approved_is_asked_about_again(service: Service) -> None:
+    """A27."""
     account, address = new_person(service), authorize_address(new_app(service))
     browser = signed_in(service, account)
 
     for _ in range(2):
         answer = browser.submit(browser.form(address), decision="approve")
         assert "code" in parameters(answer)
+
+
+@pytest.mark.parametrize("prompt", ["none", "login", "consent", "none none"])
+def test_no_prompt_parameter_makes_an_approved_app_silent(service: Service, prompt: str) -> None:
+    """A27: signed in or not, a person sees a page and no code is made."""
+    account, client_id = new_person(service), new_app(service)
+    browser = signed_in(service, account)
+    browser.submit(browser.form(authorize_address(client_id)), decision="approve")
+    address = authorize_address(client_id, prompt=prompt)
+
+    asked, anonymous = browser.get(address), Browser(service).get(address)
+
+    assert asked.status_code == 200
+    assert "location" not in asked.headers
+    assert anonymous.headers["location"].startswith("/sign-in?next=")
+    assert len(grants_of(service, account)) == 1
+
+
+@pytest.mark.parametrize("name", ["state", "scope", "resource", "nonsense", "redirect_uri"])
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_long_request_that_carries_line_breaks_puts_nothing_into_headers(
+    service: Service, name: str, signed: bool
+) -> None:
+    """A26: six kilobytes through sign-in, consent and the redirect."""
+    account, client_id = new_person(service), new_app(service)
+    browser = signed_in(service, account) if signed else Browser(service)
+    poison = "a\r\nSet-Cookie: planted=1\r\n\r\n<script>" + "x" * 6000
+    address = authorize_address(client_id, **{name: poison})
+
+    answers = [browser.get(address)]
+    if not signed and answers[0].status_code == 303:
+        came_back = browser.submit(
+            browser.form(answers[0].headers["location"], "/sign-in"),
+            email=account.email,
+            password=PASSWORD,
+        )
+        assert came_back.headers["location"] == address
+        answers += [came_back, browser.get(address)]
+    if answers[-1].status_code == 200:
+        answers.append(browser.submit(browser.form(address), decision="approve"))
+
+    for answer in answers:
+        assert answer.status_code in (200, 303, 400)
+        assert "planted" not in answer.headers.get("set-cookie", "")
+        assert "<script>" not in answer.text
+    if name in ("state", "nonsense"):
+        assert parameters(answers[-1])["state"] == [poison if name == "state" else "xyz"]
+        assert "code" in parameters(answers[-1])
+    else:
+        assert "code=" not in answers[-1].headers.get("location", "")
 
 
 def test_the_page_says_who_asks_for_what_and_where_the_code_goes(service: Service) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
 from urllib.parse import quote
 
 import httpx
 import pytest
+from argon2 import Parameters, extract_parameters
 
-from tests.service import Service, serving
-from tests.web.browser import PASSWORD, Browser
+from store import passwords
+from store.passwords import Passwords
+from tests.service import Service, apart, serving
+from tests.web.browser import PASSWORD, PASSWORD_HASH, Browser
 from tests.web.people import new_person, signed_in
 
 OFF_SITE = (
@@ -204,6 +211,117 @@ def test_a_wrong_password_says_nothing_about_the_account(service: Service) -> No
     assert len({answer.text for answer in answers}) == 1
     assert "is not right" in answers[0].text
     assert "session" not in browser.cookies
+
+
+def test_an_unknown_account_takes_as_long_as_a_known_one(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C20: by the hashes that are verified, and by the processor time of whole requests."""
+    verified = list[Parameters]()
+    matches = passwords._matches
+
+    def noted(encoded: str, password: str) -> bool:
+        verified.append(extract_parameters(encoded))
+        return matches(encoded, password)
+
+    monkeypatch.setattr(passwords, "_matches", noted)
+    hashed = apart(lambda: Passwords().hash(PASSWORD))
+    known = new_person(service)
+    service.accounts(lambda accounts: accounts.set_password(known.email, hashed))
+    costs: dict[str, list[float]] = {known.email: [], "nobody@example.com": []}
+    browser = Browser(service)
+    for _ in range(5):
+        for email, taken in costs.items():
+            start = time.process_time()
+            assert browser.sign_in(email, "wrong").status_code == 400
+            taken.append(time.process_time() - start)
+    first, second = (median(taken) for taken in costs.values())
+
+    assert verified == [verified[0]] * 10
+    assert 1 / 3 < first / second < 3
+
+
+def test_fifty_sign_ins_at_once_share_the_slots_for_hashes(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """U10: however many sign in, two hashes of 64 MiB are all the memory it takes."""
+    lock, running, most = threading.Lock(), 0, 0
+    matches = passwords._matches
+
+    def counted(encoded: str, password: str) -> bool:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        try:
+            return matches(PASSWORD_HASH, password)
+        finally:
+            with lock:
+                running -= 1
+
+    monkeypatch.setattr(passwords, "_matches", counted)
+    with serving(tmp_path_factory.mktemp("crowd")) as live:
+        browser = Browser(live)
+        browser.timeout = httpx.Timeout(120)
+        form = browser.form("/sign-in")
+
+        def attempt(number: int) -> int:
+            email = f"nobody{number}@example.com"
+            return browser.submit(form, email=email, password="wrong").status_code
+
+        with ThreadPoolExecutor(50) as executor:
+            statuses = list(executor.map(attempt, range(50)))
+
+    assert statuses == [400] * 50
+    assert 1 <= most <= 2
+
+
+def test_a_sign_in_under_way_while_the_password_changes_signs_nobody_in(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """U13: the old password is right when it is looked at, and changed before the session."""
+    account, browser = new_person(service), Browser(service)
+    matches = passwords._matches
+
+    def changed_meanwhile(encoded: str, password: str) -> bool:
+        service.accounts(lambda accounts: accounts.set_password(account.email, "another hash"))
+        return matches(encoded, password)
+
+    form = browser.form("/sign-in")
+    monkeypatch.setattr(passwords, "_matches", changed_meanwhile)
+    answer = browser.submit(form, email=account.email, password=PASSWORD)
+
+    assert answer.status_code == 400
+    assert "changed meanwhile" in answer.text
+    assert "session" not in browser.cookies
+
+
+@pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
+def test_a_forwarded_scheme_and_address_count_only_from_a_trusted_proxy(
+    tmp_path_factory: pytest.TempPathFactory, trusted: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """U16 and U17: for the origin of a form, and for the address that attempts are logged with."""
+    with serving(tmp_path_factory.mktemp("proxy"), trusted_proxies=trusted) as live:
+        browser = Browser(live)
+        form = browser.form("/sign-in")
+        forwarded = {
+            "X-Forwarded-Proto": "https",
+            "X-Forwarded-For": "192.0.2.7",
+            "Origin": live.url.replace("http:", "https:"),
+        }
+        own = browser.submit(form, headers=forwarded, email="x", password="x").status_code
+        del forwarded["Origin"]
+        for _ in range(20):
+            answer = browser.submit(form, headers=forwarded, email="x", password="x-secret")
+
+    assert own == (400 if trusted else 403)
+    if trusted:
+        assert answer.status_code == 429
+        assert "from 192.0.2.7" in caplog.text
+    else:
+        assert answer.status_code == 400
+        assert "192.0.2.7" not in caplog.text
+    assert "x-secret" not in caplog.text
 
 
 def test_a_deactivated_account_is_signed_out_at_once(service: Service) -> None:

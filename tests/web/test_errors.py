@@ -1,0 +1,113 @@
+"""Errors outside the interfaces: a page for people, JSON for programs."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from store.accounts import Accounts
+from tests.service import Service
+from tests.web.browser import Browser
+from tests.web.people import new_person, signed_in
+from web.errors import prefers_html
+
+CHROMIUM = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
+
+
+def get(service: Service, path: str, accept: str = CHROMIUM, method: str = "GET") -> httpx.Response:
+    return Browser(service).request(method, path, headers={"Accept": accept})
+
+
+def check_page(answer: httpx.Response) -> None:
+    """A page with the protection of every page, that leads home."""
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["vary"] == "Accept"
+    assert answer.headers["cache-control"] == "no-store"
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert "form-action 'self'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["x-frame-options"] == "DENY"
+    assert '<a href="/">Go to the home page</a>' in answer.text
+
+
+def test_a_person_who_mistypes_an_address_gets_a_page_that_leads_home(service: Service) -> None:
+    answer = get(service, "/kees<b>")
+
+    assert answer.status_code == 404
+    assert "There is no such page" in answer.text
+    assert "<b>" not in answer.text
+    check_page(answer)
+
+
+def test_a_page_that_does_not_take_a_method_says_which_it_takes(service: Service) -> None:
+    answer = get(service, "/sign-out")
+
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    check_page(answer)
+
+
+def test_a_failure_of_ours_is_a_page_without_its_reason(
+    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(*_: object) -> None:
+        raise RuntimeError("the reason")
+
+    browser = signed_in(service, new_person(service))
+    monkeypatch.setattr(Accounts, "keys", fail)
+    page = browser.get("/keys", headers={"Accept": CHROMIUM})
+    told = browser.get("/keys", headers={"Accept": "application/json"})
+
+    assert page.status_code == told.status_code == 500
+    check_page(page)
+    assert told.json()["error"] == "internal_error"
+    assert "the reason" not in page.text + told.text
+    assert "the reason" in caplog.text
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "", "text/html;q=0"])
+def test_a_program_gets_json_that_caches_keep_apart(service: Service, accept: str) -> None:
+    answer = get(service, "/nowhere", accept)
+
+    assert answer.status_code == 404
+    assert answer.json()["error"] == "not_found"
+    assert answer.headers["vary"] == "Accept"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/v1/nowhere", 404),
+        ("DELETE", "/api/v1/me", 405),
+        ("GET", "/mcp", 405),
+        ("GET", "/mcp/nowhere", 404),
+        ("GET", "/oauth/token", 405),
+        ("GET", "/oauth/register", 405),
+        ("GET", "/oauth/revoke", 405),
+        ("GET", "/.well-known/nowhere", 404),
+    ],
+)
+def test_an_interface_answers_json_whoever_asks(
+    service: Service, method: str, path: str, status: int
+) -> None:
+    answer = get(service, path, CHROMIUM, method)
+
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["error"] in ("not_found", "method_not_allowed")
+
+
+@pytest.mark.parametrize(
+    ("accept", "prefers"),
+    [
+        (CHROMIUM, True),
+        ("TEXT/HTML", True),
+        ("application/json, text/html", True),
+        ("application/json, text/html;q=0.5", False),
+        ("text/html;level=1;q=0.4, application/json;q=0.3", True),
+        ("text/html;q=high", False),
+        ("text/*", False),
+        (",;,;q=", False),
+    ],
+)
+def test_html_is_for_who_names_it_and_wants_json_no_more(accept: str, prefers: bool) -> None:
+    assert prefers_html(accept) is prefers
