@@ -1,0 +1,18 @@
+"""Sources: where raw bars come from, whatever wrote them."""
+
+from nightly.sources.files import CSV, file_digest, suffix_of
+from nightly.sources.folder import FolderSource
+from nightly.sources.opening import open_source
+from nightly.sources.source import BarSource, Loaded
+from nightly.sources.table import TableSource
+
+__all__ = [
+    "CSV",
+    "BarSource",
+    "FolderSource",
+    "Loaded",
+    "TableSource",
+    "file_digest",
+    "open_source",
+    "suffix_of",
+]
