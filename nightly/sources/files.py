@@ -7,19 +7,32 @@ one row a date.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from nightly.bars import Bars
-from nightly.columns import bar_columns, day_of
+from nightly.columns import bar_columns, bar_expressions
 from nightly.errors import SourceError
 from nightly.sources.source import NUMBERS
 
+MAGIC: Final[Mapping[bytes, str]] = {
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
+    b"\x1f\x8b": "gzip",
+}
 CSV: Final = (".csv", ".csv.gz")
 PARQUET: Final = (".parquet", ".pq")
+CSV_OPTIONS: Final[Mapping[str, Any]] = {
+    "ignore_errors": True,
+    "truncate_ragged_lines": True,
+    "encoding": "utf8-lossy",
+}
 
 
 def suffix_of(file: Path) -> str | None:
@@ -31,51 +44,60 @@ def suffix_of(file: Path) -> str | None:
     return file.name[-len(suffix) :] if suffix else None
 
 
+def magic(start: bytes) -> str | None:
+    """What the first bytes of a file say it is, whatever it is called; None is text or unknown."""
+    known = next((kind for mark, kind in MAGIC.items() if start.startswith(mark)), None)
+    return "tar" if known is None and start[257:262] == b"ustar" else known
+
+
 def scan_bars(file: Path) -> tuple[pl.LazyFrame, bool]:
     """The bars of a file with canonical columns, unread, and whether it has a symbol column.
 
     Raises:
-        SourceError: the file is no CSV or Parquet file, or a column is missing.
+        SourceError: the file is no table, or a column is missing.
     """
-    suffix = suffix_of(file)
-    if suffix is None:
-        raise SourceError(f"{file} is neither CSV nor Parquet; convert it to one of them.")
-    frame = _scan_csv(file) if suffix.lower() in CSV else pl.scan_parquet(file, glob=False)
+    frame = scan_table(file)
     schema = frame.collect_schema()
-    columns = bar_columns(schema.names())
-    picked = [day_of(columns["date"], schema[columns["date"]]).alias("date")]
-    picked += [_number(columns[name], schema).alias(name) for name in NUMBERS]
-    if "symbol" in columns:
-        picked.append(_text(columns["symbol"], schema).alias("symbol"))
-    return frame.select(picked), "symbol" in columns
+    picked = frame.select(*bar_expressions(schema))
+    return picked, "symbol" in picked.collect_schema()
+
+
+def scan_table(file: Path) -> pl.LazyFrame:
+    """A CSV, Parquet or Arrow file with its own columns, unread.
+
+    Raises:
+        SourceError: the file is none of them, or a column of bars is missing.
+    """
+    with file.open("rb") as stream:
+        kind = magic(stream.read(512))
+    suffix = (suffix_of(file) or "").lower()
+    if kind == "parquet" or (kind is None and suffix in PARQUET):
+        return pl.scan_parquet(file, glob=False)
+    if kind == "arrow":
+        return pl.scan_ipc(file)
+    if suffix in CSV:
+        return _scan_csv(file)
+    raise SourceError(f"{file} is neither CSV nor Parquet; convert it to one of them.")
 
 
 def _scan_csv(file: Path) -> pl.LazyFrame:
     """A CSV file whose columns of bars have their types, so that an odd cell is a null."""
     header = pl.scan_csv(file, infer_schema=False, glob=False).collect_schema().names()
-    columns = bar_columns(header)
-    types: dict[str, type[pl.DataType]] = {columns[name]: pl.Float64 for name in NUMBERS}
-    types.update({columns[name]: pl.String for name in ("date", "symbol") if name in columns})
     return pl.scan_csv(
-        file,
-        infer_schema=False,
-        schema_overrides=types,
-        ignore_errors=True,
-        truncate_ragged_lines=True,
-        encoding="utf8-lossy",
-        glob=False,
+        file, infer_schema=False, schema_overrides=csv_types(header), glob=False, **CSV_OPTIONS
     )
 
 
-def _number(column: str, schema: pl.Schema) -> pl.Expr:
-    values = pl.col(column)
-    return values if schema[column] == pl.Float64 else values.cast(pl.Float64, strict=False)
+def csv_types(header: Sequence[str]) -> dict[str, type[pl.DataType]]:
+    """The types of the columns of bars; an epoch in nanoseconds would not survive as a float.
 
-
-def _text(column: str, schema: pl.Schema) -> pl.Expr:
-    # A cast would hide the column from the statistics of the row groups.
-    values = pl.col(column)
-    return values if schema[column] == pl.String else values.cast(pl.String)
+    Raises:
+        SourceError: a column of the bars is missing.
+    """
+    columns = bar_columns(header)
+    types: dict[str, type[pl.DataType]] = {columns[name]: pl.Float64 for name in NUMBERS}
+    types.update({columns[name]: pl.String for name in ("date", "symbol") if name in columns})
+    return types
 
 
 def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int]]:
