@@ -127,8 +127,8 @@ def timed() -> Iterator[Callable[[], float]]:
     yield lambda: time.perf_counter() - start
 
 
-def read_date(text: str | None) -> dt.date | None:
-    """A session given on the command line.
+def read_date(text: str | None, option: str = "--session") -> dt.date | None:
+    """A day given on the command line.
 
     Raises:
         SourceError: it is not a date.
@@ -138,4 +138,4 @@ def read_date(text: str | None) -> dt.date | None:
     try:
         return dt.date.fromisoformat(text)
     except ValueError as error:
-        raise SourceError(f"--session {text!r} is not a date; write it as 2024-03-08.") from error
+        raise SourceError(f"{option} {text!r} is not a date; write it as 2024-03-08.") from error

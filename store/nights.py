@@ -49,7 +49,7 @@ class Nights:
 
     @contextmanager
     def workspace(self) -> Iterator[Path]:
-        """A folder for what a run keeps on disk meanwhile; one of a killed run goes with the next."""
+        """A folder for what a run keeps on disk; that of a killed run goes with the next."""
         for left in self.folder.glob(".*.work"):
             process = left.name.split(".")[1]
             if not (process.isdigit() and _lives(int(process))):

@@ -64,7 +64,7 @@ class FolderSource:
         """The symbol in the name of each file of bars."""
         names = sorted(self._parts())
         if not names:
-            raise SourceError(f"{self.path} has no file of bars; put one CSV or Parquet a symbol.")
+            raise SourceError(f"{self.path} has no CSV or Parquet file; put one a symbol there.")
         return names
 
     def load(self, names: Sequence[str]) -> Iterator[Loaded]:

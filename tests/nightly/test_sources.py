@@ -304,7 +304,7 @@ def test_a_table_that_cannot_be_used_is_an_error_of_one_line(
 def test_a_path_with_nothing_to_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="does not exist"):
         open_source(tmp_path / "absent")
-    with pytest.raises(SourceError, match="no file of bars"):
+    with pytest.raises(SourceError, match="no CSV or Parquet file"):
         open_source(tmp_path)
     with pytest.raises(SourceError, match="no symbol"):
         open_source(_with(tmp_path, "^VIX.csv"))
