@@ -17,6 +17,7 @@ from nightly.reference import AssetType, unlisted
 from nightly.symbols import normalise
 
 TIMEOUT: Final = 30
+TOO_MANY: Final = 429
 _TRANSIENT: Final = (OSError, ValueError)
 """A connection that broke, or an answer that is no JSON."""
 
@@ -35,11 +36,11 @@ class Yahoo:
 
     def daily(self, symbol: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:
         """The bars of a symbol; see `Provider`."""
+        # Without an end: the client answers ranges that lie in the past from a cache of its own.
         when: dict[str, object] = {"start": since} if since else {"period": "max"}
         try:
             frame = yfinance.Ticker(symbol, session=self.session).history(
                 **when,
-                end=until + dt.timedelta(days=1),
                 interval="1d",
                 auto_adjust=False,
                 actions=False,
@@ -50,7 +51,7 @@ class Yahoo:
         except YFException as error:
             raise ProviderError(_one_line(error)) from error
         except _TRANSIENT as error:
-            raise BusyError(f"Yahoo cannot be reached ({type(error).__name__}).") from error
+            raise _refusal(error) from error
         columns = {name.lower(): frame[name.title()].to_numpy() for name in SCHEMA.names()[1:]}
         bars = pl.DataFrame({"date": [stamp.date() for stamp in frame.index], **columns})
         return bars.cast(dict(SCHEMA)).filter(pl.col("date") <= until)  # type: ignore[arg-type]
@@ -75,6 +76,14 @@ def _mirror(url: str) -> Any:  # noqa: ANN401 - the client has no types
 
     base = urlsplit(url)
     return Mirror()
+
+
+def _refusal(error: Exception) -> ProviderError:
+    """An answer that stays the same however often one asks, or a fault that may pass."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status is not None and 400 <= status < 500 and status != TOO_MANY:
+        return ProviderError(f"Yahoo has nothing of it ({status}).")
+    return BusyError(f"Yahoo cannot be reached ({type(error).__name__}).")
 
 
 def _one_line(error: Exception) -> str:
