@@ -62,14 +62,13 @@ def fetch(
     from screener.nightly import read_date, watched
 
     with plainly():
-        kept = BarStore(_folder(store))
-        opened = open_provider(provider, url)
-        first = read_date(since, "--since")
+        kept, first = BarStore(_folder(store)), read_date(since, "--since")
         wanted = _symbols(symbols) or [
             known.origin.symbol for known in kept.all() if known.origin.provider == provider
         ]
         if not wanted:
             fail(f"No symbol of {provider} is kept yet; name some with --symbols.")
+        opened = open_provider(provider, url)
         kept.prepare()
         fetcher = Fetcher(opened, kept, dt.datetime.now(dt.UTC), time.sleep, first)
         done: list[Fetched] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import warnings
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -58,8 +59,9 @@ class Yahoo:
 
 
 def open_provider(_detail: str, url: str | None) -> Yahoo:
-    """Yahoo, whose failures are raised and not logged."""
+    """Yahoo, whose failures are raised and not logged, and whose own warnings nobody can act on."""
     logging.getLogger("yfinance").setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", module="yfinance")
     yfinance.config.debug.hide_exceptions = False
     return Yahoo(_mirror(url) if url else None)
 

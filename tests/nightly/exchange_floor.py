@@ -31,10 +31,13 @@ class Floor:
     """Every request for bars that was not refused: the symbol and the first day."""
     held: dict[str, Event] = field(default_factory=dict)
     """Requests for these symbols wait until the event is set."""
+    reached: Event = field(default_factory=Event)
+    """Set once a request waits."""
     url: str = ""
 
     def bars(self, symbol: str, start: dt.date, end: dt.date) -> pl.DataFrame | None:
         if symbol in self.held:
+            self.reached.set()
             self.held[symbol].wait(60)
         self.asked.append((symbol, start))
         frame = self.series.get(symbol)
