@@ -30,7 +30,7 @@ nights_app = typer.Typer(
 Bars = Annotated[
     str,
     typer.Option(
-        help="`sample`, a folder of CSV or Parquet files (one a symbol), or one long table."
+        help="`sample`, or bars in any usual form: a folder or zip of files, or one long table."
     ),
 ]
 ReferenceTable = Annotated[
