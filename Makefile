@@ -5,10 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: help install up test check format lock bench clean
+.PHONY: help install install-providers up test check format lock bench clean
 
 help: ## Show these tasks
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 install: $(INSTALLED) ## Install everything into .venv, at the locked versions
 
@@ -18,6 +18,9 @@ $(INSTALLED): pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+
+install-providers: $(INSTALLED) ## Install the clients of providers of bars too, for their tests
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement providers.lock
 
 up: $(INSTALLED) ## Seal the sample night, make a first key, and serve on port 8000
 	@$(BIN)/screener up
@@ -36,10 +39,14 @@ format: $(INSTALLED) ## Format the code and mend what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock: ## Write requirements.lock anew from pyproject.toml (needs uv)
+lock: ## Write both locks anew from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --group dev --extra fast --extra postgresql --universal \
 		--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--no-annotate --custom-compile-command "make lock" --output-file requirements.lock
+	uv pip compile pyproject.toml --extra yfinance --extra ccxt --constraint requirements.lock \
+		--universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --no-annotate --custom-compile-command "make lock" \
+		--output-file providers.lock
 
 clean: ## Remove what the tasks made, but no data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -6,7 +6,7 @@ It knows polars expressions and the usual spellings; it opens no file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -17,12 +17,19 @@ PRICES: Final = ("open", "high", "low", "close")
 BARS: Final = ("date", *PRICES, "volume")
 SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "symbol": ("symbol", "ticker", "code"),
-    "date": ("date", "datetime", "timestamp", "time", "opentime", "day"),
+    "date": ("date", "datetime", "timestamp", "time", "opentime", "windowstart", "day"),
     "open": ("open",),
     "high": ("high",),
     "low": ("low",),
     "close": ("close",),
     "volume": ("volume", "vol"),
+}
+
+NEW_YORK: Final = "America/New_York"
+CRYPTO_TICKER: Final = "X:"
+"""How Massive marks a crypto pair in its day files."""
+IGNORED: Final[Mapping[str, str]] = {
+    "adjclose": "ignored: prices are those of Close, adjusted for splits and not for dividends",
 }
 
 # An epoch below the bound counts in the unit; each bound is the year 5138 in its unit.
@@ -65,6 +72,47 @@ def bar_columns(names: Iterable[str]) -> dict[str, str]:
             f"The bars have no column {', '.join(missing)}; name the columns in a header row."
         )
     return found
+
+
+def echo(names: Iterable[str]) -> dict[str, str]:
+    """What becomes of each column whose name does not say it: its role, or why it is ignored."""
+    names = list(names)
+    role = {name: column for column, name in find_columns(names, ("symbol", *BARS)).items()}
+    told = {name: role.get(name) or IGNORED.get(squeeze(name), "ignored") for name in names}
+    return {name: said for name, said in told.items() if squeeze(name) != said and name}
+
+
+def bar_expressions(schema: pl.Schema) -> Iterator[pl.Expr]:
+    """The canonical columns of a table of bars: `date` in days, numbers, `symbol` if it has one.
+
+    Raises:
+        SourceError: a column of the bars is missing or cannot be read.
+    """
+    columns = bar_columns(schema.names())
+    symbol, date = columns.get("symbol"), columns["date"]
+    if symbol is not None and squeeze(date) == "windowstart":
+        yield _session(date, symbol).alias("date")
+        yield pl.col(symbol).cast(pl.String).str.strip_prefix(CRYPTO_TICKER).alias("symbol")
+    else:
+        yield day_of(date, schema[date]).alias("date")
+        if symbol is not None:
+            yield _as(pl.String, symbol, schema).alias("symbol")
+    for name in BARS[1:]:
+        yield _as(pl.Float64, columns[name], schema).alias(name)
+
+
+def _as(kind: type[pl.DataType], column: str, schema: pl.Schema) -> pl.Expr:
+    # A cast would hide the column from the statistics of the row groups.
+    values = pl.col(column)
+    return values if schema[column] == kind else values.cast(kind, strict=False)
+
+
+def _session(window: str, ticker: str) -> pl.Expr:
+    """The day of a window that opens at midnight: New York's, crypto's by UTC."""
+    opened = pl.from_epoch(pl.col(window).cast(pl.Int64, strict=False), "ns").dt
+    there = opened.replace_time_zone("UTC").dt.convert_time_zone(NEW_YORK)
+    crypto = pl.col(ticker).cast(pl.String).str.starts_with(CRYPTO_TICKER)
+    return pl.when(crypto).then(opened.date()).otherwise(there.dt.date()).cast(pl.Int32)
 
 
 def day_of(column: str, dtype: pl.DataType) -> pl.Expr:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from nightly.analysis import Analysis, Task, analyse
 from nightly.assembly import Statistics, universe
@@ -25,6 +27,8 @@ from store.manifest import Inputs, Manifest
 from store.nights import Nights
 from store.press import BookWriter
 from store.records import Patterns
+
+MAX_RENAMED = 1000
 
 FINDING = "finding patterns (the first run on a machine compiles the detector)"
 
@@ -43,6 +47,8 @@ class Order:
     source: BarSource
     name: str
     """What the source is called in the manifest: `sample`, or a file's or folder's own name."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """How the source was read: its forms and columns, for the report."""
     reference: Reference = field(default_factory=Reference)
     reference_sha256: str | None = None
     adjustment: Adjustment = "split"
@@ -88,6 +94,12 @@ def plan(order: Order, now: dt.datetime) -> Plan:
     return Plan(tasks, as_of, resolved.refused, jobs)
 
 
+def renamed(plan: Plan) -> dict[str, str]:
+    """The symbol of each raw name that is spelled otherwise, up to `MAX_RENAMED`."""
+    pairs = ((raw, known.symbol) for task in plan.tasks for raw, known in task.symbols)
+    return dict(islice(((raw, to) for raw, to in pairs if raw.upper() != to), MAX_RENAMED))
+
+
 def make_night(
     order: Order, nights: Nights, *, now: dt.datetime, step: Step = _silent
 ) -> tuple[Manifest, Report]:
@@ -118,7 +130,8 @@ def make_night(
             writer.add_family(entry)
         writer.add_universe(list(universe(analyses)))
         report = Report.of(analyses, chosen.refused, statistics, candidates, order.adjustment)
-        writer.add_meta("report", report.as_dict())
+        read = {**order.told, "renamed": renamed(chosen)}
+        writer.add_meta("report", {**report.as_dict(), "source": read})
         manifest = writer.publish(statistics.resolved(), partial(_sealing, step))
     return manifest, report
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import anyio
 import typer
 
-from screener import access, account, night
+from screener import access, account, bars, night
 from screener.console import err, out, plainly, prepare_data_dir, settings
 from screener.serving import bind, check_active_night, serve
 from screener.settings import Settings
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.add_typer(account.accounts_app, name="account")
 app.add_typer(account.keys_app, name="key")
 app.add_typer(night.nights_app, name="night")
+app.add_typer(bars.bars_app, name="bars")
 app.add_typer(access.sessions_app, name="session")
 app.add_typer(access.grants_app, name="grant")
 app.add_typer(access.clients_app, name="client")

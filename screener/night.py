@@ -30,7 +30,7 @@ nights_app = typer.Typer(
 Bars = Annotated[
     str,
     typer.Option(
-        help="`sample`, a folder of CSV or Parquet files (one a symbol), or one long table."
+        help="`sample`, or bars in any usual form: a folder or zip of files, or one long table."
     ),
 ]
 ReferenceTable = Annotated[
@@ -68,22 +68,23 @@ def nightly(
 
     A symbol with bad bars is left out and named; a failed night leaves the old one serving.
     """
-    from screener.nightly import order_of, read_date, seal, timed, watched
+    from screener.nightly import order_of, read_date, seal, timed, working
 
     chosen = settings()
-    with plainly(), timed() as seconds:
+    with plainly(), timed() as seconds, working(chosen) as (work, step):
         order = order_of(
             chosen,
             bars,
+            work=work,
+            step=step,
             reference=reference,
             adjustment=_adjustment(adjustment),
             session=read_date(session),
             jobs=jobs,
             accept_fall=accept_fall,
         )
-        with watched() as step:
-            manifest, report = seal(chosen, order, step)
-        _print_report(manifest, report, seconds())
+        manifest, report = seal(chosen, order, step)
+    _print_report(manifest, report, seconds())
 
 
 @nights_app.command("list")
@@ -154,11 +155,11 @@ def detect(
     from nightly.night import plan
     from nightly.pool import run
     from nightly.research import versions
-    from screener.nightly import order_of, watched
+    from screener.nightly import order_of, working
 
     chosen = settings()
-    with plainly(), watched() as step:
-        order = order_of(chosen, bars, reference=reference, jobs=jobs)
+    with plainly(), working(chosen) as (work, step):
+        order = order_of(chosen, bars, work=work, step=step, reference=reference, jobs=jobs)
         looked = plan(order, dt.datetime.now(dt.UTC))
         found: list[dict[str, Any]] = []
         for done, batch in enumerate(run(versions, looked.tasks, looked.jobs), 1):

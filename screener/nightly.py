@@ -23,7 +23,7 @@ from nightly.pool import default_jobs
 from nightly.reference import Adjustment, Reference, read_reference
 from nightly.report import Report
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
-from nightly.sources import BarSource, file_digest, open_source
+from nightly.sources import Opened, Step, file_digest, open_source, prepare_source, silent
 from screener.console import err
 from screener.settings import Settings
 from store.manifest import Manifest
@@ -36,6 +36,8 @@ def order_of(
     settings: Settings,
     bars: str = SAMPLE,
     *,
+    work: Path | None = None,
+    step: Step = silent,
     reference: Path | None = None,
     adjustment: Adjustment = "split",
     session: dt.date | None = None,
@@ -44,21 +46,24 @@ def order_of(
 ) -> Order:
     """The order that the command line describes; `bars` is `sample` or a path.
 
+    Bars that do not lie by symbol are sorted into the folder `work`, if there is one.
+
     Raises:
         SourceError: the bars or the reference table cannot be read.
     """
-    source: BarSource
     if bars == SAMPLE:
-        source, known, session = sample_source(), sample_reference(), session or SAMPLE_SESSION
-        name = SAMPLE
+        opened, known = Opened(sample_source()), sample_reference()
+        name, session = SAMPLE, session or SAMPLE_SESSION
     else:
         path = Path(bars)
-        source, known, name = open_source(path), Reference(), path.resolve().name
+        opened = prepare_source(path, work, step) if work else Opened(open_source(path))
+        known, name = Reference(), path.resolve().name
     if reference is not None:
         known = read_reference(reference)
     return Order(
-        source=source,
+        source=opened.source,
         name=name,
+        told=opened.told,
         reference=known,
         reference_sha256=file_digest(reference) if reference else None,
         adjustment=adjustment,
@@ -109,14 +114,21 @@ def watched() -> Iterator[Callable[[str, int, int], None]]:
 
 
 @contextmanager
+def working(settings: Settings) -> Iterator[tuple[Path, Step]]:
+    """A folder to work in, in the data folder, and progress to watch."""
+    with Nights(settings.data_dir).workspace() as work, watched() as step:
+        yield work, step
+
+
+@contextmanager
 def timed() -> Iterator[Callable[[], float]]:
     """Seconds since entering."""
     start = time.perf_counter()
     yield lambda: time.perf_counter() - start
 
 
-def read_date(text: str | None) -> dt.date | None:
-    """A session given on the command line.
+def read_date(text: str | None, option: str = "--session") -> dt.date | None:
+    """A day given on the command line.
 
     Raises:
         SourceError: it is not a date.
@@ -126,4 +138,4 @@ def read_date(text: str | None) -> dt.date | None:
     try:
         return dt.date.fromisoformat(text)
     except ValueError as error:
-        raise SourceError(f"--session {text!r} is not a date; write it as 2024-03-08.") from error
+        raise SourceError(f"{option} {text!r} is not a date; write it as 2024-03-08.") from error

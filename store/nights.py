@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,20 @@ class Nights:
             process = draft.name.split(".")[-2]
             if not (process.isdigit() and _lives(int(process))):
                 draft.unlink(missing_ok=True)
+
+    @contextmanager
+    def workspace(self) -> Iterator[Path]:
+        """A folder for what a run keeps on disk; that of a killed run goes with the next."""
+        for left in self.folder.glob(".*.work"):
+            process = left.name.split(".")[1]
+            if not (process.isdigit() and _lives(int(process))):
+                shutil.rmtree(left, ignore_errors=True)
+        folder = self.folder / f".{os.getpid()}.work"
+        try:
+            folder.mkdir(exist_ok=True)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def sealed(self) -> list[Manifest]:
         """Every sealed night that can be read, newest session first."""

@@ -1,0 +1,97 @@
+"""A crypto exchange's bars, by ccxt, which keeps to each exchange's limits itself."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import ccxt
+import polars as pl
+
+from nightly.providers.provider import SCHEMA, BusyError, ProviderError
+from nightly.reference import AssetType
+
+DAY: Final = dt.timedelta(days=1)
+PAGE: Final = 500
+MAX_PAGES: Final = 100
+FIRST: Final = dt.date(2010, 1, 1)
+"""Older than every exchange."""
+TIMEOUT_MS: Final = 30_000
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One exchange; its client counts its own requests, so symbols are asked for one by one."""
+
+    client: Any
+    name: str
+    parallel: int = 1
+
+    def asset_type(self, symbol: str) -> AssetType:
+        """Every market trades around the clock."""
+        del symbol
+        return "crypto"
+
+    def daily(self, symbol: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:
+        """The bars of a symbol; see `Provider`."""
+        try:
+            rows = list(self._rows(symbol, since or self._first(symbol), until))
+        except ccxt.NetworkError as error:
+            raise BusyError(f"{self.name} cannot answer now ({type(error).__name__}).") from error
+        except ccxt.BaseError as error:
+            raise ProviderError(f"{self.name}: {' '.join(str(error).split())[:200]}") from error
+        frame = pl.DataFrame(rows, schema=SCHEMA.names(), orient="row", strict=False)
+        opened = pl.col("date").cast(pl.Int64).cast(pl.Datetime("ms")).cast(pl.Date)
+        frame = frame.with_columns(opened).cast(dict(SCHEMA))  # type: ignore[arg-type]
+        return frame.filter(pl.col("date") <= until).unique("date", keep="last").sort("date")
+
+    def _rows(self, symbol: str, since: dt.date, until: dt.date) -> Iterator[list[Any]]:
+        """Page after page, until the last day was given or nothing newer comes."""
+        start, end = _milliseconds(since), _milliseconds(until)
+        for _ in range(MAX_PAGES):
+            page = self.client.fetch_ohlcv(symbol, "1d", since=start, limit=PAGE)
+            fresh = [row for row in page if row[0] >= start]
+            yield from fresh
+            if not fresh or fresh[-1][0] >= end:
+                return
+            start = fresh[-1][0] + _milliseconds(dt.date(1970, 1, 2))
+        raise ProviderError(f"{self.name} gives no end of bars of {symbol}.")
+
+    def _first(self, symbol: str) -> dt.date:
+        """The day to begin with: when the market opened, where the exchange tells it."""
+        self.client.load_markets()
+        created = self.client.market(symbol).get("created")
+        if not created:
+            return FIRST
+        return dt.datetime.fromtimestamp(created / 1000, dt.UTC).date()
+
+
+def _milliseconds(day: dt.date) -> int:
+    return (day - dt.date(1970, 1, 1)).days * 86_400_000
+
+
+def open_provider(detail: str, url: str | None) -> Exchange:
+    """The exchange of a name that ccxt knows.
+
+    Raises:
+        ProviderError: it knows none of this name, or the exchange gives no daily bars.
+    """
+    if detail not in ccxt.exchanges:
+        raise ProviderError(f"ccxt knows no exchange {detail}; see its list of exchanges.")
+    client = getattr(ccxt, detail)({"enableRateLimit": True, "timeout": TIMEOUT_MS})
+    if not client.has.get("fetchOHLCV"):
+        raise ProviderError(f"{detail} gives no bars; choose another exchange.")
+    if url is not None:
+        client.urls["api"] = _rebased(client.urls["api"], url)
+    return Exchange(client, f"ccxt:{detail}")
+
+
+def _rebased(urls: Any, url: str) -> Any:  # noqa: ANN401 - nested as each exchange likes it
+    """Every address with the scheme and host of another."""
+    if isinstance(urls, dict):
+        return {name: _rebased(value, url) for name, value in urls.items()}
+    base = urlsplit(url)
+    return urlsplit(urls)._replace(scheme=base.scheme, netloc=base.netloc).geturl()

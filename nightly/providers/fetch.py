@@ -1,0 +1,159 @@
+"""Fetching: what is missing of each symbol is asked for and appended, and nothing unfinished kept.
+
+A few days are always asked for again. Where they do not agree with what is kept, history has moved
+(a split, or bars that are adjusted for dividends), and the symbol is fetched anew as a whole.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import polars as pl
+
+from nightly.errors import SourceError
+from nightly.providers.kept import BarStore, Kept, Origin, day, served
+from nightly.providers.provider import SCHEMA, BusyError, Provider, ProviderError
+from nightly.sessions import last_completed
+
+OVERLAP: Final = dt.timedelta(days=10)
+TOLERANCE: Final = 1e-4
+"""Share by which a price that was kept may differ from the same price asked for again."""
+WAITS: Final = (2.0, 4.0, 8.0, 16.0, 32.0)
+"""Seconds before each further try."""
+
+Status = Literal["new", "appended", "current", "refetched", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What became of one symbol: the bars that came to it, its first and last day, or why not."""
+
+    symbol: str
+    status: Status
+    added: int = 0
+    first: dt.date | None = None
+    last: dt.date | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetcher:
+    """Brings symbols of one provider up to date; the clock and the waiting are passed in."""
+
+    provider: Provider
+    store: BarStore
+    now: dt.datetime
+    wait: Callable[[float], None]
+    since: dt.date | None = None
+
+    def run(self, symbols: Sequence[str]) -> Iterator[Fetched]:
+        """Each symbol, as it is done; a symbol that fails leaves what was kept of it."""
+        with ThreadPoolExecutor(self.provider.parallel) as executor:
+            try:
+                yield from executor.map(self.fetch, symbols)
+            finally:
+                executor.shutdown(wait=True, cancel_futures=True)
+
+    def fetch(self, raw: str) -> Fetched:
+        """Bring one symbol, spelled as the provider spells it, up to date."""
+        try:
+            return self._fetch(raw)
+        except (ProviderError, SourceError) as error:
+            return Fetched(raw, "failed", reason=str(error))
+
+    def _fetch(self, raw: str) -> Fetched:
+        symbol = served(raw)
+        until = last_completed(self.now, self.provider.asset_type(raw))
+        kept = self.store.read(symbol)
+        if kept is not None:
+            self._check_same(kept, raw)
+            if not self._wants_older(kept):
+                return self._append(kept, until)
+        bars = self._ask(raw, self.since, until)
+        if not len(bars):
+            raise ProviderError("There is no finished bar of it.")
+        origin = Origin(self.provider.name, raw, self.since.isoformat() if self.since else "")
+        return self._keep(symbol, bars, origin, "refetched" if kept else "new", len(bars))
+
+    def _check_same(self, kept: Kept, raw: str) -> None:
+        if (kept.origin.provider, kept.origin.symbol) != (self.provider.name, raw):
+            raise ProviderError(
+                f"{kept.symbol} is kept from {kept.origin.provider} as {kept.origin.symbol}; "
+                "use another --store."
+            )
+
+    def _wants_older(self, kept: Kept) -> bool:
+        """Whether bars before the ones that were asked for last time are wanted now."""
+        asked = day(kept.origin.since)
+        return not len(kept.bars) or (
+            asked is not None and self.since is not None and self.since < asked
+        )
+
+    def _append(self, kept: Kept, until: dt.date) -> Fetched:
+        last = _last(kept.bars)
+        if last >= until:
+            return _told(kept.symbol, "current", kept.bars, 0)
+        asked = max(last - OVERLAP, _first(kept.bars))
+        fresh = self._ask(kept.origin.symbol, asked, until)
+        if not agrees(kept.bars, fresh):
+            whole = self._ask(kept.origin.symbol, day(kept.origin.since), until)
+            if not len(whole):
+                raise ProviderError("Its history moved and cannot be fetched anew; try again.")
+            return self._keep(kept.symbol, whole, kept.origin, "refetched", len(whole))
+        bars = pl.concat([kept.bars.filter(pl.col("date") < fresh["date"][0]), fresh])
+        added = len(bars) - len(kept.bars)
+        return self._keep(kept.symbol, bars, kept.origin, "appended" if added else "current", added)
+
+    def _keep(
+        self, symbol: str, bars: pl.DataFrame, origin: Origin, status: Status, added: int
+    ) -> Fetched:
+        self.store.write(symbol, bars, origin)
+        return _told(symbol, status, bars, added)
+
+    def _ask(self, raw: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:
+        """The provider's bars, asked for with patience; bars after `until` are unfinished."""
+        for pause in WAITS:
+            try:
+                return self._answer(raw, since, until)
+            except BusyError:
+                self.wait(pause)
+        return self._answer(raw, since, until)
+
+    def _answer(self, raw: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:
+        bars = self.provider.daily(raw, since, until)
+        sound = pl.col("date").is_between(since or dt.date.min, until)
+        priced = pl.all_horizontal(pl.col("open", "high", "low", "close").is_not_null())
+        return bars.select(SCHEMA.names()).filter(sound & priced)
+
+
+def agrees(kept: pl.DataFrame, fresh: pl.DataFrame) -> bool:
+    """Whether bars asked for again are those that are kept, on every day that both have.
+
+    The oldest of them must be among the kept ones, else there is a hole between the two.
+    """
+    both = kept.join(fresh, on="date", how="inner", suffix="_again")
+    if not len(both):
+        return False
+    moved = [
+        (pl.col(f"{name}_again") / pl.col(name) - 1).abs() > TOLERANCE
+        for name in ("open", "high", "low", "close")
+    ]
+    return not both.select(pl.any_horizontal(moved).any()).item()
+
+
+def _first(bars: pl.DataFrame) -> dt.date:
+    first: dt.date = bars["date"][0]
+    return first
+
+
+def _last(bars: pl.DataFrame) -> dt.date:
+    last: dt.date = bars["date"][-1]
+    return last
+
+
+def _told(symbol: str, status: Status, bars: pl.DataFrame, added: int) -> Fetched:
+    return Fetched(symbol, status, added, _first(bars), _last(bars))

@@ -1,0 +1,123 @@
+"""The kept bars: a folder with one Parquet file a symbol, which `--bars` reads.
+
+A file is replaced as a whole or not at all, and carries in its metadata where it came from.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from nightly.errors import SourceError
+from nightly.providers.provider import SCHEMA, ProviderError
+from nightly.symbols import normalise
+from store.manifest import replace_file
+
+LEFT_AFTER: Final = 3600.0
+"""Seconds after which an unfinished file is one that a killed run left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a file's bars came from: the provider, its word for the symbol, and the first day asked
+    for (empty where all were).
+    """
+
+    provider: str
+    symbol: str
+    since: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The bars of one symbol as they lie in the folder."""
+
+    symbol: str
+    origin: Origin
+    bars: pl.DataFrame
+
+
+class BarStore:
+    """A folder of bars that is kept up to date."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def prepare(self) -> None:
+        """Make the folder, and clear away what killed runs left there.
+
+        Raises:
+            SourceError: it cannot be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for left in self.folder.glob(".*.parquet.*"):
+                if time.time() - left.stat().st_mtime > LEFT_AFTER:
+                    left.unlink(missing_ok=True)
+        except OSError as error:
+            raise SourceError(
+                f"{self.folder} cannot be written ({error.strerror}); choose another --store."
+            ) from error
+
+    def symbols(self) -> list[str]:
+        """Every symbol that is kept, sorted."""
+        return sorted(file.stem for file in self.folder.glob("*.parquet") if file.stem[0] != ".")
+
+    def all(self) -> Iterator[Kept]:
+        """Everything that is kept and can be read, by symbol."""
+        for symbol in self.symbols():
+            kept = self.read(symbol)
+            if kept is not None:
+                yield kept
+
+    def read(self, symbol: str) -> Kept | None:
+        """What is kept of a served symbol; None if nothing is, or it cannot be read."""
+        file = self._file(symbol)
+        try:
+            said = pl.read_parquet_metadata(file)
+            bars = pl.read_parquet(file, glob=False).select(SCHEMA.names())
+            return Kept(symbol, Origin(said["provider"], said["symbol"], said["since"]), bars)
+        except (pl.exceptions.PolarsError, OSError, KeyError):
+            return None
+
+    def write(self, symbol: str, bars: pl.DataFrame, origin: Origin) -> None:
+        """Replace what is kept of a symbol.
+
+        Raises:
+            SourceError: the folder cannot be written.
+        """
+        content = io.BytesIO()
+        bars.select(SCHEMA.names()).write_parquet(content, metadata=asdict(origin))
+        try:
+            replace_file(self._file(symbol), content.getvalue())
+        except OSError as error:
+            raise SourceError(
+                f"{self.folder} cannot be written ({error.strerror}); make room there."
+            ) from error
+
+    def _file(self, symbol: str) -> Path:
+        return self.folder / f"{symbol}.parquet"
+
+
+def served(raw: str) -> str:
+    """The served symbol of a provider's, which names its file.
+
+    Raises:
+        ProviderError: there is none.
+    """
+    symbol = normalise(raw.partition(":")[0] + (".P" if ":" in raw else ""))
+    if symbol is None:
+        raise ProviderError(f"{raw} is not made of letters, digits and a dot.")
+    return symbol
+
+
+def day(text: str) -> dt.date | None:
+    """A day as `Origin` writes it."""
+    return dt.date.fromisoformat(text) if text else None

@@ -1,0 +1,92 @@
+"""Yahoo's bars, by yfinance: `Close` is adjusted for splits alone, `Adj Close` is left there."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import warnings
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import polars as pl
+import yfinance
+from yfinance.exceptions import YFException, YFRateLimitError
+
+from nightly.providers.provider import SCHEMA, BusyError, ProviderError
+from nightly.reference import AssetType, unlisted
+from nightly.symbols import normalise
+
+TIMEOUT: Final = 30
+TOO_MANY: Final = 429
+_TRANSIENT: Final = (OSError, ValueError)
+"""A connection that broke, or an answer that is no JSON."""
+
+
+@dataclass(frozen=True)
+class Yahoo:
+    """Yahoo Finance through the client's own session, or one that asks a mirror."""
+
+    session: Any = None
+    name: str = "yfinance"
+    parallel: int = 2
+
+    def asset_type(self, symbol: str) -> AssetType:
+        """Pairs such as `BTC-USD` are crypto."""
+        return unlisted(normalise(symbol) or symbol).asset_type
+
+    def daily(self, symbol: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:
+        """The bars of a symbol; see `Provider`."""
+        # Without an end: the client answers ranges that lie in the past from a cache of its own.
+        when: dict[str, object] = {"start": since} if since else {"period": "max"}
+        try:
+            frame = yfinance.Ticker(symbol, session=self.session).history(
+                **when,
+                interval="1d",
+                auto_adjust=False,
+                actions=False,
+                timeout=TIMEOUT,
+            )
+        except YFRateLimitError as error:
+            raise BusyError("Yahoo asks for patience (429).") from error
+        except YFException as error:
+            raise ProviderError(_one_line(error)) from error
+        except _TRANSIENT as error:
+            raise _refusal(error) from error
+        columns = {name.lower(): frame[name.title()].to_numpy() for name in SCHEMA.names()[1:]}
+        bars = pl.DataFrame({"date": [stamp.date() for stamp in frame.index], **columns})
+        return bars.cast(dict(SCHEMA)).filter(pl.col("date") <= until)  # type: ignore[arg-type]
+
+
+def open_provider(_detail: str, url: str | None) -> Yahoo:
+    """Yahoo, whose failures are raised and not logged, and whose own warnings nobody can act on."""
+    logging.getLogger("yfinance").setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", module="yfinance")
+    yfinance.config.debug.hide_exceptions = False
+    return Yahoo(_mirror(url) if url else None)
+
+
+def _mirror(url: str) -> Any:  # noqa: ANN401 - the client has no types
+    """A session of the client that asks another host for all that is Yahoo's."""
+    from curl_cffi import requests
+
+    class Mirror(requests.Session):  # type: ignore[misc]
+        def request(self, method: str, url: str, **options: Any) -> Any:  # noqa: ANN401
+            parts = urlsplit(url)
+            here = parts._replace(scheme=base.scheme, netloc=base.netloc)
+            return super().request(method, here.geturl(), **options)
+
+    base = urlsplit(url)
+    return Mirror()
+
+
+def _refusal(error: Exception) -> ProviderError:
+    """An answer that stays the same however often one asks, or a fault that may pass."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status is not None and 400 <= status < 500 and status != TOO_MANY:
+        return ProviderError(f"Yahoo has nothing of it ({status}).")
+    return BusyError(f"Yahoo cannot be reached ({type(error).__name__}).")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

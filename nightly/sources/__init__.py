@@ -1,0 +1,23 @@
+"""Sources: where raw bars come from, whatever wrote them."""
+
+from nightly.sources.convert import Step, silent
+from nightly.sources.files import CSV, file_digest, suffix_of
+from nightly.sources.folder import FolderSource
+from nightly.sources.opening import Opened, open_source, prepare_source
+from nightly.sources.source import BarSource, Loaded
+from nightly.sources.table import TableSource
+
+__all__ = [
+    "CSV",
+    "BarSource",
+    "FolderSource",
+    "Loaded",
+    "Opened",
+    "Step",
+    "TableSource",
+    "file_digest",
+    "open_source",
+    "prepare_source",
+    "silent",
+    "suffix_of",
+]

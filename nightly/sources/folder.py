@@ -1,0 +1,152 @@
+"""The folder: files that each hold bars of one symbol, lying in folders or in a zip."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from nightly.errors import Refusal, SourceError
+from nightly.sources.files import file_digest, to_bars
+from nightly.sources.forms import Read, read_bars
+from nightly.sources.names import DAILY, FileName, read_name
+from nightly.sources.pieces import Piece, Shelf, pieces_of
+from nightly.sources.source import Loaded
+
+AT_HOME: Final = ("US", "V")
+"""Stooq's suffixes of American listings and of crypto."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a symbol and what its name tells."""
+
+    piece: Piece
+    named: FileName
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gathered:
+    """The rows of one symbol from all its files as they lie there, or why there are none."""
+
+    name: str
+    reads: Sequence[Read] = ()
+    findings: Mapping[str, int] | None = None
+    refusal: Refusal | None = None
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The rows, of the file read last at the end."""
+        return pl.concat([read.frame.drop("symbol", strict=False) for read in self.reads])
+
+    def loaded(self) -> Loaded:
+        """The bars of the rows."""
+        if self.refusal is not None:
+            return Loaded(self.name, refusal=self.refusal, findings=self.findings or {})
+        bars, findings = to_bars(self.frame)
+        return Loaded(self.name, bars, {**findings, **(self.findings or {})})
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSource:
+    """A folder, with its folders, or a zip, whose files are named after their symbols.
+
+    A symbol may have one file, or one for each month and day: then later periods overrule.
+    """
+
+    path: Path
+
+    def names(self) -> list[str]:
+        """The symbol in the name of each file of bars."""
+        names = sorted(self._parts())
+        if not names:
+            raise SourceError(f"{self.path} has no CSV or Parquet file; put one a symbol there.")
+        return names
+
+    def load(self, names: Sequence[str]) -> Iterator[Loaded]:
+        """Read the files of each name; one that cannot be read is a refusal of its symbol."""
+        for gathered in self.gather(names):
+            yield gathered.loaded()
+
+    def last_days(self) -> dict[str, int]:
+        """The newest day of each symbol; this reads every file."""
+        found: dict[str, int] = {}
+        for gathered in self.gather(self.names()):
+            newest = None if gathered.refusal else gathered.frame["date"].max()
+            if newest is not None:
+                found[gathered.name] = int(newest)  # type: ignore[arg-type]
+        return found
+
+    def digest(self) -> str:
+        """The SHA-256 over the sorted paths, below the folder, of all files and what they hold."""
+        total = hashlib.sha256()
+        files = {part.piece.path for parts in self._parts().values() for part in parts}
+        for file in sorted(files):
+            below = file.relative_to(self.path).as_posix() if file != self.path else ""
+            total.update(below.encode() + b"\0" + file_digest(file).encode() + b"\n")
+        return total.hexdigest()
+
+    def gather(self, names: Sequence[str]) -> Iterator[Gathered]:
+        """The rows of some names, in their order."""
+        parts = self._parts()
+        with Shelf() as shelf:
+            for name in names:
+                yield _gather(name, parts.get(name, []), shelf)
+
+    def _parts(self) -> dict[str, list[Part]]:
+        parts: dict[str, list[Part]] = {}
+        for piece in pieces_of(self.path):
+            named = read_name(piece.label)
+            if named is not None:
+                parts.setdefault(named.symbol, []).append(Part(piece, named))
+        return parts
+
+
+def _gather(name: str, parts: Sequence[Part], shelf: Shelf) -> Gathered:
+    if not parts:
+        return Gathered(name, refusal=Refusal("no_bars", "The folder has no file of this name."))
+    daily = [part for part in parts if part.named.interval == DAILY and part.named.price]
+    if not daily:
+        label, interval = parts[0].piece.label, parts[0].named.interval
+        reason = f"{label} holds no prices of a day ({interval}); only {DAILY} can be read."
+        return Gathered(name, refusal=Refusal("other_interval", reason))
+    findings = _count("other_interval", len(parts) - len(daily))
+    series = sorted((part for part in daily if part.named.period), key=_order)
+    if not series:
+        series, findings = daily[:1], findings | _count("second_file", len(daily) - 1)
+    try:
+        reads = [_read(part, shelf) for part in series]
+    except SourceError as error:
+        refusal = Refusal("unreadable_file", str(error))
+        return Gathered(name, findings=findings, refusal=refusal)
+    foreign = stooq_refusal(name) if reads[0].form == "Stooq" else None
+    return Gathered(name, reads, findings, foreign)
+
+
+def _order(part: Part) -> tuple[int, str]:
+    """Months before days: a day's own file is the later word on it."""
+    return len(part.named.period), part.named.period
+
+
+def _count(rule: str, number: int) -> dict[str, int]:
+    return {rule: number} if number else {}
+
+
+def _read(part: Part, shelf: Shelf) -> Read:
+    label = part.piece.label
+    read = read_bars(shelf.read(part.piece), label=label)
+    if "symbol" in read.frame.columns and read.frame["symbol"].n_unique() > 1:
+        raise SourceError(f"{label} holds many symbols; pass it as one table.")
+    return read
+
+
+def stooq_refusal(name: str) -> Refusal | None:
+    """Why a symbol of Stooq is not read: it is listed abroad, on days of its own."""
+    country = name.upper().rpartition(".")[2] if "." in name else "US"
+    if country in AT_HOME:
+        return None
+    return Refusal("foreign_listing", f"Stooq lists it under .{country}; only .US and .V are read.")

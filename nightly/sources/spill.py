@@ -1,0 +1,189 @@
+"""The spill: bars of any form, sorted by symbol once, in a folder that goes with the night.
+
+Reading a few symbols out of it costs as much as those symbols. Whatever its size, sorting takes
+the memory of a few million rows: it writes sorted runs and merges them, range by range of names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import orjson
+import polars as pl
+
+from nightly.bars import EPOCH_ORDINAL
+from nightly.errors import Refusal, SourceError
+from nightly.sources.source import NUMBERS, Loaded
+from nightly.sources.table import TableSource
+
+RUN_ROWS: Final = 2_000_000
+"""Rows held in memory at once, 120 MB."""
+GROUP_ROWS: Final = 65_536
+INDEX: Final = "index.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a symbol's rows lie, its newest day, and what was found before they were read."""
+
+    part: str | None = None
+    last_day: int | None = None
+    findings: Mapping[str, int] = field(default_factory=dict)
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpilledSource:
+    """Bars that were sorted into a folder, under the digest of what they were read from."""
+
+    folder: Path
+    origin_digest: str
+
+    def names(self) -> list[str]:
+        """Every name that was found, sorted."""
+        return sorted(self._index())
+
+    def load(self, names: Sequence[str]) -> Iterator[Loaded]:
+        """Read some names, each part of the folder once."""
+        index = self._index()
+        parts: dict[str, list[str]] = {}
+        for name in names:
+            if name in index and (part := index[name].part):
+                parts.setdefault(part, []).append(name)
+        found = {
+            loaded.name: loaded
+            for part, mine in parts.items()
+            for loaded in TableSource(self.folder / part).load(mine)
+        }
+        for name in names:
+            yield _noted(name, index.get(name), found.get(name))
+
+    def last_days(self) -> dict[str, int]:
+        """The newest day of each name that has one."""
+        known = self._index().items()
+        return {name: entry.last_day for name, entry in known if entry.last_day is not None}
+
+    def digest(self) -> str:
+        """The digest of the source that was sorted."""
+        return self.origin_digest
+
+    def _index(self) -> dict[str, Entry]:
+        stored = orjson.loads((self.folder / INDEX).read_bytes())
+        return {name: _entry(value) for name, value in stored.items()}
+
+
+def _noted(name: str, entry: Entry | None, loaded: Loaded | None) -> Loaded:
+    if entry is None:
+        return Loaded(name, refusal=Refusal("no_bars", "The source has nothing of this name."))
+    if loaded is None:
+        return Loaded(name, refusal=entry.refusal, findings=entry.findings)
+    return Loaded(name, loaded.bars, {**loaded.findings, **entry.findings}, loaded.refusal)
+
+
+def _entry(value: Mapping[str, object]) -> Entry:
+    fields = dict(value)
+    if fields.get("refusal"):
+        fields["refusal"] = Refusal(**fields["refusal"])  # type: ignore[arg-type]
+    return Entry(**fields)  # type: ignore[arg-type]
+
+
+class Spill:
+    """Writes a folder that a `SpilledSource` reads; give it rows, in any order, then `finish`.
+
+    Rows of one symbol keep the order in which they came: of a repeated date the last counts.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._index: dict[str, Entry] = {}
+        self._rows: dict[str, int] = {}
+        self._held: list[pl.DataFrame] = []
+        self._runs: list[Path] = []
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise _full(folder, error) from error
+
+    def note(self, name: str, findings: Mapping[str, int], refusal: Refusal | None) -> None:
+        """Remember what is to be told of a name besides its rows."""
+        self._index[name] = Entry(findings=findings, refusal=refusal)
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take canonical rows of some symbols.
+
+        Raises:
+            SourceError: the folder cannot be written.
+        """
+        rows = frame.filter(pl.col("symbol").str.len_bytes() > 0).select(
+            pl.col("symbol"), pl.col("date").cast(pl.Date), *NUMBERS
+        )
+        for name, number in rows.group_by("symbol").len().iter_rows():
+            self._rows[name] = self._rows.get(name, 0) + number
+        self._held.append(rows)
+        if sum(map(len, self._held)) >= RUN_ROWS:
+            self._write_run()
+
+    def finish(self, digest: str) -> SpilledSource:
+        """Merge the runs, and give the source that reads what came of it.
+
+        Raises:
+            SourceError: the folder cannot be written.
+        """
+        if self._held:
+            self._write_run()
+        for number, names in enumerate(_ranges(self._rows)):
+            self._write_part(f"part-{number:05}.parquet", names)
+        for run in self._runs:
+            run.unlink()
+        content = orjson.dumps(dict(sorted(self._index.items())))
+        try:
+            (self._folder / INDEX).write_bytes(content)
+        except OSError as error:
+            raise _full(self._folder, error) from error
+        return SpilledSource(self._folder, digest)
+
+    def _write_run(self) -> None:
+        run = self._folder / f"run-{len(self._runs):05}.parquet"
+        _write(pl.concat(self._held).sort("symbol", maintain_order=True), run)
+        self._runs.append(run)
+        self._held = []
+
+    def _write_part(self, part: str, names: Sequence[str]) -> None:
+        mine = pl.col("symbol").is_between(pl.lit(names[0]), pl.lit(names[-1]))
+        scans = [pl.scan_parquet(run, glob=False).filter(mine) for run in self._runs]
+        rows = pl.concat(scans).collect().sort("symbol", maintain_order=True)
+        _write(rows, self._folder / part)
+        for name, newest in rows.group_by("symbol").agg(pl.col("date").max()).iter_rows():
+            noted = self._index.get(name, Entry())
+            day = None if newest is None else newest.toordinal() - EPOCH_ORDINAL
+            self._index[name] = Entry(part, day, noted.findings)
+
+
+def _ranges(rows: Mapping[str, int]) -> Iterable[list[str]]:
+    """Names in order, cut where the rows of a range would not fit into memory."""
+    names: list[str] = []
+    held = 0
+    for name in sorted(rows):
+        if names and held + rows[name] > RUN_ROWS:
+            yield names
+            names, held = [], 0
+        names.append(name)
+        held += rows[name]
+    if names:
+        yield names
+
+
+def _write(rows: pl.DataFrame, path: Path) -> None:
+    try:
+        rows.write_parquet(path, compression="lz4", row_group_size=GROUP_ROWS)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _full(path.parent, error) from error
+
+
+def _full(folder: Path, error: Exception) -> SourceError:
+    return SourceError(
+        f"The bars cannot be sorted in {folder} ({type(error).__name__}); make room there."
+    )

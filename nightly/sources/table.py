@@ -1,0 +1,74 @@
+"""The table: the bars of many symbols in one long file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from nightly.errors import Refusal, SourceError
+from nightly.sources.files import file_digest, scan_bars, to_bars
+from nightly.sources.source import Loaded
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """One long CSV or Parquet table with a symbol column.
+
+    A Parquet table sorted by symbol is read by row group, so loading all symbols in batches costs
+    little more than one read; any other table is scanned whole for each batch.
+    """
+
+    path: Path
+
+    def names(self) -> list[str]:
+        """Every value of the symbol column."""
+        frame = self._collect(self._scan().select(pl.col("symbol").unique()))
+        return sorted(name for name in frame["symbol"].drop_nulls().to_list() if name)
+
+    def load(self, names: Sequence[str]) -> Iterator[Loaded]:
+        """Read the rows of some names in one scan.
+
+        Raises:
+            SourceError: the table cannot be read.
+        """
+        rows = self._scan().filter(pl.col("symbol").is_in(list(names)))
+        frame = self._collect(rows)
+        parts = frame.partition_by("symbol", as_dict=True, include_key=False)
+        for name in names:
+            part = parts.get((name,))
+            if part is None:
+                reason = "The table has no row of this name."
+                yield Loaded(name, refusal=Refusal("no_bars", reason))
+            else:
+                yield Loaded(name, *to_bars(part))
+
+    def last_days(self) -> dict[str, int]:
+        """The newest day of each symbol, from two columns."""
+        newest = self._scan().group_by("symbol").agg(pl.col("date").max())
+        frame = self._collect(newest.drop_nulls())
+        return dict(zip(frame["symbol"].to_list(), frame["date"].to_list(), strict=True))
+
+    def digest(self) -> str:
+        """The SHA-256 of the file."""
+        return file_digest(self.path)
+
+    def _scan(self) -> pl.LazyFrame:
+        try:
+            frame, has_symbol = scan_bars(self.path)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._unreadable(error) from error
+        if not has_symbol:
+            raise SourceError(f"{self.path} has no column symbol; add one or pass a folder.")
+        return frame
+
+    def _collect(self, frame: pl.LazyFrame) -> pl.DataFrame:
+        try:
+            return frame.collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: Exception) -> SourceError:
+        return SourceError(f"{self.path} cannot be read ({type(error).__name__}); write it again.")

@@ -1,0 +1,331 @@
+"""Forms: the same bars give the same night, in whatever shape people keep them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from nightly.bars import Bars, to_date
+from nightly.errors import SourceError
+from nightly.sources import BarSource, Loaded, open_source, prepare_source
+from nightly.sources import convert as converting
+from nightly.sources import pieces as piecemeal
+from nightly.sources import spill as spilling
+from nightly.symbols import resolve
+from tests.nightly import shelves
+from tests.nightly.shelves import SHAPES, Series, Shape
+
+STOCKS = ("AAPL", "BRK.B", "MSFT")
+COINS = ("BTCUSDT", "ETHUSDT")
+FIRST = dt.date(2024, 10, 28)
+
+
+def series(*, crypto: bool) -> Series:
+    """Four months over the change of the clocks, of the year, and of Binance's unit."""
+    days = [FIRST + dt.timedelta(day) for day in range(120)]
+    if not crypto:
+        days = [day for day in days if day.weekday() < 5]
+    found = {}
+    for number, symbol in enumerate(COINS if crypto else STOCKS):
+        random = np.random.default_rng(number)
+        close = np.round(100 * np.exp(np.cumsum(random.normal(0, 0.02, len(days)))), 4)
+        found[symbol] = pl.DataFrame(
+            {
+                "date": days,
+                "open": np.round(close * 1.001, 4),
+                "high": np.round(close * 1.02, 4),
+                "low": np.round(close * 0.98, 4),
+                "close": close,
+                "volume": np.round(random.uniform(1e3, 1e6, len(days))),
+            }
+        )
+    return found
+
+
+def night_input(source: BarSource) -> dict[str, Loaded]:
+    """What a night reads of every symbol."""
+    resolved = resolve(source.names())
+    raws = {raw: symbol for symbol, raw in resolved.raw_of.items()}
+    return {raws[item.name]: item for item in source.load(list(raws))}
+
+
+def check_same(bars: Bars, frame: pl.DataFrame) -> None:
+    assert [to_date(day) for day in bars.date] == frame["date"].to_list()
+    for name in shelves.NUMBERS:
+        assert getattr(bars, name).tolist() == frame[name].to_list()
+
+
+@pytest.mark.parametrize("small", [False, True], ids=["in many runs", "in one run"])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_the_same_bars_give_the_same_night_in_every_form(
+    tmp_path: Path, shape: Shape, monkeypatch: pytest.MonkeyPatch, small: bool
+) -> None:
+    monkeypatch.setattr(converting, "SMALL", 0)
+    if not small:
+        monkeypatch.setattr(spilling, "RUN_ROWS", 100)
+    expected = series(crypto=shape.crypto)
+    opened = prepare_source(shape.write(tmp_path / "bars", expected), tmp_path / "work")
+
+    found = night_input(pickle.loads(pickle.dumps(opened.source)))  # noqa: S301 - our own bytes
+
+    assert list(found) == list(expected)
+    assert opened.told["forms"].keys() == {shape.form}
+    for symbol, loaded in found.items():
+        assert (loaded.refusal, loaded.findings) == (None, {})
+        check_same(loaded.bars, expected[symbol])
+        assert opened.source.last_days()[loaded.name] == loaded.bars.date[-1]
+
+
+@pytest.mark.parametrize("name", ["yahoo", "yfinance", "stooq", "stooq zip", "binance"])
+def test_files_of_one_symbol_read_the_same_without_being_sorted_first(
+    tmp_path: Path, name: str
+) -> None:
+    shape = SHAPES[name]
+    path = shape.write(tmp_path / "bars", series(crypto=shape.crypto))
+    plain, sorted_first = open_source(path), prepare_source(path, tmp_path / "work").source
+    assert plain.names() == sorted_first.names()
+    assert plain.last_days() == sorted_first.last_days()
+    assert plain.digest() == sorted_first.digest()
+    one, other = night_input(plain), night_input(sorted_first)
+    for symbol, loaded in one.items():
+        assert all(map(np.array_equal, loaded.bars.columns(), other[symbol].bars.columns()))
+
+
+def test_an_adjusted_close_is_told_as_ignored_and_never_read(tmp_path: Path) -> None:
+    path = shelves.yahoo(tmp_path / "bars", series(crypto=False))
+    told = prepare_source(path, tmp_path / "work").told
+    assert told["forms"] == {"CSV": 3}
+    assert told["columns"] == {
+        "Adj Close": "ignored: prices are those of Close, adjusted for splits and not for dividends"
+    }
+
+
+def test_columns_with_other_names_are_told(tmp_path: Path) -> None:
+    path = shelves.stooq(tmp_path / "bars", series(crypto=False))
+    columns = prepare_source(path, tmp_path / "work").told["columns"]
+    assert columns["<TICKER>"] == "symbol"
+    assert columns["<VOL>"] == "volume"
+    assert columns["<OPENINT>"] == "ignored"
+    assert "<CLOSE>" not in columns
+
+
+def one(path: Path, work: Path, name: str) -> Loaded:
+    source = prepare_source(path, work).source
+    (loaded,) = source.load([name])
+    return loaded
+
+
+def test_of_a_month_and_a_day_of_it_the_day_wins_and_is_counted(tmp_path: Path) -> None:
+    path = shelves.binance(tmp_path / "bars", series(crypto=True))
+    folder = path / "data/spot/monthly/klines/BTCUSDT/1d"
+    later = series(crypto=True)["BTCUSDT"].filter(pl.col("date") == dt.date(2024, 11, 5))
+    later = later.with_columns(pl.lit(1234.5).alias("close"))
+    shelves.kline_zip(folder / "BTCUSDT-1d-2024-11-05.zip", shelves.kline_rows(later))
+
+    loaded = one(path, tmp_path / "work", "BTCUSDT")
+
+    assert loaded.findings == {"repeated_date": 1}
+    assert 1234.5 in loaded.bars.close
+    assert len(loaded.bars) == 120
+
+
+def test_bars_within_a_day_are_refused_and_left_alone_beside_daily_ones(tmp_path: Path) -> None:
+    path = shelves.binance(tmp_path / "bars", series(crypto=True))
+    rows = shelves.kline_rows(series(crypto=True)["BTCUSDT"])
+    shelves.kline_zip(path / "BTCUSDT-1h-2024-11.zip", rows)
+    shelves.kline_zip(path / "SOLUSDT-5m-2024-11.zip", rows)
+    source = prepare_source(path, tmp_path / "work").source
+    coin, other = source.load(["BTCUSDT", "SOLUSDT"])
+    assert (coin.refusal, coin.findings) == (None, {"other_interval": 1})
+    assert other.refusal is not None
+    assert other.refusal.code == "other_interval"
+    assert "only 1d" in other.refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("BTCUSDT.csv", "1704067200000,1,2,1,2,5,1704067499999,5,5,5,5,0\n"),
+        ("BTCUSDT.csv", f"{shelves.KLINE_HEADER}\n1704067200000,1,2,1,2,5,1704070799999,5,5,5,5,0"),
+        ("aapl.us.txt", "<TICKER>,<PER>,<DATE>,<TIME>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>,<OPENINT>\n"
+         "AAPL.US,5,20240102,153000,1,2,1,2,5,0\n"),
+    ],
+)  # fmt: skip
+def test_bars_within_a_day_are_told_by_what_they_hold(tmp_path: Path, name: str, text: str) -> None:
+    folder = tmp_path / "bars"
+    shelves.yahoo(folder, series(crypto=False))
+    (folder / name).write_text(text)
+    loaded = one(folder, tmp_path / "work", name.split(".", 1)[0].upper().replace("AAPL", "aapl"))
+    assert loaded.refusal is not None
+    assert loaded.refusal.code == "unreadable_file"
+    assert "a day" in loaded.refusal.reason
+
+
+def test_a_foreign_listing_is_refused_and_a_coin_kept_as_it_is(tmp_path: Path) -> None:
+    stocks = series(crypto=False)
+    path = shelves.stooq(tmp_path / "bars", stocks)
+    lines = shelves.stooq_lines("AAPL", stocks["AAPL"])
+    for name in ("7203.jp.txt", "btc.v.txt"):
+        (path / name).write_text("\n".join(lines))
+    source = prepare_source(path, tmp_path / "work").source
+    japan, coin = source.load(["7203.jp", "btc.v"])
+    assert japan.refusal is not None
+    assert (japan.refusal.code, len(japan.bars)) == ("foreign_listing", 0)
+    assert coin.refusal is None
+    assert resolve(["btc.v"]).raw_of == {"BTC.V": "btc.v"}
+    assert "7203.jp" not in source.last_days()
+
+
+def test_a_day_file_without_its_place_in_new_york_is_dated_by_utc_for_coins(
+    tmp_path: Path,
+) -> None:
+    midnight = (dt.date(2024, 7, 4) - dt.date(1970, 1, 1)).days * 86_400 * 10**9
+    text = (
+        "ticker,volume,open,close,high,low,window_start,transactions\n"
+        f"X:BTC-USD,1,2,3,4,1,{midnight},9\nAAPL,1,2,3,4,1,{midnight + 4 * 3600 * 10**9},9\n"
+    )
+    path = tmp_path / "bars" / "2024-07-04.csv.gz"
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress(text.encode()))
+    source = prepare_source(path.parent, tmp_path / "work").source
+    assert source.names() == ["AAPL", "BTC-USD"]
+    assert {to_date(day) for day in source.last_days().values()} == {dt.date(2024, 7, 4)}
+
+
+def test_a_broken_day_file_stops_the_night_and_is_named(tmp_path: Path) -> None:
+    path = shelves.massive(tmp_path / "bars", series(crypto=False))
+    (path / "2024" / "12" / "2024-12-02.csv.gz").write_bytes(b"\x1f\x8bcut short")
+    with pytest.raises(SourceError, match=r"2024-12-02\.csv\.gz"):
+        prepare_source(path, tmp_path / "work")
+
+
+def test_tables_of_many_symbols_never_mix_with_files_of_one(tmp_path: Path) -> None:
+    stocks = series(crypto=False)
+    days = shelves.massive(tmp_path / "days", stocks)
+    (days / "ZZZ.csv").write_bytes(
+        (shelves.yahoo(tmp_path / "one", stocks) / "AAPL.csv").read_bytes()
+    )
+    with pytest.raises(SourceError, match=r"ZZZ\.csv has no column symbol"):
+        prepare_source(days, tmp_path / "work")
+
+    files = shelves.yahoo(tmp_path / "files", stocks)
+    table = shelves.long_csv(tmp_path / "table", stocks)
+    table.rename(files / "MANY.csv")
+    loaded = one(files, tmp_path / "work2", "MANY")
+    assert loaded.refusal is not None
+    assert "many symbols" in loaded.refusal.reason
+
+
+def zipped(path: Path, members: dict[str, bytes]) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+GOOD = "\n".join(shelves.stooq_lines("GOOD", series(crypto=False)["AAPL"])).encode()
+
+
+def test_a_member_that_unpacks_beyond_bounds_is_a_refusal_of_its_symbol(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bomb = b"<TICKER>" + bytes(piecemeal.MAX_BYTES)
+    packed = gzip.compress(bomb)
+    path = zipped(
+        tmp_path / "bars.zip",
+        {"a/good.us.txt": GOOD, "a/bomb.us.txt": bomb, "a/deep.csv.gz": packed},
+    )
+    assert path.stat().st_size < 1 << 20
+    source = prepare_source(path, tmp_path / "work").source
+    bombed, deep, good = source.load(["bomb", "deep", "good"])
+    for loaded in (bombed, deep):
+        assert loaded.refusal is not None
+        assert "larger than 64 MiB" in loaded.refusal.reason
+    assert good.refusal is None
+    monkeypatch.setattr(piecemeal, "MAX_TOTAL", 1 << 20)
+    with pytest.raises(SourceError, match="unpacks to more"):
+        prepare_source(path, tmp_path / "again")
+
+
+def test_a_damaged_or_locked_member_is_a_refusal_of_its_symbol(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "bars.zip", {"good.us.txt": GOOD})
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_STORED) as archive:
+        archive.writestr("torn.us.txt", GOOD)
+        archive.writestr("locked.us.txt", GOOD)
+    content = bytearray(path.read_bytes())
+    start = content.index(b"torn.us.txt") + 200
+    content[start : start + 8] = b"damaged!"
+    entry = content.rindex(b"PK\x01\x02", 0, content.rindex(b"locked.us.txt"))
+    content[entry + 8] |= 1  # the flag of an encrypted member
+    local = content.rindex(b"PK\x03\x04", 0, content.rindex(b"locked.us.txt", 0, entry))
+    content[local + 6] |= 1
+    path.write_bytes(bytes(content))
+
+    source = prepare_source(path, tmp_path / "work").source
+
+    good, locked, torn = source.load(["good", "locked", "torn"])
+    assert good.refusal is None
+    assert locked.refusal is not None
+    assert "encrypted" in locked.refusal.reason
+    assert torn.refusal is not None
+    assert torn.refusal.code == "unreadable_file"
+
+
+def test_nothing_is_written_where_a_member_s_name_points(tmp_path: Path) -> None:
+    names = ["../../evil.us.txt", "/etc/evil2.us.txt", "..\\evil3.us.txt", "good.us.txt"]
+    path = zipped(tmp_path / "in" / "bars.zip", dict.fromkeys(names, GOOD))
+    source = prepare_source(path, tmp_path / "work").source
+    assert {"evil", "evil2", "good"} <= set(source.names())
+    written = {file for file in tmp_path.rglob("*") if file.is_file() and file != path}
+    assert written
+    assert all(file.is_relative_to(tmp_path / "work") for file in written)
+
+
+def test_a_file_is_read_by_what_it_holds_whatever_its_suffix(tmp_path: Path) -> None:
+    frame = series(crypto=False)["AAPL"]
+    folder = tmp_path / "bars"
+    folder.mkdir()
+    frame.write_parquet(folder / "A.csv")
+    frame.write_ipc(folder / "B.parquet")
+    frame.write_csv(folder / "C.parquet")
+    (folder / "D.csv").write_text("\n".join(shelves.stooq_lines("D", frame)))
+    opened = prepare_source(folder, tmp_path / "work")
+    for loaded in opened.source.load(["A", "B", "C", "D"]):
+        check_same(loaded.bars, frame)
+    assert opened.told["forms"] == {"Parquet": 1, "Arrow (feather)": 1, "CSV": 1, "Stooq": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol"),
+    [
+        ("BTC_USDT-1d.feather", "BTCUSDT"),
+        ("BTC_USDT_USDT-1d-futures.feather", "BTCUSDT.P"),
+        ("BRK-B.csv", "BRK.B"),
+        ("aapl_us_d.csv", "AAPL"),
+        ("BTCUSDT-1d-2024-01.zip", "BTCUSDT"),
+        ("brk-b.us.txt", "BRK.B"),
+    ],
+)
+def test_a_file_s_name_gives_the_symbol(name: str, symbol: str) -> None:
+    from nightly.sources.names import read_name
+
+    named = read_name(f"some/folder/{name}")
+    assert named is not None
+    assert list(resolve([named.symbol]).raw_of) == [symbol]
+
+
+def test_a_wide_file_of_several_tickers_is_refused(tmp_path: Path) -> None:
+    folder = shelves.yahoo(tmp_path / "bars", series(crypto=False))
+    text = "Price,Close,Close\nTicker,AAPL,MSFT\nDate,,\n2024-01-02,1,2\n"
+    (folder / "WIDE.csv").write_text(text)
+    refusal = one(folder, tmp_path / "work", "WIDE").refusal
+    assert refusal is not None
+    assert "several tickers" in refusal.reason
