@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from nightly.bars import Bars, Floats, to_day
-from nightly.cleaning import GAP_DAYS, MIN_BARS, Cleaned, clean
+from nightly.cleaning import Cleaned, clean
 from nightly.detector import detect
+from nightly.doubt import GAP_DAYS, MIN_BARS
 from nightly.errors import Refusal
 from nightly.events import EventLog, Outcome, Rows
 from nightly.features import features
