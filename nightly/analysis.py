@@ -17,19 +17,16 @@ from nightly.cleaning import Cleaned, clean
 from nightly.detector import detect
 from nightly.doubt import GAP_DAYS, MIN_BARS
 from nightly.errors import Refusal
-from nightly.events import EventLog, Outcome, Rows
+from nightly.events import EventLog, Rows
 from nightly.features import features
 from nightly.formations import Formation, Market, current_formations
 from nightly.history import (
     FACTS,
     Lineages,
     StoredRows,
-    first_attempts,
     history_rows,
     trade_facts,
 )
-from nightly.patterns import family_index
-from nightly.placebo import Tally, placebo_of, tally
 from nightly.reference import Adjustment, Listing
 from nightly.sources import BarSource, Loaded
 from store.book import Prices
@@ -73,9 +70,7 @@ class Analysis:
     refusal: Refusal | None
     findings: Mapping[str, int]
     facts: Rows
-    """Its first attempts, `FACTS` rows."""
-    placebo: Mapping[tuple[int, int], Tally]
-    """Random entries by family index and direction."""
+    """Its first attempts with their placebo, `FACTS` rows."""
     history: StoredRows | None
     formations: Sequence[Formation]
     features: Floats | None
@@ -121,8 +116,7 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         bars=len(bars),
         refusal=cleaned.refusal,
         findings=findings,
-        facts=trade_facts(bars, log),
-        placebo=_placebo(listing.symbol, bars, log),
+        facts=trade_facts(listing.symbol, bars, log),
         history=history_rows(bars, log, lineages),
         formations=formations,
         features=features(bars, crypto=listing.crypto) if served else None,
@@ -138,28 +132,12 @@ def _refused(listing: Listing, refusal: Refusal, findings: Mapping[str, int]) ->
         refusal=refusal,
         findings=findings,
         facts=np.empty(0, FACTS),
-        placebo={},
         history=None,
         formations=(),
         features=None,
         prices=None,
         scored_from=None,
     )
-
-
-def _placebo(symbol: str, bars: Bars, log: EventLog) -> dict[tuple[int, int], Tally]:
-    trades = first_attempts(log)
-    trades = trades[trades["outcome"] != Outcome.OPEN]
-    if not len(trades):
-        return {}
-    draws = placebo_of(symbol, bars, trades)
-    kinds = log.versions["type"][trades["version"]]
-    families = np.array([family_index(kind) for kind in kinds])
-    groups = set(zip(families.tolist(), trades["direction"].tolist(), strict=True))
-    return {
-        (family, direction): tally(draws[(families == family) & (trades["direction"] == direction)])
-        for family, direction in sorted(groups)
-    }
 
 
 def _prices(bars: Bars) -> Prices:

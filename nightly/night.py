@@ -119,6 +119,7 @@ def make_night(
         writer.add_universe(list(universe(analyses)))
         report = Report.of(analyses, chosen.refused, statistics, candidates, order.adjustment)
         writer.add_meta("report", report.as_dict())
+        writer.add_method(statistics.method)
         manifest = writer.publish(statistics.resolved(), partial(_sealing, step))
     return manifest, report
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -223,6 +224,7 @@ def test_nights_are_shown_rolled_back_and_pruned(data_dir: Path) -> None:
     versions = sorted(path.stem for path in (data_dir / "nights").glob("*.json"))
     rolled = run(data_dir, "night", "activate", versions[0])
     shown = json.loads(run(data_dir, "night", "show").stdout)
+    measured = run(data_dir, "night", "show", "--statistics").stdout
     pruned = run(data_dir, "night", "prune", "--keep", "1")
 
     assert later.returncode == 0
@@ -230,6 +232,10 @@ def test_nights_are_shown_rolled_back_and_pruned(data_dir: Path) -> None:
     assert rolled.returncode == 0
     assert shown["data_version"] == versions[0]
     assert shown["report"]["covered"] == 5
+    assert "found" not in shown["report"]
+    assert re.search(r"Rising wedge +bearish +35 +9 +25\.7% +14\.2 to 42\.1 ", measured)
+    assert "too few to say anything" in measured
+    assert "5 symbols, of which 0 ended before it" in measured
     assert "Removed 0" in pruned.stdout
 
 
