@@ -27,7 +27,8 @@ from nightly.history import (
     history_rows,
     trade_facts,
 )
-from nightly.reference import Adjustment, Listing
+from nightly.reference import Adjustment, AssetType, Listing
+from nightly.sessions import Window
 from nightly.sources import BarSource, Loaded
 from store.book import Prices
 
@@ -42,8 +43,8 @@ class Task:
     source: BarSource
     symbols: Sequence[tuple[str, Listing]]
     as_of: dt.date
-    next_sessions: Mapping[str, dt.date]
-    """The session after this one, by asset type."""
+    windows: Mapping[AssetType, Window]
+    """The last day that may be used and the session after it, by asset type."""
     adjustment: Adjustment
 
     def clean(self, loaded: Loaded, listing: Listing) -> Cleaned:
@@ -51,7 +52,7 @@ class Task:
         return clean(
             loaded.bars,
             asset_type=listing.asset_type,
-            as_of=to_day(self.as_of),
+            as_of=to_day(self.windows[listing.asset_type].last),
             adjustment=listing.adjustment or self.adjustment,
             splits=listing.splits,
         )
@@ -108,7 +109,8 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         return _refused(listing, reason, findings)
     log = task.walk(bars, listing)
     lineages = Lineages(listing.symbol, bars, log)
-    market = Market(listing.symbol, task.as_of, task.next_sessions[listing.asset_type])
+    following = task.windows[listing.asset_type].following
+    market = Market(listing.symbol, task.as_of, following)
     served = cleaned.refusal is None
     formations = current_formations(bars, log, lineages, market) if served else ()
     return Analysis(

@@ -16,6 +16,7 @@ from nightly.bars import Bars, Floats, to_date, to_day
 from nightly.night import Order, make_night
 from nightly.reference import Listing
 from nightly.rules import RULES
+from nightly.sessions import windows
 from nightly.sources import Loaded, TableSource
 from store.book import Book
 from store.nights import Nights
@@ -40,7 +41,7 @@ def loaded() -> dict[str, Loaded]:
 
 
 def task(day: dt.date) -> Task:
-    return Task(TableSource(DIRTY), [], day, {"stock": day + dt.timedelta(days=1)}, "split")
+    return Task(TableSource(DIRTY), [], day, windows(day, NOW), "split")
 
 
 def test_every_dirty_symbol_has_a_refusal_or_a_finding(loaded: dict[str, Loaded]) -> None:
