@@ -269,7 +269,7 @@ def _print_statistics(manifest: Manifest, method: Method | None) -> None:
         fail(f"Night {manifest.data_version} carries no statistics; run `screener nightly` again.")
     shown = table(
         *("family", "direction", "entered", "trades", "wins", "reached", "95% range", "random"),
-        *("avg R", "less random", "10 bp", "25 bp", "in words"),
+        *("avg loss", "avg R", "less random", "10 bp", "25 bp", "in words"),
     )
     for measure in (*method.by_family(), *method.by_decade(), *method.by_family_and_decade()):
         shown.add_row(*_cells(measure))
@@ -291,6 +291,7 @@ def _cells(measure: Measure) -> Iterator[str]:
     yield f"{measure.win_rate_pct:.1f}%"
     yield f"{low:.1f} to {high:.1f}"
     yield _estimate(measure.placebo_pct, ".1f")
+    yield "-" if measure.avg_loss_pct is None else f"{measure.avg_loss_pct:.1f}%"
     yield _estimate(measure.avg_r, "+.3f")
     yield _estimate(measure.difference_r, "+.3f")
     yield from (f"{cost.avg_r:+.3f}" for cost in measure.after_costs)

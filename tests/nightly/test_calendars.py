@@ -29,7 +29,8 @@ def day(text: str) -> dt.date:
 
 def stock_days(last: dt.date, count: int) -> list[dt.date]:
     """So many New York sessions up to a day, oldest first."""
-    found, session = [], session_at(last)
+    found: list[dt.date] = []
+    session = session_at(last)
     while len(found) < count:
         found.append(session)
         session = session_at(session - dt.timedelta(days=1))

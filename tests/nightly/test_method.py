@@ -52,32 +52,29 @@ class Trade:
     """One history row with the outcome of its random entries, walked bar by bar."""
 
     def __init__(self, symbol: str, row: HistoryRow, bars: Bars) -> None:
-        assert row.exit_price is not None
-        assert row.realized_move_pct is not None
+        prices = (row.entry_price, row.stop_price, row.target_price, row.exit_price)
+        entry, stop, target, left = (price for price in prices if price is not None)
+        assert row.entry_date is not None
         self.row = row
         self.sign = 1 if row.direction == "bullish" else -1
-        risk = abs(row.entry_price - row.stop_price)
-        self.r = self.sign * (row.exit_price - row.entry_price) / risk
-        self.move = 100 * self.sign * (row.exit_price / row.entry_price - 1)
-        self.risk_pct = 100 * risk / row.entry_price
+        self.r = self.sign * (left - entry) / abs(entry - stop)
+        self.move = 100 * self.sign * (left / entry - 1)
+        self.risk_pct = 100 * abs(entry - stop) / entry
         self.month = row.entry_date.strftime("%Y-%m")
         self.decade = row.entry_date.year // 10 * 10
-        self.draws = [d for d in self._draws(symbol, bars) if d is not None]
-
-    def _draws(self, symbol: str, bars: Bars) -> Iterator[tuple[bool, float] | None]:
-        row = self.row
         text = f"{symbol} {row.entry_date} {self.sign:+d}".encode()
         seed = int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
-        entry = bars.date.tolist().index(to_day(row.entry_date))
-        for number in (1, 2, 3):
-            at = entry + 40 + _split_mix(seed + number * 0x9E3779B97F4A7C15) % 361
-            yield self._walk(bars, at) if at < len(bars) else None
+        at = bars.date.tolist().index(to_day(row.entry_date))
+        starts = [at + 40 + _split_mix(seed + n * 0x9E3779B97F4A7C15) % 361 for n in (1, 2, 3)]
+        walked = [self._walk(bars, bar, stop / entry, target / entry) for bar in starts]
+        self.draws = [draw for draw in walked if draw is not None]
 
-    def _walk(self, bars: Bars, at: int) -> tuple[bool, float] | None:
-        """Whether a random entry reached its target, and its R; None while open."""
-        price = float(bars.close[at])
-        stop = price * self.row.stop_price / self.row.entry_price
-        target = price * self.row.target_price / self.row.entry_price
+    def _walk(
+        self, bars: Bars, at: int, stop_ratio: float, target_ratio: float
+    ) -> tuple[bool, float] | None:
+        """Whether a random entry reached its target, and its R; None while open or past the end."""
+        price = float(bars.close[at]) if at < len(bars) else math.nan
+        stop, target = price * stop_ratio, price * target_ratio
         for bar in range(at + 1, len(bars)):
             worst, best = (bars.low[bar], bars.high[bar])[:: self.sign]
             if self.sign * (worst - stop) <= 0:
