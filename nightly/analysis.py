@@ -13,23 +13,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from nightly.bars import Bars, Floats, to_day
-from nightly.cleaning import GAP_DAYS, MIN_BARS, Cleaned, clean
+from nightly.cleaning import Cleaned, clean
 from nightly.detector import detect
+from nightly.doubt import GAP_DAYS, MIN_BARS
 from nightly.errors import Refusal
-from nightly.events import EventLog, Outcome, Rows
+from nightly.events import EventLog, Rows
 from nightly.features import features
 from nightly.formations import Formation, Market, current_formations
 from nightly.history import (
     FACTS,
     Lineages,
     StoredRows,
-    first_attempts,
     history_rows,
     trade_facts,
 )
-from nightly.patterns import family_index
-from nightly.placebo import Tally, placebo_of, tally
-from nightly.reference import Adjustment, Listing
+from nightly.reference import Adjustment, AssetType, Listing
+from nightly.sessions import Window
 from nightly.sources import BarSource, Loaded
 from store.book import Prices
 
@@ -44,8 +43,8 @@ class Task:
     source: BarSource
     symbols: Sequence[tuple[str, Listing]]
     as_of: dt.date
-    next_sessions: Mapping[str, dt.date]
-    """The session after this one, by asset type."""
+    windows: Mapping[AssetType, Window]
+    """The last day that may be used and the session after it, by asset type."""
     adjustment: Adjustment
 
     def clean(self, loaded: Loaded, listing: Listing) -> Cleaned:
@@ -53,7 +52,7 @@ class Task:
         return clean(
             loaded.bars,
             asset_type=listing.asset_type,
-            as_of=to_day(self.as_of),
+            as_of=to_day(self.windows[listing.asset_type].last),
             adjustment=listing.adjustment or self.adjustment,
             splits=listing.splits,
         )
@@ -72,9 +71,7 @@ class Analysis:
     refusal: Refusal | None
     findings: Mapping[str, int]
     facts: Rows
-    """Its first attempts, `FACTS` rows."""
-    placebo: Mapping[tuple[int, int], Tally]
-    """Random entries by family index and direction."""
+    """Its first attempts with their placebo, `FACTS` rows."""
     history: StoredRows | None
     formations: Sequence[Formation]
     features: Floats | None
@@ -112,7 +109,8 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         return _refused(listing, reason, findings)
     log = task.walk(bars, listing)
     lineages = Lineages(listing.symbol, bars, log)
-    market = Market(listing.symbol, task.as_of, task.next_sessions[listing.asset_type])
+    following = task.windows[listing.asset_type].following
+    market = Market(listing.symbol, task.as_of, following)
     served = cleaned.refusal is None
     formations = current_formations(bars, log, lineages, market) if served else ()
     return Analysis(
@@ -120,8 +118,7 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         bars=len(bars),
         refusal=cleaned.refusal,
         findings=findings,
-        facts=trade_facts(bars, log),
-        placebo=_placebo(listing.symbol, bars, log),
+        facts=trade_facts(listing.symbol, bars, log),
         history=history_rows(bars, log, lineages),
         formations=formations,
         features=features(bars, crypto=listing.crypto) if served else None,
@@ -137,28 +134,12 @@ def _refused(listing: Listing, refusal: Refusal, findings: Mapping[str, int]) ->
         refusal=refusal,
         findings=findings,
         facts=np.empty(0, FACTS),
-        placebo={},
         history=None,
         formations=(),
         features=None,
         prices=None,
         scored_from=None,
     )
-
-
-def _placebo(symbol: str, bars: Bars, log: EventLog) -> dict[tuple[int, int], Tally]:
-    trades = first_attempts(log)
-    trades = trades[trades["outcome"] != Outcome.OPEN]
-    if not len(trades):
-        return {}
-    draws = placebo_of(symbol, bars, trades)
-    kinds = log.versions["type"][trades["version"]]
-    families = np.array([family_index(kind) for kind in kinds])
-    groups = set(zip(families.tolist(), trades["direction"].tolist(), strict=True))
-    return {
-        (family, direction): tally(draws[(families == family) & (trades["direction"] == direction)])
-        for family, direction in sorted(groups)
-    }
 
 
 def _prices(bars: Bars) -> Prices:

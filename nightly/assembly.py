@@ -12,11 +12,12 @@ from nightly.analysis import Analysis
 from nightly.bars import to_date
 from nightly.events import Outcome, Rows
 from nightly.formations import Formation
+from nightly.history import FACTS
+from nightly.method import method
 from nightly.patterns import FAMILIES
-from nightly.placebo import Tally
 from nightly.reference import Listing
 from nightly.scan import Candidate
-from nightly.statistics import Sample, expected_r, track_record
+from nightly.statistics import Sample, expected_r, reached_pct, track_record
 from store.families import Family
 from store.records import FamilyEntry, TrackRecord, TrackRecords
 
@@ -26,7 +27,7 @@ class FamilyFacts:
     """What a family's trades over all symbols came to."""
 
     record: TrackRecord | None
-    placebo: Tally
+    placebo_pct: float | None
     expected_r: float | None
     """Unrounded, as the prior of its tickers; None without a resolved trade."""
     win_in_atrs: float | None
@@ -39,21 +40,27 @@ class Statistics:
     def __init__(self, analyses: Sequence[Analysis], as_of: dt.date) -> None:
         self._as_of = as_of
         facts = [analysis.facts for analysis in analyses]
-        trades = np.concatenate(facts) if facts else np.empty(0)
+        trades = np.concatenate(facts) if facts else np.empty(0, FACTS)
         scored = [a.scored_from for a in analyses if a.scored_from is not None]
         self._start = to_date(min(scored)) if scored else as_of
         self._pooled = _win_in_atrs(trades) if len(trades) else None
-        self._families = {
-            family: self._family(family, trades, _placebo(analyses, family)) for family in Family
-        }
+        self._families = {family: self._family(family, trades) for family in Family}
+        self.method = method(
+            trades,
+            symbols=sum(a.bars > 0 for a in analyses),
+            ended=sum(a.refusal is not None and a.refusal.code == "stale" for a in analyses),
+            start=self._start,
+            as_of=as_of,
+        )
 
-    def _family(self, family: Family, trades: Rows, placebo: Tally) -> FamilyFacts:
+    def _family(self, family: Family, trades: Rows) -> FamilyFacts:
         mine = _of_family(trades, family)
         sample = Sample(family, None, mine, self._start, self._as_of)
         resolved = sample.resolved
+        placebo = reached_pct(resolved)
         return FamilyFacts(
             record=track_record(sample, placebo),
-            placebo=placebo,
+            placebo_pct=placebo,
             expected_r=expected_r(resolved["r"]) if len(resolved) else None,
             win_in_atrs=_win_in_atrs(mine) or self._pooled,
         )
@@ -83,7 +90,7 @@ class Statistics:
         mine = _of_family(analysis.facts, formation.family)
         start = to_date(analysis.scored_from) if analysis.scored_from else self._as_of
         sample = Sample(formation.family, analysis.symbol, mine, start, self._as_of)
-        ticker = track_record(sample, family.placebo, family.expected_r or 0.0)
+        ticker = track_record(sample, family.placebo_pct, family.expected_r or 0.0)
         assert analysis.features is not None  # noqa: S101 - a covered symbol has them
         return Candidate(
             formation=formation,
@@ -99,12 +106,6 @@ class Statistics:
 def _of_family(facts: Rows, family: Family) -> Rows:
     mine: Rows = facts[facts["family"] == FAMILIES.index(family)]
     return mine
-
-
-def _placebo(analyses: Sequence[Analysis], family: Family) -> Tally:
-    index = FAMILIES.index(family)
-    tallies = (t for a in analyses for (kind, _), t in a.placebo.items() if kind == index)
-    return sum(tallies, Tally())
 
 
 def _win_in_atrs(facts: Rows) -> float | None:

@@ -14,6 +14,7 @@ from nightly.events import EventLog, Outcome, Rows, Scale
 from nightly.ids import lineage_id, setup_id
 from nightly.numbers import multiple, percent, price
 from nightly.patterns import FAMILIES, direction_name, family_index, type_name
+from nightly.placebo import placebo_of
 from store.records import Attempt, HistoryRow
 
 OUTCOMES = {Outcome.WIN: "win", Outcome.LOSS: "loss", Outcome.OPEN: "open"}
@@ -28,6 +29,10 @@ FACTS = np.dtype(
         ("r", "f8"),  # R multiple
         ("hold_bars", "i4"),
         ("atr_pct", "f8"),  # at entry
+        ("risk_pct", "f8"),  # entry to stop, of the entry price
+        ("draws", "i1"),  # resolved placebo trades with its stop and target
+        ("drawn_wins", "i1"),  # of these, how many reached the target
+        ("drawn_r", "f8"),  # sum of their R multiples
     ]
 )
 """What statistics need of one first attempt."""
@@ -73,8 +78,11 @@ def first_attempts(log: EventLog) -> Rows:
     return first
 
 
-def trade_facts(bars: Bars, log: EventLog) -> Rows:
-    """The first attempts as `FACTS` rows, in order of entry; r and realized are NaN while open."""
+def trade_facts(symbol: str, bars: Bars, log: EventLog) -> Rows:
+    """The first attempts as `FACTS` rows, in order of entry; r and realized are NaN while open.
+
+    Open trades have no placebo: nobody knows how they compare.
+    """
     trades = first_attempts(log)
     facts = np.zeros(len(trades), FACTS)
     entry, sign = trades["entry_price"], trades["direction"].astype(np.float64)
@@ -88,6 +96,13 @@ def trade_facts(bars: Bars, log: EventLog) -> Rows:
     facts["r"] = sign * (trades["exit_price"] - entry) / risk
     facts["hold_bars"] = np.where(trades["exit"] >= 0, trades["exit"] - trades["entry"], 0)
     facts["atr_pct"] = 100 * trades["atr"]
+    facts["risk_pct"] = 100 * risk / entry
+    over = trades["outcome"] != Outcome.OPEN
+    draws = placebo_of(symbol, bars, trades[over])
+    resolved = draws["outcome"] != Outcome.OPEN
+    facts["draws"][over] = resolved.sum(axis=1)
+    facts["drawn_wins"][over] = (draws["outcome"] == Outcome.WIN).sum(axis=1)
+    facts["drawn_r"][over] = np.where(resolved, draws["r"], 0.0).sum(axis=1)
     return facts
 
 

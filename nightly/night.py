@@ -20,7 +20,7 @@ from nightly.pool import INLINE, batches, run
 from nightly.reference import Adjustment, Reference
 from nightly.report import Report
 from nightly.scan import Candidate, label_columns, number_columns
-from nightly.sessions import as_of_session, next_session
+from nightly.sessions import as_of_session, windows
 from nightly.sources import BarSource
 from nightly.symbols import resolve
 from store.manifest import Inputs, Manifest
@@ -68,6 +68,8 @@ class Plan:
 
     tasks: Sequence[Task]
     as_of: dt.date
+    crypto_until: dt.date
+    """The last finished day of crypto, which may be the one before."""
     refused: Mapping[str, Refusal]
     """Raw names that cannot be symbols."""
     jobs: int
@@ -83,15 +85,15 @@ def plan(order: Order, now: dt.datetime) -> Plan:
     resolved = resolve(order.source.names())
     symbols = sorted(resolved.raw_of)
     listings = [(resolved.raw_of[s], order.reference.listing(s)) for s in symbols]
-    newest = ((known.asset_type, last_days[raw]) for raw, known in listings if raw in last_days)
+    newest = ((its.asset_type, last_days[raw]) for raw, its in listings if raw in last_days)
     as_of = as_of_session(newest, now=now, requested=order.session)
-    following = {kind: next_session(as_of, kind) for kind in ("stock", "etf", "crypto")}
+    known = windows(as_of, now)
     jobs = 1 if len(listings) <= INLINE else order.jobs
     tasks = [
-        Task(order.source, batch, as_of, following, order.adjustment)
+        Task(order.source, batch, as_of, known, order.adjustment)
         for batch in batches(listings, jobs)
     ]
-    return Plan(tasks, as_of, resolved.refused, jobs)
+    return Plan(tasks, as_of, known["crypto"].last, resolved.refused, jobs)
 
 
 def renamed(plan: Plan) -> dict[str, str]:
@@ -116,7 +118,7 @@ def make_night(
         session=chosen.as_of,
         source=order.source_label,
         disclaimer=order.disclaimer,
-        inputs=inputs_of(order),
+        inputs=inputs_of(order, chosen),
         accept_fall=order.accept_fall,
     )
     with writer:
@@ -132,6 +134,7 @@ def make_night(
         report = Report.of(analyses, chosen.refused, statistics, candidates, order.adjustment)
         read = {**order.told, "renamed": renamed(chosen)}
         writer.add_meta("report", {**report.as_dict(), "source": read})
+        writer.add_method(statistics.method)
         manifest = writer.publish(statistics.resolved(), partial(_sealing, step))
     return manifest, report
 
@@ -205,8 +208,10 @@ def _write_scan(writer: BookWriter, candidates: Sequence[Candidate]) -> None:
         writer.add_labels(name, labels)
 
 
-def inputs_of(order: Order) -> Inputs:
+def inputs_of(order: Order, chosen: Plan) -> Inputs:
     """What a night is made from, as its manifest names it."""
+    # The clock decides it beside the bars, so the version must tell.
+    cut = {"crypto_until": chosen.crypto_until.isoformat()}
     return Inputs(
         bars=order.name,
         bars_sha256=order.source.digest(),
@@ -215,6 +220,7 @@ def inputs_of(order: Order) -> Inputs:
             **Parameters()._asdict(),
             "adjustment": order.adjustment,
             "chart_symbols": order.chart_symbols,
+            **(cut if chosen.crypto_until < chosen.as_of else {}),
         },
         code_version=code_version(),
     )

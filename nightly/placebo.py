@@ -20,7 +20,6 @@ still open are left out of the rates, as open trades are. A night as of t passes
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
@@ -45,33 +44,6 @@ DRAW = np.dtype(
         ("r", "f8"),  # R multiple: (exit - entry) over entry to stop, signed; NaN without an exit
     ]
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Sums over resolved draws; tallies of one family and direction add up over symbols.
-
-    The sums of r and of its square give a mean and its standard error. Draws of neighbouring
-    trades overlap in time, so an error that takes them as independent is a lower bound.
-    """
-
-    wins: int = 0
-    resolved: int = 0
-    r_sum: float = 0.0
-    r_squares: float = 0.0
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.wins + other.wins,
-            self.resolved + other.resolved,
-            self.r_sum + other.r_sum,
-            self.r_squares + other.r_squares,
-        )
-
-    @property
-    def reached_pct(self) -> float | None:
-        """The share of resolved draws that reached the target, in percent; None without any."""
-        return 100 * self.wins / self.resolved if self.resolved else None
 
 
 def seed_of(symbol: str, entry: dt.date, direction: int) -> int:
@@ -122,17 +94,6 @@ def placebo_of(symbol: str, bars: Bars, trades: Rows) -> Rows:
         np.abs(np.log(trades["stop_price"] / trades["entry_price"])),
         np.abs(np.log(trades["target_price"] / trades["entry_price"])),
         np.array(seeds, dtype=np.uint64),
-    )
-
-
-def tally(draws: Rows) -> Tally:
-    """The sums over the resolved ones of any `DRAW` rows."""
-    resolved = draws[draws["outcome"] != Outcome.OPEN]
-    return Tally(
-        int(np.count_nonzero(resolved["outcome"] == Outcome.WIN)),
-        len(resolved),
-        float(resolved["r"].sum()),
-        float(np.square(resolved["r"]).sum()),
     )
 
 

@@ -1,4 +1,4 @@
-"""The report of a night: what was found, kept and refused, and why."""
+"""The report of a night: what was found in the bars of every symbol, kept and refused, and why."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Report:
     covered: int
     refused: Mapping[str, Mapping[str, str]]
     """By reason code: the symbols and the sentence for each."""
-    findings: Mapping[str, tuple[int, int]]
-    """By rule: how many bars it touched, in how many symbols."""
+    found: Mapping[str, Mapping[str, int]]
+    """By symbol: how many of its bars each rule touched."""
     forming: Mapping[Family, int]
     running: Mapping[Family, int]
     families: Sequence[FamilyEntry]
@@ -46,16 +46,11 @@ class Report:
         reasons = {a.symbol: a.refusal for a in analyses if a.refusal}
         for name, refusal in {**reasons, **refused_names}.items():
             refused.setdefault(refusal.code, {})[name] = refusal.reason
-        bars: Counter[str] = Counter()
-        symbols: Counter[str] = Counter()
-        for analysis in analyses:
-            bars.update(analysis.findings)
-            symbols.update(analysis.findings.keys())
         return cls(
             bars=sum(analysis.bars for analysis in analyses),
             covered=sum(analysis.covered for analysis in analyses),
             refused=refused,
-            findings={rule: (bars[rule], symbols[rule]) for rule in sorted(bars)},
+            found={a.symbol: a.findings for a in analyses if a.findings},
             forming=_by_family(candidates, "forming"),
             running=_by_family(candidates, "in_progress"),
             families=statistics.entries(),
@@ -63,6 +58,16 @@ class Report:
                 (a.listing.adjustment or adjustment) == "split+div" for a in analyses if a.bars
             ),
         )
+
+    @property
+    def findings(self) -> dict[str, tuple[int, int]]:
+        """By rule: how many bars it touched, in how many symbols."""
+        bars: Counter[str] = Counter()
+        symbols: Counter[str] = Counter()
+        for counts in self.found.values():
+            bars.update(counts)
+            symbols.update(counts.keys())
+        return {rule: (bars[rule], symbols[rule]) for rule in sorted(bars)}
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON values, kept in the book."""
@@ -72,6 +77,7 @@ class Report:
             "dividend_adjusted": self.dividend_adjusted,
             "refused": {code: dict(symbols) for code, symbols in sorted(self.refused.items())},
             "findings": {rule: list(counts) for rule, counts in self.findings.items()},
+            "found": {symbol: dict(counts) for symbol, counts in sorted(self.found.items())},
             "forming": {family.value: n for family, n in self.forming.items()},
             "running": {family.value: n for family, n in self.running.items()},
         }

@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime as dt
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from nightly.bars import to_date
 from nightly.errors import SourceError
@@ -44,6 +45,23 @@ def as_of_session(
     completed = last_completed(now, "crypto" if crypto else "stock")
     session = min(to_date(newest[crypto]), completed, requested or dt.date.max)
     return session if crypto else session_at(session)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What one kind of asset knows on a night: no bar after `last`, and the session after it."""
+
+    last: dt.date
+    following: dt.date
+
+
+def windows(as_of: dt.date, now: dt.datetime) -> dict[AssetType, Window]:
+    """Each asset type's window at an aware time: a UTC day still runs when New York closes."""
+    found: dict[AssetType, Window] = {}
+    for asset_type in get_args(AssetType):
+        last = min(as_of, last_completed(now, "crypto")) if asset_type == "crypto" else as_of
+        found[asset_type] = Window(last, next_session(last, asset_type))
+    return found
 
 
 def last_completed(now: dt.datetime, asset_type: AssetType) -> dt.date:

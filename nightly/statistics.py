@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from nightly.events import Outcome, Rows
 from nightly.numbers import multiple, percent
-from nightly.placebo import Tally
 from store.families import Family
 from store.records import TrackRecord
 
@@ -42,14 +41,22 @@ class Sample:
         return over
 
 
+def reached_pct(facts: Rows) -> float | None:
+    """The share of the trades' placebo draws that reached the target, percent; None without any."""
+    draws = int(facts["draws"].sum())
+    return 100 * int(facts["drawn_wins"].sum()) / draws if draws else None
+
+
 def expected_r(r: npt.NDArray[np.float64], prior: float = 0.0) -> float:
     """The mean R shrunk towards a prior: 0 for a family, its family's for a ticker."""
     total = float(np.clip(r, *R_CLIP).sum())
     return (total + SHRINKAGE * prior) / (len(r) + SHRINKAGE)
 
 
-def track_record(sample: Sample, placebo: Tally, prior_r: float = 0.0) -> TrackRecord | None:
-    """The record of a sample, or None when no trade of it is resolved."""
+def track_record(
+    sample: Sample, placebo_pct: float | None, prior_r: float = 0.0
+) -> TrackRecord | None:
+    """The record of a sample beside its family's placebo; None when no trade of it is resolved."""
     facts = sample.resolved
     if not len(facts):
         return None
@@ -74,23 +81,23 @@ def track_record(sample: Sample, placebo: Tally, prior_r: float = 0.0) -> TrackR
         profit_factor=multiple(float(wins.sum()) / lost) if lost else None,
         avg_hold_bars=round(float(facts["hold_bars"].mean()), 1),
         backtest_range=[sample.start, sample.end],
-        measured=_measured(sample, placebo),
+        measured=_measured(sample, placebo_pct),
         summary="",
     )
     return record.model_copy(update={"summary": _summary(sample, record)})
 
 
-def _measured(sample: Sample, placebo: Tally) -> str:
+def _measured(sample: Sample, placebo_pct: float | None) -> str:
     text = (
         "First attempt per formation, entry at the close of the breakout bar, stop and target "
         "frozen at entry, stop first when both are hit in one bar, open trades, costs and slippage "
         "excluded"
     )
-    if placebo.reached_pct is None:
+    if placebo_pct is None:
         return f"{text}."
     whose = f"{sample.family.label.lower()} family's" if sample.symbol else "same"
     stops = f"the {whose} stops and targets at random dates reached the target"
-    return f"{text}; {stops} in {placebo.reached_pct:.1f}%."
+    return f"{text}; {stops} in {placebo_pct:.1f}%."
 
 
 def _summary(sample: Sample, record: TrackRecord) -> str:

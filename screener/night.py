@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import resource
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -16,12 +17,14 @@ import orjson
 import typer
 
 from screener.console import err, fail, out, plainly, settings, table
+from screener.method import print_method
 from store.manifest import Manifest, replace_file
 from store.nights import Nights
 
 if TYPE_CHECKING:
     from nightly.reference import Adjustment
     from nightly.report import Report
+    from screener.quality import Quality
 
 nights_app = typer.Typer(
     no_args_is_help=True, help="List, show, verify, activate and prune sealed nights."
@@ -47,7 +50,9 @@ MaybeVersion = Annotated[
 ]
 
 SHOWN = 8
-"""Symbols named for each reason; `screener night show` names them all."""
+"""Symbols named for each reason; `screener night report` names them all."""
+
+JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 def nightly(
@@ -111,13 +116,46 @@ def list_nights() -> None:
 
 
 @nights_app.command("show")
-def show(version: MaybeVersion = None) -> None:
+def show(
+    version: MaybeVersion = None,
+    statistics: Annotated[
+        bool, typer.Option("--statistics", help="What its trades came to beside random entries.")
+    ] = False,
+) -> None:
     """Show a night's manifest, and whom it left out and why, as JSON."""
     with plainly():
         nights = Nights(settings().data_dir)
         manifest = nights.get(version) if version else nights.check_active()
-        shown = {**manifest.model_dump(mode="json"), "report": nights.report(manifest)}
+        if statistics:
+            print_method(manifest, nights.method(manifest))
+            return
+        report = {k: v for k, v in nights.report(manifest).items() if k != "found"}
+        shown = {**manifest.model_dump(mode="json"), "report": report}
     out.print_json(orjson.dumps(shown).decode())
+
+
+@nights_app.command("report")
+def report(
+    version: MaybeVersion = None,
+    symbol: Annotated[str | None, typer.Option(help="This symbol alone.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="The findings as CSV.")] = False,
+) -> None:
+    """Show what was found in each symbol's bars and what was done, totals by rule first."""
+    from screener.quality import Quality
+
+    if as_json and as_csv:
+        fail("--json and --csv exclude each other; give one of them.")
+    with plainly():
+        nights = Nights(settings().data_dir)
+        manifest = nights.get(version) if version else nights.check_active()
+        quality = Quality.of(nights.report(manifest), symbol.upper() if symbol else None)
+    if as_json:
+        sys.stdout.write(orjson.dumps(quality.as_dict(), option=JSON).decode())
+    elif as_csv:
+        sys.stdout.write(quality.as_csv())
+    else:
+        _print_quality(manifest, quality)
 
 
 @nights_app.command("verify")
@@ -211,6 +249,24 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
         f"{report.covered:,} symbols covered, {report.bars:,} bars, {seconds:.1f} s "
         f"({report.bars / seconds:,.0f} bars a second), largest process {memory / 1024:.0f} MiB."
     )
+
+
+def _print_quality(manifest: Manifest, quality: Quality) -> None:
+    totals = table("rule", "symbols", "bars", "done")
+    for total in quality.totals:
+        totals.add_row(total.rule, f"{total.symbols:,}", _number(total.bars), total.done)
+    found = table("symbol", "rule", "bars", "done", "reason")
+    for finding in quality.findings:
+        bars = _number(finding.bars)
+        found.add_row(finding.symbol, finding.rule, bars, finding.done, finding.reason)
+    out.print(f"Night {manifest.data_version}, session {manifest.as_of_session}.")
+    out.print(totals)
+    out.print()
+    out.print(found)
+
+
+def _number(bars: int | None) -> str:
+    return "-" if bars is None else f"{bars:,}"
 
 
 def _reasons(report: Report) -> Iterator[str]:

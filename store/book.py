@@ -23,6 +23,7 @@ from store.errors import BookError
 from store.evidence import Evidence
 from store.families import Family
 from store.manifest import SCHEMA_VERSION, Manifest
+from store.method import Method
 from store.records import FamilyEntry
 
 API_VERSION = "v1"
@@ -206,6 +207,11 @@ class Book:
     def report(self) -> Any:  # noqa: ANN401 - JSON values
         """What the run that made the night reported: what it found, kept and refused."""
         return orjson.loads(self._value("SELECT value FROM meta WHERE name = 'report'") or b"null")
+
+    def method(self) -> Method | None:
+        """What the night measured beside the placebo; None in a book that has no such record."""
+        body = self._value("SELECT value FROM meta WHERE name = 'method'")
+        return Method.model_validate_json(body) if body else None
 
     def _row(self, sql: str, *parameters: str) -> tuple[Any, ...] | None:
         row: tuple[Any, ...] | None = self._connection.execute(sql, parameters).fetchone()

@@ -22,6 +22,11 @@ class Family(StrEnum):
         """The name people read, such as `Rising wedge`."""
         return self.value.replace("_", " ").capitalize()
 
+    @property
+    def both_ways(self) -> bool:
+        """Whether its patterns break upwards and downwards; each other family has one direction."""
+        return self is Family.TRIANGLE
+
 
 def family_of(pattern_type: str, direction: Direction) -> Family:
     """The display family of a pattern type: squeezes are pennants by direction, triangles are one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from store.manifest import (
     sync_directory,
     verify_book,
 )
+from store.method import Method
 
 
 class Nights:
@@ -115,11 +116,16 @@ class Nights:
 
     def report(self, manifest: Manifest) -> Any:  # noqa: ANN401 - JSON values
         """What the run that made a night reported."""
-        book = Book.open(verify_book(self.folder, manifest), manifest)
-        try:
+        with closing(self._open(manifest)) as book:
             return book.report()
-        finally:
-            book.close()
+
+    def method(self, manifest: Manifest) -> Method | None:
+        """What a night measured beside the placebo; None where it kept no such record."""
+        with closing(self._open(manifest)) as book:
+            return book.method()
+
+    def _open(self, manifest: Manifest) -> Book:
+        return Book.open(verify_book(self.folder, manifest), manifest)
 
     def add(self, manifest: Manifest, draft: Path) -> None:
         """Put a finished draft in its place, durably; it is not active yet."""

@@ -27,6 +27,7 @@ from store.manifest import (
     derive_version,
     digest_file,
 )
+from store.method import Method
 from store.nights import Nights
 from store.records import FamilyEntry, HistoryRow, Patterns, ScanSetup, Setup
 
@@ -143,6 +144,10 @@ class BookWriter:
     def add_meta(self, name: str, value: object) -> None:
         """Store a JSON value beside the records, such as the run's report."""
         self._db.execute("INSERT INTO meta VALUES (?, ?)", (name, orjson.dumps(value)))
+
+    def add_method(self, method: Method) -> None:
+        """Store what was measured beside the placebo, for the method page."""
+        self._db.execute("INSERT INTO meta VALUES ('method', ?)", (encode(method),))
 
     def publish(self, resolved: int, step: Callable[[str], None] = lambda _: None) -> Manifest:
         """Check every record, seal the book and make it the active night.

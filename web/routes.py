@@ -12,6 +12,8 @@ from web.docs import DocsPage
 from web.door import Door, Endpoint
 from web.home import Home
 from web.keys import Keys
+from web.method import PATH as METHOD
+from web.method import MethodPage
 from web.pages import Pages
 from web.password import Password
 from web.sign_in import SignIn
@@ -32,6 +34,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     return [
         *assets.routes(),
         Route("/docs", DocsPage(pages, reference).answer),
+        Route(METHOD, MethodPage(pages, site.services.shelf).answer),
         Route("/", door.anyone(home.show)),
         _page(AUTHORIZE, door.anyone(consent.show), door.members(consent.decide)),
         _page("/keys", door.members(keys.show), door.members(keys.change)),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
+import re
 import signal
 import socket
 import sqlite3
@@ -280,6 +282,7 @@ def test_nights_are_shown_rolled_back_and_pruned(data_dir: Path) -> None:
     versions = sorted(path.stem for path in (data_dir / "nights").glob("*.json"))
     rolled = run(data_dir, "night", "activate", versions[0])
     shown = json.loads(run(data_dir, "night", "show").stdout)
+    measured = run(data_dir, "night", "show", "--statistics").stdout
     pruned = run(data_dir, "night", "prune", "--keep", "1")
 
     assert later.returncode == 0
@@ -287,7 +290,41 @@ def test_nights_are_shown_rolled_back_and_pruned(data_dir: Path) -> None:
     assert rolled.returncode == 0
     assert shown["data_version"] == versions[0]
     assert shown["report"]["covered"] == 5
+    assert "found" not in shown["report"]
+    assert re.search(r"Rising wedge +bearish +35 +9 +25\.7% +14\.2 to 42\.1 ", measured)
+    assert "too few to say anything" in measured
+    assert "5 symbols, of which 0 ended before it" in measured
     assert "Removed 0" in pruned.stdout
+
+
+def test_a_night_reports_what_was_found_in_each_symbols_bars(tmp_path: Path) -> None:
+    bars = tmp_path / "bars"
+    bars.mkdir()
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=day) for day in range(140)]
+    rows = [f"{day},100,106,98,{101 + day.day % 4},1000" for day in days]
+    head = "Date,Open,High,Low,Close,Volume"
+    sound = [row for day, row in zip(days, rows, strict=True) if day.weekday() < 5]
+    (bars / "GOOD.csv").write_text("\n".join([head, *sound]))
+    (bars / "BAD.csv").write_text("\n".join([head, *rows]))
+    (bars / "FEW.csv").write_text("\n".join([head, *sound[-5:]]))
+    sealed = run(tmp_path, "nightly", "--bars", str(bars))
+    shown = run(tmp_path, "night", "report")
+    told = json.loads(run(tmp_path, "night", "report", "--json").stdout)
+    alone = run(tmp_path, "night", "report", "--symbol", "few", "--csv").stdout
+
+    assert sealed.returncode == shown.returncode == 0
+    totals = {total["rule"]: (total["symbols"], total["bars"]) for total in told["totals"]}
+    assert totals == {"weekend": (1, 38), "bad_bars": (1, None), "too_few_bars": (1, None)}
+    assert [(f["symbol"], f["rule"]) for f in told["findings"]] == [
+        ("BAD", "weekend"),
+        ("BAD", "bad_bars"),
+        ("FEW", "too_few_bars"),
+    ]
+    assert alone.splitlines()[1:] == ["FEW,too_few_bars,,left out,5 bars are left; 60 are needed."]
+    assert shown.stdout.index("rule") < shown.stdout.index("symbol  rule")
+    assert "38 of 138 bars contradict themselves." in shown.stdout
+    check_refusal(run(tmp_path, "night", "report", "--json", "--csv"), "one of them")
+    check_refusal(run(tmp_path, "night", "report", "20200101-000000000000"), "no night")
 
 
 def test_detect_writes_every_version_with_the_agreed_fields(tmp_path: Path) -> None:

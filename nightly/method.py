@@ -1,0 +1,115 @@
+"""The method's numbers: trades beside their placebo, by family, direction and decade."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from nightly import intervals
+from nightly.bars import Floats, to_date
+from nightly.events import Outcome, Rows
+from nightly.numbers import multiple, percent
+from nightly.patterns import FAMILIES, direction_name
+from nightly.placebo import DRAWS, FARTHEST, NEAREST
+from store.families import Direction, Family
+from store.method import Costs, Estimate, Measure, Method
+
+COSTS: Final = (10, 25)
+"""Basis points of the entry price for a round trip."""
+
+
+def method(trades: Rows, *, symbols: int, ended: int, start: dt.date, as_of: dt.date) -> Method:
+    """The record over `FACTS` rows of every symbol; `ended` of the symbols stopped before."""
+    resolved = trades[trades["outcome"] != Outcome.OPEN]
+    return Method(
+        as_of_session=as_of,
+        start=start,
+        symbols=symbols,
+        ended=ended,
+        open_trades=len(trades) - len(resolved),
+        draws_per_trade=DRAWS,
+        nearest_draw=NEAREST,
+        farthest_draw=FARTHEST,
+        measures=list(_measures(resolved)) if len(resolved) else [],
+    )
+
+
+def _measures(trades: Rows) -> Iterator[Measure]:
+    decades = np.array([to_date(day).year // 10 * 10 for day in trades["entry_day"]])
+    yield measure(trades)
+    for index, family in enumerate(FAMILIES):
+        mine = trades["family"] == index
+        for sign in (1, -1):
+            both = mine & (trades["direction"] == sign)
+            if both.any():
+                yield measure(trades[both], family, direction_name(sign))
+    for decade in np.unique(decades).tolist():
+        yield measure(trades[decades == decade], decade=decade)
+        for index, family in enumerate(FAMILIES):
+            both = (trades["family"] == index) & (decades == decade)
+            if both.any():
+                yield measure(trades[both], family, decade=decade)
+
+
+def measure(
+    trades: Rows,
+    family: Family | None = None,
+    direction: Direction | None = None,
+    decade: int | None = None,
+) -> Measure:
+    """One group of resolved trades, at least one."""
+    won = trades["outcome"] == Outcome.WIN
+    moves, r, draws = trades["realized_pct"], trades["r"], trades["draws"].astype(np.float64)
+    wins, number = int(np.count_nonzero(won)), len(trades)
+    months, one = _months(trades), np.ones(number)
+    drawn = draws > 0
+    own = r[drawn] - trades["drawn_r"][drawn] / draws[drawn]
+    low, high = intervals.wilson(wins, number)
+    avg_r = _estimate(r, one, months)
+    assert avg_r is not None  # noqa: S101 - there is a trade
+    return Measure(
+        family=family,
+        direction=direction,
+        decade=decade,
+        trades=number,
+        wins=wins,
+        losses=number - wins,
+        win_rate_pct=percent(100 * wins / number),
+        win_rate_range=(percent(100 * low), percent(100 * high)),
+        avg_win_pct=percent(moves[won].mean()) if wins else None,
+        avg_loss_pct=percent(moves[~won].mean()) if wins < number else None,
+        avg_r=avg_r,
+        months=len(np.unique(months)),
+        draws=int(draws.sum()),
+        placebo_pct=_estimate(100.0 * trades["drawn_wins"], draws, months, percent),
+        difference_r=_estimate(own, one[drawn], months[drawn]),
+        after_costs=[Costs(basis_points=bp, avg_r=multiple(_after(trades, bp))) for bp in COSTS],
+    )
+
+
+def _months(trades: Rows) -> npt.NDArray[np.int64]:
+    days = trades["entry_day"].astype("datetime64[D]")
+    months: npt.NDArray[np.int64] = days.astype("datetime64[M]").astype(np.int64)
+    return months
+
+
+def _estimate(
+    totals: Floats,
+    weights: Floats,
+    months: npt.NDArray[np.int64],
+    written: Callable[[float], float] = multiple,
+) -> Estimate | None:
+    found = intervals.clustered(totals, weights, months)
+    if found is None:
+        return None
+    error = None if found.error is None else written(found.error)
+    return Estimate(mean=written(found.mean), error=error)
+
+
+def _after(trades: Rows, basis_points: int) -> float:
+    """Average R when a round trip costs so much: the tighter the stop, the more R it takes."""
+    return float((trades["r"] - basis_points / 100 / trades["risk_pct"]).mean())

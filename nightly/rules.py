@@ -1,0 +1,148 @@
+"""Rules: every data rule by name, when it holds and what is done, for reports and documents.
+
+The code of a rule is the word under which bars are counted or a symbol is refused. Rules stand in
+the order in which they are applied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from nightly.cleaning import MISPRINT, MISPRINT_VOLUME, OUTSIDE, REUSE_DAYS
+from nightly.doubt import (
+    BAD_BARS,
+    BAD_SHARE,
+    CONTRADICTIONS,
+    FLAT_BARS,
+    FLAT_SHARE,
+    GAP_DAYS,
+    JUMP,
+    JUMP_LIMIT,
+    LEVEL_BARS,
+    LEVEL_TOLERANCE,
+    MAX_JUMPS,
+    MIN_BARS,
+    ORDINARY_RANGE,
+    SPIKE,
+    SPLIT_LOG,
+    SPLIT_RATIOS,
+    SPLIT_TOLERANCE,
+    STEPPED_SHARE,
+    USUAL_BARS,
+)
+from nightly.parameters import Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One data rule, in words."""
+
+    code: str
+    when: str
+    done: str
+
+
+_STOCK, _CRYPTO = GAP_DAYS["stock"], GAP_DAYS["crypto"]
+_SMALL = ", ".join(str(ratio) for ratio in SPLIT_RATIOS[7:])
+_ATR_BARS, _ATR_FLOOR = Parameters().atr_bars, Parameters().atr_floor
+
+FINDINGS: Final = (
+    Rule("undated_row", "a row without a date that can be read", "dropped"),
+    Rule("repeated_date", "a second row for one date", "the last row is kept"),
+    Rule("second_file", "a further file for one name in a folder", "not read"),
+    Rule("bad_bar", "a price missing, zero or negative, or the high below the low", "dropped"),
+    Rule("bad_volume", "a volume missing or negative", "counts as 0"),
+    Rule("range_widened", "the open or close lies outside the range", "the range is widened"),
+    Rule(
+        "price_outside_range",
+        f"of these, by more than {OUTSIDE:.0%}",
+        "the range is widened; a contradiction",
+    ),
+    Rule("weekend", "a weekend bar of a stock or ETF", "dropped; a contradiction"),
+    Rule("split_applied", "a split in the reference, of bars that are raw", "applied"),
+    Rule(
+        "misprint",
+        f"the open is over {MISPRINT:.0f} times both the close before and its own, or under "
+        f"1/{MISPRINT:.0f} of both, on at most {MISPRINT_VOLUME:.0f} times the median volume of "
+        f"{USUAL_BARS} bars",
+        "dropped; a contradiction",
+    ),
+    Rule(
+        "idle_past",
+        f"bars up to the last {FLAT_BARS} of which over {FLAT_SHARE:.0%} have no range or no "
+        "volume, if that is past",
+        "dropped",
+    ),
+    Rule("halted", "no volume and no range", "dropped"),
+    Rule("no_volume", "no volume but a range", "kept"),
+    Rule("ticker_reuse", f"a gap of more than {REUSE_DAYS} days", "only the newest series is kept"),
+    Rule(
+        "gap",
+        f"more than {_STOCK} calendar days between bars, crypto {_CRYPTO}",
+        "lines and setups end there, trades stay",
+    ),
+    Rule("flat_bar", "volume but no range", "kept"),
+    Rule(
+        "price_jump", f"a close over {JUMP:.0f} times the one before, or under 1/{JUMP:.0f}", "kept"
+    ),
+)
+"""What is counted, per symbol, whether the symbol is covered or not."""
+
+REFUSALS: Final = (
+    Rule("bad_symbol", "the name cannot be a symbol", "left out"),
+    Rule("duplicate_symbol", "a second name for one symbol", "left out"),
+    Rule("no_bars", "in the reference without bars, or gone when it was read", "left out"),
+    Rule("unreadable_file", "its file cannot be read", "left out"),
+    Rule(
+        "bad_bars",
+        f"{', '.join(CONTRADICTIONS[:-1])} and {CONTRADICTIONS[-1]} together exceed {BAD_BARS} and "
+        f"{BAD_SHARE:.0%} of the bars",
+        "left out",
+    ),
+    Rule(
+        "flat_bars",
+        f"over {FLAT_SHARE:.0%} of the last {FLAT_BARS} bars have no range or no volume",
+        "left out",
+    ),
+    Rule("too_few_bars", f"fewer than {MIN_BARS} bars are left", "left out"),
+    Rule(
+        "stepped_price",
+        f"over {STEPPED_SHARE:.0%} of the last {FLAT_BARS} closes repeat the one before: the tick "
+        "is too coarse for lines",
+        "left out",
+    ),
+    Rule(
+        "unadjusted_split",
+        f"no crypto: an open with a log gap above {SPLIT_LOG} within {SPLIT_TOLERANCE:.0%} of n:1 "
+        f"or 1:n, n one of 2 to {SPLIT_RATIOS[6]}, {_SMALL}; the medians of {LEVEL_BARS} closes on "
+        f"either side stand so too, within {LEVEL_TOLERANCE:.0%}, and the day's range is at most "
+        f"{ORDINARY_RANGE:.0f} times the usual one",
+        "left out",
+    ),
+    Rule(
+        "price_spike",
+        f"a close over {SPIKE:.0f} times the one before, or under 1/{SPIKE:.0f}, and as far back "
+        "on the next bar",
+        "left out",
+    ),
+    Rule(
+        "price_jumps",
+        f"more than {MAX_JUMPS} price_jump, or a close over {JUMP_LIMIT:.0f} times the one before "
+        f"or under 1/{JUMP_LIMIT:.0f}",
+        "left out",
+    ),
+    Rule(
+        "stale",
+        f"the last bar is over {_STOCK} calendar days before the session, crypto {_CRYPTO}",
+        "not served; its trades count",
+    ),
+    Rule(
+        "low_volatility",
+        f"the mean true range of {_ATR_BARS} bars is under {_ATR_FLOOR:.1%}, the detector's floor",
+        "not served; its trades count",
+    ),
+)
+"""Why a symbol is not covered tonight; the first that holds."""
+
+RULES: Final = {rule.code: rule for rule in (*FINDINGS, *REFUSALS)}

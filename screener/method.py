@@ -1,0 +1,51 @@
+"""What a night measured beside random entries, as a table on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from screener.console import fail, out, table
+from store.manifest import Manifest
+from store.method import Estimate, Measure, Method
+
+
+def print_method(manifest: Manifest, method: Method | None) -> None:
+    """Print every group with its errors and what may be said of it; fail where none is kept."""
+    if method is None:
+        fail(f"Night {manifest.data_version} carries no statistics; run `screener nightly` again.")
+    shown = table(
+        *("family", "direction", "entered", "trades", "wins", "reached", "95% range", "random"),
+        *("avg loss", "avg R", "less random", "10 bp", "25 bp", "in words"),
+    )
+    for measure in (*method.by_family(), *method.by_decade(), *method.by_family_and_decade()):
+        shown.add_row(*_cells(measure))
+    out.print(shown)
+    out.print(
+        f"Session {manifest.as_of_session}, {method.symbols:,} symbols, of which {method.ended:,} "
+        f"ended before it; {method.open_trades:,} open trades in no number. Errors take the trades "
+        "of one month as one; no costs but where they are named."
+    )
+
+
+def _cells(measure: Measure) -> Iterator[str]:
+    low, high = measure.win_rate_range
+    yield measure.family.label if measure.family else "All"
+    yield measure.direction or ""
+    yield f"{measure.decade}s" if measure.decade is not None else ""
+    yield f"{measure.trades:,}"
+    yield f"{measure.wins:,}"
+    yield f"{measure.win_rate_pct:.1f}%"
+    yield f"{low:.1f} to {high:.1f}"
+    yield _estimate(measure.placebo_pct, ".1f")
+    yield "-" if measure.avg_loss_pct is None else f"{measure.avg_loss_pct:.1f}%"
+    yield _estimate(measure.avg_r, "+.3f")
+    yield _estimate(measure.difference_r, "+.3f")
+    yield from (f"{cost.avg_r:+.3f}" for cost in measure.after_costs)
+    yield measure.verdict
+
+
+def _estimate(found: Estimate | None, form: str) -> str:
+    if found is None:
+        return "-"
+    error = "" if found.error is None else f" ± {found.error:{form.removeprefix('+')}}"
+    return f"{found.mean:{form}}{error}"

@@ -1,0 +1,115 @@
+"""The method record: how the trades of a night did beside their placebo, for people to judge.
+
+It is stored beside the wire records and shown on the method page; no API answer carries it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated
+
+from pydantic import Field
+
+from store.families import Direction, Family
+from store.records import Count, Number, Record, Share
+
+FEW = 30
+"""With fewer trades than this a measure says nothing."""
+
+
+class Estimate(Record):
+    """A mean and its standard error; the error is null with trades of one month alone."""
+
+    mean: Number
+    error: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+
+
+class Costs(Record):
+    """Average R after costs of so many basis points of the entry price for entry and exit."""
+
+    basis_points: Count
+    avg_r: Number
+
+
+class Measure(Record):
+    """The resolved first attempts of one group of trades; null in the group's key means all."""
+
+    family: Family | None
+    direction: Direction | None
+    decade: int | None
+    """The first year of the ten in which the trades were entered."""
+    trades: Count
+    wins: Count
+    losses: Count
+    win_rate_pct: Share
+    win_rate_range: tuple[Share, Share]
+    """95% Wilson interval, which takes trades as independent."""
+    avg_win_pct: Number | None
+    avg_loss_pct: Number | None
+    avg_r: Estimate
+    months: Count
+    """Months of entry: the clusters of every error."""
+    draws: Count
+    """Resolved placebo trades."""
+    placebo_pct: Estimate | None
+    difference_r: Estimate | None
+    """Average R of each trade less that of its own draws, over trades that have any."""
+    after_costs: list[Costs]
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few trades to say anything."""
+        return self.trades < FEW
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether the difference to random entries exceeds two standard errors."""
+        found = self.difference_r
+        if self.few or found is None or found.error is None:
+            return False
+        return abs(found.mean) > 2 * found.error
+
+    @property
+    def verdict(self) -> str:
+        """What may be said of the group, in words."""
+        found = self.difference_r
+        if self.few:
+            return "too few to say anything"
+        if found is None or found.error is None:
+            return "nothing to compare with"
+        if not self.distinguishable:
+            return "not distinguishable from random entries"
+        side = "better" if found.mean > 0 else "worse"
+        return f"{side} than random entries by more than two standard errors"
+
+
+class Method(Record):
+    """What a night measured, over everything it analysed."""
+
+    as_of_session: dt.date
+    start: dt.date
+    """The first session that could be scored."""
+    symbols: Count
+    """Symbols whose bars were analysed."""
+    ended: Count
+    """Of these, symbols whose bars end before the session: delisted, renamed or halted."""
+    open_trades: Count
+    """Trades that run, in no number here."""
+    draws_per_trade: Count
+    nearest_draw: Count
+    """Bars after a trade at which its first possible draw enters."""
+    farthest_draw: Count
+    measures: list[Measure]
+
+    def by_family(self) -> list[Measure]:
+        """Each family and direction, then all."""
+        groups = [m for m in self.measures if m.decade is None]
+        return [m for m in groups if m.family] + [m for m in groups if not m.family]
+
+    def by_decade(self) -> list[Measure]:
+        """Each decade over all families, oldest first."""
+        return [m for m in self.measures if m.decade is not None and m.family is None]
+
+    def by_family_and_decade(self) -> list[Measure]:
+        """Each family in each decade."""
+        return [m for m in self.measures if m.decade is not None and m.family is not None]

@@ -1,0 +1,184 @@
+"""Whole nights at an hour: no unfinished bar is used, and each asset keeps its own calendar."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import orjson
+import pytest
+
+from nightly.bars import Bars, to_day
+from nightly.night import Order, make_night, plan
+from nightly.sessions import session_at
+from nightly.sources import open_source
+from store.book import Book
+from store.manifest import Manifest
+from store.nights import Nights
+from store.records import HistoryRow
+from tests.nightly.series import walk
+
+
+def at(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC)
+
+
+def day(text: str) -> dt.date:
+    return dt.date.fromisoformat(text)
+
+
+def stock_days(last: dt.date, count: int) -> list[dt.date]:
+    """So many New York sessions up to a day, oldest first."""
+    found: list[dt.date] = []
+    session = session_at(last)
+    while len(found) < count:
+        found.append(session)
+        session = session_at(session - dt.timedelta(days=1))
+    return found[::-1]
+
+
+def write(folder: Path, symbol: str, days: list[dt.date], bars: Bars | None = None) -> None:
+    """A file of a symbol whose last bar stands out: it closes 11% up."""
+    bars = walk(len(days)) if bars is None else bars
+    folder.mkdir(exist_ok=True)
+    rows = []
+    for number, date in enumerate(days):
+        close = bars.close[number] * (1.11 if number == len(days) - 1 else 1)
+        prices = (bars.open[number], max(bars.high[number], close), bars.low[number], close)
+        rows.append(",".join([date.isoformat(), *(repr(float(p)) for p in prices), "1000"]))
+    (folder / f"{symbol}.csv").write_text("\n".join(["Date,Open,High,Low,Close,Volume", *rows]))
+
+
+def every_day(last: dt.date, count: int) -> list[dt.date]:
+    return [last - dt.timedelta(days=back) for back in reversed(range(count))]
+
+
+def night(folder: Path, now: str) -> tuple[Manifest, Book]:
+    order = Order(source=open_source(folder), name="bars", accept_fall=True)
+    data = folder.parent / f"data-{now.replace(':', '')}"
+    manifest, _ = make_night(order, Nights(data), now=at(now))
+    return manifest, Book.open(data / "nights" / manifest.book.file, manifest)
+
+
+def bars_used(folder: Path, now: str) -> dict[str, Bars]:
+    """The bars of each symbol that a night at an hour uses."""
+    chosen = plan(Order(source=open_source(folder), name="bars"), at(now))
+    used = {}
+    for task in chosen.tasks:
+        listings = dict(task.symbols)
+        for loaded in task.source.load(list(listings)):
+            used[listings[loaded.name].symbol] = task.clean(loaded, listings[loaded.name]).bars
+    return used
+
+
+def last_used(folder: Path, now: str) -> dict[str, str]:
+    used = bars_used(folder, now)
+    return {
+        symbol: (dt.date(1970, 1, 1) + dt.timedelta(days=int(bars.date[-1]))).isoformat()
+        for symbol, bars in used.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("now", "used"),
+    [
+        ("2026-11-20T20:59", "2026-11-19"),  # a minute before the close in New York
+        ("2026-11-20T21:00", "2026-11-20"),
+        ("2026-11-27T17:59", "2026-11-25"),  # after Thanksgiving the exchange closes at 13:00
+        ("2026-11-27T18:00", "2026-11-27"),
+        ("2026-07-06T12:00", "2026-07-02"),
+    ],
+)
+def test_the_bar_of_a_running_session_is_never_used(tmp_path: Path, now: str, used: str) -> None:
+    write(tmp_path / "bars", "ACME", stock_days(at(now).date(), 300))
+    assert last_used(tmp_path / "bars", now) == {"ACME": used}
+    manifest, book = night(tmp_path / "bars", now)
+    book.close()
+    assert manifest.as_of_session == day(used)
+
+
+def test_the_running_utc_day_of_crypto_is_never_used(tmp_path: Path) -> None:
+    write(tmp_path / "bars", "BTC-USD", every_day(day("2026-11-21"), 300))
+    assert last_used(tmp_path / "bars", "2026-11-21T23:59") == {"BTCUSD": "2026-11-20"}
+    assert last_used(tmp_path / "bars", "2026-11-22T00:00") == {"BTCUSD": "2026-11-21"}
+
+
+def test_stocks_and_crypto_share_a_session_and_keep_their_calendars(tmp_path: Path) -> None:
+    """On a Sunday: stocks end with Friday and wait for Monday, crypto for Saturday."""
+    write(tmp_path / "bars", "ACME", stock_days(day("2026-11-20"), 300))
+    write(tmp_path / "bars", "BTC-USD", every_day(day("2026-11-22"), 300))
+    now = "2026-11-22T12:00"
+    chosen = plan(Order(source=open_source(tmp_path / "bars"), name="bars"), at(now))
+    used = bars_used(tmp_path / "bars", now)
+
+    assert chosen.as_of == day("2026-11-20")
+    assert last_used(tmp_path / "bars", now) == {"ACME": "2026-11-20", "BTCUSD": "2026-11-20"}
+    for task in chosen.tasks:
+        assert task.windows["stock"].following == task.windows["etf"].following == day("2026-11-23")
+        assert task.windows["crypto"].following == day("2026-11-21")
+    assert len(used["ACME"]) == 300
+    assert len(used["BTCUSD"]) == 298
+    assert ((used["BTCUSD"].date + 3) % 7 >= 5).any(), "weekends of crypto are sessions"
+
+
+def test_at_the_close_in_new_york_the_utc_day_still_runs(tmp_path: Path) -> None:
+    """The stock's session is over, the coin's day is not; an hour later both are."""
+    write(tmp_path / "bars", "ACME", stock_days(day("2026-11-20"), 300))
+    write(tmp_path / "bars", "BTC-USD", every_day(day("2026-11-20"), 300))
+    early, late = "2026-11-20T21:30", "2026-11-21T00:00"
+
+    assert last_used(tmp_path / "bars", early) == {"ACME": "2026-11-20", "BTCUSD": "2026-11-19"}
+    assert last_used(tmp_path / "bars", late) == {"ACME": "2026-11-20", "BTCUSD": "2026-11-20"}
+    first, book = night(tmp_path / "bars", early)
+    book.close()
+    second, book = night(tmp_path / "bars", late)
+    book.close()
+    assert first.as_of_session == second.as_of_session == day("2026-11-20")
+    assert first.data_version != second.data_version, "other bars are another night"
+    assert first.inputs.parameters["crypto_until"] == "2026-11-19"
+    assert "crypto_until" not in second.inputs.parameters
+
+
+def test_a_halted_symbol_leaves_the_book_and_its_trades_stay_counted(tmp_path: Path) -> None:
+    write(tmp_path / "bars", "ACME", stock_days(day("2026-11-20"), 300))
+    write(tmp_path / "bars", "GONE", stock_days(day("2026-11-09"), 1500))
+    now = "2026-11-21T12:00"
+    manifest, book = night(tmp_path / "bars", now)
+    body = orjson.loads(book.patterns("GONE") or b"")
+    stored = book.history("GONE")
+    method = book.method()
+    book.close()
+
+    assert (body["available"], body["reason"], body["setups"]) == (False, "not_covered", [])
+    assert stored is not None
+    resolved = [
+        row
+        for body in stored.rows
+        if (row := HistoryRow.model_validate_json(body)).outcome != "open"
+    ]
+    assert len(resolved) > 5
+    assert method is not None
+    assert (method.symbols, method.ended) == (2, 1)
+    assert method.by_family()[-1].trades >= len(resolved)
+    assert manifest.counts.resolved == method.by_family()[-1].trades
+    assert manifest.counts.covered == 1
+
+
+def test_a_reused_ticker_is_not_glued_to_its_old_owner(tmp_path: Path) -> None:
+    days = stock_days(day("2026-11-20"), 700)
+    old, new = days[:300], days[400:]
+    write(tmp_path / "bars", "ACME", old + new)
+    used = bars_used(tmp_path / "bars", "2026-11-21T12:00")["ACME"]
+    assert used.date[0] == to_day(new[0])
+    assert len(used) == len(new)
+    alone = tmp_path / "alone"
+    whole = walk(600)
+    write(alone, "ACME", new, whole.take(slice(300, None)))
+    (first, book), (second, other) = (
+        night(folder, "2026-11-21T12:00") for folder in (tmp_path / "bars", alone)
+    )
+    history, same = book.history("ACME"), other.history("ACME")
+    book.close()
+    other.close()
+    assert history == same
+    assert first.counts.resolved == second.counts.resolved

@@ -1,0 +1,194 @@
+"""The method page: every number of the stored record, its doubts in words, and a picture."""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+from store.families import Family
+from store.method import Costs, Estimate, Measure, Method
+from store.nights import Nights
+from tests.service import Service, serving
+from tests.web.browser import Browser
+from web.assets import load_assets
+from web.method import Picture, name_of, picture
+from web.pages import Pages
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def measure(
+    family: Family | None = None, trades: int = 400, difference: float = 0.01, error: float = 0.02
+) -> Measure:
+    return Measure(
+        family=family,
+        direction="bullish" if family else None,
+        decade=None,
+        trades=trades,
+        wins=trades // 4,
+        losses=trades - trades // 4,
+        win_rate_pct=25.0,
+        win_rate_range=(21.0, 29.5),
+        avg_win_pct=9.0,
+        avg_loss_pct=-4.0,
+        avg_r=Estimate(mean=0.05, error=0.04),
+        months=80,
+        draws=3 * trades,
+        placebo_pct=Estimate(mean=24.4, error=1.1),
+        difference_r=Estimate(mean=difference, error=error),
+        after_costs=[Costs(basis_points=10, avg_r=0.02), Costs(basis_points=25, avg_r=-0.03)],
+    )
+
+
+def method(*measures: Measure) -> Method:
+    return Method(
+        as_of_session=dt.date(2024, 3, 8),
+        start=dt.date(2004, 3, 30),
+        symbols=700,
+        ended=40,
+        open_trades=12,
+        draws_per_trade=3,
+        nearest_draw=40,
+        farthest_draw=400,
+        measures=list(measures),
+    )
+
+
+def rendered(record: Method) -> str:
+    pages = Pages(load_assets(), sign_up=False)
+    page = pages.render(
+        "method.html",
+        "/method",
+        method=record,
+        picture=picture(record),
+        name=name_of,
+        disclaimer="Not advice.",
+        session=record.as_of_session,
+        few=30,
+    )
+    return html.unescape(page)
+
+
+def words(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
+def test_the_page_shows_every_group_of_the_served_night(service: Service) -> None:
+    nights = Nights(service.settings.data_dir)
+    active = nights.active()
+    assert active is not None
+    record = nights.method(active)
+    assert record is not None
+    response = Browser(service).get("/method")
+    text = words(html.unescape(response.text))
+
+    assert response.status_code == 200
+    assert "set-cookie" not in response.headers
+    for group in record.measures:
+        low, high = group.win_rate_range
+        assert f"{group.win_rate_pct:.1f}% ({low:.1f} to {high:.1f})" in text
+        assert f"{group.avg_r.mean:+.3f}".replace("-", MINUS) in text
+        for cost in group.after_costs if group.decade is None else []:
+            assert f"{cost.avg_r:+.3f}".replace("-", MINUS) in text
+    assert str(record.as_of_session) in text
+    assert text.count("too few to say anything") >= sum(group.few for group in record.measures)
+    assert "Small samples." in text
+    assert "not investment advice" in text
+    assert "2000s" in text
+    assert "2010s" in text
+
+
+def test_costs_survivorship_and_random_entries_are_named(service: Service) -> None:
+    text = words(html.unescape(Browser(service).get("/method").text))
+
+    for said in (
+        "entered at the close of the breakout bar",
+        "A day that reaches both counts as a loss",
+        "No costs, no slippage",
+        "Survivorship.",
+        "Of the 5 symbols here 0 ended before the session",
+        "95% Wilson interval",
+        "as one cluster",
+    ):
+        assert said in text
+
+
+def test_the_page_is_revalidated_and_runs_nothing(service: Service) -> None:
+    first = Browser(service).get("/method")
+    again = Browser(service).get("/method", headers={"If-None-Match": first.headers["etag"]})
+
+    assert again.status_code == 304
+    assert "no-cache" in first.headers["cache-control"]
+    assert "default-src 'none'" in first.headers["content-security-policy"]
+    assert "<script" not in first.text
+    assert " style=" not in first.text
+
+
+def test_without_a_night_the_page_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with serving(tmp_path_factory.mktemp("empty")) as live:
+        page = Browser(live).get("/method").text
+
+    assert "There is no night yet" in page
+    assert "<table" not in page
+
+
+def test_few_trades_in_all_are_too_few_to_say_anything() -> None:
+    text = words(rendered(method(measure(trades=29, difference=2.0))))
+
+    assert "Too few to say anything. 29 resolved trades" in text
+    assert "better than random" not in text
+    assert "<svg" not in rendered(method(measure(trades=29)))
+    assert "No resolved trades" in words(rendered(method()))
+
+
+@pytest.mark.parametrize(
+    ("difference", "said"),
+    [
+        (0.03, "not distinguishable from random entries"),
+        (0.04, "not distinguishable from random entries"),
+        (0.05, "better than random entries by more than two standard errors"),
+        (-0.05, "worse than random entries by more than two standard errors"),
+    ],
+)
+def test_a_difference_is_told_in_words(difference: float, said: str) -> None:
+    text = words(rendered(method(measure(difference=difference))))
+
+    assert f"All +0.050 ± 0.040 {difference:+.3f} ± 0.020 {said}".replace("-", MINUS) in text
+
+
+def test_the_picture_has_a_dot_for_each_group_and_says_it_in_words() -> None:
+    record = method(
+        measure(), measure(Family.TRIANGLE, 500, 0.1), measure(Family.RISING_WEDGE, 12, 0.5)
+    )
+    drawn = picture(record)
+    page = rendered(record)
+
+    assert isinstance(drawn, Picture)
+    assert [dot.name for dot in drawn.dots] == ["Triangle, bullish", "All"]
+    assert [dot.clear for dot in drawn.dots] == [True, False]
+    for dot in drawn.dots:
+        assert 0 < dot.low < dot.x < dot.high < drawn.width
+        assert dot.clear == (not dot.low <= drawn.zero <= dot.high)
+    assert 'role="img"' in page
+    assert "Triangle, bullish: +0.100 ± 0.020, better than random entries" in page
+    assert page.count("<circle") == 2
+
+
+def test_a_night_without_the_record_says_so(tmp_path: Path) -> None:
+    pages = Pages(load_assets(), sign_up=False)
+    page = pages.render(
+        "method.html",
+        "/method",
+        method=None,
+        picture=None,
+        name=name_of,
+        disclaimer="Not advice.",
+        session=dt.date(2024, 3, 8),
+        few=30,
+    )
+
+    assert "The night of 2024-03-08 carries no such statistics" in page

@@ -1,0 +1,110 @@
+"""The method page: what is measured and how, and what it came to on the night that is served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rest_facade.responses import REVALIDATE, stored
+from store.method import FEW, Measure, Method
+from store.shelf import Shelf
+from web.docs import HTML
+from web.pages import Pages, protect
+
+PATH = "/method"
+
+WIDTH, ROW, TOP, LEFT, RIGHT = 720, 34, 20, 190, 20
+"""Pixels of the picture, of one of its rows, and around the scale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One group in the picture: its difference to random entries, two errors to either side."""
+
+    name: str
+    y: float
+    x: float
+    low: float
+    high: float
+    clear: bool
+    """Whether it differs from random entries by more than two standard errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A dot with whiskers for each group on one scale of R."""
+
+    dots: list[Dot]
+    zero: float
+    ticks: list[tuple[float, str]]
+    width: int
+    height: float
+
+
+class MethodPage:
+    """One page a night, the same for everybody."""
+
+    def __init__(self, pages: Pages, shelf: Shelf) -> None:
+        self._pages = pages
+        self._shelf = shelf
+        self._version: str | None = None
+        self._body = b""
+
+    async def answer(self, request: Request) -> Response:
+        """The page of the night that is served now."""
+        async with self._shelf.lease() as book:
+            if not self._body or book.data_version != self._version:
+                method = book.method()
+                html = self._pages.render(
+                    "method.html",
+                    PATH,
+                    method=method,
+                    picture=picture(method) if method else None,
+                    name=name_of,
+                    disclaimer=book.disclaimer,
+                    session=book.session,
+                    few=FEW,
+                )
+                self._version, self._body = book.data_version, html.encode()
+        known = request.headers.get("if-none-match")
+        response = stored(self._body, HTML, f"public, {REVALIDATE}", known, None)
+        protect(response)
+        return response
+
+
+def name_of(measure: Measure) -> str:
+    """What a group is called: `Triangle, bullish`, `Rising wedge`, `All`."""
+    if measure.family is None:
+        return "All"
+    if measure.direction is None or not measure.family.both_ways:
+        return measure.family.label
+    return f"{measure.family.label}, {measure.direction}"
+
+
+def picture(method: Method) -> Picture | None:
+    """The differences that have an error and enough trades; None where no group does."""
+    shown = [
+        (measure, found.mean, 2 * found.error)
+        for measure in method.by_family()
+        if (found := measure.difference_r) and found.error is not None and not measure.few
+    ]
+    if not shown:
+        return None
+    reach = 1.1 * max(abs(mean) + whisker for _, mean, whisker in shown) or 1.0
+    middle, scale = (LEFT + WIDTH - RIGHT) / 2, (WIDTH - LEFT - RIGHT) / 2 / reach
+    dots = [
+        Dot(
+            name=name_of(measure),
+            y=TOP + ROW * (row + 0.5),
+            x=round(middle + scale * mean, 1),
+            low=round(middle + scale * (mean - whisker), 1),
+            high=round(middle + scale * (mean + whisker), 1),
+            clear=measure.distinguishable,
+        )
+        for row, (measure, mean, whisker) in enumerate(shown)
+    ]
+    ends = [(round(middle + scale * r, 1), f"{r:+.2f}") for r in (-reach / 1.1, reach / 1.1)]
+    ticks = [ends[0], (middle, "0"), ends[1]]
+    return Picture(dots, middle, ticks, WIDTH, TOP + ROW * len(dots) + 30)
