@@ -9,9 +9,16 @@ import hashlib
 from nightly.events import Scale
 
 
-def lineage_id(symbol: str, scale: Scale, start: dt.date, first_served: dt.date) -> str:
-    """The id of a lineage, from its first version: it never changes while the bars do not."""
-    return _digest(symbol, scale.name, start.isoformat(), first_served.isoformat())
+def lineage_id(
+    symbol: str, scale: Scale, start: dt.date, first_served: dt.date, twin: int = 0
+) -> str:
+    """The id of a lineage, from its first version: it never changes while the bars do not.
+
+    `twin` counts the older lineages of the same scale that begin and are first served on the same
+    days, as a wedge and a triangle from one low may.
+    """
+    facts = (symbol, scale.name, start.isoformat(), first_served.isoformat())
+    return _digest(*facts, *([str(twin)] if twin else []))
 
 
 def setup_id(lineage: str, attempt: int, session: dt.date) -> str:

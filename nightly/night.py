@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -14,7 +14,7 @@ from nightly.analysis import Analysis, Task, analyse
 from nightly.assembly import Statistics, universe
 from nightly.errors import NightlyError, Refusal
 from nightly.parameters import Parameters
-from nightly.pool import INLINE, batches, run
+from nightly.pool import INLINE, Pool, batches, local_pool
 from nightly.reference import Adjustment, Reference
 from nightly.report import Report
 from nightly.scan import Candidate, label_columns, number_columns
@@ -107,11 +107,11 @@ def make_night(
         inputs=inputs_of(order),
         accept_fall=order.accept_fall,
     )
-    with writer:
-        analyses = list(_analyses(chosen, step))
+    with writer, local_pool(chosen.jobs) as pool:
+        analyses = list(_written(writer, order, _analyses(chosen, pool, step)))
         _check_usable(analyses)
+        _write_unread(writer, order, analyses)
         statistics = Statistics(analyses, chosen.as_of)
-        _write_symbols(writer, order, analyses)
         candidates = _write_patterns(writer, analyses, statistics)
         _write_scan(writer, candidates)
         for entry in statistics.entries():
@@ -127,11 +127,11 @@ def _sealing(step: Step, name: str) -> None:
     step(name, 0, 0)
 
 
-def _analyses(chosen: Plan, step: Step) -> Iterator[Analysis]:
+def _analyses(chosen: Plan, pool: Pool, step: Step) -> Iterator[Analysis]:
     total = sum(len(task.symbols) for task in chosen.tasks)
     step(FINDING, 0, total)
     done = 0
-    for batch in run(analyse, chosen.tasks, chosen.jobs):
+    for batch in pool.run(analyse, chosen.tasks):
         done += len(batch)
         step(FINDING, done, total)
         yield from batch
@@ -147,15 +147,22 @@ def _check_usable(analyses: Sequence[Analysis]) -> None:
     )
 
 
-def _write_symbols(writer: BookWriter, order: Order, analyses: Sequence[Analysis]) -> None:
-    charted = [a.symbol for a in analyses if a.prices is not None][: order.chart_symbols]
+def _written(writer: BookWriter, order: Order, analyses: Iterable[Analysis]) -> Iterator[Analysis]:
+    """The analyses as they come, without what is stored at once: it is most of their size."""
+    charted = 0
     for analysis in analyses:
         reason = analysis.refusal.code if analysis.refusal else None
         writer.add_symbol(analysis.symbol, covered=analysis.covered, reason=reason)
         if analysis.history is not None:
             writer.add_history(analysis.symbol, analysis.history.outcomes, analysis.history.bodies)
-        if analysis.prices is not None and analysis.symbol in charted:
+        if analysis.prices is not None and charted != order.chart_symbols:
             writer.add_prices(analysis.symbol, analysis.prices)
+            charted += 1
+        yield replace(analysis, history=None, prices=None)
+
+
+def _write_unread(writer: BookWriter, order: Order, analyses: Sequence[Analysis]) -> None:
+    """The symbols that the reference knows and the bars do not."""
     read = {analysis.symbol for analysis in analyses}
     for symbol in sorted(set(order.reference) - read):
         writer.add_symbol(symbol, covered=False, reason="no_bars")

@@ -152,7 +152,7 @@ def detect(
 ) -> None:
     """Write every version of every pattern that was served, session by session, for research."""
     from nightly.night import plan
-    from nightly.pool import run
+    from nightly.pool import local_pool
     from nightly.research import versions
     from screener.nightly import order_of, watched
 
@@ -161,9 +161,10 @@ def detect(
         order = order_of(chosen, bars, reference=reference, jobs=jobs)
         looked = plan(order, dt.datetime.now(dt.UTC))
         found: list[dict[str, Any]] = []
-        for done, batch in enumerate(run(versions, looked.tasks, looked.jobs), 1):
-            found += batch
-            step("finding patterns", done, len(looked.tasks))
+        with local_pool(looked.jobs) as pool:
+            for done, batch in enumerate(pool.run(versions, looked.tasks), 1):
+                found += batch
+                step("finding patterns", done, len(looked.tasks))
         try:
             replace_file(out_file, orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
         except OSError as error:
