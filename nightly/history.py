@@ -21,6 +21,8 @@ from nightly.patterns import FAMILIES, direction_name, family_index, type_name
 
 OUTCOMES: Mapping[int, str] = {Outcome.WIN: "win", Outcome.LOSS: "loss", Outcome.OPEN: "open"}
 
+FOREVER = np.iinfo(np.int32).max
+
 FACTS = np.dtype(
     [
         ("family", "i1"),  # position among the five
@@ -45,7 +47,7 @@ class StoredRows:
 
 
 class Lineages:
-    """The lineages of one event log: their ids and how often each was attempted."""
+    """The lineages of one event log: their ids, those of their setups, and their attempts."""
 
     def __init__(self, symbol: str, bars: Bars, log: EventLog) -> None:
         self._symbol = symbol
@@ -53,6 +55,11 @@ class Lineages:
         self._born = _born(log.versions)
         self._attempts = Counter(log.versions["lineage"][log.trades["version"]].tolist())
         self._ids: dict[int, str] = {}
+        self._lives = _lives(log)
+        self._setups: dict[tuple[int, int], list[int]] = {}
+        names = zip(log.versions["lineage"].tolist(), log.versions["attempt"].tolist(), strict=True)
+        for row, setup in enumerate(names):
+            self._setups.setdefault(setup, []).append(row)
 
     def id(self, number: int) -> str:
         """The id of a lineage."""
@@ -61,6 +68,12 @@ class Lineages:
             first, since = to_date(self._bars.date[start]), to_date(self._bars.date[served])
             self._ids[number] = lineage_id(self._symbol, Scale(scale), first, since, twin)
         return self._ids[number]
+
+    def setup_id(self, row: int, number: int, attempt: int, bar: int, session: dt.date) -> str:
+        """The id that a version had or has in a session whose last bar is `bar`."""
+        older = (other for other in self._setups[number, attempt] if other < row)
+        twin = sum(any(a <= bar < b for a, b in self._lives[other]) for other in older)
+        return setup_id(self.id(number), attempt, session, twin)
 
     def attempts(self, number: int) -> int:
         """How often a lineage has triggered so far."""
@@ -80,6 +93,21 @@ def _born(versions: Rows) -> dict[int, tuple[int, int, int, int]]:
         born[number] = (*key, seen[key])
         seen[key] += 1
     return born
+
+
+Life = tuple[int, int]
+"""The bars at which something is served, the second one excluded."""
+
+
+def _lives(log: EventLog) -> list[list[Life]]:
+    """Of each version when it was served: as forming, and as a running trade."""
+    ends = np.where(log.versions["end"] >= 0, log.versions["end"], FOREVER).tolist()
+    lives = [[life] for life in zip(log.versions["first_served"].tolist(), ends, strict=True)]
+    exits = np.where(log.trades["exit"] >= 0, log.trades["exit"], FOREVER).tolist()
+    entries = log.trades["entry"].tolist()
+    for row, *life in zip(log.trades["version"].tolist(), entries, exits, strict=True):
+        lives[row].append((life[0], life[1]))
+    return lives
 
 
 def first_attempts(log: EventLog) -> Rows:
@@ -148,10 +176,10 @@ def _row(
     last = trade["exit_price"] if resolved else close
     r = sign * (last - entry) / risk
     family = FAMILIES[family_index(version["type"])]
-    lineage = lineages.id(version["lineage"])
+    number = version["lineage"]
     return {
-        "setup_id": setup_id(lineage, 1, served),
-        "lineage_id": lineage,
+        "setup_id": lineages.setup_id(trade["version"], number, 1, trade["entry"] - 1, served),
+        "lineage_id": lineages.id(number),
         "family": family,
         "family_label": family.label,
         "pattern_type": type_name(version["type"]),
@@ -168,7 +196,7 @@ def _row(
         "r_multiple": multiple(r) if resolved else None,
         "unrealized_r": None if resolved else multiple(r),
         "hold_bars": trade["exit"] - trade["entry"] if resolved else None,
-        "attempt": {"number": 1, "count": lineages.attempts(version["lineage"])},
+        "attempt": {"number": 1, "count": lineages.attempts(number)},
     }
 
 
