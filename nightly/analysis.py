@@ -15,7 +15,7 @@ import numpy as np
 from nightly.bars import Bars, Floats, to_day
 from nightly.cleaning import GAP_DAYS, MIN_BARS, Cleaned, clean
 from nightly.detector import detect
-from nightly.errors import Refusal
+from nightly.errors import NightlyError, Refusal
 from nightly.events import EventLog, Outcome, Rows
 from nightly.features import features
 from nightly.formations import Formation, Market, current_formations
@@ -31,6 +31,7 @@ from nightly.patterns import family_index
 from nightly.placebo import Tally, placebo_of, tally
 from nightly.reference import Adjustment, Listing
 from nightly.sources import BarSource, Loaded
+from nightly.version import code_version
 from store.book import Prices
 
 CHART_BARS = 320
@@ -47,6 +48,19 @@ class Task:
     next_sessions: Mapping[str, dt.date]
     """The session after this one, by asset type."""
     adjustment: Adjustment
+    code_version: str
+
+    def check_version(self) -> None:
+        """See that the worker runs the program that the night is named after.
+
+        Raises:
+            NightlyError: it runs another version.
+        """
+        if self.code_version != code_version():
+            raise NightlyError(
+                f"A worker runs version {code_version()} of the program, this is "
+                f"{self.code_version}; install the same on every machine."
+            )
 
     def clean(self, loaded: Loaded, listing: Listing) -> Cleaned:
         """The loaded bars of a symbol up to the session, cleaned."""
@@ -95,6 +109,7 @@ class Analysis:
 
 def analyse(task: Task) -> list[Analysis]:
     """Analyse the symbols of a task, in their order; runs in a worker process."""
+    task.check_version()
     listings = dict(task.symbols)
     loaded = task.source.load([name for name, _ in task.symbols])
     return [analyse_symbol(item, listings[item.name], task) for item in loaded]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import resources
-from pathlib import Path
 
 from nightly.analysis import Analysis, Task, analyse
 from nightly.assembly import Statistics, universe
+from nightly.cluster import cluster_pool
 from nightly.errors import NightlyError, Refusal
 from nightly.parameters import Parameters
 from nightly.pool import INLINE, Pool, batches, local_pool
@@ -21,7 +20,9 @@ from nightly.scan import Candidate, label_columns, number_columns
 from nightly.sessions import as_of_session, next_session
 from nightly.sources import BarSource
 from nightly.symbols import resolve
-from store.manifest import Inputs, Manifest
+from nightly.version import code_version
+from store.errors import ManifestError, SealedError
+from store.manifest import Inputs, Manifest, derive_version
 from store.nights import Nights
 from store.press import BookWriter
 from store.records import Patterns
@@ -32,8 +33,8 @@ Step = Callable[[str, int, int], None]
 """Progress: the name of a step, how much of it is done, and how much there is."""
 
 
-def _silent(_name: str, _done: int, _total: int) -> None:
-    return None
+def silent(_name: str, _done: int, _total: int) -> None:
+    """No progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,15 @@ class Order:
     session: dt.date | None = None
     """The session to stop at; the last completed one when None."""
     jobs: int = 1
+    executor: str | None = None
+    """The address of a Dask scheduler that has the work done; this machine does it when None."""
     source_label: str = "nightly"
     disclaimer: str = ""
     chart_symbols: int | None = None
     """How many symbols keep the prices that charts need, by symbol; all when None."""
     accept_fall: bool = False
+    only_new: bool = False
+    """Whether to stop where the night is sealed already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,8 @@ class Plan:
     as_of: dt.date
     refused: Mapping[str, Refusal]
     """Raw names that cannot be symbols."""
-    jobs: int
+    workers: int | str
+    """How many processes of this machine do the work, or the address of who does it."""
 
 
 def plan(order: Order, now: dt.datetime) -> Plan:
@@ -80,34 +86,46 @@ def plan(order: Order, now: dt.datetime) -> Plan:
     newest = ((known.asset_type, last_days[raw]) for raw, known in listings if raw in last_days)
     as_of = as_of_session(newest, now=now, requested=order.session)
     following = {kind: next_session(as_of, kind) for kind in ("stock", "etf", "crypto")}
-    jobs = 1 if len(listings) <= INLINE else order.jobs
+    jobs = 1 if len(listings) <= INLINE and order.executor is None else order.jobs
     tasks = [
-        Task(order.source, batch, as_of, following, order.adjustment)
+        Task(order.source, batch, as_of, following, order.adjustment, code_version())
         for batch in batches(listings, jobs)
     ]
-    return Plan(tasks, as_of, resolved.refused, jobs)
+    return Plan(tasks, as_of, resolved.refused, order.executor or jobs)
+
+
+def pool_of(chosen: Plan) -> AbstractContextManager[Pool]:
+    """Those who do the work of a plan."""
+    if isinstance(chosen.workers, str):
+        return cluster_pool(chosen.workers)
+    return local_pool(chosen.workers)
 
 
 def make_night(
-    order: Order, nights: Nights, *, now: dt.datetime, step: Step = _silent
+    order: Order, nights: Nights, *, now: dt.datetime, step: Step = silent
 ) -> tuple[Manifest, Report]:
     """Analyse every symbol and publish what was found as one night.
 
     Raises:
-        NightlyError: the bars cannot be used at all.
+        NightlyError: the bars cannot be used at all, or those who work on them fail.
+        SealedError: the night is sealed already, and only a new one was asked for.
         StoreError: the night did not pass its gates; the active one stays.
     """
     step("reading the source", 0, 0)
     chosen = plan(order, now)
+    inputs = inputs_of(order)
+    if order.only_new:
+        labels = (order.source_label, order.disclaimer)
+        _check_new(nights, derive_version(chosen.as_of, *labels, inputs))
     writer = BookWriter(
         nights,
         session=chosen.as_of,
         source=order.source_label,
         disclaimer=order.disclaimer,
-        inputs=inputs_of(order),
+        inputs=inputs,
         accept_fall=order.accept_fall,
     )
-    with writer, local_pool(chosen.jobs) as pool:
+    with writer, pool_of(chosen) as pool:
         analyses = list(_written(writer, order, _analyses(chosen, pool, step)))
         _check_usable(analyses)
         _write_unread(writer, order, analyses)
@@ -121,6 +139,20 @@ def make_night(
         writer.add_meta("report", report.as_dict())
         manifest = writer.publish(statistics.resolved(), partial(_sealing, step))
     return manifest, report
+
+
+def _check_new(nights: Nights, version: str) -> None:
+    sealed = next((night for night in nights.sealed() if night.data_version == version), None)
+    if sealed is None:
+        return
+    try:
+        nights.verify(version)
+    except ManifestError:
+        return  # the same bars make it anew
+    raise SealedError(
+        f"Nothing new: session {sealed.as_of_session} of these bars is sealed as {version}; "
+        f"`screener night activate {version}` serves it if another one is."
+    )
 
 
 def _sealing(step: Step, name: str) -> None:
@@ -212,13 +244,3 @@ def inputs_of(order: Order) -> Inputs:
         },
         code_version=code_version(),
     )
-
-
-def code_version() -> str:
-    """A digest of every source file that shapes a book: an edit makes another night."""
-    digest = hashlib.sha256()
-    for package in ("nightly", "store"):
-        root = Path(str(resources.files(package)))
-        for path in sorted(p for p in root.rglob("*") if p.suffix in (".py", ".sql", ".csv")):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:12]

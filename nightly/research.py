@@ -19,6 +19,7 @@ Value = Any
 
 def versions(task: Task) -> list[dict[str, Value]]:
     """One record a served version of every symbol of a task; runs in a worker process."""
+    task.check_version()
     listings = dict(task.symbols)
     found: list[dict[str, Value]] = []
     for loaded in task.source.load([name for name, _ in task.symbols]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,18 +19,25 @@ from rich.progress import (
 )
 
 from nightly.errors import SourceError
-from nightly.night import Order, make_night
+from nightly.night import Order, Step, make_night, silent
 from nightly.pool import default_jobs
 from nightly.reference import Adjustment, Reference, read_reference
 from nightly.report import Report
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
+from nightly.sessions import settled_at
 from nightly.sources import BarSource, file_digest, open_source
 from screener.console import err
 from screener.settings import Settings
+from store.difference import Difference, difference
 from store.manifest import Manifest
 from store.nights import Nights
+from store.press import fall_behind
+from store.turn import turn
 
 SAMPLE = "sample"
+
+LOOK_SECONDS = 60.0
+"""How often a wait looks at the clock."""
 
 
 def order_of(
@@ -40,7 +48,9 @@ def order_of(
     adjustment: Adjustment = "split",
     session: dt.date | None = None,
     jobs: int | None = None,
+    executor: str | None = None,
     accept_fall: bool = False,
+    only_new: bool = False,
 ) -> Order:
     """The order that the command line describes; `bars` is `sample` or a path.
 
@@ -64,22 +74,51 @@ def order_of(
         adjustment=adjustment,
         session=session,
         jobs=jobs or default_jobs(),
+        executor=executor,
         source_label=settings.source,
         disclaimer=settings.disclaimer,
         chart_symbols=settings.chart_symbols,
         accept_fall=accept_fall,
+        only_new=only_new,
     )
 
 
-def seal(
-    settings: Settings, order: Order, step: Callable[[str, int, int], None] | None = None
-) -> tuple[Manifest, Report]:
-    """Make the night of an order and publish it in the configured data folder."""
+def seal(settings: Settings, order: Order, step: Step = silent) -> tuple[Manifest, Report]:
+    """Make the night of an order and publish it in the configured data folder.
+
+    Raises:
+        NightlyError, StoreError: nothing was published.
+    """
     nights = Nights(settings.data_dir)
     now = dt.datetime.now(dt.UTC)
-    if step is None:
-        return make_night(order, nights, now=now)
-    return make_night(order, nights, now=now, step=step)
+    with turn(settings.data_dir, now):
+        nights.sweep()
+        return make_night(order, nights, now=now, step=step)
+
+
+def try_out(
+    settings: Settings, order: Order, step: Step = silent
+) -> tuple[Manifest, Report, Difference, str | None]:
+    """Make the night of an order without publishing it: what it would change, and what would hold
+    it back.
+    """
+    with tempfile.TemporaryDirectory(prefix="pattern-screener-") as folder:
+        aside = Nights(Path(folder))
+        manifest, report = make_night(order, aside, now=dt.datetime.now(dt.UTC), step=step)
+        nights = Nights(settings.data_dir)
+        old = nights.check_active() if nights.pointer.exists() else None
+        found = difference((nights, old) if old else None, (aside, manifest))
+        return manifest, report, found, fall_behind(old, manifest) if old else None
+
+
+def wait_for_session(settle: dt.timedelta) -> None:
+    """Wait until the newest session that has begun is over and has settled; says until when."""
+    until = settled_at(dt.datetime.now(dt.UTC), settle)
+    if until > dt.datetime.now(dt.UTC):
+        err.print(f"Waiting until {until:%Y-%m-%d %H:%M} UTC; Ctrl-C ends it.")
+    while (left := (until - dt.datetime.now(dt.UTC)).total_seconds()) > 0:
+        # In pieces, because a machine that sleeps does not count its sleep.
+        time.sleep(min(left, LOOK_SECONDS))
 
 
 def seal_sample(settings: Settings) -> Manifest:
@@ -88,7 +127,7 @@ def seal_sample(settings: Settings) -> Manifest:
 
 
 @contextmanager
-def watched() -> Iterator[Callable[[str, int, int], None]]:
+def watched() -> Iterator[Step]:
     """Progress on stderr: a bar for each step of the night."""
     columns = (
         SpinnerColumn(),
