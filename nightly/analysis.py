@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from nightly.bars import Bars, Floats, to_day
+from nightly.carry import Began, Carried, carry_on
 from nightly.cleaning import GAP_DAYS, MIN_BARS, Cleaned, clean
-from nightly.detector import detect
 from nightly.errors import NightlyError, Refusal
 from nightly.events import EventLog, Outcome, Rows
 from nightly.features import features
@@ -49,6 +49,10 @@ class Task:
     """The session after this one, by asset type."""
     adjustment: Adjustment
     code_version: str
+    kept: Mapping[str, bytes] = field(default_factory=dict)
+    """What the last night kept of the walks, by symbol."""
+    check: bool = False
+    """Whether to walk all bars and compare with what was kept."""
 
     def check_version(self) -> None:
         """See that the worker runs the program that the night is named after.
@@ -72,9 +76,14 @@ class Task:
             splits=listing.splits,
         )
 
-    def walk(self, bars: Bars, listing: Listing) -> EventLog:
-        """What the detector served over cleaned bars."""
-        return detect(bars, gap_days=GAP_DAYS[listing.asset_type])
+    def walk(self, bars: Bars, listing: Listing) -> Carried:
+        """What the detector served over cleaned bars, from where the last night ended."""
+        return carry_on(
+            self.kept.get(listing.symbol),
+            bars,
+            gap_days=GAP_DAYS[listing.asset_type],
+            check=self.check,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +104,10 @@ class Analysis:
     prices: Prices | None
     scored_from: int | None
     """Day number of the first bar with 60 bars before it."""
+    began: Began | None = None
+    """How the walk over its bars began; None without bars."""
+    kept: bytes | None = None
+    """What the next night may go on from."""
 
     @property
     def symbol(self) -> str:
@@ -125,7 +138,8 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
     if not len(bars):
         reason = cleaned.refusal or Refusal("too_few_bars", "No bar was left after cleaning.")
         return _refused(listing, reason, findings)
-    log = task.walk(bars, listing)
+    carried = task.walk(bars, listing)
+    log = carried.log
     lineages = Lineages(listing.symbol, bars, log)
     market = Market(listing.symbol, task.as_of, task.next_sessions[listing.asset_type])
     served = cleaned.refusal is None
@@ -142,6 +156,8 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         features=features(bars, crypto=listing.crypto) if served else None,
         prices=_prices(bars) if formations else None,
         scored_from=int(bars.date[MIN_BARS]) if len(bars) > MIN_BARS else None,
+        began=carried.began,
+        kept=carried.kept,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -21,13 +21,14 @@ from nightly.sessions import as_of_session, next_session
 from nightly.sources import BarSource
 from nightly.symbols import resolve
 from nightly.version import code_version
+from store.carries import Carries
 from store.errors import ManifestError, SealedError
 from store.manifest import Inputs, Manifest, derive_version
 from store.nights import Nights
 from store.press import BookWriter
 from store.records import Patterns
 
-FINDING = "finding patterns (the first run on a machine compiles the detector)"
+FINDING = "finding patterns (compiling them first on a new machine)"
 
 Step = Callable[[str, int, int], None]
 """Progress: the name of a step, how much of it is done, and how much there is."""
@@ -57,6 +58,8 @@ class Order:
     chart_symbols: int | None = None
     """How many symbols keep the prices that charts need, by symbol; all when None."""
     accept_fall: bool = False
+    full: bool = False
+    """Whether to walk every bar and compare with what the last night kept."""
     only_new: bool = False
     """Whether to stop where the night is sealed already."""
 
@@ -66,6 +69,7 @@ class Plan:
     """An order, once its source was looked through: who is read, up to which session."""
 
     tasks: Sequence[Task]
+    symbols: Sequence[str]
     as_of: dt.date
     refused: Mapping[str, Refusal]
     """Raw names that cannot be symbols."""
@@ -91,7 +95,7 @@ def plan(order: Order, now: dt.datetime) -> Plan:
         Task(order.source, batch, as_of, following, order.adjustment, code_version())
         for batch in batches(listings, jobs)
     ]
-    return Plan(tasks, as_of, resolved.refused, order.executor or jobs)
+    return Plan(tasks, symbols, as_of, resolved.refused, order.executor or jobs)
 
 
 def pool_of(chosen: Plan) -> AbstractContextManager[Pool]:
@@ -102,9 +106,16 @@ def pool_of(chosen: Plan) -> AbstractContextManager[Pool]:
 
 
 def make_night(
-    order: Order, nights: Nights, *, now: dt.datetime, step: Step = silent
+    order: Order,
+    nights: Nights,
+    *,
+    now: dt.datetime,
+    step: Step = silent,
+    carries: Carries | None = None,
 ) -> tuple[Manifest, Report]:
     """Analyse every symbol and publish what was found as one night.
+
+    The bytes of the night are the same with `carries` of an earlier night and without.
 
     Raises:
         NightlyError: the bars cannot be used at all, or those who work on them fail.
@@ -125,8 +136,14 @@ def make_night(
         inputs=inputs,
         accept_fall=order.accept_fall,
     )
-    with writer, pool_of(chosen) as pool:
-        analyses = list(_written(writer, order, _analyses(chosen, pool, step)))
+    with ExitStack() as stack:
+        stack.enter_context(writer)
+        keep = stack.enter_context(carries.replacing()) if carries else _forget
+        pool = stack.enter_context(pool_of(chosen))
+        tasks = (_prepared(task, order, carries) for task in chosen.tasks)
+        found = _analyses(tasks, len(chosen.symbols), pool, step)
+        analyses = list(_written(writer, order, found, keep))
+        step("putting it together", 0, 0)
         _check_usable(analyses)
         _write_unread(writer, order, analyses)
         statistics = Statistics(analyses, chosen.as_of)
@@ -159,11 +176,20 @@ def _sealing(step: Step, name: str) -> None:
     step(name, 0, 0)
 
 
-def _analyses(chosen: Plan, pool: Pool, step: Step) -> Iterator[Analysis]:
-    total = sum(len(task.symbols) for task in chosen.tasks)
+def _forget(_symbol: str, _kept: bytes) -> None:
+    return None
+
+
+def _prepared(task: Task, order: Order, carries: Carries | None) -> Task:
+    """A task with what is kept of its symbols, read when it is sent: all at once is too much."""
+    kept = carries.read(listing.symbol for _, listing in task.symbols) if carries else {}
+    return replace(task, kept=kept, check=order.full)
+
+
+def _analyses(tasks: Iterable[Task], total: int, pool: Pool, step: Step) -> Iterator[Analysis]:
     step(FINDING, 0, total)
     done = 0
-    for batch in pool.run(analyse, chosen.tasks):
+    for batch in pool.run(analyse, tasks):
         done += len(batch)
         step(FINDING, done, total)
         yield from batch
@@ -179,7 +205,12 @@ def _check_usable(analyses: Sequence[Analysis]) -> None:
     )
 
 
-def _written(writer: BookWriter, order: Order, analyses: Iterable[Analysis]) -> Iterator[Analysis]:
+def _written(
+    writer: BookWriter,
+    order: Order,
+    analyses: Iterable[Analysis],
+    keep: Callable[[str, bytes], None],
+) -> Iterator[Analysis]:
     """The analyses as they come, without what is stored at once: it is most of their size."""
     charted = 0
     for analysis in analyses:
@@ -190,7 +221,9 @@ def _written(writer: BookWriter, order: Order, analyses: Iterable[Analysis]) -> 
         if analysis.prices is not None and charted != order.chart_symbols:
             writer.add_prices(analysis.symbol, analysis.prices)
             charted += 1
-        yield replace(analysis, history=None, prices=None)
+        if analysis.kept is not None:
+            keep(analysis.symbol, analysis.kept)
+        yield replace(analysis, history=None, prices=None, kept=None)
 
 
 def _write_unread(writer: BookWriter, order: Order, analyses: Sequence[Analysis]) -> None:

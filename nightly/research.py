@@ -26,7 +26,7 @@ def versions(task: Task) -> list[dict[str, Value]]:
         listing = listings[loaded.name]
         bars = task.clean(loaded, listing).bars
         if loaded.refusal is None and len(bars):
-            found.extend(_records(listing.symbol, bars, task.walk(bars, listing)))
+            found.extend(_records(listing.symbol, bars, task.walk(bars, listing).log))
     return found
 
 

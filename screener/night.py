@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import datetime as dt
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import orjson
 import typer
 
-from screener.console import EXITS, err, fail, out, plainly, settings, table
+from screener.console import DRIFT, EXITS, err, fail, out, plainly, settings, table
 from screener.difference import told
 from store.errors import HeldBackError
 from store.manifest import Manifest, replace_file
@@ -79,6 +79,10 @@ def nightly(
     dry_run: Annotated[
         bool, typer.Option(help="Publish nothing; print what would change for readers.")
     ] = False,
+    full: Annotated[
+        bool,
+        typer.Option(help="Walk every bar again and compare with what the last night kept."),
+    ] = False,
     accept_fall: Annotated[
         bool, typer.Option(help="Publish even if it covers far less than the night before.")
     ] = False,
@@ -106,7 +110,8 @@ def nightly(
                 jobs=jobs,
                 executor=executor,
                 accept_fall=accept_fall,
-                only_new=not dry_run,
+                full=full,
+                only_new=not (dry_run or full),
             )
             with watched() as step:
                 if dry_run:
@@ -114,6 +119,10 @@ def nightly(
                 else:
                     manifest, report = seal(chosen, order, step)
             _print_report(manifest, report, seconds())
+            phases = ", ".join(f"{name} {took:.1f} s" for name, took in step.seconds().items())
+            out.print(f"Of these: {phases}.")
+        if report.drifted:
+            fail(_drift(report.drifted), DRIFT)
         if dry_run:
             for line in told(found):
                 out.print(line)
@@ -243,6 +252,11 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
     out.print(found)
     for line in _reasons(report):
         out.print(line)
+    if carried := len(report.walks.get("carried", ())):
+        anew = len(report.walks.get("anew", ()))
+        out.print(
+            f"Walked on from the last night: {carried:,} symbols; from the first bar: {anew:,}."
+        )
     if report.dividend_adjusted:
         out.print(
             f"Warning: {report.dividend_adjusted:,} symbols are adjusted for dividends too; their "
@@ -252,6 +266,14 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
         f"Night {manifest.data_version}, session {manifest.as_of_session}: "
         f"{report.covered:,} symbols covered, {report.bars:,} bars, {seconds:.1f} s "
         f"({report.bars / seconds:,.0f} bars a second), largest process {memory / 1024:.0f} MiB."
+    )
+
+
+def _drift(symbols: Sequence[str]) -> str:
+    named = ", ".join(symbols[:SHOWN]) + (", ..." if len(symbols) > SHOWN else "")
+    return (
+        f"The kept walks of {len(symbols):,} symbols ({named}) were not what their bars give; the "
+        "night is made of the right ones. Look for a changed machine or library."
     )
 
 

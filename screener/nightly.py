@@ -14,6 +14,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
@@ -28,6 +29,7 @@ from nightly.sessions import settled_at
 from nightly.sources import BarSource, file_digest, open_source
 from screener.console import err
 from screener.settings import Settings
+from store.carries import Carries
 from store.difference import Difference, difference
 from store.manifest import Manifest
 from store.nights import Nights
@@ -50,6 +52,7 @@ def order_of(
     jobs: int | None = None,
     executor: str | None = None,
     accept_fall: bool = False,
+    full: bool = False,
     only_new: bool = False,
 ) -> Order:
     """The order that the command line describes; `bars` is `sample` or a path.
@@ -79,6 +82,7 @@ def order_of(
         disclaimer=settings.disclaimer,
         chart_symbols=settings.chart_symbols,
         accept_fall=accept_fall,
+        full=full,
         only_new=only_new,
     )
 
@@ -93,7 +97,11 @@ def seal(settings: Settings, order: Order, step: Step = silent) -> tuple[Manifes
     now = dt.datetime.now(dt.UTC)
     with turn(settings.data_dir, now):
         nights.sweep()
-        return make_night(order, nights, now=now, step=step)
+        carries = Carries(settings.data_dir)
+        made = make_night(order, nights, now=now, step=step, carries=carries)
+    if carries.damage:
+        err.print(f"{carries.path} was damaged ({carries.damage}); every symbol was walked anew.")
+    return made
 
 
 def try_out(
@@ -126,8 +134,31 @@ def seal_sample(settings: Settings) -> Manifest:
     return seal(settings, order_of(settings))[0]
 
 
+class Watch:
+    """Progress of a night on stderr, and how long each of its steps took."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+        self._begun: dict[str, float] = {}
+
+    def __call__(self, name: str, done: int, total: int) -> None:
+        """Note that so much of a step is done."""
+        if name not in self._tasks:
+            self._tasks[name] = self._progress.add_task(name, total=total or None)
+            self._begun[name] = time.perf_counter()
+        self._progress.update(self._tasks[name], completed=done, total=total or None)
+
+    def seconds(self) -> dict[str, float]:
+        """The seconds from the beginning of each step to that of the next, or to now."""
+        ends = [*list(self._begun.values())[1:], time.perf_counter()]
+        return {
+            name: end - begin for (name, begin), end in zip(self._begun.items(), ends, strict=True)
+        }
+
+
 @contextmanager
-def watched() -> Iterator[Step]:
+def watched() -> Iterator[Watch]:
     """Progress on stderr: a bar for each step of the night."""
     columns = (
         SpinnerColumn(),
@@ -137,14 +168,7 @@ def watched() -> Iterator[Step]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
-        tasks: dict[str, int] = {}
-
-        def step(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = progress.add_task(name, total=total or None)
-            progress.update(tasks[name], completed=done, total=total or None)  # type: ignore[arg-type]
-
-        yield step
+        yield Watch(progress)
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def test_a_night_that_falls_far_behind_has_an_exit_code_of_its_own(
     bars: Path, data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     fewer = tmp_path_factory.mktemp("fewer") / bars.name
-    shutil.copytree(bars, fewer, ignore=shutil.ignore_patterns("S[0-2]*.csv"))
+    shutil.copytree(bars, fewer, ignore=shutil.ignore_patterns("S[01]*.csv"))
     before = contents(data)
 
     tried = run(data, "--bars", str(fewer), "--dry-run")
