@@ -272,8 +272,8 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
 def _drift(symbols: Sequence[str]) -> str:
     named = ", ".join(symbols[:SHOWN]) + (", ..." if len(symbols) > SHOWN else "")
     return (
-        f"The kept walks of {len(symbols):,} symbols ({named}) were not what their bars give; the "
-        "night is made of the right ones. Look for a changed machine or library."
+        f"Drift in {len(symbols):,} of the kept walks ({named}): their bars give others. "
+        "The night is made of the right ones; look for a changed machine or library."
     )
 
 

@@ -13,13 +13,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from nightly.carry import decoded, encoded
 from nightly.sessions import settled_at
+from screener import console
+from store.carries import Carries
 from store.nights import Nights
 from store.turn import turn
 from tests.nightly.series import walk
@@ -27,7 +31,8 @@ from tests.nightly.test_night import write_csv
 
 COMMAND = [str(Path(sys.executable).with_name("screener")), "nightly"]
 SYMBOLS, BARS = 30, 600
-PUBLISHED, USAGE, BUSY, HELD_BACK, NOTHING_NEW, WORKERS_DIED = 0, 2, 3, 4, 5, 7
+PUBLISHED, USAGE, BUSY, HELD_BACK, NOTHING_NEW, DRIFT, WORKERS_DIED = 0, 2, 3, 4, 5, 6, 7
+ROOT = Path(__file__).parents[2]
 
 needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="Dask is not installed"
@@ -283,3 +288,44 @@ def test_a_cluster_that_loses_a_worker_half_way_seals_the_same_night(
 
     assert process.returncode == PUBLISHED, errors
     assert book_of(data) == book_of(sealed)
+
+
+def spoil(data: Path, symbol: str) -> None:
+    """Let the walk that was kept of a symbol differ a little from what its bars give."""
+    carries = Carries(data)
+    names = [f"S{number:02}" for number in range(SYMBOLS)]
+    kept = dict(carries.read(names))
+    found = decoded(kept[symbol])
+    assert found is not None
+    earlier, digest = found
+    state = earlier.state.copy()
+    state["lineage_count"] += 1
+    kept[symbol] = encoded(replace(earlier, state=state), digest)
+    with carries.replacing() as keep:
+        for name, body in kept.items():
+            keep(name, body)
+
+
+def test_a_full_run_raises_the_alarm_on_a_carried_walk_that_drifted(
+    bars: Path, data: Path, sealed: Path
+) -> None:
+    spoil(data, "S05")
+
+    code, _, errors = run(data, "--bars", str(bars), "--full", "--jobs", "1")
+
+    assert code == DRIFT
+    assert "1 of the kept walks (S05)" in errors
+    assert book_of(data) == book_of(sealed)
+    assert run(data, "--bars", str(bars), "--full", "--jobs", "1")[0] == PUBLISHED
+
+
+def test_every_exit_code_is_documented_and_those_that_pass_by_themselves_are_tried_again() -> None:
+    page = (ROOT / "docs" / "scheduling.md").read_text()
+    unit = (ROOT / "deploy" / "systemd" / "screener-nightly.service").read_text()
+
+    codes = {PUBLISHED, console.USAGE, console.DRIFT, *console.EXITS.values()}
+    assert {int(code) for code in re.findall(r"^\| (\d) \|", page, re.MULTILINE)} == codes
+    told = dict(re.findall(r"^(\w+ExitStatus)=(.+)$", unit, re.MULTILINE))
+    assert told["SuccessExitStatus"] == str(NOTHING_NEW)
+    settled = {int(code) for code in told["RestartPreventExitStatus"].split()}
+    assert codes - settled == {PUBLISHED, NOTHING_NEW, WORKERS_DIED}
