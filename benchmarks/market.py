@@ -40,7 +40,9 @@ def sessions(years: int) -> npt.NDArray[np.int32]:
     first = LAST_SESSION.replace(year=LAST_SESSION.year - years)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        calendar: Any = exchange_calendars.get_calendar("XNYS", start=str(first), end="2025-12-31")
+        # A calendar of the library begins with a session, so it has to begin before the first.
+        start = first - dt.timedelta(days=10)
+        calendar: Any = exchange_calendars.get_calendar("XNYS", start=str(start), end="2025-12-31")
     days = calendar.sessions_in_range(str(first), str(LAST_SESSION))
     return np.asarray(days.values.astype("datetime64[D]").astype(np.int32))
 

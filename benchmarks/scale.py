@@ -20,10 +20,10 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.market import LAST_SESSION, sessions, write_market
+from benchmarks.market import LAST_SESSION, write_market
 from benchmarks.watching import Watched, watch
-from nightly.bars import to_date
 from nightly.detector import detect
+from nightly.sessions import session_at
 from nightly.sources import open_source
 from store.manifest import read_manifest
 
@@ -94,7 +94,7 @@ def repeat(folder: Path, market: Path) -> None:
     """Measure one more day, and see that it is the night that a full walk gives."""
     data = folder / "data-repeat"
     shutil.rmtree(data, ignore_errors=True)
-    before = to_date(int(sessions(1)[-2]))
+    before = session_at(LAST_SESSION - dt.timedelta(days=1))
     bars = pl.scan_parquet(market).select(pl.len()).collect().item()
     seal(market, data, "--session", str(before))
     print(told(f"one more day, {before} to {LAST_SESSION}", seal(market, data), bars), flush=True)
