@@ -34,6 +34,8 @@ SYMBOLS, BARS = 30, 600
 PUBLISHED, USAGE, BUSY, HELD_BACK, NOTHING_NEW, DRIFT, WORKERS_DIED = 0, 2, 3, 4, 5, 6, 7
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.timeout(900)  # dozens of processes, each of which loads the detector
+
 needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="Dask is not installed"
 )
