@@ -40,7 +40,7 @@ format: $(INSTALLED) ## Format the code and mend what ruff can
 	$(BIN)/ruff format .
 
 lock: ## Write both locks anew from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --group dev --extra fast --extra postgresql --universal \
+	uv pip compile pyproject.toml --group dev --extra dask --extra fast --extra postgresql --universal \
 		--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 		--no-annotate --custom-compile-command "make lock" --output-file requirements.lock
 	uv pip compile pyproject.toml --extra yfinance --extra ccxt --constraint requirements.lock \

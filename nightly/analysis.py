@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from nightly.bars import Bars, Floats, to_day
+from nightly.carry import Began, Carried, carry_on
 from nightly.cleaning import Cleaned, clean
-from nightly.detector import detect
 from nightly.doubt import GAP_DAYS, MIN_BARS
-from nightly.errors import Refusal
-from nightly.events import EventLog, Rows
+from nightly.errors import NightlyError, Refusal
+from nightly.events import Rows
 from nightly.features import features
 from nightly.formations import Formation, Market, current_formations
 from nightly.history import (
@@ -30,6 +30,7 @@ from nightly.history import (
 from nightly.reference import Adjustment, AssetType, Listing
 from nightly.sessions import Window
 from nightly.sources import BarSource, Loaded
+from nightly.version import code_version
 from store.book import Prices
 
 CHART_BARS = 320
@@ -46,6 +47,23 @@ class Task:
     windows: Mapping[AssetType, Window]
     """The last day that may be used and the session after it, by asset type."""
     adjustment: Adjustment
+    code_version: str
+    kept: Mapping[str, bytes] = field(default_factory=dict)
+    """What the last night kept of the walks, by symbol."""
+    check: bool = False
+    """Whether to walk all bars and compare with what was kept."""
+
+    def check_version(self) -> None:
+        """See that the worker runs the program that the night is named after.
+
+        Raises:
+            NightlyError: it runs another version.
+        """
+        if self.code_version != code_version():
+            raise NightlyError(
+                f"A worker runs version {code_version()} of the program, this is "
+                f"{self.code_version}; install the same on every machine."
+            )
 
     def clean(self, loaded: Loaded, listing: Listing) -> Cleaned:
         """The loaded bars of a symbol up to the session, cleaned."""
@@ -57,9 +75,14 @@ class Task:
             splits=listing.splits,
         )
 
-    def walk(self, bars: Bars, listing: Listing) -> EventLog:
-        """What the detector served over cleaned bars."""
-        return detect(bars, gap_days=GAP_DAYS[listing.asset_type])
+    def walk(self, bars: Bars, listing: Listing) -> Carried:
+        """What the detector served over cleaned bars, from where the last night ended."""
+        return carry_on(
+            self.kept.get(listing.symbol),
+            bars,
+            gap_days=GAP_DAYS[listing.asset_type],
+            check=self.check,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +101,10 @@ class Analysis:
     prices: Prices | None
     scored_from: int | None
     """Day number of the first bar with 60 bars before it."""
+    began: Began | None = None
+    """How the walk over its bars began; None without bars."""
+    kept: bytes | None = None
+    """What the next night may go on from."""
 
     @property
     def symbol(self) -> str:
@@ -92,6 +119,7 @@ class Analysis:
 
 def analyse(task: Task) -> list[Analysis]:
     """Analyse the symbols of a task, in their order; runs in a worker process."""
+    task.check_version()
     listings = dict(task.symbols)
     loaded = task.source.load([name for name, _ in task.symbols])
     return [analyse_symbol(item, listings[item.name], task) for item in loaded]
@@ -107,7 +135,8 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
     if not len(bars):
         reason = cleaned.refusal or Refusal("too_few_bars", "No bar was left after cleaning.")
         return _refused(listing, reason, findings)
-    log = task.walk(bars, listing)
+    carried = task.walk(bars, listing)
+    log = carried.log
     lineages = Lineages(listing.symbol, bars, log)
     following = task.windows[listing.asset_type].following
     market = Market(listing.symbol, task.as_of, following)
@@ -124,6 +153,8 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         features=features(bars, crypto=listing.crypto) if served else None,
         prices=_prices(bars) if formations else None,
         scored_from=int(bars.date[MIN_BARS]) if len(bars) > MIN_BARS else None,
+        began=carried.began,
+        kept=carried.kept,
     )
 
 

@@ -6,6 +6,8 @@ touches and levels. It knows bars and event logs, and no symbol, file or market.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,7 +17,7 @@ from nightly.kernel.compiler import Record
 from nightly.kernel.lines import LINE
 from nightly.kernel.plans import Plan, plan_levels
 from nightly.kernel.prices import LOWER, PRICE, UPPER, fill_logs
-from nightly.kernel.state import new_log, new_state
+from nightly.kernel.state import STATE, Log, new_log, new_state
 from nightly.kernel.swings import flag_swings
 from nightly.kernel.touches import Indices, find_touches
 from nightly.kernel.versions import lower_at, start_of, upper_at
@@ -25,15 +27,29 @@ from nightly.parameters import Parameters
 __all__ = [
     "Parameters",
     "Plan",
+    "Walk",
     "detect",
     "last_atr",
     "line_values",
     "plan_levels",
     "plan_of",
     "touches_of",
+    "walk_on",
 ]
 
 DEFAULTS = Parameters()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """A walk that can go on: the book after some bars, and the log of what it served."""
+
+    bars: int
+    state: Rows
+    """One `STATE` record."""
+    log: EventLog
+    open_trades: Indices
+    """Rows of the trades that are open."""
 
 
 def detect(bars: Bars, parameters: Parameters = DEFAULTS, *, gap_days: int = 10) -> EventLog:
@@ -41,14 +57,38 @@ def detect(bars: Bars, parameters: Parameters = DEFAULTS, *, gap_days: int = 10)
 
     More than `gap_days` calendar days between two bars are a data gap (crypto: 3).
     """
+    return walk_on(None, bars, parameters, gap_days=gap_days).log
+
+
+def walk_on(
+    earlier: Walk | None, bars: Bars, parameters: Parameters = DEFAULTS, *, gap_days: int = 10
+) -> Walk:
+    """The walk over all bars, from where an earlier one over the first of them ended.
+
+    It is bit for bit the walk from the first bar, if the bars that `earlier` walked are the same.
+    """
     prices = prices_of(bars, parameters)
     prices["segment"] = segments(bars.date, gap_days)
-    state = new_state()
-    touches = touch_buffers(len(bars))
-    log = walk(prices, state, new_log(), touches, parameters.record())
-    return EventLog(
-        log.versions[: state["version_count"]].copy(), log.trades[: state["trade_count"]].copy()
+    state = new_state() if earlier is None else earlier.state.copy()[0]
+    log = new_log() if earlier is None else enlarged_log(earlier)
+    walked = 0 if earlier is None else earlier.bars
+    log = walk(prices, state, log, touch_buffers(len(bars)), walked, parameters.record())
+    versions, trades = log.versions[: state["version_count"]], log.trades[: state["trade_count"]]
+    return Walk(
+        len(bars),
+        np.array([state], STATE),
+        EventLog(versions.copy(), trades.copy()),
+        log.open[: state["open_count"]].copy(),
     )
+
+
+def enlarged_log(earlier: Walk) -> Log:
+    """The log of a walk with the room that a new one begins with behind its rows."""
+    log = new_log()
+    trades = np.concatenate([earlier.log.trades, log.trades])
+    open_trades = np.empty(len(trades), np.int64)
+    open_trades[: len(earlier.open_trades)] = earlier.open_trades
+    return Log(np.concatenate([earlier.log.versions, log.versions]), trades, open_trades)
 
 
 def touches_of(

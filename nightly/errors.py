@@ -17,6 +17,10 @@ class SourceError(NightlyError):
     """The bars or the reference table cannot be read."""
 
 
+class WorkerError(NightlyError):
+    """A process that did part of the work died; the bars are not to blame."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why one symbol is not covered tonight.

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from nightly.bars import Bars, to_date
 from nightly.detector import last_atr, line_values, plan_of, touches_of
 from nightly.events import EndReason, EventLog, Outcome, Rows
 from nightly.history import Lineages, target_move_pct
-from nightly.ids import setup_id
 from nightly.numbers import dollars, multiple, percent, price
 from nightly.patterns import (
     FAMILIES,
@@ -67,22 +68,43 @@ class Market:
     next_session: dt.date
 
 
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """The ids of a setup in the session."""
+
+    setup: str
+    lineage: str
+
+    @classmethod
+    def of(cls, log: EventLog, row: int, bars: Bars, lineages: Lineages, market: Market) -> _Name:
+        number, attempt = (int(log.versions[row][name]) for name in ("lineage", "attempt"))
+        setup = lineages.setup_id(row, number, attempt, len(bars) - 1, market.as_of)
+        return cls(setup, lineages.id(number))
+
+
 def current_formations(
     bars: Bars, log: EventLog, lineages: Lineages, market: Market
 ) -> list[Formation]:
     """Every forming version and every open trade of a symbol, in serving order."""
+    live = np.flatnonzero(log.versions["end_reason"] == EndReason.FORMING)
     forming = [
-        _forming(bars, version, lineages, market)
-        for version in log.versions[log.versions["end_reason"] == EndReason.FORMING]
+        _forming(bars, log.versions[row], _Name.of(log, int(row), bars, lineages, market), market)
+        for row in live
     ]
     running = [
-        _running(bars, log.versions[trade["version"]], trade, lineages, market)
+        _running(
+            bars,
+            log.versions[trade["version"]],
+            trade,
+            _Name.of(log, int(trade["version"]), bars, lineages, market),
+            market,
+        )
         for trade in log.trades[log.trades["outcome"] == Outcome.OPEN]
     ]
     return sorted(forming + running, key=lambda formation: formation.order)
 
 
-def _forming(bars: Bars, version: Rows, lineages: Lineages, market: Market) -> Formation:
+def _forming(bars: Bars, version: Rows, name: _Name, market: Market) -> Formation:
     last = len(bars) - 1
     atr_pct = 100 * last_atr(bars)
     sign = int(version["direction"])
@@ -93,7 +115,7 @@ def _forming(bars: Bars, version: Rows, lineages: Lineages, market: Market) -> F
     return _formation(
         bars,
         version,
-        lineages,
+        name,
         market,
         end=last,
         plans=plans,
@@ -105,9 +127,7 @@ def _forming(bars: Bars, version: Rows, lineages: Lineages, market: Market) -> F
     )
 
 
-def _running(
-    bars: Bars, version: Rows, trade: Rows, lineages: Lineages, market: Market
-) -> Formation:
+def _running(bars: Bars, version: Rows, trade: Rows, name: _Name, market: Market) -> Formation:
     entry, sign = int(trade["entry"]), int(trade["direction"])
     upper, lower = line_values(version, entry)
     level = math.exp(upper if sign > 0 else lower)
@@ -121,7 +141,7 @@ def _running(
     return _formation(
         bars,
         version,
-        lineages,
+        name,
         market,
         end=entry - 1,
         plans=[plan],
@@ -137,7 +157,7 @@ def _running(
 def _formation(
     bars: Bars,
     version: Rows,
-    lineages: Lineages,
+    name: _Name,
     market: Market,
     *,
     end: int,
@@ -149,14 +169,13 @@ def _formation(
     atr_pct: float,
     entry: Mapping[str, float | str] = MappingProxyType({}),
 ) -> Formation:
-    lineage, attempt = lineages.id(int(version["lineage"])), int(version["attempt"])
     family = FAMILIES[family_index(int(version["type"]))]
     plan = plans[0]
     sign = 1 if plan.direction == "bullish" else -1
     start = min(int(version["upper_start"]), int(version["lower_start"]))
     fields = {
-        "setup_id": setup_id(lineage, attempt, market.as_of),
-        "lineage_id": lineage,
+        "setup_id": name.setup,
+        "lineage_id": name.lineage,
         "symbol": market.symbol,
         "interval": "D",
         "family": family,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 
 from nightly.bars import Bars, to_date
@@ -15,9 +19,10 @@ from nightly.ids import lineage_id, setup_id
 from nightly.numbers import multiple, percent, price
 from nightly.patterns import FAMILIES, direction_name, family_index, type_name
 from nightly.placebo import placebo_of
-from store.records import Attempt, HistoryRow
 
-OUTCOMES = {Outcome.WIN: "win", Outcome.LOSS: "loss", Outcome.OPEN: "open"}
+OUTCOMES: Mapping[int, str] = {Outcome.WIN: "win", Outcome.LOSS: "loss", Outcome.OPEN: "open"}
+
+FOREVER = np.iinfo(np.int32).max
 
 FACTS = np.dtype(
     [
@@ -47,29 +52,67 @@ class StoredRows:
 
 
 class Lineages:
-    """The lineages of one event log: their ids and how often each was attempted."""
+    """The lineages of one event log: their ids, those of their setups, and their attempts."""
 
     def __init__(self, symbol: str, bars: Bars, log: EventLog) -> None:
-        self._ids: dict[int, str] = {}
-        for version in log.versions:
-            number = int(version["lineage"])
-            if number not in self._ids:
-                start = min(version["upper_start"], version["lower_start"])
-                self._ids[number] = lineage_id(
-                    symbol,
-                    Scale(int(version["scale"])),
-                    to_date(bars.date[start]),
-                    to_date(bars.date[version["first_served"]]),
-                )
+        self._symbol = symbol
+        self._bars = bars
+        self._born = _born(log.versions)
         self._attempts = Counter(log.versions["lineage"][log.trades["version"]].tolist())
+        self._ids: dict[int, str] = {}
+        self._lives = _lives(log)
+        self._setups: dict[tuple[int, int], list[int]] = {}
+        names = zip(log.versions["lineage"].tolist(), log.versions["attempt"].tolist(), strict=True)
+        for row, setup in enumerate(names):
+            self._setups.setdefault(setup, []).append(row)
 
     def id(self, number: int) -> str:
         """The id of a lineage."""
+        if number not in self._ids:
+            scale, start, served, twin = self._born[number]
+            first, since = to_date(self._bars.date[start]), to_date(self._bars.date[served])
+            self._ids[number] = lineage_id(self._symbol, Scale(scale), first, since, twin)
         return self._ids[number]
+
+    def setup_id(self, row: int, number: int, attempt: int, bar: int, session: dt.date) -> str:
+        """The id that a version had or has in a session whose last bar is `bar`."""
+        older = (other for other in self._setups[number, attempt] if other < row)
+        twin = sum(any(a <= bar < b for a, b in self._lives[other]) for other in older)
+        return setup_id(self.id(number), attempt, session, twin)
 
     def attempts(self, number: int) -> int:
         """How often a lineage has triggered so far."""
         return self._attempts[number]
+
+
+def _born(versions: Rows) -> dict[int, tuple[int, int, int, int]]:
+    """Of each lineage: scale, first bar, bar first served, and how many older ones share these."""
+    numbers, rows = np.unique(versions["lineage"], return_index=True)
+    first = versions[rows]
+    starts = np.minimum(first["upper_start"], first["lower_start"])
+    columns = (numbers, first["scale"], starts, first["first_served"])
+    seen: Counter[tuple[int, int, int]] = Counter()
+    born = {}
+    for number, *facts in zip(*(column.tolist() for column in columns), strict=True):
+        key = (facts[0], facts[1], facts[2])
+        born[number] = (*key, seen[key])
+        seen[key] += 1
+    return born
+
+
+Life = tuple[int, int]
+"""The bars at which something is served, the second one excluded."""
+
+
+def _lives(log: EventLog) -> list[list[Life]]:
+    """Of each version when it was served: as forming, and as a running trade."""
+    ends = np.where(log.versions["end"] >= 0, log.versions["end"], FOREVER).tolist()
+    lives = [[life] for life in zip(log.versions["first_served"].tolist(), ends, strict=True)]
+    exits = np.where(log.trades["exit"] >= 0, log.trades["exit"], FOREVER).tolist()
+    entries = log.trades["entry"].tolist()
+    for row, *life in zip(log.trades["version"].tolist(), entries, exits, strict=True):
+        lives[row].append((life[0], life[1]))
+    return lives
 
 
 def first_attempts(log: EventLog) -> Rows:
@@ -108,45 +151,68 @@ def trade_facts(symbol: str, bars: Bars, log: EventLog) -> Rows:
 
 def history_rows(bars: Bars, log: EventLog, lineages: Lineages) -> StoredRows:
     """The history a client reads: newest entry first, then by lineage id."""
-    rows = [_row(bars, log, trade, lineages) for trade in first_attempts(log)]
-    rows.sort(key=lambda row: str(row.lineage_id))
-    rows.sort(key=lambda row: str(row.entry_date), reverse=True)
+    trades = first_attempts(log)
+    dates = [to_date(day) for day in bars.date[_bars_named(trades)].tolist()]
+    pairs = zip(_records(trades), _records(log.versions[trades["version"]]), strict=True)
+    rows = [
+        _row(float(bars.close[-1]), trade, version, lineages, dates[3 * number : 3 * number + 3])
+        for number, (trade, version) in enumerate(pairs)
+    ]
+    rows.sort(key=lambda row: str(row["lineage_id"]))
+    rows.sort(key=lambda row: str(row["entry_date"]), reverse=True)
     return StoredRows(
-        "".join(row.outcome[0] for row in rows),
-        [orjson.dumps(row.model_dump(mode="json")) for row in rows],
+        "".join(row["outcome"][0] for row in rows), [orjson.dumps(row) for row in rows]
     )
 
 
-def _row(bars: Bars, log: EventLog, trade: Rows, lineages: Lineages) -> HistoryRow:
-    version = log.versions[trade["version"]]
-    entry, sign = float(trade["entry_price"]), int(trade["direction"])
-    risk = abs(entry - float(trade["stop_price"]))
+def _bars_named(trades: Rows) -> npt.NDArray[np.int32]:
+    """Of each trade the bar before its entry, its entry and its exit (the last bar for none)."""
+    return np.stack([trades["entry"] - 1, trades["entry"], trades["exit"]], axis=1).ravel()
+
+
+def _records(rows: Rows) -> list[dict[str, Any]]:
+    """Rows as plain values: reading one field of a numpy record costs as much as all of these."""
+    names = rows.dtype.names or ()
+    return [dict(zip(names, row, strict=True)) for row in rows.tolist()]
+
+
+def _row(
+    close: float,
+    trade: Mapping[str, Any],
+    version: Mapping[str, Any],
+    lineages: Lineages,
+    dates: Sequence[dt.date],
+) -> dict[str, Any]:
+    """The fields of `HistoryRow`, in its order; the press holds every row to that model."""
+    served, entered, left = dates
+    entry, sign = trade["entry_price"], trade["direction"]
+    risk = abs(entry - trade["stop_price"])
     resolved = trade["outcome"] != Outcome.OPEN
-    last = float(trade["exit_price"] if resolved else bars.close[-1])
+    last = trade["exit_price"] if resolved else close
     r = sign * (last - entry) / risk
-    family = FAMILIES[family_index(int(version["type"]))]
-    lineage = int(version["lineage"])
-    return HistoryRow(
-        setup_id=setup_id(lineages.id(lineage), 1, to_date(bars.date[trade["entry"] - 1])),
-        lineage_id=lineages.id(lineage),
-        family=family,
-        family_label=family.label,
-        pattern_type=type_name(int(version["type"])),
-        direction=direction_name(sign),
-        outcome=OUTCOMES[Outcome(int(trade["outcome"]))],  # type: ignore[arg-type]
-        entry_date=to_date(bars.date[trade["entry"]]),
-        entry_price=price(entry),
-        stop_price=price(float(trade["stop_price"])),
-        target_price=price(float(trade["target_price"])),
-        exit_date=to_date(bars.date[trade["exit"]]) if resolved else None,
-        exit_price=price(last) if resolved else None,
-        realized_move_pct=percent(100 * sign * (last / entry - 1)) if resolved else None,
-        target_move_pct=target_move_pct(float(version["height"]), sign),
-        r_multiple=multiple(r) if resolved else None,
-        unrealized_r=None if resolved else multiple(r),
-        hold_bars=int(trade["exit"] - trade["entry"]) if resolved else None,
-        attempt=Attempt(number=1, count=lineages.attempts(lineage)),
-    )
+    family = FAMILIES[family_index(version["type"])]
+    number = version["lineage"]
+    return {
+        "setup_id": lineages.setup_id(trade["version"], number, 1, trade["entry"] - 1, served),
+        "lineage_id": lineages.id(number),
+        "family": family,
+        "family_label": family.label,
+        "pattern_type": type_name(version["type"]),
+        "direction": direction_name(sign),
+        "outcome": OUTCOMES[trade["outcome"]],
+        "entry_date": entered,
+        "entry_price": price(entry),
+        "stop_price": price(trade["stop_price"]),
+        "target_price": price(trade["target_price"]),
+        "exit_date": left if resolved else None,
+        "exit_price": price(last) if resolved else None,
+        "realized_move_pct": percent(100 * sign * (last / entry - 1)) if resolved else None,
+        "target_move_pct": target_move_pct(version["height"], sign),
+        "r_multiple": multiple(r) if resolved else None,
+        "unrealized_r": None if resolved else multiple(r),
+        "hold_bars": trade["exit"] - trade["entry"] if resolved else None,
+        "attempt": {"number": 1, "count": lineages.attempts(number)},
+    }
 
 
 def target_move_pct(height: float, sign: int) -> float:

@@ -9,16 +9,28 @@ import hashlib
 from nightly.events import Scale
 
 
-def lineage_id(symbol: str, scale: Scale, start: dt.date, first_served: dt.date) -> str:
-    """The id of a lineage, from its first version: it never changes while the bars do not."""
-    return _digest(symbol, scale.name, start.isoformat(), first_served.isoformat())
+def lineage_id(
+    symbol: str, scale: Scale, start: dt.date, first_served: dt.date, twin: int = 0
+) -> str:
+    """The id of a lineage, from its first version: it never changes while the bars do not.
+
+    `twin` counts the older lineages of the same scale that begin and are first served on the same
+    days, as a wedge and a triangle from one low may.
+    """
+    return _digest(twin, symbol, scale.name, start.isoformat(), first_served.isoformat())
 
 
-def setup_id(lineage: str, attempt: int, session: dt.date) -> str:
-    """The id of a setup in one session; a running trade and its re-attempt differ by attempt."""
-    return _digest(lineage, str(attempt), session.isoformat())
+def setup_id(lineage: str, attempt: int, session: dt.date, twin: int = 0) -> str:
+    """The id of a setup in one session; a running trade and its re-attempt differ by attempt.
+
+    `twin` counts the older setups of one lineage and attempt that are served beside it: a candidate
+    joins a lineage by the lineage's span, which may be longer than that of the setup in it.
+    """
+    return _digest(twin, lineage, str(attempt), session.isoformat())
 
 
-def _digest(*facts: str) -> str:
+def _digest(twin: int, *facts: str) -> str:
+    if twin:
+        facts += (str(twin),)
     digest = hashlib.blake2b("\x1f".join(facts).encode(), digest_size=10).digest()
     return base64.b32encode(digest).decode("ascii").lower()

@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import resources
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from nightly.analysis import Analysis, Task, analyse
 from nightly.assembly import Statistics, universe
+from nightly.cluster import cluster_pool
 from nightly.errors import NightlyError, Refusal
 from nightly.parameters import Parameters
-from nightly.pool import INLINE, batches, run
+from nightly.pool import INLINE, Pool, batches, local_pool
 from nightly.reference import Adjustment, Reference
 from nightly.report import Report
 from nightly.scan import Candidate, label_columns, number_columns
 from nightly.sessions import as_of_session, windows
 from nightly.sources import BarSource
 from nightly.symbols import resolve
-from store.manifest import Inputs, Manifest
+from nightly.version import code_version
+from store.carries import Carries
+from store.errors import ManifestError, SealedError
+from store.manifest import Inputs, Manifest, derive_version
 from store.nights import Nights
 from store.press import BookWriter
 from store.records import Patterns
 
 MAX_RENAMED = 1000
 
-FINDING = "finding patterns (the first run on a machine compiles the detector)"
+FINDING = "finding patterns (compiling them first on a new machine)"
 
 Step = Callable[[str, int, int], None]
 """Progress: the name of a step, how much of it is done, and how much there is."""
 
 
-def _silent(_name: str, _done: int, _total: int) -> None:
-    return None
+def silent(_name: str, _done: int, _total: int) -> None:
+    """No progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,17 @@ class Order:
     session: dt.date | None = None
     """The session to stop at; the last completed one when None."""
     jobs: int = 1
+    executor: str | None = None
+    """The address of a Dask scheduler that has the work done; this machine does it when None."""
     source_label: str = "nightly"
     disclaimer: str = ""
     chart_symbols: int | None = None
     """How many symbols keep the prices that charts need, by symbol; all when None."""
     accept_fall: bool = False
+    full: bool = False
+    """Whether to walk every bar and compare with what the last night kept."""
+    only_new: bool = False
+    """Whether to stop where the night is sealed already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +75,14 @@ class Plan:
     """An order, once its source was looked through: who is read, up to which session."""
 
     tasks: Sequence[Task]
+    symbols: Sequence[str]
     as_of: dt.date
     crypto_until: dt.date
     """The last finished day of crypto, which may be the one before."""
     refused: Mapping[str, Refusal]
     """Raw names that cannot be symbols."""
-    jobs: int
+    workers: int | str
+    """How many processes of this machine do the work, or the address of who does it."""
 
 
 def plan(order: Order, now: dt.datetime) -> Plan:
@@ -88,12 +98,20 @@ def plan(order: Order, now: dt.datetime) -> Plan:
     newest = ((its.asset_type, last_days[raw]) for raw, its in listings if raw in last_days)
     as_of = as_of_session(newest, now=now, requested=order.session)
     known = windows(as_of, now)
-    jobs = 1 if len(listings) <= INLINE else order.jobs
+    jobs = 1 if len(listings) <= INLINE and order.executor is None else order.jobs
     tasks = [
-        Task(order.source, batch, as_of, known, order.adjustment)
+        Task(order.source, batch, as_of, known, order.adjustment, code_version())
         for batch in batches(listings, jobs)
     ]
-    return Plan(tasks, as_of, known["crypto"].last, resolved.refused, jobs)
+    crypto_until = known["crypto"].last
+    return Plan(tasks, symbols, as_of, crypto_until, resolved.refused, order.executor or jobs)
+
+
+def pool_of(chosen: Plan) -> AbstractContextManager[Pool]:
+    """Those who do the work of a plan."""
+    if isinstance(chosen.workers, str):
+        return cluster_pool(chosen.workers)
+    return local_pool(chosen.workers)
 
 
 def renamed(plan: Plan) -> dict[str, str]:
@@ -103,29 +121,47 @@ def renamed(plan: Plan) -> dict[str, str]:
 
 
 def make_night(
-    order: Order, nights: Nights, *, now: dt.datetime, step: Step = _silent
+    order: Order,
+    nights: Nights,
+    *,
+    now: dt.datetime,
+    step: Step = silent,
+    carries: Carries | None = None,
 ) -> tuple[Manifest, Report]:
     """Analyse every symbol and publish what was found as one night.
 
+    The bytes of the night are the same with `carries` of an earlier night and without.
+
     Raises:
-        NightlyError: the bars cannot be used at all.
+        NightlyError: the bars cannot be used at all, or those who work on them fail.
+        SealedError: the night is sealed already, and only a new one was asked for.
         StoreError: the night did not pass its gates; the active one stays.
     """
     step("reading the source", 0, 0)
     chosen = plan(order, now)
+    inputs = inputs_of(order, chosen)
+    if order.only_new:
+        labels = (order.source_label, order.disclaimer)
+        _check_new(nights, derive_version(chosen.as_of, *labels, inputs))
     writer = BookWriter(
         nights,
         session=chosen.as_of,
         source=order.source_label,
         disclaimer=order.disclaimer,
-        inputs=inputs_of(order, chosen),
+        inputs=inputs,
         accept_fall=order.accept_fall,
     )
-    with writer:
-        analyses = list(_analyses(chosen, step))
+    with ExitStack() as stack:
+        stack.enter_context(writer)
+        keep = stack.enter_context(carries.replacing()) if carries else _forget
+        pool = stack.enter_context(pool_of(chosen))
+        tasks = (_prepared(task, order, carries) for task in chosen.tasks)
+        found = _analyses(tasks, len(chosen.symbols), pool, step)
+        analyses = list(_written(writer, order, found, keep))
+        step("putting it together", 0, 0)
         _check_usable(analyses)
+        _write_unread(writer, order, analyses)
         statistics = Statistics(analyses, chosen.as_of)
-        _write_symbols(writer, order, analyses)
         candidates = _write_patterns(writer, analyses, statistics)
         _write_scan(writer, candidates)
         for entry in statistics.entries():
@@ -139,15 +175,38 @@ def make_night(
     return manifest, report
 
 
+def _check_new(nights: Nights, version: str) -> None:
+    sealed = next((night for night in nights.sealed() if night.data_version == version), None)
+    if sealed is None:
+        return
+    try:
+        nights.verify(version)
+    except ManifestError:
+        return  # the same bars make it anew
+    raise SealedError(
+        f"Nothing new: session {sealed.as_of_session} of these bars is sealed as {version}; "
+        f"`screener night activate {version}` serves it if another one is."
+    )
+
+
 def _sealing(step: Step, name: str) -> None:
     step(name, 0, 0)
 
 
-def _analyses(chosen: Plan, step: Step) -> Iterator[Analysis]:
-    total = sum(len(task.symbols) for task in chosen.tasks)
+def _forget(_symbol: str, _kept: bytes) -> None:
+    return None
+
+
+def _prepared(task: Task, order: Order, carries: Carries | None) -> Task:
+    """A task with what is kept of its symbols, read when it is sent: all at once is too much."""
+    kept = carries.read(listing.symbol for _, listing in task.symbols) if carries else {}
+    return replace(task, kept=kept, check=order.full)
+
+
+def _analyses(tasks: Iterable[Task], total: int, pool: Pool, step: Step) -> Iterator[Analysis]:
     step(FINDING, 0, total)
     done = 0
-    for batch in run(analyse, chosen.tasks, chosen.jobs):
+    for batch in pool.run(analyse, tasks):
         done += len(batch)
         step(FINDING, done, total)
         yield from batch
@@ -163,15 +222,29 @@ def _check_usable(analyses: Sequence[Analysis]) -> None:
     )
 
 
-def _write_symbols(writer: BookWriter, order: Order, analyses: Sequence[Analysis]) -> None:
-    charted = [a.symbol for a in analyses if a.prices is not None][: order.chart_symbols]
+def _written(
+    writer: BookWriter,
+    order: Order,
+    analyses: Iterable[Analysis],
+    keep: Callable[[str, bytes], None],
+) -> Iterator[Analysis]:
+    """The analyses as they come, without what is stored at once: it is most of their size."""
+    charted = 0
     for analysis in analyses:
         reason = analysis.refusal.code if analysis.refusal else None
         writer.add_symbol(analysis.symbol, covered=analysis.covered, reason=reason)
         if analysis.history is not None:
             writer.add_history(analysis.symbol, analysis.history.outcomes, analysis.history.bodies)
-        if analysis.prices is not None and analysis.symbol in charted:
+        if analysis.prices is not None and charted != order.chart_symbols:
             writer.add_prices(analysis.symbol, analysis.prices)
+            charted += 1
+        if analysis.kept is not None:
+            keep(analysis.symbol, analysis.kept)
+        yield replace(analysis, history=None, prices=None, kept=None)
+
+
+def _write_unread(writer: BookWriter, order: Order, analyses: Sequence[Analysis]) -> None:
+    """The symbols that the reference knows and the bars do not."""
     read = {analysis.symbol for analysis in analyses}
     for symbol in sorted(set(order.reference) - read):
         writer.add_symbol(symbol, covered=False, reason="no_bars")
@@ -224,13 +297,3 @@ def inputs_of(order: Order, chosen: Plan) -> Inputs:
         },
         code_version=code_version(),
     )
-
-
-def code_version() -> str:
-    """A digest of every source file that shapes a book: an edit makes another night."""
-    digest = hashlib.sha256()
-    for package in ("nightly", "store"):
-        root = Path(str(resources.files(package)))
-        for path in sorted(p for p in root.rglob("*") if p.suffix in (".py", ".sql", ".csv")):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:12]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import cast
 
 from nightly.events import PatternType
@@ -11,6 +12,7 @@ from store.records import PatternType as PatternTypeName
 FAMILIES = tuple(Family)
 
 
+@cache
 def type_name(kind: int) -> PatternTypeName:
     """The name of a pattern type; a squeeze has one name for both directions."""
     pattern = PatternType(kind)
@@ -24,6 +26,7 @@ def direction_name(sign: int) -> Direction:
     return "bullish" if sign > 0 else "bearish"
 
 
+@cache
 def family_index(kind: int) -> int:
     """The position of a pattern type's family among the five."""
     direction: Direction = "bearish" if kind == PatternType.BEARISH_SQUEEZE else "bullish"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nightly.analysis import Analysis
@@ -31,6 +31,8 @@ class Report:
     families: Sequence[FamilyEntry]
     dividend_adjusted: int
     """How many symbols' bars are adjusted for dividends too: their history moves with each one."""
+    walks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The symbols by how their walk began; not in the book, which is the same however it did."""
 
     @classmethod
     def of(
@@ -57,6 +59,7 @@ class Report:
             dividend_adjusted=sum(
                 (a.listing.adjustment or adjustment) == "split+div" for a in analyses if a.bars
             ),
+            walks=_walks(analyses),
         )
 
     @property
@@ -68,6 +71,11 @@ class Report:
             bars.update(counts)
             symbols.update(counts.keys())
         return {rule: (bars[rule], symbols[rule]) for rule in sorted(bars)}
+
+    @property
+    def drifted(self) -> Sequence[str]:
+        """Symbols whose kept walk was checked and is not what a walk over the same bars gives."""
+        return self.walks.get("drifted", ())
 
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON values, kept in the book."""
@@ -81,6 +89,14 @@ class Report:
             "forming": {family.value: n for family, n in self.forming.items()},
             "running": {family.value: n for family, n in self.running.items()},
         }
+
+
+def _walks(analyses: Sequence[Analysis]) -> dict[str, list[str]]:
+    walks: dict[str, list[str]] = {}
+    for analysis in analyses:
+        if analysis.began is not None:
+            walks.setdefault(analysis.began, []).append(analysis.symbol)
+    return walks
 
 
 def _by_family(candidates: Sequence[Candidate], status: str) -> dict[Family, int]:

@@ -19,13 +19,14 @@ Value = Any
 
 def versions(task: Task) -> list[dict[str, Value]]:
     """One record a served version of every symbol of a task; runs in a worker process."""
+    task.check_version()
     listings = dict(task.symbols)
     found: list[dict[str, Value]] = []
     for loaded in task.source.load([name for name, _ in task.symbols]):
         listing = listings[loaded.name]
         bars = task.clean(loaded, listing).bars
         if loaded.refusal is None and len(bars):
-            found.extend(_records(listing.symbol, bars, task.walk(bars, listing)))
+            found.extend(_records(listing.symbol, bars, task.walk(bars, listing).log))
     return found
 
 

@@ -73,6 +73,14 @@ def last_completed(now: dt.datetime, asset_type: AssetType) -> dt.date:
     return session if _close(session) <= now else session_at(session - _DAY)
 
 
+def settled_at(now: dt.datetime, settle: dt.timedelta) -> dt.datetime:
+    """When the newest New York session that has begun at an aware time is over and settled."""
+    session = session_at(now.astimezone(dt.UTC).date())
+    if _open(session) > now:
+        session = session_at(session - _DAY)
+    return _close(session) + settle
+
+
 def next_session(day: dt.date, asset_type: AssetType) -> dt.date:
     """The first session after a day: the next UTC day for crypto, else New York's next session."""
     return day + _DAY if asset_type == "crypto" else _session(day + _DAY, "next")
@@ -86,6 +94,11 @@ def session_at(day: dt.date) -> dt.date:
 def _session(day: dt.date, direction: str) -> dt.date:
     session: dt.date = _calendar(day.year).date_to_session(day.isoformat(), direction).date()
     return session
+
+
+def _open(session: dt.date) -> dt.datetime:
+    begin: dt.datetime = _calendar(session.year).session_open(session.isoformat()).to_pydatetime()
+    return begin
 
 
 def _close(session: dt.date) -> dt.datetime:

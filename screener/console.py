@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
@@ -12,14 +12,25 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from nightly.errors import NightlyError
+from nightly.errors import NightlyError, WorkerError
 from screener.settings import Settings, SettingsError, load_settings
 from store.accounts import Accounts
 from store.database import Database
-from store.errors import StoreError
+from store.errors import BusyError, HeldBackError, SealedError, StoreError
 
 USAGE = 2
 """The exit code of everything that the operator can put right."""
+
+EXITS: Mapping[type[Exception], int] = {
+    BusyError: 3,
+    HeldBackError: 4,
+    SealedError: 5,
+    WorkerError: 7,
+}
+"""The exit codes that a scheduler can tell apart (docs/scheduling.md); 6 is `DRIFT`."""
+
+DRIFT = 6
+"""The night is published, but what was carried from night to night is not what a walk finds."""
 
 PIPED_WIDTH = 200
 """Columns where nobody watches: a table is read by a program then, and must not be cut."""
@@ -36,10 +47,10 @@ def table(*names: str) -> Table:
     return Table(*columns, box=None, pad_edge=False)
 
 
-def fail(message: str) -> NoReturn:
+def fail(message: str, code: int = USAGE) -> NoReturn:
     """End the command with one line on stderr."""
     sys.stderr.write(f"screener: {message}\n")
-    raise typer.Exit(USAGE)
+    raise typer.Exit(code)
 
 
 @contextmanager
@@ -48,7 +59,7 @@ def plainly() -> Iterator[None]:
     try:
         yield
     except (NightlyError, SettingsError, StoreError) as error:
-        fail(str(error))
+        fail(str(error), EXITS.get(type(error), USAGE))
 
 
 def settings(**overrides: object) -> Settings:

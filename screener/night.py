@@ -9,17 +9,20 @@ from __future__ import annotations
 import datetime as dt
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import orjson
 import typer
 
-from screener.console import err, fail, out, plainly, settings, table
+from screener.console import DRIFT, EXITS, err, fail, out, plainly, settings, table
+from screener.difference import told
 from screener.method import print_method
+from store.errors import HeldBackError
 from store.manifest import Manifest, replace_file
 from store.nights import Nights
+from store.turn import turn
 
 if TYPE_CHECKING:
     from nightly.reference import Adjustment
@@ -43,6 +46,12 @@ ReferenceTable = Annotated[
     ),
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; one a core when left out.")]
+Executor = Annotated[
+    str | None,
+    typer.Option(
+        help="A Dask cluster that does the work, dask://HOST:PORT; this machine if unset."
+    ),
+]
 Version = Annotated[str, typer.Argument(help="The data_version of a sealed night.")]
 MaybeVersion = Annotated[
     str | None,
@@ -65,6 +74,20 @@ def nightly(
         str | None, typer.Option(help="Use no bar after this date (YYYY-MM-DD).")
     ] = None,
     jobs: Jobs = None,
+    executor: Executor = None,
+    wait_for_session: Annotated[
+        bool, typer.Option(help="First wait until the session in progress is over and settled.")
+    ] = False,
+    settle_minutes: Annotated[
+        int, typer.Option(min=0, help="Minutes after the close until bars are final.")
+    ] = 60,
+    dry_run: Annotated[
+        bool, typer.Option(help="Publish nothing; print what would change for readers.")
+    ] = False,
+    full: Annotated[
+        bool,
+        typer.Option(help="Walk every bar again and compare with what the last night kept."),
+    ] = False,
     accept_fall: Annotated[
         bool, typer.Option(help="Publish even if it covers far less than the night before.")
     ] = False,
@@ -72,24 +95,46 @@ def nightly(
     """Find patterns in daily bars, measure how they did, and seal it all as one night.
 
     A symbol with bad bars is left out and named; a failed night leaves the old one serving.
+    docs/scheduling.md tells the exit codes.
     """
-    from screener.nightly import order_of, read_date, seal, timed, working
+    from screener.nightly import order_of, read_date, seal, timed, try_out, working
+    from screener.nightly import wait_for_session as wait
 
     chosen = settings()
-    with plainly(), timed() as seconds, working(chosen) as (work, step):
-        order = order_of(
-            chosen,
-            bars,
-            work=work,
-            step=step,
-            reference=reference,
-            adjustment=_adjustment(adjustment),
-            session=read_date(session),
-            jobs=jobs,
-            accept_fall=accept_fall,
-        )
-        manifest, report = seal(chosen, order, step)
-    _print_report(manifest, report, seconds())
+    with plainly():
+        stop_at, kind = read_date(session), _adjustment(adjustment)
+        if wait_for_session:
+            wait(dt.timedelta(minutes=settle_minutes))
+        with timed() as seconds, working(chosen) as (work, step):
+            order = order_of(
+                chosen,
+                bars,
+                work=work,
+                step=step,
+                reference=reference,
+                adjustment=kind,
+                session=stop_at,
+                jobs=jobs,
+                executor=executor,
+                accept_fall=accept_fall,
+                full=full,
+                only_new=not (dry_run or full),
+            )
+            if dry_run:
+                manifest, report, found, fall = try_out(chosen, order, step)
+            else:
+                manifest, report = seal(chosen, order, step)
+        _print_report(manifest, report, seconds())
+        phases = ", ".join(f"{name} {took:.1f} s" for name, took in step.seconds().items())
+        out.print(f"Of these: {phases}.")
+        if report.drifted:
+            fail(_drift(report.drifted), DRIFT)
+        if dry_run:
+            for line in told(found):
+                out.print(line)
+            out.print("Nothing was published.")
+            if fall and not accept_fall:
+                fail(f"{fall}; it would be held back.", EXITS[HeldBackError])
 
 
 @nights_app.command("list")
@@ -171,7 +216,10 @@ def verify(version: MaybeVersion = None) -> None:
 def activate(version: Version) -> None:
     """Make a sealed night the active one, to roll back or forward."""
     with plainly():
-        manifest = Nights(settings().data_dir).activate(version)
+        folder = settings().data_dir
+        nights = Nights(folder)
+        with turn(folder, dt.datetime.now(dt.UTC)):
+            manifest = nights.activate(version)
     out.print(f"{manifest.data_version} is active now, session {manifest.as_of_session}.")
 
 
@@ -179,7 +227,10 @@ def activate(version: Version) -> None:
 def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -> None:
     """Remove old nights and their charts; the active one always stays."""
     with plainly():
-        removed = Nights(settings().data_dir).prune(keep)
+        folder = settings().data_dir
+        nights = Nights(folder)
+        with turn(folder, dt.datetime.now(dt.UTC)):
+            removed = nights.prune(keep)
     out.print(f"Removed {len(removed)}: {', '.join(removed) or 'nothing'}.")
 
 
@@ -188,21 +239,24 @@ def detect(
     out_file: Annotated[Path, typer.Option("--out", help="The JSON file to write.")],
     reference: ReferenceTable = None,
     jobs: Jobs = None,
+    executor: Executor = None,
 ) -> None:
     """Write every version of every pattern that was served, session by session, for research."""
-    from nightly.night import plan
-    from nightly.pool import run
+    from nightly.night import plan, pool_of
     from nightly.research import versions
     from screener.nightly import order_of, working
 
     chosen = settings()
     with plainly(), working(chosen) as (work, step):
-        order = order_of(chosen, bars, work=work, step=step, reference=reference, jobs=jobs)
+        order = order_of(
+            chosen, bars, work=work, step=step, reference=reference, jobs=jobs, executor=executor
+        )
         looked = plan(order, dt.datetime.now(dt.UTC))
         found: list[dict[str, Any]] = []
-        for done, batch in enumerate(run(versions, looked.tasks, looked.jobs), 1):
-            found += batch
-            step("finding patterns", done, len(looked.tasks))
+        with pool_of(looked) as pool:
+            for done, batch in enumerate(pool.run(versions, looked.tasks), 1):
+                found += batch
+                step("finding patterns", done, len(looked.tasks))
         try:
             replace_file(out_file, orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
         except OSError as error:
@@ -239,6 +293,11 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
     out.print(found)
     for line in _reasons(report):
         out.print(line)
+    if carried := len(report.walks.get("carried", ())):
+        anew = len(report.walks.get("anew", ()))
+        out.print(
+            f"Walked on from the last night: {carried:,} symbols; from the first bar: {anew:,}."
+        )
     if report.dividend_adjusted:
         out.print(
             f"Warning: {report.dividend_adjusted:,} symbols are adjusted for dividends too; their "
@@ -267,6 +326,14 @@ def _print_quality(manifest: Manifest, quality: Quality) -> None:
 
 def _number(bars: int | None) -> str:
     return "-" if bars is None else f"{bars:,}"
+
+
+def _drift(symbols: Sequence[str]) -> str:
+    named = ", ".join(symbols[:SHOWN]) + (", ..." if len(symbols) > SHOWN else "")
+    return (
+        f"Drift in {len(symbols):,} of the kept walks ({named}): their bars give others. "
+        "The night is made of the right ones; look for a changed machine or library."
+    )
 
 
 def _reasons(report: Report) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,23 +14,32 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
 
 from nightly.errors import SourceError
-from nightly.night import Order, make_night
+from nightly.night import Order, Step, make_night, silent
 from nightly.pool import default_jobs
 from nightly.reference import Adjustment, Reference, read_reference
 from nightly.report import Report
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
-from nightly.sources import Opened, Step, file_digest, open_source, prepare_source, silent
+from nightly.sessions import settled_at
+from nightly.sources import Opened, file_digest, open_source, prepare_source
 from screener.console import err
 from screener.settings import Settings
+from store.carries import Carries
+from store.difference import Difference, difference
 from store.manifest import Manifest
 from store.nights import Nights
+from store.press import fall_behind
+from store.turn import turn
 
 SAMPLE = "sample"
+
+LOOK_SECONDS = 60.0
+"""How often a wait looks at the clock."""
 
 
 def order_of(
@@ -42,7 +52,10 @@ def order_of(
     adjustment: Adjustment = "split",
     session: dt.date | None = None,
     jobs: int | None = None,
+    executor: str | None = None,
     accept_fall: bool = False,
+    full: bool = False,
+    only_new: bool = False,
 ) -> Order:
     """The order that the command line describes; `bars` is `sample` or a path.
 
@@ -69,22 +82,56 @@ def order_of(
         adjustment=adjustment,
         session=session,
         jobs=jobs or default_jobs(),
+        executor=executor,
         source_label=settings.source,
         disclaimer=settings.disclaimer,
         chart_symbols=settings.chart_symbols,
         accept_fall=accept_fall,
+        full=full,
+        only_new=only_new,
     )
 
 
-def seal(
-    settings: Settings, order: Order, step: Callable[[str, int, int], None] | None = None
-) -> tuple[Manifest, Report]:
-    """Make the night of an order and publish it in the configured data folder."""
+def seal(settings: Settings, order: Order, step: Step = silent) -> tuple[Manifest, Report]:
+    """Make the night of an order and publish it in the configured data folder.
+
+    Raises:
+        NightlyError, StoreError: nothing was published.
+    """
     nights = Nights(settings.data_dir)
     now = dt.datetime.now(dt.UTC)
-    if step is None:
-        return make_night(order, nights, now=now)
-    return make_night(order, nights, now=now, step=step)
+    with turn(settings.data_dir, now):
+        nights.sweep()
+        carries = Carries(settings.data_dir)
+        made = make_night(order, nights, now=now, step=step, carries=carries)
+    if carries.damage:
+        err.print(f"{carries.path} was damaged ({carries.damage}); every symbol was walked anew.")
+    return made
+
+
+def try_out(
+    settings: Settings, order: Order, step: Step = silent
+) -> tuple[Manifest, Report, Difference, str | None]:
+    """Make the night of an order without publishing it: what it would change, and what would hold
+    it back.
+    """
+    with tempfile.TemporaryDirectory(prefix="pattern-screener-") as folder:
+        aside = Nights(Path(folder))
+        manifest, report = make_night(order, aside, now=dt.datetime.now(dt.UTC), step=step)
+        nights = Nights(settings.data_dir)
+        old = nights.check_active() if nights.pointer.exists() else None
+        found = difference((nights, old) if old else None, (aside, manifest))
+        return manifest, report, found, fall_behind(old, manifest) if old else None
+
+
+def wait_for_session(settle: dt.timedelta) -> None:
+    """Wait until the newest session that has begun is over and has settled; says until when."""
+    until = settled_at(dt.datetime.now(dt.UTC), settle)
+    if until > dt.datetime.now(dt.UTC):
+        err.print(f"Waiting until {until:%Y-%m-%d %H:%M} UTC; Ctrl-C ends it.")
+    while (left := (until - dt.datetime.now(dt.UTC)).total_seconds()) > 0:
+        # In pieces, because a machine that sleeps does not count its sleep.
+        time.sleep(min(left, LOOK_SECONDS))
 
 
 def seal_sample(settings: Settings) -> Manifest:
@@ -92,8 +139,31 @@ def seal_sample(settings: Settings) -> Manifest:
     return seal(settings, order_of(settings))[0]
 
 
+class Watch:
+    """Progress of a night on stderr, and how long each of its steps took."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+        self._begun: dict[str, float] = {}
+
+    def __call__(self, name: str, done: int, total: int) -> None:
+        """Note that so much of a step is done."""
+        if name not in self._tasks:
+            self._tasks[name] = self._progress.add_task(name, total=total or None)
+            self._begun[name] = time.perf_counter()
+        self._progress.update(self._tasks[name], completed=done, total=total or None)
+
+    def seconds(self) -> dict[str, float]:
+        """The seconds from the beginning of each step to that of the next, or to now."""
+        ends = [*list(self._begun.values())[1:], time.perf_counter()]
+        return {
+            name: end - begin for (name, begin), end in zip(self._begun.items(), ends, strict=True)
+        }
+
+
 @contextmanager
-def watched() -> Iterator[Callable[[str, int, int], None]]:
+def watched() -> Iterator[Watch]:
     """Progress on stderr: a bar for each step of the night."""
     columns = (
         SpinnerColumn(),
@@ -103,18 +173,11 @@ def watched() -> Iterator[Callable[[str, int, int], None]]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
-        tasks: dict[str, int] = {}
-
-        def step(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = progress.add_task(name, total=total or None)
-            progress.update(tasks[name], completed=done, total=total or None)  # type: ignore[arg-type]
-
-        yield step
+        yield Watch(progress)
 
 
 @contextmanager
-def working(settings: Settings) -> Iterator[tuple[Path, Step]]:
+def working(settings: Settings) -> Iterator[tuple[Path, Watch]]:
     """A folder to work in, in the data folder, and progress to watch."""
     with Nights(settings.data_dir).workspace() as work, watched() as step:
         yield work, step

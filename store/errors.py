@@ -19,6 +19,18 @@ class PressError(StoreError):
     """A night did not pass its gates and was not published."""
 
 
+class HeldBackError(PressError):
+    """A sound night fell so far behind the one before it that a person should look first."""
+
+
+class SealedError(StoreError):
+    """The night is sealed already: nothing that shapes it has changed."""
+
+
+class BusyError(StoreError):
+    """Another process is writing in the data folder."""
+
+
 class DatabaseError(StoreError):
     """The account database cannot be opened or is of another version."""
 

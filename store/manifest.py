@@ -23,6 +23,9 @@ from store.errors import ManifestError
 SCHEMA_VERSION = 1
 """The schema of books; a reader opens only books of its own schema."""
 
+DRAFT = ".draft"
+"""How the name of a file ends that is not yet in its place."""
+
 VERSION_PATTERN = re.compile(r"^\d{8}-[0-9a-f]{12}$")
 
 
@@ -171,7 +174,7 @@ def _stamp(path: Path) -> str:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Replace a file so that a reader, or a crash, sees the old bytes or the new ones."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=DRAFT)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

@@ -12,6 +12,7 @@ from typing import Any
 from store.book import Book
 from store.errors import ManifestError, StoreError
 from store.manifest import (
+    DRAFT,
     VERSION_PATTERN,
     Manifest,
     known_book,
@@ -41,14 +42,19 @@ class Nights:
 
     def draft_path(self, version: str) -> Path:
         """Where the book of a night is written before it is sealed."""
-        return self.folder / f".{version}.{os.getpid()}.draft"
+        return self.folder / f".{version}.{os.getpid()}{DRAFT}"
 
-    def sweep_drafts(self) -> None:
-        """Remove the drafts of runs that were killed; one whose process lives is left alone."""
-        for draft in self.folder.glob(".*.draft"):
-            process = draft.name.split(".")[-2]
-            if not (process.isdigit() and _lives(int(process))):
+    def sweep(self) -> None:
+        """Remove what killed runs left: drafts, and books that were never named by a manifest.
+
+        Only for whom the folder's turn is: a draft may be another run's at work.
+        """
+        for folder in (self.folder, self.pointer.parent):
+            for draft in folder.glob(f".*{DRAFT}"):
                 draft.unlink(missing_ok=True)
+        for book in self.folder.glob("*.book"):
+            if not book.with_suffix(".json").exists():
+                book.unlink(missing_ok=True)
 
     @contextmanager
     def workspace(self) -> Iterator[Path]:

@@ -16,7 +16,7 @@ import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from store.book import Prices, schema
-from store.errors import PressError
+from store.errors import HeldBackError, PressError
 from store.families import Family
 from store.manifest import (
     SCHEMA_VERSION,
@@ -68,7 +68,6 @@ class BookWriter:
         self._inputs = inputs
         self._accept_fall = accept_fall
         self.data_version = derive_version(session, source, disclaimer, inputs)
-        nights.sweep_drafts()
         self._path = nights.draft_path(self.data_version)
         self._db = _create(self._path)
 
@@ -83,6 +82,10 @@ class BookWriter:
     ) -> None:
         self._db.close()
         self._path.unlink(missing_ok=True)
+        if isinstance(error, sqlite3.Error):
+            raise PressError(
+                f"The new book cannot be written ({error}); see that {self._path.parent} has room."
+            ) from error
 
     def add_symbol(self, symbol: str, *, covered: bool, reason: str | None) -> None:
         """Make a symbol known, covered tonight or not for a reason."""
@@ -216,17 +219,24 @@ class BookWriter:
 
     def _gate(self, new: Manifest) -> None:
         old = self._nights.active()
-        if self._accept_fall or old is None or old.inputs.bars != new.inputs.bars:
-            return
-        if not 0 <= (new.as_of_session - old.as_of_session).days <= COMPARABLE_DAYS:
-            return
-        for name in ("covered", "history"):
-            before, now = getattr(old.counts, name), getattr(new.counts, name)
-            if now < FALL_LIMIT * before:
-                raise PressError(
-                    f"The new night has {name} {now} where the last one had {before}; it was not "
-                    "published. Look at the bars, or publish all the same with --accept-fall."
-                )
+        fall = None if self._accept_fall or old is None else fall_behind(old, new)
+        if fall:
+            raise HeldBackError(
+                f"{fall}; it was not published. Look at the bars, or publish all the same with "
+                "--accept-fall."
+            )
+
+
+def fall_behind(old: Manifest, new: Manifest) -> str | None:
+    """In words how far a night falls behind the one before it, if too far to be trusted."""
+    days = (new.as_of_session - old.as_of_session).days
+    if old.inputs.bars != new.inputs.bars or not 0 <= days <= COMPARABLE_DAYS:
+        return None
+    for name in ("covered", "history"):
+        before, now = getattr(old.counts, name), getattr(new.counts, name)
+        if now < FALL_LIMIT * before:
+            return f"The new night has {name} {now} where the last one had {before}"
+    return None
 
 
 def _create(path: Path) -> sqlite3.Connection:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from mcp_server.pages import Page
-from rest_facade.responses import ONE_HOUR, names_tag
-from web.pages import Pages, protect
+from rest_facade.responses import ONE_HOUR
+from web.pages import Pages, public
 
 
 class DocsPage:
@@ -22,13 +22,7 @@ class DocsPage:
 
     async def answer(self, request: Request) -> Response:
         """The page."""
-        tag = f'"{self._page.tag.decode()}"'
-        known = request.headers.get("if-none-match")
-        fresh = known is not None and names_tag(known.encode("latin-1"), tag.encode())
-        response = HTMLResponse(b"" if fresh else self._page.body, 304 if fresh else 200)
-        response.headers.update({"Cache-Control": f"public, {ONE_HOUR}", "ETag": tag})
-        protect(response)
-        return response
+        return public(request, self._page, ONE_HOUR)
 
 
 def _render(text: str) -> str:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rest_facade.responses import REVALIDATE, stored
+from mcp_server.pages import Page
+from rest_facade.responses import REVALIDATE
+from store.book import Book
 from store.method import FEW, Measure, Method
 from store.shelf import Shelf
-from web.docs import HTML
-from web.pages import Pages, protect
+from web.pages import Pages, public
 
 PATH = "/method"
 
@@ -50,28 +51,28 @@ class MethodPage:
         self._pages = pages
         self._shelf = shelf
         self._version: str | None = None
-        self._body = b""
+        self._page: Page | None = None
 
     async def answer(self, request: Request) -> Response:
         """The page of the night that is served now."""
-        async with self._shelf.lease() as book:
-            if not self._body or book.data_version != self._version:
-                method = book.method()
-                html = self._pages.render(
-                    "method.html",
-                    PATH,
-                    method=method,
-                    picture=picture(method) if method else None,
-                    name=name_of,
-                    disclaimer=book.disclaimer,
-                    session=book.session,
-                    few=FEW,
-                )
-                self._version, self._body = book.data_version, html.encode()
-        known = request.headers.get("if-none-match")
-        response = stored(self._body, HTML, f"public, {REVALIDATE}", known, None)
-        protect(response)
-        return response
+        with self._shelf.lease() as book:
+            if self._page is None or book.data_version != self._version:
+                self._page, self._version = self._made(book), book.data_version
+        return public(request, self._page, REVALIDATE)
+
+    def _made(self, book: Book) -> Page:
+        method = book.method()
+        html = self._pages.render(
+            "method.html",
+            PATH,
+            method=method,
+            picture=picture(method) if method else None,
+            name=name_of,
+            disclaimer=book.disclaimer,
+            session=book.session,
+            few=FEW,
+        )
+        return Page(html.encode())
 
 
 def name_of(measure: Measure) -> str:

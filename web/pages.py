@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from mcp_server.pages import Page
+from rest_facade.responses import names_tag
 from web.assets import Assets
 from web.refusals import Refusal
 
@@ -80,3 +83,14 @@ def protect(response: Response, *, leaves: bool = False) -> None:
     response.headers["X-Frame-Options"] = "DENY"
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "same-origin"
+
+
+def public(request: Request, page: Page, cache_control: str) -> Response:
+    """A page that is the same for everybody, or the 304 that stands for it."""
+    tag = b'"%b"' % page.tag
+    known = request.headers.get("if-none-match")
+    fresh = known is not None and names_tag(known.encode("latin-1"), tag)
+    response = HTMLResponse(b"" if fresh else page.body, 304 if fresh else 200)
+    response.headers.update({"Cache-Control": f"public, {cache_control}", "ETag": tag.decode()})
+    protect(response)
+    return response

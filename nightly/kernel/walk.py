@@ -19,10 +19,17 @@ from nightly.parameters import Parameters
 
 
 @compiled
-def walk(prices: Rows, state: State, log: Log, touches: Indices, parameters: Parameters) -> Log:
-    """Advance an empty book over all bars; return the log, written up to the state's counts."""
+def walk(
+    prices: Rows, state: State, log: Log, touches: Indices, walked: int, parameters: Parameters
+) -> Log:
+    """Advance a book over the bars after those it has `walked`, none for an empty one.
+
+    Returns the log, written up to the state's counts.
+    """
     # The first swings are looked for once the ATR has its full window.
-    for bar in range(parameters.atr_bars + 1, len(prices)):
+    first = parameters.atr_bars + 1
+    flag_known_swings(prices, first, walked, parameters)
+    for bar in range(max(first, walked), len(prices)):
         if not has_room(log, state):
             log = enlarged(log)
         resolve_trades(prices, log, state, bar)
@@ -31,6 +38,15 @@ def walk(prices: Rows, state: State, log: Log, touches: Indices, parameters: Par
             if advance_lines(prices, state, scale, bar, parameters):
                 propose_pairs(prices, state, log.versions, touches, scale, bar, parameters)
     return log
+
+
+@compiled
+def flag_known_swings(prices: Rows, first: int, walked: int, parameters: Parameters) -> None:
+    """Flag the swings that the bars of an earlier walk confirmed."""
+    for bar in range(first, walked):
+        for scale in range(2):
+            for side in range(2):
+                confirm_swing(prices, scale, side, bar, parameters)
 
 
 @compiled

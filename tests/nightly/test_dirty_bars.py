@@ -18,6 +18,7 @@ from nightly.reference import Listing
 from nightly.rules import RULES
 from nightly.sessions import windows
 from nightly.sources import Loaded, TableSource
+from nightly.version import code_version
 from store.book import Book
 from store.nights import Nights
 from store.records import Line, Plan, ScanSetup
@@ -41,7 +42,7 @@ def loaded() -> dict[str, Loaded]:
 
 
 def task(day: dt.date) -> Task:
-    return Task(TableSource(DIRTY), [], day, windows(day, NOW), "split")
+    return Task(TableSource(DIRTY, code_version()), [], day, windows(day, NOW), "split")
 
 
 def test_every_dirty_symbol_has_a_refusal_or_a_finding(loaded: dict[str, Loaded]) -> None:

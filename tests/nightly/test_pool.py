@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from nightly.errors import NightlyError
-from nightly.pool import batches, run
+from nightly.errors import WorkerError
+from nightly.pool import AHEAD, Pool, batches, local_pool
 
 
 def double(number: int) -> int:
@@ -22,12 +23,28 @@ def die(_number: int) -> int:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_results_come_in_the_order_of_the_tasks(jobs: int) -> None:
-    assert list(run(double, range(20), jobs)) == [2 * number for number in range(20)]
+    with local_pool(jobs) as pool:
+        assert list(pool.run(double, range(20))) == [2 * number for number in range(20)]
+
+
+def test_only_the_tasks_next_in_line_are_under_way() -> None:
+    begun = []
+
+    def begin(number: int) -> int:
+        begun.append(number)
+        return number
+
+    with ThreadPoolExecutor(1) as executor:
+        results = Pool(executor, 2).run(begin, range(1000))
+        first = [next(results) for _ in range(3)]
+
+    assert first == [0, 1, 2]
+    assert len(begun) == 2 * AHEAD + 2
 
 
 def test_a_killed_worker_ends_the_run_in_one_sentence() -> None:
-    with pytest.raises(NightlyError, match="fewer --jobs"):
-        list(run(die, [1, 2], 2))
+    with local_pool(2) as pool, pytest.raises(WorkerError, match="fewer --jobs"):
+        list(pool.run(die, [1, 2]))
 
 
 @pytest.mark.parametrize("count", [0, 1, 17, 1856, 10_000])

@@ -95,15 +95,28 @@ def test_a_failed_night_publishes_nothing_and_leaves_the_old_one(tmp_path: Path)
 
 def test_a_killed_run_leaves_nothing_that_the_next_one_does_not_clear(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
-    dead = nights.folder / ".20260102-000000000000.999999999.draft"
-    living = nights.folder / f".20260102-000000000000.{os.getpid()}.draft"
-    dead.write_bytes(b"half a book")
-    living.write_bytes(b"being written")
+    kept = write(nights)
+    left = (
+        nights.folder / ".20260102-000000000000.999.draft",
+        nights.folder / ".20260102-000000000000.json.x1y2.draft",
+        nights.folder / "20260102-000000000000.book",
+        tmp_path / ".manifest.json.x1y2.draft",
+    )
+    for path in left:
+        path.write_bytes(b"half of it")
 
-    write(nights)
+    nights.sweep()
 
-    assert not dead.exists()
-    assert living.exists()
+    assert not any(path.exists() for path in left)
+    assert nights.check_active() == kept
+
+
+def test_a_book_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    def spoil(writer: BookWriter) -> None:
+        writer.add_symbol("S0", covered=True, reason=None)
+
+    with pytest.raises(PressError, match="cannot be written"):
+        write(Nights(tmp_path), spoil=spoil)
 
 
 def test_an_invalid_record_is_never_published(tmp_path: Path) -> None:

@@ -1,0 +1,127 @@
+"""A synthetic market of daily bars as one Parquet table, to measure a night at any size.
+
+    python -m benchmarks.market FILE [SYMBOLS] [YEARS]
+
+Geometric Brownian motion with a volatility that wanders (the log of it is an AR(1) process),
+Student t innovations of four degrees of freedom and a factor that all symbols share; listings begin
+on different days, some symbols are delisted, and volume follows the size of the move. Symbols are
+seeded by their number, so a larger market begins with the smaller one.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Floats = npt.NDArray[np.float64]
+
+LAST_SESSION = dt.date(2025, 6, 30)
+CHUNK = 200
+"""Symbols made at a time, about a million bars: one row group."""
+ROW_GROUP = 500_000
+TAILS = 4.0
+"""Degrees of freedom of the innovations."""
+LISTED_LATER, DELISTED = 0.05, 0.03
+"""Shares of the symbols."""
+
+
+def sessions(years: int) -> npt.NDArray[np.int32]:
+    """Day numbers of the New York sessions of some years up to `LAST_SESSION`."""
+    import exchange_calendars  # type: ignore[import-untyped]
+
+    first = LAST_SESSION.replace(year=LAST_SESSION.year - years)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        # A calendar of the library begins with a session, so it has to begin before the first.
+        start = first - dt.timedelta(days=10)
+        calendar: Any = exchange_calendars.get_calendar("XNYS", start=str(start), end="2025-12-31")
+    days = calendar.sessions_in_range(str(first), str(LAST_SESSION))
+    return np.asarray(days.values.astype("datetime64[D]").astype(np.int32))
+
+
+def symbol_of(number: int) -> str:
+    """Five letters, in the order of the numbers."""
+    letters = ""
+    for _ in range(5):
+        number, letter = divmod(number, 26)
+        letters = chr(ord("A") + letter) + letters
+    return letters
+
+
+def volatilities(days: int, random: np.random.Generator) -> Floats:
+    """A symbol's daily volatility, wandering around its own level: 0.8% to 5%."""
+    level = np.log(random.uniform(0.008, 0.05))
+    shocks = random.normal(0.0, 0.10, days)
+    kernel = 0.98 ** np.arange(400)
+    return np.asarray(np.exp(level + np.convolve(shocks, kernel)[:days]).clip(0.003, 0.15))
+
+
+def bars_of(number: int, days: npt.NDArray[np.int32], factor: Floats) -> pl.DataFrame:
+    """The bars of one symbol."""
+    random = np.random.default_rng([20, number])
+    if random.random() < LISTED_LATER:
+        days = days[random.integers(0, len(days) - 250) :]
+    if random.random() < DELISTED:
+        days = days[: random.integers(200, len(days))]
+    count = len(days)
+    volatility = volatilities(count, random)
+    own = random.standard_t(TAILS, count) / np.sqrt(TAILS / (TAILS - 2))
+    moves = volatility * (0.85 * own + 0.5 * factor[-count:]) + 0.0002
+    close = random.uniform(5, 200) * np.exp(np.cumsum(moves - volatility**2 / 2))
+    close = close.clip(0.5, 50_000)
+    before = np.concatenate([close[:1], close[:-1]])
+    opened = before * np.exp(0.3 * volatility * random.normal(size=count))
+    reach = 0.5 * volatility[:, None] * np.abs(random.normal(size=(count, 2)))
+    high = np.maximum(opened, close) * np.exp(reach[:, 0])
+    low = np.minimum(opened, close) * np.exp(-reach[:, 1])
+    activity = np.exp(0.3 * random.normal(size=count) + 0.3 * np.abs(own))
+    prices = {"open": opened, "high": high, "low": low, "close": close}
+    return pl.DataFrame(
+        {
+            "symbol": pl.repeat(symbol_of(number), count, eager=True),
+            "date": pl.Series(days).cast(pl.Date),
+            **{name: values.round(4) for name, values in prices.items()},
+            "volume": (random.uniform(1e4, 1e7) * activity).round(),
+        }
+    )
+
+
+def write_market(file: Path, symbols: int, years: int = 20) -> int:
+    """Write the market's table, sorted by symbol; how many bars it has."""
+    days = sessions(years)
+    factor = np.random.default_rng(20).normal(size=len(days))
+    bars = 0
+    with tempfile.TemporaryDirectory(dir=file.parent) as parts:
+        for start in range(0, symbols, CHUNK):
+            numbers = range(start, min(start + CHUNK, symbols))
+            chunk = pl.concat([bars_of(number, days, factor) for number in numbers])
+            chunk.write_parquet(Path(parts) / f"{start:06}.parquet")
+            bars += len(chunk)
+        pl.scan_parquet(Path(parts) / "*.parquet").sink_parquet(file, row_group_size=ROW_GROUP)
+    return bars
+
+
+def write_until(source: Path, file: Path, day: dt.date) -> None:
+    """The same market as it was on an earlier day."""
+    rows = pl.scan_parquet(source).filter(pl.col("date") <= day)
+    rows.sink_parquet(file, row_group_size=ROW_GROUP)
+
+
+def main() -> None:
+    """Write one."""
+    file, *sizes = sys.argv[1:]
+    symbols = int(sizes[0]) if sizes else 1000
+    years = int(sizes[1]) if sizes[1:] else 20
+    print(f"{write_market(Path(file), symbols, years):,} bars of {symbols:,} symbols in {file}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""The cluster: the pool of a Dask scheduler, for a market that one machine is too slow for.
+
+Every worker needs this same version of the program and sees the bars under the same path. A worker
+that dies is replaced by its nanny, and the scheduler gives its tasks to others a few times.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import Any
+
+from nightly.errors import NightlyError, WorkerError
+from nightly.pool import Pool
+
+SCHEME = "dask://"
+
+CONNECT_SECONDS = 15
+"""How long a scheduler may take to answer at first."""
+
+RETRIES = 2
+"""How often a task that failed for another reason than its input is tried again."""
+
+
+@contextmanager
+def cluster_pool(address: str) -> Iterator[Pool]:
+    """The workers behind `dask://HOST:PORT`.
+
+    Raises:
+        NightlyError: the address is not of that form, Dask is not installed, or nobody answers.
+        WorkerError: a task killed several workers, or the scheduler went away.
+    """
+    if not address.startswith(SCHEME):
+        raise NightlyError(f"--executor {address!r} is not an address; write {SCHEME}HOST:PORT.")
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError as error:
+        raise NightlyError(
+            "--executor needs Dask, which is not installed; install pattern-screener[dask]."
+        ) from error
+    place = "tcp://" + address.removeprefix(SCHEME)
+    try:
+        client = distributed.Client(place, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise NightlyError(f"No Dask scheduler answers at {address}; start it first.") from error
+    try:
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise NightlyError(f"The Dask scheduler at {address} has no worker; start one.")
+        yield Pool(client.get_executor(pure=False, retries=RETRIES), threads)
+    except (distributed.KilledWorker, CancelledError) as error:
+        raise WorkerError(
+            f"Workers of {address} keep dying, perhaps for want of memory; look at their logs."
+        ) from error
+    finally:
+        client.close()

@@ -1,0 +1,62 @@
+"""Carries: one file of what last night's walks left, by symbol, beside the nights.
+
+Worth nothing to a reader and never needed: a file that is missing or damaged costs time alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from store.manifest import DRAFT
+
+FILE = "carry.sqlite"
+
+
+class Carries:
+    """The carry file of a data folder."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.path = data_dir / FILE
+        self.damage: str | None = None
+        """Why the file, or a part of it, could not be read."""
+
+    def read(self, symbols: Iterable[str]) -> Mapping[str, bytes]:
+        """What was kept of some symbols; those without, or all if it is damaged, are left out."""
+        if not self.path.exists():
+            return {}
+        found: dict[str, bytes] = {}
+        address = f"file:{quote(str(self.path.resolve()))}?mode=ro&immutable=1"
+        try:
+            with closing(sqlite3.connect(address, uri=True)) as kept:
+                for symbol in symbols:
+                    row = kept.execute("SELECT body FROM carry WHERE symbol = ?", (symbol,))
+                    found.update((symbol, body) for (body,) in row if isinstance(body, bytes))
+        except sqlite3.Error as error:
+            self.damage = str(error)
+        return found
+
+    @contextmanager
+    def replacing(self) -> Iterator[Callable[[str, bytes], None]]:
+        """Keep what is added for the next night, once the block ends without an error."""
+        draft = self.path.with_name(f".{FILE}.{os.getpid()}{DRAFT}")
+        draft.unlink(missing_ok=True)
+        try:
+            with closing(sqlite3.connect(draft)) as kept:
+                kept.executescript(
+                    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+                    "CREATE TABLE carry (symbol TEXT PRIMARY KEY, body BLOB NOT NULL);"
+                )
+                yield lambda symbol, body: _insert(kept, symbol, body)
+                kept.commit()
+            draft.replace(self.path)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _insert(kept: sqlite3.Connection, symbol: str, body: bytes) -> None:
+    kept.execute("INSERT INTO carry VALUES (?, ?)", (symbol, body))

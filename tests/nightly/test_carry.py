@@ -1,0 +1,173 @@
+"""Carried walks: a night that goes on from the last one is the night that begins anew, by bytes."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nightly.bars import Bars, to_date
+from nightly.carry import Began, carry_on, decoded, encoded
+from nightly.detector import detect, walk_on
+from nightly.night import Order, make_night
+from nightly.report import Report
+from nightly.sources import open_source
+from store.carries import Carries
+from store.nights import Nights
+from tests.nightly.series import walk
+from tests.nightly.test_night import NOW, write_csv
+
+GAP = 10
+
+
+def joined_with_gap() -> Bars:
+    """A random walk with a data gap, 31 bars before its end."""
+    bars = walk(900, seed=3)
+    late = np.arange(len(bars)) >= len(bars) - 31
+    return replace(bars, date=bars.date - np.where(late, 0, 28).astype(np.int32))
+
+
+SERIES = {f"walk {seed}": walk(900, seed=seed) for seed in range(4)} | {"gap": joined_with_gap()}
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_sixty_nights_in_a_row_are_bit_for_bit_one_walk(name: str) -> None:
+    bars = SERIES[name]
+    kept = None
+    for count in range(len(bars) - 60, len(bars) + 1):
+        carried = carry_on(kept, bars.take(slice(0, count)), gap_days=GAP)
+        kept = carried.kept
+
+    whole = carry_on(None, bars, gap_days=GAP)
+    log = detect(bars, gap_days=GAP)
+    assert carried.began == "carried"
+    assert carried.kept == whole.kept
+    for found in (carried.log, whole.log):
+        assert found.versions.tobytes() == log.versions.tobytes()
+        assert found.trades.tobytes() == log.trades.tobytes()
+    assert len(log.versions)
+    assert len(log.trades)
+
+
+def changed(bars: Bars, index: int, factor: float) -> Bars:
+    close = bars.close.copy()
+    close[index] *= factor
+    return replace(bars, close=close)
+
+
+def test_a_walk_over_other_bars_begins_anew() -> None:
+    bars = walk(400)
+    kept = carry_on(None, bars.take(slice(0, 399)), gap_days=GAP).kept
+
+    def began(these: Bars, kept: bytes = kept, gap_days: int = GAP) -> Began:
+        return carry_on(kept, these, gap_days=gap_days).began
+
+    assert began(bars) == "carried"
+    assert began(bars.take(slice(0, 399))) == "carried"
+    assert began(bars.take(slice(0, 398))) == "anew"  # a bar was taken back
+    assert began(bars.take(slice(1, None))) == "anew"  # the history is cut
+    assert began(changed(bars, 0, 1 + 1e-15)) == "anew"  # the first bar was revised
+    assert began(changed(bars, 398, 1 - 1e-15)) == "anew"
+    assert began(changed(bars, 399, 0.99)) == "carried"  # the new bar is nobody's yet
+    assert began(bars, gap_days=3) == "anew"
+
+
+def test_damaged_bytes_are_not_believed() -> None:
+    bars = walk(400)
+    kept = carry_on(None, bars, gap_days=GAP).kept
+
+    for damaged in (b"", b"x", kept[:-1], kept[: len(kept) // 2], bytes(len(kept))):
+        assert carry_on(damaged, bars, gap_days=GAP).began == "anew"
+    for place in range(0, len(kept), len(kept) // 50):
+        flipped = bytearray(kept)
+        flipped[place] ^= 0x10
+        again = carry_on(bytes(flipped), bars, gap_days=GAP)
+        assert again.kept == kept
+
+
+def test_a_check_finds_a_walk_that_is_not_what_its_bars_give() -> None:
+    bars = walk(900)
+    kept = carry_on(None, bars.take(slice(0, 899)), gap_days=GAP).kept
+    found = decoded(kept)
+    assert found is not None
+    other = walk_on(None, bars.take(slice(0, 899)), gap_days=GAP)
+    other.log.versions["quality"][-1] += 1e-9
+    drifted = encoded(other, found[1])
+
+    assert carry_on(kept, bars, gap_days=GAP, check=True).began == "anew"
+    checked = carry_on(drifted, bars, gap_days=GAP, check=True)
+    assert checked.began == "drifted"
+    assert checked.kept == carry_on(None, bars, gap_days=GAP).kept
+
+
+def market(folder: Path, last: int, names: Mapping[str, Bars]) -> Path:
+    """A folder of bars up to and including the bar `last` of each, counted from the end."""
+    for name, bars in names.items():
+        write_csv(folder / f"{name}.csv", bars.take(slice(0, len(bars) + last + 1)))
+    return folder
+
+
+def night(folder: Path, data: Path, carries: Carries | None, session: dt.date) -> Report:
+    order = Order(source=open_source(folder), name="bars", session=session)
+    return make_night(order, Nights(data), now=NOW, carries=carries)[1]
+
+
+def book(data: Path) -> bytes:
+    nights = Nights(data)
+    return (nights.folder / nights.check_active().book.file).read_bytes()
+
+
+def test_the_next_night_has_the_same_bytes_carried_and_anew(tmp_path: Path) -> None:
+    """Beside plain walks: a revised bar, a split, a gap, a new listing, a short one, none today."""
+    steady = {f"S{seed}": walk(700, seed=seed) for seed in range(3)}
+    split = walk(700, seed=11)
+    prices = {name: getattr(split, name) / 2 for name in ("open", "high", "low", "close")}
+    halved = replace(split, **prices, volume=2 * split.volume)
+    before = {
+        **steady,
+        "REVISED": walk(700, seed=10),
+        "SPLIT": split,
+        "GAP": joined_with_gap(),
+        "SHORT": walk(60, seed=12),
+    }
+    after = {
+        **before,
+        "REVISED": changed(walk(700, seed=10), 650, 1.001),
+        "SPLIT": halved,
+        "NEW": walk(100, seed=13),
+    }
+    first, second = market(tmp_path / "a", -2, before), market(tmp_path / "b", -1, after)
+    (second / "S2.csv").write_bytes((first / "S2.csv").read_bytes())  # no bar today
+    today, yesterday = (to_date(int(steady["S0"].date[bar])) for bar in (-1, -2))
+    data = tmp_path / "data"
+    carries = Carries(data)
+
+    night(first, data, carries, yesterday)
+    report = night(second, data, carries, today)
+    night(second, tmp_path / "anew", None, today)
+
+    assert book(data) == book(tmp_path / "anew")
+    assert set(report.walks["carried"]) == {"S0", "S1", "S2", "GAP"}
+    assert set(report.walks["anew"]) == {"REVISED", "SPLIT", "NEW", "SHORT"}
+    assert not list(data.glob(".*.draft"))
+
+
+def test_a_damaged_carry_file_costs_time_alone(tmp_path: Path) -> None:
+    bars = market(tmp_path / "bars", -1, {"A": walk(300, seed=1), "B": walk(300, seed=2)})
+    data = tmp_path / "data"
+    carries = Carries(data)
+    session = to_date(int(walk(300).date[-1]))
+    night(bars, data, carries, session)
+    sealed = book(data)
+    carries.path.write_bytes(b"no database" * 1000)
+
+    report = night(bars, data, carries, session)
+
+    assert carries.damage is not None
+    assert set(report.walks) == {"anew"}
+    assert book(data) == sealed
+    assert set(night(bars, data, Carries(data), session).walks) == {"carried"}

@@ -1,0 +1,82 @@
+"""Ids of lineages and setups: nothing that is served beside another thing shares its id."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+
+from nightly.bars import Bars
+from nightly.events import TRADE, VERSION, EndReason, EventLog, Outcome
+from nightly.history import Lineages, history_rows
+from nightly.ids import setup_id
+
+DAY = dt.date(2024, 3, 8)
+
+
+def bars(count: int = 100) -> Bars:
+    price = np.full(count, 10.0)
+    return Bars(np.arange(count, dtype=np.int32), price, price, price, price, price)
+
+
+def version(**fields: Any) -> Any:
+    """A version that was first served on bar 50 and still is, unless its fields say otherwise."""
+    row = np.zeros(1, VERSION)[0]
+    values = {"type": 3, "attempt": 1, "upper_start": 20, "lower_start": 22, "first_served": 50}
+    for name, value in {**values, "end": -1, **fields}.items():
+        row[name] = value
+    return row
+
+
+def trade(row: int, entry: int, leave: int = -1) -> Any:
+    """A trade of a version's row."""
+    made = np.zeros(1, TRADE)[0]
+    prices = {"entry_price": 10.0, "stop_price": 9.0, "target_price": 12.0, "exit_price": 12.0}
+    outcome = Outcome.OPEN if leave < 0 else Outcome.WIN
+    facts = {"version": row, "direction": 1, "entry": entry, "exit": leave, "outcome": outcome}
+    for name, value in {**prices, **facts}.items():
+        made[name] = value
+    return made
+
+
+def lineages(versions: list[Any], trades: list[Any]) -> tuple[EventLog, Lineages]:
+    log = EventLog(np.array(versions, VERSION), np.array(trades, TRADE))
+    return log, Lineages("TEST", bars(), log)
+
+
+def test_lineages_that_begin_on_the_same_days_have_ids_of_their_own() -> None:
+    _, alone = lineages([version(lineage=0)], [])
+    _, found = lineages([version(lineage=number, type=number) for number in range(3)], [])
+
+    assert found.id(0) == alone.id(0)
+    assert len({found.id(number) for number in range(3)}) == 3
+
+
+def test_two_setups_of_one_lineage_and_attempt_have_ids_of_their_own() -> None:
+    _, alone = lineages([version()], [])
+    _, found = lineages([version(), version(upper_start=40, first_served=60)], [])
+
+    assert found.setup_id(0, 0, 1, 99, DAY) == alone.setup_id(0, 0, 1, 99, DAY)
+    assert found.setup_id(1, 0, 1, 99, DAY) != found.setup_id(0, 0, 1, 99, DAY)
+
+
+def test_a_setup_s_id_regards_only_what_was_served_beside_it() -> None:
+    over = version(end=70, end_reason=EndReason.TRIGGERED)
+    _, found = lineages([over, version(first_served=60)], [trade(0, 70, 80)])
+
+    ids = [found.setup_id(1, 0, 1, bar, DAY) for bar in (69, 79, 80)]
+    assert ids[0] == ids[1] != ids[2]
+    assert ids[2] == setup_id(found.id(0), 1, DAY)
+
+
+def test_a_history_row_has_the_id_of_the_last_session_on_which_it_was_forming() -> None:
+    versions = [version(end=70, end_reason=EndReason.TRIGGERED) for _ in range(2)]
+    log, found = lineages(versions, [trade(0, 70, 80), trade(1, 70)])
+
+    rows = history_rows(bars(), log, found)
+
+    served = dt.date(1970, 1, 1) + dt.timedelta(days=69)
+    for row in range(2):
+        wanted = f'"setup_id":"{found.setup_id(row, 0, 1, 69, served)}"'.encode()
+        assert sum(wanted in body for body in rows.bodies) == 1
