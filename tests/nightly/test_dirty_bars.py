@@ -42,7 +42,7 @@ def loaded() -> dict[str, Loaded]:
 
 
 def task(day: dt.date) -> Task:
-    return Task(TableSource(DIRTY, code_version()), [], day, windows(day, NOW), "split")
+    return Task(TableSource(DIRTY), [], day, windows(day, NOW), "split", code_version())
 
 
 def test_every_dirty_symbol_has_a_refusal_or_a_finding(loaded: dict[str, Loaded]) -> None:
