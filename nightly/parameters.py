@@ -97,3 +97,12 @@ class Parameters(NamedTuple):
             for name, value in self._asdict().items()
         ]
         return cast("Parameters", np.array([tuple(self)], np.dtype(kinds))[0])
+
+    @classmethod
+    def reference(cls) -> Parameters:
+        """The parameters of the prototype, whose event log the kernel then reproduces."""
+        return cls()
+
+
+DETECTORS = {"default": Parameters(), "reference": Parameters.reference()}
+"""The parameter sets that have a name, for research and benchmarks; nights take the default."""
