@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import resource
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -149,19 +150,29 @@ def detect(
     out_file: Annotated[Path, typer.Option("--out", help="The JSON file to write.")],
     reference: ReferenceTable = None,
     jobs: Jobs = None,
+    detector: Annotated[
+        str,
+        typer.Option(
+            help="`default`, which nights use, or `reference`, the prototype's, to compare with."
+        ),
+    ] = "default",
 ) -> None:
     """Write every version of every pattern that was served, session by session, for research."""
     from nightly.night import plan
+    from nightly.parameters import DETECTORS
     from nightly.pool import run
     from nightly.research import versions
     from screener.nightly import order_of, watched
 
+    if detector not in DETECTORS:
+        fail(f"--detector {detector!r} is not one of {', '.join(DETECTORS)}.")
+    find = partial(versions, parameters=DETECTORS[detector])
     chosen = settings()
     with plainly(), watched() as step:
         order = order_of(chosen, bars, reference=reference, jobs=jobs)
         looked = plan(order, dt.datetime.now(dt.UTC))
         found: list[dict[str, Any]] = []
-        for done, batch in enumerate(run(versions, looked.tasks, looked.jobs), 1):
+        for done, batch in enumerate(run(find, looked.tasks, looked.jobs), 1):
             found += batch
             step("finding patterns", done, len(looked.tasks))
         try:
