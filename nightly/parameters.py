@@ -72,19 +72,19 @@ class Parameters(NamedTuple):
     squeeze_crossings_min: int = 2
     pole_bars: int = 12  # bars before the tip in which the pole starts
     pole_height_min: float = 5.0  # ATR before the pole
-    pole_speed_min: float = 0.65  # the same ATR, per bar
+    pole_speed_min: float = 0.7  # the same ATR, per bar
     pole_efficiency_min: float = 0.65  # net move of the pole as a share of all its moves; 0: any
-    pole_retrace_max: float = 0.5  # share of the pole
+    pole_retrace_max: float = 0.6  # share of the pole
     pole_width_max: float = 0.7  # width of the squeeze as a share of the pole
     drift_against_max: float = 1.2  # widths the middle may move against the pole
     drift_along_max: float = 0.35  # widths the middle may move along the pole
 
     # The book.
-    quality_min: float = 70.0
+    quality_min: float = 72.0
     squeeze_quality_min: float = 56.0
     overlap_min: float = 0.5  # intersection over union of two spans that are one formation
     cross_scale_overlap_min: float = 0.65
-    replace_margin: float = 0.0  # quality a new version must add
+    replace_margin: float = 0.5  # quality a new version must add
     same_lines_margin: float = 1.0  # the same, when it merely redraws the lines
     same_lines_tolerance: float = 0.3  # ATR today within which both lines are the same
     squeeze_over_long_margin: float = -4.0
@@ -118,6 +118,7 @@ class Parameters(NamedTuple):
             efficiency_min=0.0,
             pole_speed_min=0.6,
             pole_efficiency_min=0.0,
+            pole_retrace_max=0.5,
             quality_min=65.0,
             squeeze_quality_min=58.0,
             replace_margin=6.0,

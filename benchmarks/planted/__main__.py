@@ -35,7 +35,7 @@ from nightly.parameters import DETECTORS
 from tests.nightly.probes import look_ahead, scale_error
 
 CUTS = 600
-SCALED = 60
+SCALED = 200
 SCALE_ERROR = 1e-9
 
 
