@@ -124,9 +124,8 @@ def main(bars: Path, reference: Path | None) -> None:
             f"{1000 * tally.triggers / total:.2f} triggers in 1,000 bars, "
             f"{YEAR * tally.triggers / total:.2f} triggers a symbol-year"
         )
-        print(
-            f"{'':18}{'trades':>8} {'reached':>8} {'placebo':>8} {'avg R':>8} {'placebo':>8} difference"
-        )
+        heads = ("trades", "reached", "placebo", "avg R", "placebo", "difference")
+        print(" " * 18 + " ".join(f"{head:>8}" for head in heads))
         for family, record in sorted(tally.records.items()):
             print(f"{family:18}{record.text()}")
 
