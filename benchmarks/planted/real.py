@@ -2,8 +2,9 @@
 
     python -m benchmarks.planted.real BARS [REFERENCE]
 
-Both detectors see the same cleaned bars. "Difference" is average R minus the placebo's, with the
-error of the mean over trades of each trade less its own draws, as if trades were independent.
+Both detectors see the same cleaned bars. "Difference" is the mean of each trade's R less that of
+its own draws; its first error takes trades as independent, the second takes the months of entry as
+clusters, which is fairer because trades overlap in time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nightly.bars import Bars
+from nightly.bars import Bars, to_date
 from nightly.cleaning import GAP_DAYS
 from nightly.detector import detect
 from nightly.events import Outcome, Rows
@@ -41,8 +42,10 @@ class Record:
     drawn_wins: list[bool] = field(default_factory=list)
     drawn_r: list[float] = field(default_factory=list)
     differences: list[float] = field(default_factory=list)
+    months: list[int] = field(default_factory=list)
+    """Of entry, one for each difference."""
 
-    def add(self, trades: Rows, draws: Rows) -> None:
+    def add(self, bars: Bars, trades: Rows, draws: Rows) -> None:
         """Add trades and the placebo draws of each."""
         for trade, drawn in zip(trades, draws, strict=True):
             risk = abs(trade["entry_price"] - trade["stop_price"])
@@ -54,6 +57,8 @@ class Record:
             self.drawn_r.extend(resolved["r"])
             if len(resolved):
                 self.differences.append(float(r - resolved["r"].mean()))
+                day = to_date(bars.date[trade["entry"]])
+                self.months.append(12 * day.year + day.month)
 
     def text(self) -> str:
         """The record's columns."""
@@ -61,11 +66,13 @@ class Record:
             return f"{len(self.r):8,}"
         gap = np.array(self.differences)
         error = gap.std(ddof=1) / np.sqrt(len(gap))
+        sums = np.bincount(self.months, gap - gap.mean())
+        clustered = np.sqrt(np.square(sums).sum()) / len(gap)
         reached, drawn = (100 * float(np.mean(wins)) for wins in (self.wins, self.drawn_wins))
         r, drawn_r = float(np.mean(self.r)), float(np.mean(self.drawn_r))
         return (
             f"{len(self.r):8,} {reached:7.1f}% {drawn:7.1f}% {r:+8.3f} {drawn_r:+8.3f} "
-            f"{gap.mean():+8.3f} ± {error:.3f}"
+            f"{gap.mean():+8.3f} ± {error:.3f} ± {clustered:.3f}"
         )
 
 
@@ -91,8 +98,8 @@ class Tally:
         families = np.array([FAMILIES[family_index(int(kind))].label for kind in kinds])
         for family in sorted(set(families)):
             chosen = families == family
-            self.records[str(family)].add(trades[chosen], draws[chosen])
-        self.records["all"].add(trades, draws)
+            self.records[str(family)].add(bars, trades[chosen], draws[chosen])
+        self.records["all"].add(bars, trades, draws)
 
 
 def symbols(bars: Path, reference: Path | None) -> Iterator[tuple[str, Bars, int]]:

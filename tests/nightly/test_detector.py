@@ -294,7 +294,7 @@ def test_a_one_sided_type_broken_on_the_other_side_is_invalidated(shape: Shape) 
     assert len(log.trades) == 0
 
 
-@pytest.mark.parametrize(("move", "reason"), [(0.21, EndReason.STALE), (0.3, EndReason.APEX)])
+@pytest.mark.parametrize(("move", "reason"), [(0.24, EndReason.STALE), (0.3, EndReason.APEX)])
 def test_a_pattern_without_a_break_expires(move: float, reason: EndReason) -> None:
     """After the last touch price drifts between the lines: staleness or the apex comes first."""
     shape = wedge_or_triangle(-move, move, approach=1, broken=0)
@@ -479,7 +479,7 @@ def test_a_pole_does_not_span_a_data_gap(direction: int) -> None:
     """Its base is sought after the gap, where this one is too short."""
     shape = squeeze(direction)
     before_pole = with_gap(shape.bars, shape.lines.start - 12, 11)
-    within_pole = with_gap(shape.bars, shape.lines.start - 4, 11)
+    within_pole = with_gap(shape.bars, shape.lines.start - 3, 11)
     assert len(detect(before_pole).versions) == 1
     assert len(detect(within_pole).versions) == 0
 
