@@ -68,7 +68,7 @@ def ta_patterns(module: Peer, bars: Bars) -> Flags:
 
     def flagged(*names: str) -> npt.NDArray[np.bool_]:
         found = [getattr(module, name)(*columns, mode="forming") != 0 for name in names]
-        return np.any(found, axis=0)
+        return np.asarray(np.any(found, axis=0), bool)
 
     return {
         Family.RISING_WEDGE: flagged("rising_wedge"),

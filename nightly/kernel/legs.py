@@ -57,7 +57,7 @@ def leg_efficiency(
             highest = lowest = close
             direction = 1
     travelled += highest - turn if direction > 0 else turn - lowest
-    return travelled / max(path, 1e-12)
+    return float(travelled / max(path, 1e-12))
 
 
 @compiled

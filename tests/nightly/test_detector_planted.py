@@ -132,8 +132,8 @@ def test_a_plant_is_what_it_says(kind: str, planted: list[Plant]) -> None:
     """Closes stay between the lines up to the breakout bar; the trade is over in time."""
     for item in (item for item in planted if item.kind == kind):
         closes = np.log(item.bars.close)
-        inside = np.arange(item.start, item.end)
-        upper, lower = item.lines.at(inside)
+        inside = slice(item.start, item.end)
+        upper, lower = item.lines.at(np.arange(item.start, item.end, dtype=float))
         assert (closes[inside] < upper).all()
         assert (closes[inside] > lower).all()
         broken = item.lines.at(item.end)[item.direction < 0]
