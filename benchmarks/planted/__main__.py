@@ -1,6 +1,6 @@
 """Print how well a detector draws: planted patterns, decoys and random walks.
 
-python -m benchmarks.planted [--seeds report|tune] [--detector default|reference] [--each N]
+python -m benchmarks.planted [--seeds report|tune|test] [--detector default|reference] [--each N]
 
 The detector that both names share is `nightly.detector`; they differ in its parameters.
 """
@@ -114,11 +114,10 @@ def print_probes(series: Sequence[Bars], split: Split, detector: Detector) -> No
 def main() -> None:
     """Draw the series of a split and print the table of one detector."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.planted", description=__doc__)
-    parser.add_argument("--seeds", choices=("report", "tune"), default="report")
+    parser.add_argument("--seeds", choices=get_args(Split), default="report")
     parser.add_argument("--detector", choices=tuple(DETECTORS), default="default")
     parser.add_argument("--each", type=int, default=40, help="series of each type and noise")
     chosen = parser.parse_args()
-    assert chosen.seeds in get_args(Split)
     detector = partial(detect, parameters=DETECTORS[chosen.detector])
     planted = list(plants(chosen.seeds, chosen.each))
     shaped = list(decoys(chosen.seeds, 2 * chosen.each))
