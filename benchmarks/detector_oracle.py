@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from nightly.bars import Bars
-from nightly.detector import detect
+from nightly.detector import Parameters, detect
 from nightly.events import EventLog
 from tests.nightly.oracle import MISSING, PRESENT, Oracle, real_bars
 
@@ -30,8 +30,8 @@ def timed(work: Callable[[Bars], Result], bars: Bars) -> tuple[Result, float]:
 
 
 def ours(bars: Bars) -> EventLog:
-    """Our log with data gaps ignored, as the prototype knows none."""
-    return detect(bars, gap_days=NO_GAP)
+    """Our log with the prototype's parameters and data gaps ignored, as it knows none."""
+    return detect(bars, Parameters.reference(), gap_days=NO_GAP)
 
 
 def main(count: int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Parameters(NamedTuple):
-    """Defaults of the design (docs/detector.md sections 2 to 6)."""
+    """The defaults, as docs/detector.md sections 1 to 6 explain them."""
 
     # History and volatility.
     atr_bars: int = 14  # true ranges in the plain mean
@@ -25,12 +25,14 @@ class Parameters(NamedTuple):
     long_swing_order: int = 2  # finds 2 to 4 points more than 3; retreats remove the small ones
     short_line_bars: int = 24  # life of a line from its first touch, half of it from its last
     long_line_bars: int = 130  # six months; beyond is another time scale
-    anchor_spacing: int = 3  # least bars between the two swings that draw a line
+    anchor_spacing: int = 2  # least bars between the two swings that draw a line
     line_slope_max: float = 0.6  # ATR per bar; steeper is a run, not a line
-    touch_tolerance: float = 0.35  # ATR short of the line that still touches it
+    touch_tolerance: float = 0.4  # ATR short of the line that still touches it
     wick_tolerance: float = 0.5  # ATR beyond the line that an extreme may reach
     close_tolerance: float = 0.25  # ATR a line moves outward at most to hold every close
     duplicate_tolerance: float = 0.15  # ATR at both ends within which two lines are one
+
+    refit_touches: int = 2  # touches of a line from which it is laid through all of them; 0: never
 
     # Touches: one counts again only after a retreat across the pattern.
     retreat_min: float = 0.55  # share of the width
@@ -42,17 +44,20 @@ class Parameters(NamedTuple):
     length_min: int = 15  # three weeks; shorter is a squeeze
     length_max: int = 130  # six months
     length_expiry: int = 150
-    progress_min: float = 0.30  # share of the way to the apex
+    progress_min: float = 0.40  # share of the way to the apex; less is a channel
     progress_max: float = 0.85  # both scales
     progress_expiry: float = 0.92  # both scales
     height_min: float = 4.5  # ATR at the later start; smaller is noise
-    start_offset_max: float = 0.33  # share of the length before the second line starts
+    start_offset_max: float = 0.45  # share of the length before the second line starts
     recency_max: float = 0.45  # share of the length since the staler line's last touch
     touch_gap_max: float = 0.55  # share of the length without any touch
     early_tolerance: float = 0.25  # ATR beyond the later line before it starts, both scales
     wedge_touches: int = 5  # three on one line, two on the other
     triangle_touches: int = 4
     crossings_min: int = 4  # side changes in the touch sequence: price must fill the pattern
+    middle_move_max: float = 1.2  # widths the middle moves at most, else a trend; 0: any
+    leg_min: float = 0.6  # share of the width that price turns back by at the end of a leg
+    efficiency_min: float = 0.53  # length of all legs as a share of all moves; 0: any
     flat_slope: float = 0.12  # widths a flat line moves over the pattern at most
     wedge_slope: float = 0.15  # widths a wedge's line moves at least; the gap stops flip-flop
 
@@ -67,18 +72,19 @@ class Parameters(NamedTuple):
     squeeze_crossings_min: int = 2
     pole_bars: int = 12  # bars before the tip in which the pole starts
     pole_height_min: float = 5.0  # ATR before the pole
-    pole_speed_min: float = 0.6  # the same ATR, per bar
-    pole_retrace_max: float = 0.5  # share of the pole
+    pole_speed_min: float = 0.7  # the same ATR, per bar
+    pole_efficiency_min: float = 0.65  # net move of the pole as a share of all its moves; 0: any
+    pole_retrace_max: float = 0.6  # share of the pole
     pole_width_max: float = 0.7  # width of the squeeze as a share of the pole
     drift_against_max: float = 1.2  # widths the middle may move against the pole
     drift_along_max: float = 0.35  # widths the middle may move along the pole
 
     # The book.
-    quality_min: float = 65.0
-    squeeze_quality_min: float = 58.0
+    quality_min: float = 72.0
+    squeeze_quality_min: float = 56.0
     overlap_min: float = 0.5  # intersection over union of two spans that are one formation
     cross_scale_overlap_min: float = 0.65
-    replace_margin: float = 6.0  # quality a new version must add
+    replace_margin: float = 0.5  # quality a new version must add
     same_lines_margin: float = 1.0  # the same, when it merely redraws the lines
     same_lines_tolerance: float = 0.3  # ATR today within which both lines are the same
     squeeze_over_long_margin: float = -4.0
@@ -92,8 +98,32 @@ class Parameters(NamedTuple):
 
     def record(self) -> Parameters:
         """The same names as one numpy record: the kernel takes a pointer, not sixty arguments."""
+        # By the defaults, so that a whole number given for a float compiles nothing anew.
         kinds = [
-            (name, "i8" if isinstance(value, int) else "f8")
-            for name, value in self._asdict().items()
+            (name, "i8" if isinstance(default, int) else "f8")
+            for name, default in self._field_defaults.items()
         ]
         return cast("Parameters", np.array([tuple(self)], np.dtype(kinds))[0])
+
+    @classmethod
+    def reference(cls) -> Parameters:
+        """The parameters of the prototype, whose event log the kernel then reproduces."""
+        return cls(
+            anchor_spacing=3,
+            touch_tolerance=0.35,
+            refit_touches=0,
+            progress_min=0.30,
+            start_offset_max=0.33,
+            middle_move_max=0.0,
+            efficiency_min=0.0,
+            pole_speed_min=0.6,
+            pole_efficiency_min=0.0,
+            pole_retrace_max=0.5,
+            quality_min=65.0,
+            squeeze_quality_min=58.0,
+            replace_margin=6.0,
+        )
+
+
+DETECTORS = {"default": Parameters(), "reference": Parameters.reference()}
+"""The parameter sets that have a name, for research and benchmarks; nights take the default."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from nightly.analysis import Task
 from nightly.bars import Bars, to_date
-from nightly.detector import line_values
+from nightly.detector import Parameters, detect, line_values
+from nightly.doubt import GAP_DAYS
 from nightly.events import EndReason, EventLog, Outcome, Rows
 from nightly.history import OUTCOMES, Lineages
 from nightly.numbers import price
@@ -17,8 +18,8 @@ from nightly.patterns import FAMILIES, direction_name, family_index, type_name
 Value = Any
 
 
-def versions(task: Task) -> list[dict[str, Value]]:
-    """One record a served version of every symbol of a task; runs in a worker process."""
+def versions(task: Task, parameters: Parameters) -> list[dict[str, Value]]:
+    """One record a version that these parameters serve of a task's symbols; runs in a worker."""
     task.check_version()
     listings = dict(task.symbols)
     found: list[dict[str, Value]] = []
@@ -26,7 +27,8 @@ def versions(task: Task) -> list[dict[str, Value]]:
         listing = listings[loaded.name]
         bars = task.clean(loaded, listing).bars
         if loaded.refusal is None and len(bars):
-            found.extend(_records(listing.symbol, bars, task.walk(bars, listing).log))
+            log = detect(bars, parameters, gap_days=GAP_DAYS[listing.asset_type])
+            found.extend(_records(listing.symbol, bars, log))
     return found
 
 

@@ -10,6 +10,7 @@ import datetime as dt
 import resource
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -240,12 +241,22 @@ def detect(
     reference: ReferenceTable = None,
     jobs: Jobs = None,
     executor: Executor = None,
+    detector: Annotated[
+        str,
+        typer.Option(
+            help="`default`, which nights use, or `reference`, the prototype's, to compare with."
+        ),
+    ] = "default",
 ) -> None:
     """Write every version of every pattern that was served, session by session, for research."""
     from nightly.night import plan, pool_of
+    from nightly.parameters import DETECTORS
     from nightly.research import versions
     from screener.nightly import order_of, working
 
+    if detector not in DETECTORS:
+        fail(f"--detector {detector!r} is not one of {', '.join(DETECTORS)}.")
+    find = partial(versions, parameters=DETECTORS[detector])
     chosen = settings()
     with plainly(), working(chosen) as (work, step):
         order = order_of(
@@ -254,7 +265,7 @@ def detect(
         looked = plan(order, dt.datetime.now(dt.UTC))
         found: list[dict[str, Any]] = []
         with pool_of(looked) as pool:
-            for done, batch in enumerate(pool.run(versions, looked.tasks), 1):
+            for done, batch in enumerate(pool.run(find, looked.tasks), 1):
                 found += batch
                 step("finding patterns", done, len(looked.tasks))
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from nightly.events import EndReason, PatternType, Rows, Scale
 from nightly.kernel.compiler import compiled
 from nightly.kernel.formations import propose
+from nightly.kernel.legs import is_direct
 from nightly.kernel.lines import Line
 from nightly.kernel.pairs import (
     NO_PATTERN,
@@ -21,6 +22,7 @@ from nightly.kernel.pairs import (
     wedge_or_triangle,
 )
 from nightly.kernel.prices import LOWER, UPPER
+from nightly.kernel.refit import refit
 from nightly.kernel.score import quality_of
 from nightly.kernel.squeezes import NO_POLE, pole_of, spans_squeeze
 from nightly.kernel.state import State
@@ -40,6 +42,7 @@ def propose_pairs(
     parameters: Parameters,
 ) -> None:
     """Test every pair of a scale with a new or newly touched line and propose what passes."""
+    candidate = state.candidate
     atr = prices[bar].atr
     for i in range(state.line_counts[scale, UPPER]):
         upper = state.lines[scale, UPPER, i]
@@ -52,9 +55,47 @@ def propose_pairs(
             pair = pair_of(upper, lower, bar)
             if not spans_pattern(pair, scale, parameters):
                 continue
-            note_lines(state.candidate, upper, lower, pair, scale, bar)
-            if is_pattern(prices, state.candidate, upper, lower, pair, touches, bar, parameters):
-                propose(state, versions, atr, bar, parameters)
+            note_lines(candidate, upper, lower, pair, scale, bar)
+            if not is_pattern(prices, candidate, upper, lower, pair, touches, bar, parameters):
+                continue
+            if parameters.refit_touches > 0 and not redraw(
+                prices, state, upper, lower, touches, scale, bar, parameters
+            ):
+                note_lines(candidate, upper, lower, pair, scale, bar)
+                is_pattern(prices, candidate, upper, lower, pair, touches, bar, parameters)
+            propose(state, versions, atr, bar, parameters)
+
+
+@compiled
+def redraw(
+    prices: Rows,
+    state: State,
+    upper: Line,
+    lower: Line,
+    touches: Indices,
+    scale: int,
+    bar: int,
+    parameters: Parameters,
+) -> bool:
+    """Draw the candidate through all its touches; True if it passes again with as many of them."""
+    candidate = state.candidate
+    on_upper = candidate.upper_touches
+    on_lower = candidate.lower_touches
+    new_upper = state.refitted[UPPER]
+    new_lower = state.refitted[LOWER]
+    if not refit(prices, UPPER, upper, touches[UPPER], on_upper, bar, parameters, new_upper):
+        return False
+    if not refit(prices, LOWER, lower, touches[LOWER], on_lower, bar, parameters, new_lower):
+        return False
+    if not converge(new_upper, new_lower, prices[bar].atr, bar, parameters):
+        return False
+    pair = pair_of(new_upper, new_lower, bar)
+    if not spans_pattern(pair, scale, parameters):
+        return False
+    note_lines(candidate, new_upper, new_lower, pair, scale, bar)
+    if not is_pattern(prices, candidate, new_upper, new_lower, pair, touches, bar, parameters):
+        return False
+    return candidate.upper_touches >= on_upper and candidate.lower_touches >= on_lower
 
 
 @compiled
@@ -167,6 +208,8 @@ def note_touches(
         return False
     sequence = in_sequence(above, on_upper.number, below, on_lower.number, pair.start, bar)
     if not is_filled(sequence, pair.length, scale, parameters):
+        return False
+    if scale == Scale.LONG and not is_direct(prices, upper, lower, pair, bar, parameters):
         return False
     residual = on_upper.residual + on_lower.residual
     atr = typical_atr(prices, pair, bar)

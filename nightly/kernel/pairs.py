@@ -74,7 +74,10 @@ def spans_long_pattern(pair: Pair, parameters: Parameters) -> bool:
         return False
     if pair.later_start - pair.start > parameters.start_offset_max * pair.length:
         return False
-    return pair.idle <= parameters.recency_max * pair.length
+    if pair.idle > parameters.recency_max * pair.length:
+        return False
+    middle = 0.5 * abs(pair.upper_move + pair.lower_move)
+    return parameters.middle_move_max <= 0.0 or middle <= parameters.middle_move_max
 
 
 @compiled

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from nightly.events import Rows
 from nightly.kernel.compiler import compiled
+from nightly.kernel.legs import straightness
 from nightly.kernel.pairs import Pair
 from nightly.kernel.prices import LOWER, UPPER, Price
 from nightly.parameters import Parameters
@@ -59,6 +60,8 @@ def pole_height(prices: Rows, side: int, tip: int, parameters: Parameters) -> fl
     if height < parameters.pole_height_min * atr:
         return NO_POLE
     if height / (tip - base) < parameters.pole_speed_min * atr:
+        return NO_POLE
+    if straightness(prices, base, tip) < parameters.pole_efficiency_min:
         return NO_POLE
     return height
 

@@ -54,6 +54,7 @@ STATE = np.dtype(
         ("trade_count", "i8"),
         ("open_count", "i8"),
         ("candidate", VERSION),
+        ("refitted", LINE, (2,)),  # [side], the candidate's lines through all their touches
     ]
 )
 
@@ -77,6 +78,7 @@ class State(Protocol):
     trade_count: int
     open_count: int
     candidate: Version
+    refitted: Rows
 
 
 class Log(NamedTuple):

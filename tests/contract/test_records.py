@@ -206,7 +206,7 @@ def test_a_track_record_says_what_was_measured_and_sums_it_up_in_one_sentence(
         assert "excluded" in record["measured"]
         summary = record["summary"]
         assert summary.startswith(record["family"].replace("_", " ").capitalize())
-        facts = [f"{record['sample_size']} resolved trades", start, end]
+        facts = [f"{record['sample_size']} resolved trade", start, end]
         facts += [f"{record['win_rate_pct']:.2f}% reached the target"]
         for name, words in (("avg_win", "average win"), ("avg_loss", "average loss")):
             value = record[f"{name}_pct"]

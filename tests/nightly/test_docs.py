@@ -86,6 +86,18 @@ def test_every_parameter_is_documented_once_with_its_default() -> None:
     assert dict(stated) == Parameters()._asdict()
 
 
+def test_every_parameter_in_which_the_reference_differs_is_named_with_its_value() -> None:
+    table = re.search(r"^\| parameter \| reference .*\n\|-.*\n((?:\|.*\n)+)", TEXT, re.MULTILINE)
+    assert table
+    stated: dict[str, float] = {}
+    for row in table[1].splitlines():
+        names, values, _ = row.split(" | ", 2)
+        numbers = (float(value) for value in values.split(", "))
+        stated |= dict(zip(re.findall(r"`(\w+)`", names), numbers, strict=True))
+    default, reference = Parameters()._asdict(), Parameters.reference()._asdict()
+    assert stated == {name: v for name, v in reference.items() if v != default[name]}
+
+
 @pytest.mark.parametrize(
     ("name", "value"), re.findall(r"`((?:[a-z]+\.)+[A-Z_]+)` = (-?[\d.]*\d)", TEXT)
 )

@@ -342,6 +342,20 @@ def test_detect_writes_every_version_with_the_agreed_fields(tmp_path: Path) -> N
         assert (version["outcome"] is not None) == (version["end_reason"] == "triggered")
 
 
+def test_detect_with_the_reference_detector_writes_other_versions(tmp_path: Path) -> None:
+    target = tmp_path / "versions.json"
+    names = ("default", "reference")
+    counts = {}
+    for name in names:
+        done = run(tmp_path, "detect", "--bars", "sample", "--out", str(target), "--detector", name)
+        assert done.returncode == 0
+        counts[name] = len(json.loads(target.read_text()))
+    unknown = run(tmp_path, "detect", "--bars", "sample", "--out", str(target), "--detector", "x")
+
+    assert counts["reference"] > counts["default"]
+    check_refusal(unknown, "default, reference")
+
+
 def test_what_was_never_signed_in_is_listed_as_nothing_and_purged_as_nothing(
     tmp_path: Path,
 ) -> None:

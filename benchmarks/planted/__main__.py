@@ -1,0 +1,136 @@
+"""Print how well a detector draws: planted patterns, decoys and random walks.
+
+python -m benchmarks.planted [--seeds report|tune|test] [--detector default|reference] [--each N]
+
+The detector that both names share is `nightly.detector`; they differ in its parameters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import get_args
+
+import numpy as np
+
+from benchmarks.planted.corpus import WALK_DAYS, Split, decoys, plants, rng_of, walks
+from benchmarks.planted.decoys import Decoy
+from benchmarks.planted.measures import (
+    Detector,
+    Find,
+    Rate,
+    find,
+    formations,
+    frequency,
+    is_hit,
+    share,
+)
+from benchmarks.planted.patterns import Plant
+from nightly.bars import Bars
+from nightly.detector import detect
+from nightly.parameters import DETECTORS
+from tests.nightly.probes import look_ahead, scale_error
+
+CUTS = 600
+SCALED = 200
+SCALE_ERROR = 1e-9
+
+
+def grouped(pairs: Iterable[tuple[str, bool]]) -> dict[str, list[bool]]:
+    """Values by name, in order of appearance."""
+    groups: dict[str, list[bool]] = defaultdict(list)
+    for name, value in pairs:
+        groups[name].append(value)
+    return groups
+
+
+def line(name: str, rate: Rate, scale: float = 100, digits: int = 1) -> None:
+    """One row: a rate with its 95% interval and cases."""
+    print(f"{name:42} {rate.text(scale, digits):>24}  {rate.cases:>6}")
+
+
+def print_shares(title: str, groups: Mapping[str, Sequence[bool]]) -> None:
+    """The share of all, then of each group."""
+    line(title, share([value for group in groups.values() for value in group]))
+    for name, group in groups.items():
+        line(f"  {name}", share(group))
+
+
+def print_plants(series: Sequence[Plant], detector: Detector) -> None:
+    """Recall by type and noise; triggers, lines and outcomes of what was found."""
+    found = [(plant, find(detector(plant.bars), plant)) for plant in series]
+    print_shares("family recall, %", grouped((p.kind, f is not None) for p, f in found))
+    for noise, group in grouped((f"noise {p.noise} ATR", f is not None) for p, f in found).items():
+        line(f"  {noise}", share(group))
+    finds = [f for _, f in found if f is not None]
+    line("trigger on the true bar, % of found", share([f.entry == 0 for f in finds]))
+    line("trigger within a bar, % of found", share([is_near(f) for f in finds]))
+    agree = [f.outcome_agrees for f in finds if f.outcome_agrees is not None]
+    line("outcome agrees, % of these", share(agree))
+    print(f"{'line error, median, ATR':42} {np.median([f.line_error for f in finds]):>24.3f}")
+
+
+def is_near(found: Find) -> bool:
+    """Whether the trade was entered within a bar of the true breakout."""
+    return found.entry is not None and abs(found.entry) <= 1
+
+
+def print_decoys(series: Sequence[Decoy], detector: Detector) -> None:
+    """The share of decoys in whose place something was served."""
+    hits = grouped((decoy.kind, is_hit(detector(decoy.bars), decoy)) for decoy in series)
+    print_shares("shaped decoys hit, %", hits)
+
+
+def print_walks(series: Sequence[tuple[str, Bars]], detector: Detector) -> None:
+    """Formations in a thousand bars of each model."""
+    counts: dict[str, list[int]] = defaultdict(list)
+    for model, bars in series:
+        counts[model].append(formations(detector(bars)))
+    everything = [count for group in counts.values() for count in group]
+    line("random walk, formations in 1,000 bars", frequency(everything, WALK_DAYS), 1, 2)
+    for model, group in counts.items():
+        line(f"  {model}", frequency(group, WALK_DAYS), 1, 2)
+
+
+def print_probes(series: Sequence[Bars], split: Split, detector: Detector) -> None:
+    """Cuts at which the past changed, and series that changed with their currency."""
+    rng = rng_of(split, 3)
+    failed = 0
+    for bars in (series[int(index)] for index in rng.integers(0, len(series), CUTS)):
+        failed += len(look_ahead(detector, bars, [int(rng.integers(20, len(bars)))]))
+    print(f"{'look-ahead probes failed':42} {failed:>24}  {CUTS:>6}")
+    chosen = (series[int(index)] for index in rng.integers(0, len(series), SCALED))
+    factors = np.exp(rng.normal(0, 2, SCALED))
+    scaled = sum(
+        scale_error(detector, bars, float(factor)) > SCALE_ERROR
+        for bars, factor in zip(chosen, factors, strict=True)
+    )
+    print(f"{'scale probes failed':42} {scaled:>24}  {SCALED:>6}")
+
+
+def main() -> None:
+    """Draw the series of a split and print the table of one detector."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.planted", description=__doc__)
+    parser.add_argument("--seeds", choices=get_args(Split), default="report")
+    parser.add_argument("--detector", choices=tuple(DETECTORS), default="default")
+    parser.add_argument("--each", type=int, default=40, help="series of each type and noise")
+    chosen = parser.parse_args()
+    detector = partial(detect, parameters=DETECTORS[chosen.detector])
+    planted = list(plants(chosen.seeds, chosen.each))
+    shaped = list(decoys(chosen.seeds, 2 * chosen.each))
+    walked = list(walks(chosen.seeds))
+    start = time.perf_counter()
+    print(f"{chosen.detector} detector, {chosen.seeds} seeds; rate [95% interval], cases")
+    print_plants(planted, detector)
+    print_decoys(shaped, detector)
+    print_walks(walked, detector)
+    everything = [p.bars for p in planted] + [d.bars for d in shaped] + [b for _, b in walked]
+    print_probes(everything, chosen.seeds, detector)
+    print(f"{time.perf_counter() - start:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

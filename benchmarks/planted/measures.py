@@ -1,0 +1,130 @@
+"""Measures: an event log against the truth of a planted pattern, a decoy or a walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.planted.decoys import Decoy
+from benchmarks.planted.patterns import Plant
+from nightly.bars import Bars
+from nightly.detector import line_values
+from nightly.events import EventLog, Outcome, Rows
+from nightly.patterns import FAMILIES, family_index
+from store.families import Family
+
+Detector = Callable[[Bars], EventLog]
+
+OVERLAP = 0.5
+"""Intersection over union of two spans that are one formation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """What a log says of a planted pattern, once it was found."""
+
+    entry: int | None
+    """Bars from the true breakout bar to the trade nearest to it; None without a trade."""
+    line_error: float
+    """Mean distance of both lines to the true ones, in ATR."""
+    outcome_agrees: bool | None
+    """Of a trade within a bar of the true one."""
+
+
+def overlaps(version: Rows, bars: int, start: int, end: int) -> bool:
+    """Whether a version's span is that of a shape."""
+    first = min(int(version["upper_start"]), int(version["lower_start"]))
+    last = int(version["end"]) if version["end"] >= 0 else bars - 1
+    shared = min(last, end) - max(first, start)
+    return shared >= OVERLAP * (max(last, end) - min(first, start))
+
+
+def family_of(version: Rows) -> Family:
+    """The family of a version."""
+    return FAMILIES[family_index(int(version["type"]))]
+
+
+def find(log: EventLog, plant: Plant) -> Find | None:
+    """What was found of a plant: versions of its family and span, served before its break."""
+    rows = [
+        row
+        for row, version in enumerate(log.versions)
+        if version["first_served"] < plant.end
+        and family_of(version) == plant.family
+        and overlaps(version, len(plant.bars), plant.start, plant.end)
+    ]
+    if not rows:
+        return None
+    trades = [
+        trade
+        for trade in log.trades
+        if trade["version"] in rows and trade["direction"] == plant.direction
+    ]
+    if not trades:
+        return Find(None, line_error(log.versions[rows[-1]], plant), None)
+    trade = min(trades, key=lambda trade: abs(int(trade["entry"]) - plant.end))
+    late = int(trade["entry"]) - plant.end
+    error = line_error(log.versions[trade["version"]], plant)
+    agrees = Outcome(int(trade["outcome"])) == plant.outcome if abs(late) <= 1 else None
+    return Find(late, error, agrees)
+
+
+def line_error(version: Rows, plant: Plant) -> float:
+    """Mean distance of the lines over the planted span, from each line's own start on, in ATR."""
+    errors = []
+    for side, name in enumerate(("upper", "lower")):
+        first = max(plant.start, int(version[f"{name}_start"]))
+        for bar in range(first, plant.end + 1):
+            drawn = line_values(version, bar)[side]
+            errors.append(abs(float(plant.lines.at(bar)[side]) - drawn))
+    return float(np.mean(errors)) / plant.unit
+
+
+def is_hit(log: EventLog, decoy: Decoy) -> bool:
+    """Whether anything was served in the place of a decoy."""
+    return any(
+        overlaps(version, len(decoy.bars), decoy.start, decoy.end) for version in log.versions
+    )
+
+
+def formations(log: EventLog) -> int:
+    """How many formations a log served: lineages, however often they were redrawn."""
+    return len(np.unique(log.versions["lineage"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A share or a frequency with its 95% interval."""
+
+    value: float
+    low: float
+    high: float
+    cases: int
+
+    def text(self, scale: float = 100, digits: int = 1) -> str:
+        """As a percentage, unless scaled otherwise."""
+        value, low, high = (
+            f"{scale * part:.{digits}f}" for part in (self.value, self.low, self.high)
+        )
+        return f"{value} [{low}, {high}]"
+
+
+def share(hits: Sequence[bool]) -> Rate:
+    """A share with Wilson's interval."""
+    cases, z = len(hits), 1.96
+    if not cases:
+        return Rate(np.nan, np.nan, np.nan, 0)
+    p = float(np.mean(hits))
+    centre = (p + z**2 / (2 * cases)) / (1 + z**2 / cases)
+    half = z * np.sqrt(p * (1 - p) / cases + z**2 / (4 * cases**2)) / (1 + z**2 / cases)
+    return Rate(p, float(centre - half), float(centre + half), cases)
+
+
+def frequency(counts: Sequence[int], bars: int) -> Rate:
+    """A count a thousand bars over series of equal length, by their own spread."""
+    each = 1000 * np.asarray(counts, float) / bars
+    half = 1.96 * float(each.std(ddof=1)) / np.sqrt(len(each))
+    mean = float(each.mean())
+    return Rate(mean, mean - float(half), mean + float(half), len(each))

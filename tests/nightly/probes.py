@@ -1,0 +1,77 @@
+"""Probes: whether a detector looks ahead, and whether it depends on the price level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from nightly.bars import Bars
+from nightly.events import EndReason, EventLog, Outcome
+
+Detector = Callable[[Bars], EventLog]
+
+
+def known_by(log: EventLog, bar: int) -> EventLog:
+    """What a log said after a bar: later rows are absent, later ends and exits unknown."""
+    versions = log.versions[log.versions["first_served"] <= bar].copy()
+    future = versions["end"] > bar
+    versions["end"][future] = -1
+    versions["end_reason"][future] = EndReason.FORMING
+    trades = log.trades[log.trades["entry"] <= bar].copy()
+    future = trades["exit"] > bar
+    trades["exit"][future] = -1
+    trades["exit_price"][future] = np.nan
+    trades["outcome"][future] = Outcome.OPEN
+    return EventLog(versions, trades)
+
+
+def same(one: EventLog, other: EventLog) -> bool:
+    """Whether two logs are equal byte for byte."""
+    return (
+        one.versions.tobytes() == other.versions.tobytes()
+        and one.trades.tobytes() == other.trades.tobytes()
+    )
+
+
+def look_ahead(detector: Detector, bars: Bars, cuts: Iterable[int]) -> list[int]:
+    """The cuts at which a log up to the cut differs from that of the bars up to the cut."""
+    log = detector(bars)
+    return [
+        cut
+        for cut in cuts
+        if not same(known_by(log, cut), detector(bars.until(int(bars.date[cut]))))
+    ]
+
+
+def multiplied(bars: Bars, factor: float) -> Bars:
+    """The bars of another currency."""
+    return replace(
+        bars,
+        open=bars.open * factor,
+        high=bars.high * factor,
+        low=bars.low * factor,
+        close=bars.close * factor,
+    )
+
+
+def scale_error(detector: Detector, bars: Bars, factor: float) -> float:
+    """The largest difference, but for the factor, of a log to that of multiplied prices.
+
+    Infinite if they do not even have the same rows.
+    """
+    log, scaled = detector(bars), detector(multiplied(bars, factor))
+    if len(log.versions) != len(scaled.versions) or len(log.trades) != len(scaled.trades):
+        return math.inf
+    errors = [0.0]
+    for name in log.versions.dtype.names or ():
+        shift = math.log(factor) if name.endswith("_value") else 0.0
+        errors.extend(np.abs(scaled.versions[name] - log.versions[name] - shift))
+    for name in log.trades.dtype.names or ():
+        scale = factor if name.endswith("_price") else 1.0
+        expected = log.trades[name] * scale
+        error = np.abs(scaled.trades[name] - expected) / np.maximum(np.abs(expected), 1.0)
+        errors.extend(np.nan_to_num(error))
+    return float(max(errors))
