@@ -177,8 +177,8 @@ def make_night(
 
 def _check_new(nights: Nights, version: str) -> None:
     sealed = next((night for night in nights.sealed() if night.data_version == version), None)
-    if sealed is None:
-        return
+    if sealed is None or not nights.was_active(version):
+        return  # or a run was killed before its night became the active one
     try:
         nights.verify(version)
     except ManifestError:

@@ -95,6 +95,12 @@ REFUSALS: Final = (
     Rule("no_bars", "in the reference without bars, or gone when it was read", "left out"),
     Rule("unreadable_file", "its file cannot be read", "left out"),
     Rule(
+        "other_interval",
+        "none of its files holds daily prices; beside daily ones such files are counted",
+        "left out",
+    ),
+    Rule("foreign_listing", "Stooq lists it abroad, on days of its own", "left out"),
+    Rule(
         "bad_bars",
         f"{', '.join(CONTRADICTIONS[:-1])} and {CONTRADICTIONS[-1]} together exceed {BAD_BARS} and "
         f"{BAD_SHARE:.0%} of the bars",

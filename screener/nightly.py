@@ -7,8 +7,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+import anyio
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,6 +21,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from mcp_server.charts import Charts
 from nightly.errors import SourceError
 from nightly.night import Order, Step, make_night, silent
 from nightly.pool import default_jobs
@@ -29,6 +32,7 @@ from nightly.sessions import settled_at
 from nightly.sources import Opened, file_digest, open_source, prepare_source
 from screener.console import err
 from screener.settings import Settings
+from store.book import Book
 from store.carries import Carries
 from store.difference import Difference, difference
 from store.manifest import Manifest
@@ -106,7 +110,21 @@ def seal(settings: Settings, order: Order, step: Step = silent) -> tuple[Manifes
         made = make_night(order, nights, now=now, step=step, carries=carries)
     if carries.damage:
         err.print(f"{carries.path} was damaged ({carries.damage}); every symbol was walked anew.")
+    if settings.charts_at_night:
+        anyio.run(_draw_all, settings, nights, made[0], order.jobs, step)
     return made
+
+
+async def _draw_all(
+    settings: Settings, nights: Nights, manifest: Manifest, jobs: int, step: Step
+) -> None:
+    # After publishing: a chart that is missing yet is drawn when somebody asks for it.
+    book = Book.open(nights.folder / manifest.book.file, manifest)
+    try:
+        charts = Charts(settings.data_dir / "charts", workers=jobs)
+        await charts.draw_all(book, partial(step, "drawing charts"))
+    finally:
+        book.close()
 
 
 def try_out(

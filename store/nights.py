@@ -147,6 +147,14 @@ class Nights:
         replace_file(self.pointer, manifest.encode())
         return manifest
 
+    def was_active(self, version: str) -> bool:
+        """Whether a sealed night has been the active one: the pointer was replaced after sealing."""
+        try:
+            sealed = (self.folder / f"{version}.json").stat().st_mtime_ns
+            return self.pointer.stat().st_mtime_ns >= sealed
+        except OSError:
+            return False
+
     def prune(self, keep: int) -> list[str]:
         """Remove all but the newest `keep` nights with their charts; the active one always stays.
 

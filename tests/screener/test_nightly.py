@@ -136,7 +136,7 @@ def test_a_dry_run_tells_the_difference_and_leaves_no_file(
     one_less = tmp_path_factory.mktemp("less") / bars.name
     shutil.copytree(bars, one_less, ignore=shutil.ignore_patterns("S07.csv"))
     write_csv(one_less / "S08.csv", walk(50, seed=8))
-    write_csv(one_less / "NEW.csv", walk(BARS, seed=99))
+    write_csv(one_less / "NEW.csv", walk(BARS, seed=125))
     before = contents(data)
 
     code, output, errors = run(data, "--bars", str(one_less), "--dry-run")
@@ -148,6 +148,23 @@ def test_a_dry_run_tells_the_difference_and_leaves_no_file(
     assert re.search(r"New setups, \d+: ", output)
     assert re.search(r"[\d.]+% of [\d,]+ reached the target.* -> [\d.]+% of", output)
     assert contents(data) == before
+
+
+def test_every_chart_is_drawn_at_night_where_the_operator_wants_it(
+    bars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = tmp_path / "few"
+    few.mkdir()
+    write_csv(few / "ONE.csv", walk(BARS, seed=125))
+    write_csv(few / "TWO.csv", walk(BARS, seed=34))
+    monkeypatch.setenv("SCREENER_CHARTS_AT_NIGHT", "true")
+
+    code, _, errors = run(tmp_path / "data", "--bars", str(few))
+
+    assert code == PUBLISHED, errors
+    manifest = Nights(tmp_path / "data").check_active()
+    drawn = list((tmp_path / "data" / "charts" / manifest.data_version).glob("*.png"))
+    assert len(drawn) == manifest.counts.setups > 0
 
 
 def draft(data: Path) -> bool:
@@ -184,7 +201,7 @@ def test_a_killed_nightly_leaves_the_old_or_the_new_night(
     assert code in (PUBLISHED, NOTHING_NEW), errors
     assert book_of(data) == book_of(sealed)
     assert not any(".draft" in name for name in contents(data))
-    assert len(list((data / "nights").iterdir())) == 4
+    assert len(list((data / "nights").glob("[!.]*"))) == 4
 
 
 def test_a_killed_worker_is_one_line_and_the_old_night_stays(bars: Path, data: Path) -> None:
