@@ -148,7 +148,7 @@ class Nights:
         return manifest
 
     def was_active(self, version: str) -> bool:
-        """Whether a sealed night has been the active one: the pointer was replaced after sealing."""
+        """Whether a sealed night was ever the active one: the pointer is no older than it."""
         try:
             sealed = (self.folder / f"{version}.json").stat().st_mtime_ns
             return self.pointer.stat().st_mtime_ns >= sealed
