@@ -34,7 +34,8 @@ class Page:
     @cached_property
     def tag(self) -> bytes:
         """The opaque tag of the body itself, for a strong ETag (RFC 9110 section 8.8.3)."""
-        return hashlib.blake2b(self.body, digest_size=12).hexdigest().encode()
+        # SHA-256 has instructions of its own in today's processors: of a scan page it takes 70 us.
+        return hashlib.sha256(self.body).hexdigest()[:24].encode()
 
     @cached_property
     def text(self) -> bytes:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_server.callers import Caller
 from mcp_server.errors import ApiError
 from oauth.metadata import ProtectedResource
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>An address for agents</title>
+<h1>This address is for agents</h1>
+<p>It speaks MCP and has no page of its own. Add it to a host such as Claude, which then asks you
+to sign in.</p>
+<p><a href="{docs_url}">How to connect it</a></p>
+</html>
+"""
+"""What a person reads who opens the address in a browser."""
+
+POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 
 class Guard:
@@ -25,13 +41,13 @@ class Guard:
         self._keyless = keyless
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refusal(scope["method"], scope["caller"])
+        refusal = self._refusal(scope, scope["caller"])
         await (refusal or self._app)(scope, receive, send)
 
-    def _refusal(self, method: str, caller: Caller) -> Response | None:
+    def _refusal(self, scope: Scope, caller: Caller) -> Response | None:
         challenge = self._challenge(caller)
-        if method != "POST":
-            return self._not_allowed(challenge)
+        if scope["method"] != "POST":
+            return self._not_allowed(scope, challenge)
         if challenge is None:
             return None
         error = ApiError("invalid_api_key" if caller.refused else "missing_api_key")
@@ -44,10 +60,13 @@ class Guard:
             return self._resource.challenge()
         return None
 
-    def _not_allowed(self, challenge: str | None) -> Response:
-        headers = {"Allow": "POST"}
+    def _not_allowed(self, scope: Scope, challenge: str | None) -> Response:
+        headers = {"Allow": "POST", "Vary": "Accept"}
         if challenge is not None:
             headers["WWW-Authenticate"] = challenge
+        if b"text/html" in dict(scope["headers"]).get(b"accept", b""):
+            headers |= {"Cache-Control": "no-store", "Content-Security-Policy": POLICY}
+            return HTMLResponse(PAGE.format(docs_url=self._docs_url), 405, headers)
         error = ApiError(
             "method_not_allowed",
             "This is an MCP endpoint: it answers JSON-RPC over POST and keeps no session.",

@@ -101,6 +101,17 @@ def test_anything_but_post_is_405_and_says_how_to_connect(
     assert ("www-authenticate" in answer.headers) is (path == "/mcp")
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/demo"])
+def test_a_person_who_opens_the_address_reads_what_it_is_for(service: Service, path: str) -> None:
+    accept = "text/html,application/xhtml+xml,*/*;q=0.8"
+    answer = httpx.get(service.url + path, headers={"Accept": accept})
+
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "POST"
+    assert answer.headers["content-type"].startswith("text/html")
+    assert f'href="{service.url}/docs"' in answer.text
+
+
 @pytest.mark.proves("OAUTH-discover")
 def test_no_credentials_get_the_challenge_without_an_error(service: Service) -> None:
     answer = post(service.mcp_url, "", "tools/list")
