@@ -16,8 +16,8 @@ class Caller(NamedTuple):
     address: str
     """The address that keyless limits count: IPv6 by its /64."""
     holder: KeyHolder | None = None
-    refused: Literal["key", "token"] | None = None
-    """What kind of bad credential came with the call, if one did."""
+    refused: Literal["key", "token", "busy"] | None = None
+    """What kind of bad credential came with the call, or that it could not be looked up."""
     client: str | None = None
     """The client's own name: X-Service-Client, else the User-Agent."""
     host: str = ""

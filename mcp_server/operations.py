@@ -292,8 +292,10 @@ def admit(access: Access, caller: Caller, services: Services, surface: str) -> A
     """Let a caller in and count the call; what is left of its quotas.
 
     Raises:
-        ApiError: `invalid_api_key`, `missing_api_key` or `rate_limited`.
+        ApiError: `invalid_api_key`, `missing_api_key`, `rate_limited` or `unavailable`.
     """
+    if caller.refused == "busy":
+        raise busy()
     if caller.refused is not None:
         raise ApiError("invalid_api_key")
     if access == "keyed" and caller.holder is None:

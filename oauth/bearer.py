@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_server.callers import Caller
 from mcp_server.limits import address_bucket
+from store.errors import DatabaseBusyError
 from store.holders import Holders
 
 MAX_CREDENTIAL = 512
@@ -43,7 +44,12 @@ class BearerMiddleware:
         if token is None:
             return Caller(address, refused="token", client=client)
         found = self._holders.kept(token)
-        holder, changes = found if found is not None else await self._holders.find(token)
+        if found is None:
+            try:
+                found = await self._holders.find(token)
+            except DatabaseBusyError:
+                return Caller(address, refused="busy", client=client)
+        holder, changes = found
         if holder is None:
             is_key = self._holders.is_key(token)
             return Caller(address, refused="key" if is_key else "token", client=client)

@@ -271,3 +271,28 @@ def test_no_secret_is_in_the_database_or_the_log(
         assert len(secret) > 40
         assert secret not in dump
         assert secret not in caplog.text
+
+
+def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credential(
+    tmp_path: Path,
+) -> None:
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "list_tracked_tickers"},
+    }
+    with serving(tmp_path) as service:
+        headers = {"Authorization": f"Bearer {service.key}"}
+        path = tmp_path / "accounts.sqlite"
+        with closing(sqlite3.connect(path, isolation_level=None)) as operator:
+            operator.execute("ALTER TABLE keys RENAME TO elsewhere")
+            rest = service.get("/me")
+            agent = httpx.post(service.mcp_url, json=body, headers=headers)
+            operator.execute("ALTER TABLE elsewhere RENAME TO keys")
+
+        assert (rest.status_code, rest.json()["error"]) == (503, "unavailable")
+        assert rest.headers["retry-after"] == "1"
+        assert agent.json()["result"]["isError"]
+        assert agent.json()["result"]["content"][0]["text"].startswith("unavailable:")
+        assert service.get("/me").status_code == 200
