@@ -84,6 +84,11 @@ def local_pool(jobs: int) -> Iterator[Pool]:
     executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_follow_parent)
     try:
         yield Pool(executor, jobs)
+    except WorkerError:
+        # A pool that breaks while it still starts a process waits for that one without end.
+        for child in multiprocessing.active_children():
+            child.kill()
+        raise
     finally:
         executor.shutdown(cancel_futures=True)
 

@@ -6,11 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 from screener.nightly import seal_sample
 from screener.settings import Settings
 from tests.postgres import postgres_url as postgres_url
 from tests.service import Service, copy_night, serving
+
+# A machine under load is slow, not wrong.
+hypothesis_settings.register_profile(
+    "steady", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")

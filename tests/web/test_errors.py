@@ -78,7 +78,6 @@ def test_a_program_gets_json_that_caches_keep_apart(service: Service, accept: st
     [
         ("GET", "/api/v1/nowhere", 404),
         ("DELETE", "/api/v1/me", 405),
-        ("GET", "/mcp", 405),
         ("GET", "/mcp/nowhere", 404),
         ("GET", "/oauth/token", 405),
         ("GET", "/oauth/register", 405),
