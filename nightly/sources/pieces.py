@@ -26,6 +26,7 @@ MAX_BYTES: Final = 64 << 20
 MAX_TOTAL: Final = 64 << 30
 MAX_PIECES: Final = 2_000_000
 
+# zipfile says RuntimeError of an encrypted member, NotImplementedError of an unknown compression.
 _BROKEN = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError)
 
 

@@ -1,4 +1,7 @@
-"""Client documents: which ids are addresses, what a document must say, how often it is read."""
+"""Client documents: which ids are addresses, what a document must say, how often it is read.
+
+Over 400 lines, because every refusal of the draft is a case of its own over the same documents.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Signing in and out: the rows C15 to C21 of the security list, and U13."""
+"""Signing in and out: the rows C15 to C21 of the security list, and U13.
+
+Over 400 lines, because these rows are one conversation with one page and share its steps.
+"""
 
 from __future__ import annotations
 
