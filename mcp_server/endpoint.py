@@ -12,7 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -43,6 +43,7 @@ from pydantic import ValidationError
 from mcp_server.callers import Caller
 from mcp_server.operations import Operation
 from mcp_server.origins import Origins
+from mcp_server.replies import Reply
 from mcp_server.results import result
 from mcp_server.server import host_name, run_tool, tool_operation
 from mcp_server.services import Services
@@ -69,12 +70,10 @@ _ROUTING = tuple(
 _TOOL_CALL = frozenset({"name", "arguments", "_meta"})
 
 
-class Reply(NamedTuple):
-    """An HTTP answer."""
-
-    status: int
-    body: bytes = b""
-    media_type: bytes = b"application/json"
+def reply(status: int, body: bytes = b"", media_type: bytes = b"application/json") -> Reply:
+    """An HTTP answer of the endpoint."""
+    head = b"content-type: %b\r\ncontent-length: %d\r\n" % (media_type, len(body))
+    return Reply(status, head, body)
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not a fault
@@ -136,15 +135,10 @@ class Endpoint:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         try:
-            reply = await self._reply(scope, receive)
+            answer = await self._reply(scope, receive)
         except Refused as refused:
-            reply = refused.reply
-        headers = [
-            (b"content-type", reply.media_type),
-            (b"content-length", str(len(reply.body)).encode()),
-        ]
-        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        await send({"type": "http.response.body", "body": reply.body})
+            answer = refused.reply
+        await answer(scope, receive, send)
 
     async def _reply(self, scope: Message, receive: Receive) -> Reply:
         fields = dict(scope["headers"])
@@ -179,7 +173,7 @@ class Endpoint:
         request = _request(decoded)
         connection = Connection.from_envelope(version, None, None)
         body, _code = await self._dispatch(request, connection, scope)
-        return Reply(200, body)
+        return reply(200, body)
 
     async def _modern(
         self, decoded: Decoded, era: str, scope: Message, fields: Mapping[bytes, bytes]
@@ -213,7 +207,7 @@ class Endpoint:
             route.protocol_version, route.client_info, route.client_capabilities
         )
         body, code = await self._dispatch(request, connection, scope)
-        return Reply(200 if code is None else ERROR_CODE_HTTP_STATUS.get(code, 200), body)
+        return reply(200 if code is None else ERROR_CODE_HTTP_STATUS.get(code, 200), body)
 
     async def _dispatch(
         self, request: types.JSONRPCRequest, connection: Connection, scope: Message
@@ -241,7 +235,7 @@ class Endpoint:
 
     def _tool_call(
         self, decoded: Decoded, version: str
-    ) -> tuple[Operation, Mapping[str, Any]] | None:
+    ) -> tuple[Operation, dict[str, Any]] | None:
         """The operation and arguments of a well-formed call of one of the tools, else None.
 
         Whatever is odd about a call is left for the kernel, whose words for it are the SDK's.
@@ -286,7 +280,7 @@ class Endpoint:
         self,
         decoded: Decoded,
         operation: Operation,
-        arguments: Mapping[str, Any],
+        arguments: dict[str, Any],
         caller: Caller,
         stamp: bytes,
     ) -> Reply:
@@ -295,7 +289,7 @@ class Endpoint:
         )
         request_id = orjson.dumps(decoded["id"])
         spliced = (b'{"jsonrpc":"2.0","id":', request_id, b',"result":', result(outcome, stamp))
-        return Reply(200, b"".join((*spliced, b"}")))
+        return reply(200, b"".join((*spliced, b"}")))
 
     def _check_parameter_headers(
         self, request: types.JSONRPCRequest, fields: Mapping[bytes, bytes]
@@ -342,7 +336,7 @@ def _decode(body: bytes) -> Decoded:
         decoded = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         failure = types.ErrorData(code=types.PARSE_ERROR, message="Parse error")
-        raise Refused(Reply(400, _failure(None, failure))) from error
+        raise Refused(reply(400, _failure(None, failure))) from error
     if not isinstance(decoded, dict):
         raise Refused(_invalid())
     return decoded
@@ -357,7 +351,7 @@ def _request(decoded: Decoded) -> types.JSONRPCRequest:
 
 def _invalid() -> Reply:
     message = "Body must be a single JSON-RPC request or notification object"
-    return Reply(400, _failure(None, types.ErrorData(code=types.INVALID_REQUEST, message=message)))
+    return reply(400, _failure(None, types.ErrorData(code=types.INVALID_REQUEST, message=message)))
 
 
 def _acknowledge(decoded: Decoded, era: str | None = None) -> Reply:
@@ -373,7 +367,7 @@ def _acknowledge(decoded: Decoded, era: str | None = None) -> Reply:
         return _invalid()
     if era is not None and (unsupported := unsupported_protocol_version_rejection(era)):
         return _rejection(unsupported, None)
-    return Reply(202)
+    return reply(202)
 
 
 def _check_repeated(headers: Sequence[tuple[bytes, bytes]], request_id: Any) -> None:  # noqa: ANN401
@@ -388,7 +382,7 @@ def _check_repeated(headers: Sequence[tuple[bytes, bytes]], request_id: Any) -> 
 def _rejection(rejection: InboundLadderRejection, request_id: Any) -> Reply:  # noqa: ANN401
     error = types.ErrorData(code=rejection.code, message=rejection.message, data=rejection.data)
     status = ERROR_CODE_HTTP_STATUS.get(rejection.code, 200)
-    return Reply(status, _failure(request_id, error))
+    return reply(status, _failure(request_id, error))
 
 
 def _failure(request_id: Any, error: types.ErrorData) -> bytes:  # noqa: ANN401 - an id as sent
@@ -397,4 +391,4 @@ def _failure(request_id: Any, error: types.ErrorData) -> bytes:  # noqa: ANN401 
 
 
 def _text(status: int, text: str) -> Reply:
-    return Reply(status, text.encode(), b"text/plain; charset=utf-8")
+    return reply(status, text.encode(), b"text/plain; charset=utf-8")

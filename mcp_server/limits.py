@@ -54,11 +54,10 @@ class Limiter:
         self._addresses = Counters(
             quotas.keyless_per_minute, MINUTE, file=folder and folder / "addresses"
         )
-        self._key_policy = (
-            f'"minute";q={quotas.key_per_minute};w={MINUTE}, '
-            f'"day";q={quotas.key_per_day};w={SECONDS_A_DAY}'
-        )
-        self._keyless_policy = f'"keyless-minute";q={quotas.keyless_per_minute};w={MINUTE}'
+        windows = (quotas.key_per_minute, MINUTE, quotas.key_per_day, SECONDS_A_DAY)
+        self._key_policy = b'"minute";q=%d;w=%d, "day";q=%d;w=%d' % windows
+        keyless = (quotas.keyless_per_minute, MINUTE)
+        self._keyless_policy = b'"keyless-minute";q=%d;w=%d' % keyless
 
     def count(self, caller: Caller, surface: str) -> Allowance:
         """Count one call; what is left afterwards.
@@ -73,7 +72,7 @@ class Limiter:
     def _count_keyless(self, bucket: str) -> Allowance:
         hit = self._addresses.hit(bucket, self._clock())
         reset = math.ceil(hit.reset)
-        state = f'"keyless-minute";r={hit.left};t={reset}'
+        state = b'"keyless-minute";r=%d;t=%d' % (hit.left, reset)
         allowance = Allowance(self._keyless_policy, state)
         if not hit.counted:
             raise _refusal(
@@ -86,8 +85,8 @@ class Limiter:
         hit = self._keys.hit(key, now)
         reset, midnight = math.ceil(hit.reset), math.ceil(SECONDS_A_DAY - now % SECONDS_A_DAY)
         left_today = max(0, self.quotas.key_per_day - hit.today)
-        state = f'"minute";r={hit.left};t={reset}, "day";r={left_today};t={midnight}'
-        allowance = Allowance(self._key_policy, state)
+        left = (hit.left, reset, left_today, midnight)
+        allowance = Allowance(self._key_policy, b'"minute";r=%d;t=%d, "day";r=%d;t=%d' % left)
         if not hit.counted:
             raise self._key_refusal(hit, reset, midnight, allowance)
         return allowance

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mcp_server import market, patterns, scan, tracking
 from mcp_server.allowances import Allowance
@@ -30,7 +30,6 @@ from mcp_server.calls import Answer, Call, Served
 from mcp_server.errors import ApiError, busy
 from mcp_server.pages import Page
 from mcp_server.services import Services
-from store.book import Book
 from store.errors import DatabaseBusyError
 from store.records import (
     Demo,
@@ -46,7 +45,7 @@ from store.records import (
 
 Access = Literal["keyed", "keyless"]
 Handler = Callable[[Call[Any]], Awaitable[Answer]]
-Raw = Mapping[str, Any] | Callable[[], Awaitable[Mapping[str, Any]]]
+Raw = dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]
 """Raw arguments, or how to read them: a body is read only for a caller who is admitted."""
 
 COMMON = ("missing_api_key", "invalid_api_key", "forbidden", "rate_limited")
@@ -230,62 +229,83 @@ _TABLE = (
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({row.name: row for row in _TABLE})
 
 
+class Question(NamedTuple):
+    """What is asked of an operation; the same question may be asked again and again."""
+
+    operation: Operation
+    raw: Raw
+    key: Hashable = None
+    """What a sealed answer is kept under beside its night; None where none is kept."""
+
+
+def question(operation: Operation, raw: Raw) -> Question:
+    """A question, with the key of its answer where the answer is sealed.
+
+    The key is the arguments as they were sent, and only texts will do: 1 and True would be one
+    key, and a list is none.
+    """
+    if not operation.sealed or not isinstance(raw, dict):
+        return Question(operation, raw)
+    for value in raw.values():
+        if type(value) is not str:
+            return Question(operation, raw)
+    return Question(operation, raw, (operation.name, *raw.items()))
+
+
 async def invoke(
-    operation: Operation,
-    raw: Raw,
-    caller: Caller,
-    services: Services,
-    *,
-    surface: str,
-    pictures: bool = False,
+    asked: Question, caller: Caller, services: Services, *, surface: str, pictures: bool = False
 ) -> Served:
-    """Run one operation for one caller; the only way to a handler.
+    """Answer one question of one caller; the only way to a handler.
 
     Raises:
         ApiError: any code of the operation's `codes`, or `unavailable`.
     """
+    operation = asked.operation
     allowance = admit(operation.access, caller, services, surface)
     record_use(operation.name, caller, services)
     try:
         _check_plan(operation, caller, services)
-        given = raw if isinstance(raw, Mapping) else await raw()
-        with services.shelf.lease() as book:
-            key = _key(operation, given, book)
-            page = services.pages.get(key) if key is not None else None
-            arguments: Any = page.arguments if page else read_arguments(operation.arguments, given)
+        page = None
+        if asked.key is not None:
+            page = services.pages.get((services.shelf.data_version, asked.key))
+        if page is not None:
             if operation.tracked:
-                tracked = services.watchlist.kept(caller.account_id, caller.changes)
-                if tracked is None:
-                    tracked = await services.watchlist.symbols(caller.account_id, caller.changes)
-                if arguments.symbol not in tracked:
-                    raise _not_tracked(caller.cap, len(tracked))
-            if page is not None:
-                return Served(page, None, None, allowance)
-            call = Call(arguments, caller, book, services, pictures)
-            answer = await operation.handler(call)
+                await _check_tracked(page.arguments, caller, services)
+            return Served(page, None, None, allowance)
+        return await _answer(asked, caller, services, allowance, pictures=pictures)
     except DatabaseBusyError as error:
         raise busy() from error
     except ApiError as error:
         error.allowance = allowance
         raise
+
+
+async def _answer(
+    asked: Question, caller: Caller, services: Services, allowance: Allowance, *, pictures: bool
+) -> Served:
+    """Have the handler answer, and keep what it answers if that is sealed."""
+    operation, raw = asked.operation, asked.raw
+    given = raw if isinstance(raw, dict) else await raw()
+    arguments: Any = read_arguments(operation.arguments, given)
+    with services.shelf.lease() as book:
+        if operation.tracked:
+            await _check_tracked(arguments, caller, services)
+        call = Call(arguments, caller, book, services, pictures)
+        answer = await operation.handler(call)
+    page = None
     if answer.body is not None:
         page = Page(b"%b,%b" % (book.envelope, answer.body[1:]), arguments)
-        if key is not None:
-            services.pages.put(key, page)
+        if asked.key is not None:
+            services.pages.put((book.data_version, asked.key), page)
     return Served(page, answer.png, answer.caption, allowance)
 
 
-def _key(operation: Operation, given: Mapping[str, Any], book: Book) -> Hashable | None:
-    """What a sealed operation's answer is kept under: the arguments as they were sent.
-
-    Only texts will do: 1 and True would be one key, and a list is none.
-    """
-    if not operation.sealed:
-        return None
-    for value in given.values():
-        if type(value) is not str:
-            return None
-    return (book.data_version, operation.name, *given.items())
+async def _check_tracked(arguments: Any, caller: Caller, services: Services) -> None:  # noqa: ANN401
+    tracked = services.watchlist.kept(caller.account_id, caller.changes)
+    if tracked is None:
+        tracked = await services.watchlist.symbols(caller.account_id, caller.changes)
+    if arguments.symbol not in tracked:
+        raise _not_tracked(caller.cap, len(tracked))
 
 
 def admit(access: Access, caller: Caller, services: Services, surface: str) -> Allowance:

@@ -30,6 +30,8 @@ class Page:
         self.body = body
         self.arguments = arguments
         """What it answers, as it was understood."""
+        self.forms: dict[Hashable, Any] = {}
+        """How a surface sends it, each way once prepared."""
 
     @cached_property
     def tag(self) -> bytes:
@@ -70,8 +72,9 @@ class Pages:
 
     def put(self, key: Hashable, page: Page) -> None:
         """Keep a page, forgetting those used longest ago."""
+        replaced = self._pages.pop(key, None)
         self._pages[key] = page
-        self._room -= _size(page)
+        self._room += (_size(replaced) if replaced else 0) - _size(page)
         while self._room < 0:
             self._room += _size(self._pages.popitem(last=False)[1])
 

@@ -50,6 +50,7 @@ def _meta(allowance: Allowance | None, stamp: bytes) -> bytes:
         return b""
     entries = [stamp] if stamp else []
     if allowance is not None:
-        entries.append(orjson.dumps(allowance.headers())[1:-1])
+        quoted = (field.replace(b'"', b'\\"') for field in allowance)
+        entries.append(b'"RateLimit-Policy":"%b","RateLimit":"%b"' % tuple(quoted))
     era = b',"resultType":"complete"' if stamp else b""
     return b'%b,"_meta":{%b}' % (era, b",".join(entries))

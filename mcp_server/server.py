@@ -20,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 
 from mcp_server.callers import Caller
 from mcp_server.errors import ApiError
-from mcp_server.operations import OPERATIONS, Operation, admit, invoke, record_use
+from mcp_server.operations import OPERATIONS, Operation, admit, invoke, question, record_use
 from mcp_server.results import Outcome
 from mcp_server.rules import instructions
 from mcp_server.schemas import input_schema, output_schema
@@ -106,7 +106,7 @@ def tool_operation(name: str) -> Operation | None:
 
 async def run_tool(
     operation: Operation,
-    raw: Mapping[str, Any],
+    raw: dict[str, Any],
     caller: Caller,
     services: Services,
     *,
@@ -117,7 +117,8 @@ async def run_tool(
     try:
         if keyless and operation.access == "keyed":
             return _connect_properly(caller, services)
-        return await invoke(operation, raw, caller, services, surface="mcp", pictures=True)
+        asked = question(operation, raw)
+        return await invoke(asked, caller, services, surface="mcp", pictures=True)
     except ApiError as error:
         return error
     except Exception:

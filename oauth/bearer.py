@@ -7,67 +7,94 @@ refuses a call: each surface answers a bad credential in its own way.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_server.callers import Caller
 from mcp_server.limits import address_bucket
+from store.changes import Kept
 from store.errors import DatabaseBusyError
 from store.holders import Holders
 
-MAX_CREDENTIAL = 512
-"""Bytes of a credential that are worth looking up."""
+MAX_CREDENTIAL, MAX_NAME = 512, 256
+"""Bytes of a credential that are worth looking up, and of a client's own name."""
 
-Headers = Iterable[tuple[bytes, bytes]]
+
+class Said(NamedTuple):
+    """What a request says of its caller."""
+
+    peer: str | None
+    credentials: tuple[bytes, ...]
+    """Every Authorization field."""
+    client: bytes
+    """The client's own name."""
 
 
 class BearerMiddleware:
-    """Pure ASGI middleware around everything that knows callers."""
+    """Pure ASGI middleware around everything that knows callers.
+
+    Who was found is kept until anything changes that decides who may call.
+    """
 
     def __init__(self, app: ASGIApp, holders: Holders) -> None:
         self._app = app
         self._holders = holders
+        self._callers: Kept[Hashable, Caller] = Kept()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            scope["caller"] = await self._caller(scope)
+            said = _said(scope)
+            scope["caller"] = self._kept(said) or await self._caller(said)
         await self._app(scope, receive, send)
 
-    async def _caller(self, scope: Scope) -> Caller:
-        peer = scope.get("client")
-        address = address_bucket(peer[0] if peer else None)
-        credentials, client = _named(scope["headers"])
-        if not credentials:
-            return Caller(address, client=client)
-        token = bearer_token(credentials)
+    def _kept(self, said: Said) -> Caller | None:
+        """Who said the same before, if nothing has changed since."""
+        if not said.credentials:
+            return None
+        caller = self._callers.get(_digest(said), self._holders.changes())
+        if caller is None or caller.holder is None or self._holders.has_ended(caller.holder):
+            return None
+        return caller
+
+    async def _caller(self, said: Said) -> Caller:
+        anyone = Caller(address_bucket(said.peer), client=_text(said.client))
+        if not said.credentials:
+            return anyone
+        token = bearer_token(said.credentials)
         if token is None:
-            return Caller(address, refused="token", client=client)
-        found = self._holders.kept(token)
-        if found is None:
-            try:
-                found = await self._holders.find(token)
-            except DatabaseBusyError:
-                return Caller(address, refused="busy", client=client)
-        holder, changes = found
+            return anyone._replace(refused="token")
+        try:
+            holder, changes = await self._holders.find(token)
+        except DatabaseBusyError:
+            return anyone._replace(refused="busy")
         if holder is None:
-            is_key = self._holders.is_key(token)
-            return Caller(address, refused="key" if is_key else "token", client=client)
-        return Caller(address, holder, client=client, changes=changes)
+            return anyone._replace(refused="key" if self._holders.is_key(token) else "token")
+        caller = anyone._replace(holder=holder, changes=changes)
+        self._callers.put(_digest(said), changes, caller)
+        return caller
 
 
-def _named(headers: Headers) -> tuple[list[bytes], str | None]:
-    """Every Authorization header, and the client's own name."""
-    credentials = []
+def _said(scope: Scope) -> Said:
+    peer = scope.get("client")
+    credentials: tuple[bytes, ...] = ()
     service = agent = b""
-    for name, value in headers:
+    for name, value in scope["headers"]:
         if name == b"authorization":
-            credentials.append(value)
+            credentials += (value,)
         elif name == b"user-agent":
             agent = value
         elif name == b"x-service-client":
             service = value
-    return credentials, _text(service or agent)
+    return Said(peer[0] if peer else None, credentials, (service or agent)[:MAX_NAME])
+
+
+def _digest(said: Said) -> Hashable:
+    # No secret stays in memory.
+    secret = hashlib.blake2b(b"\n".join(said.credentials), digest_size=32).digest()
+    return said.peer, secret, said.client
 
 
 @functools.lru_cache(maxsize=1024)
@@ -78,7 +105,7 @@ def _text(value: bytes) -> str | None:
     return text[:200] or None
 
 
-def bearer_token(credentials: list[bytes]) -> str | None:
+def bearer_token(credentials: Sequence[bytes]) -> str | None:
     """The token of one well-formed Bearer header, or None for anything else.
 
     The scheme is case-insensitive (RFC 9110 section 11.1); two headers are never read.

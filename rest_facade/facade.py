@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -19,8 +19,9 @@ from starlette.types import Receive, Scope, Send
 
 from mcp_server.callers import Caller
 from mcp_server.errors import ApiError
-from mcp_server.operations import OPERATIONS, Raw, admit, invoke
+from mcp_server.operations import OPERATIONS, Question, admit, invoke, question
 from mcp_server.pages import Page
+from mcp_server.replies import Reply
 from mcp_server.services import Services
 from oauth.metadata import ProtectedResource
 from rest_facade.bodies import read_object
@@ -28,7 +29,6 @@ from rest_facade.documents import JSON, documents, link_map
 from rest_facade.responses import (
     ONE_HOUR,
     REVALIDATE,
-    Reply,
     Wants,
     from_error,
     from_served,
@@ -37,6 +37,11 @@ from rest_facade.responses import (
 from rest_facade.routes import ROUTES, RestRoute
 
 Methods = Mapping[str, RestRoute]
+Found = Question | RestRoute | tuple[str, ...] | None
+"""What a request asks, a route whose body asks it, the methods that would do, or no route."""
+
+REMEMBERED = 1024
+"""Characters of an address up to which what it asks is remembered."""
 
 log = logging.getLogger(__name__)
 
@@ -52,8 +57,8 @@ class Facade:
         self.documents = documents(services.offer, quotas)
         self._links = link_map(services.offer, quotas)
         self._pages = {path: (Page(d.body), d.media_type) for path, d in self.documents.items()}
-        table = _table(ROUTES)
-        self._find = functools.lru_cache(maxsize=4096)(functools.partial(find, table))
+        self._table = _table(ROUTES)
+        self._known = functools.lru_cache(maxsize=4096)(self._look_up)
 
     def owns(self, path: str) -> bool:
         """Whether a path without a slash at its end is the facade's to answer."""
@@ -74,24 +79,34 @@ class Facade:
         await reply(scope, receive, send)
 
     async def _reply(self, scope: Scope, receive: Receive) -> Reply:
-        path: str = scope["path"].removeprefix(self._base)
-        found = self._find(path)
+        path, query = scope["path"], scope["query_string"]
+        look_up = self._known if len(path) + len(query) <= REMEMBERED else self._look_up
+        found = look_up(scope["method"], path, query)
+        if isinstance(found, Question):
+            return await self._answer(found, scope, Wants(scope["headers"]))
+        if isinstance(found, RestRoute):
+            body = functools.partial(read_object, receive)
+            asked = question(OPERATIONS[found.operation], body)
+            return await self._answer(asked, scope, Wants(()))
         if found is None:
-            return self._document(scope, path)
+            return self._document(scope, path.removeprefix(self._base))
+        return self._not_allowed(found)
+
+    async def _answer(self, asked: Question, scope: Scope, wants: Wants) -> Reply:
+        served = await invoke(asked, scope["caller"], self._services, surface="rest")
+        return from_served(served, keyed=asked.operation.access == "keyed", wants=wants)
+
+    def _look_up(self, method: str, path: str, query: bytes) -> Found:
+        found = find(self._table, path.removeprefix(self._base))
+        if found is None:
+            return None
         methods, names = found
-        method = scope["method"]
         route = methods.get("GET" if method == "HEAD" else method)
         if route is None:
-            return self._not_allowed(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
-        reads = route.method == "GET"
-        raw: Raw = functools.partial(read_object, receive)
-        if reads:
-            query = _query(scope["query_string"], route.query) if route.query else {}
-            raw = {**query, **names} if query else names
-        operation = OPERATIONS[route.operation]
-        served = await invoke(operation, raw, scope["caller"], self._services, surface="rest")
-        wants = Wants(scope["headers"] if reads else ())
-        return from_served(served, keyed=operation.access == "keyed", wants=wants)
+            return tuple(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
+        if route.method != "GET":
+            return route
+        return question(OPERATIONS[route.operation], {**_query(query, route.query), **names})
 
     def _document(self, scope: Scope, path: str) -> Reply:
         known = self._pages.get(path)
@@ -108,7 +123,7 @@ class Facade:
         with self._services.shelf.lease() as book:
             return Page(b"%b,%b" % (book.envelope, self._links[1:]))
 
-    def _not_allowed(self, methods: list[str]) -> Reply:
+    def _not_allowed(self, methods: Sequence[str]) -> Reply:
         allow = {"Allow": ", ".join(methods)}
         return from_error(ApiError("method_not_allowed"), self._services.offer.docs_url, allow)
 
@@ -153,8 +168,9 @@ def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, st
     return methods, {name: value}
 
 
-@functools.lru_cache(maxsize=1024)
-def _query(query: bytes, wanted: tuple[str, ...]) -> Mapping[str, str]:
+def _query(query: bytes, wanted: tuple[str, ...]) -> dict[str, str]:
     """The wanted parameters of a query; of a repeated one the last value counts."""
+    if not wanted:
+        return {}
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     return {name: value for name, value in pairs if name in wanted}

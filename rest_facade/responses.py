@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
 
 import orjson
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from mcp_server.allowances import Allowance
 from mcp_server.calls import Served
 from mcp_server.errors import ApiError
 from mcp_server.pages import Page
+from mcp_server.replies import Header, Reply, lines
 
 JSON = "application/json"
 PNG = "image/png"
@@ -21,33 +21,7 @@ REVALIDATE = "no-cache"
 LARGE = 2048
 """Bytes from which a body is worth compressing."""
 
-Header = tuple[bytes, bytes]
-
-
-class Reply:
-    """One finished HTTP response; an ASGI app of its own, as Starlette's responses are."""
-
-    __slots__ = ("body", "headers", "status")
-
-    def __init__(self, status: int, headers: list[Header], body: bytes = b"") -> None:
-        self.status = status
-        self.headers = headers
-        self.body = body
-
-    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
-        start = {
-            "type": "http.response.start",
-            "status": self.status,
-            "headers": self.headers,
-        }
-        await send(start)
-        await send({"type": "http.response.body", "body": self.body})
-
-    def as_response(self) -> Response:
-        """The same as a response of Starlette."""
-        response = Response(self.body, self.status)
-        response.raw_headers[:] = self.headers
-        return response
+Coding = Literal["zstd", "gzip"]
 
 
 class Wants:
@@ -64,12 +38,13 @@ class Wants:
             elif name == b"if-none-match":
                 self.known = value
 
-    def coding(self) -> str | None:
+    def coding(self) -> Coding | None:
         """The best coding it reads, of those that are offered (RFC 9110 section 12.5.3)."""
         weights = _weights(self.codings.decode("latin-1").lower())
         rest = weights.get("*", 0.0)
-        offered = {name: weights.get(name, rest) for name in ("zstd", "gzip")}
-        best = max(offered, key=offered.__getitem__)
+        codings: tuple[Coding, ...] = ("zstd", "gzip")
+        offered = {name: weights.get(name, rest) for name in codings}
+        best = max(codings, key=offered.__getitem__)
         return best if offered[best] > 0 else None
 
 
@@ -85,39 +60,62 @@ def _weights(field: str) -> dict[str, float]:
     return weights
 
 
+class Form(NamedTuple):
+    """One way to send a page: all of the response that is the same for every caller."""
+
+    tag: bytes
+    """Its strong ETag, quoted."""
+    shared: bytes
+    """Header lines of the 200 and of the 304."""
+    content: bytes
+    """Header lines of the 200 alone."""
+    body: bytes
+
+
 def from_served(served: Served, *, keyed: bool, wants: Wants) -> Reply:
     """The response of an answer; 304 when the client's If-None-Match names these very bytes."""
-    audience = "private" if keyed else "public"
-    if served.page is None:
-        page = served.png or Page(b"")
-        return stored(page, PNG, f"{audience}, {ONE_HOUR}", wants, served.allowance)
-    return stored(served.page, JSON, f"{audience}, {REVALIDATE}", wants, served.allowance)
+    page, media_type, age = served.page, JSON, REVALIDATE
+    if page is None:
+        page, media_type, age = served.png or Page(b""), PNG, ONE_HOUR
+    cache_control = f"{'private' if keyed else 'public'}, {age}"
+    return stored(page, media_type, cache_control, wants, served.allowance)
 
 
 def stored(
     page: Page, media_type: str, cache_control: str, wants: Wants, allowance: Allowance
 ) -> Reply:
     """A 200 with a strong ETag, or the 304 that stands for it (RFC 9110 section 13.1.2)."""
-    large = len(page.body) >= LARGE and media_type != PNG
-    coding = wants.coding() if large and wants.codings else None
-    # A compressed body is another representation, so it has another strong tag.
-    tag = b'"%b"' % page.tag if coding is None else b'"%b-%b"' % (page.tag, coding.encode())
-    headers = [
-        (b"cache-control", cache_control.encode()),
-        (b"etag", tag),
-        (b"vary", b"Authorization, Accept-Encoding" if large else b"Authorization"),
-        (b"ratelimit-policy", allowance.policy.encode()),
-        (b"ratelimit", allowance.state.encode()),
-    ]
-    if wants.known is not None and names_tag(wants.known, tag):
-        return Reply(304, headers)
-    body = page.body
+    coding = None
+    if wants.codings and is_large(page, media_type):
+        coding = wants.coding()
+    form: Form | None = page.forms.get((cache_control, coding))
+    if form is None:
+        form = page.forms[cache_control, coding] = _form(page, media_type, cache_control, coding)
+    head = form.shared + allowance.lines()
+    if wants.known is not None and names_tag(wants.known, form.tag):
+        return Reply(304, head)
+    return Reply(200, head + form.content, form.body)
+
+
+def is_large(page: Page, media_type: str) -> bool:
+    """Whether a page is worth compressing."""
+    return len(page.body) >= LARGE and media_type != PNG
+
+
+def _form(page: Page, media_type: str, cache_control: str, coding: Coding | None) -> Form:
+    body, tag, encoding = page.body, b'"%b"' % page.tag, []
     if coding is not None:
         body = page.zstd if coding == "zstd" else page.gzip
-        headers.append((b"content-encoding", coding.encode()))
-    headers.append((b"content-type", media_type.encode()))
-    headers.append((b"content-length", b"%d" % len(body)))
-    return Reply(200, headers, body)
+        # A compressed body is another representation, so it has another strong tag.
+        tag = b'"%b-%b"' % (page.tag, coding.encode())
+        encoding = [(b"content-encoding", coding.encode())]
+    vary = b"Authorization"
+    if is_large(page, media_type):
+        vary += b", Accept-Encoding"
+    shared = ((b"cache-control", cache_control.encode()), (b"etag", tag), (b"vary", vary))
+    length = (b"content-length", b"%d" % len(body))
+    content = (*encoding, (b"content-type", media_type.encode()), length)
+    return Form(tag, lines(shared), lines(content), body)
 
 
 def names_tag(known: bytes, tag: bytes) -> bool:
@@ -126,7 +124,7 @@ def names_tag(known: bytes, tag: bytes) -> bool:
     return known.strip() == b"*" or tag in candidates
 
 
-def from_error(error: ApiError, docs_url: str, headers: Mapping[str, str] | None = None) -> Reply:
+def from_error(error: ApiError, docs_url: str, extra: Mapping[str, str] | None = None) -> Reply:
     """The response of a refusal."""
     body = orjson.dumps(error.body(docs_url))
     allowance = error.allowance.headers() if error.allowance else {}
@@ -135,13 +133,10 @@ def from_error(error: ApiError, docs_url: str, headers: Mapping[str, str] | None
         "Content-Length": str(len(body)),
         "Cache-Control": "no-store",
         **allowance,
-        **(headers or {}),
+        **(extra or {}),
     }
     wait = (error.details or {}).get("retry_after_seconds")
     if wait is not None:
         fields["Retry-After"] = str(wait)
-    return Reply(
-        error.status,
-        [(name.lower().encode(), value.encode("latin-1")) for name, value in fields.items()],
-        body,
-    )
+    headers = ((name.lower().encode(), value.encode("latin-1")) for name, value in fields.items())
+    return Reply(error.status, lines(headers), body)

@@ -1,12 +1,11 @@
-"""Holders: who holds a credential, an API key or an access token; kept until something changes."""
+"""Holders: who holds a credential, an API key or an access token."""
 
 from __future__ import annotations
 
-import hashlib
 from typing import NamedTuple
 
 from store.accounts import Accounts, KeyHolder
-from store.changes import Changes, Kept
+from store.changes import Changes
 from store.tokens import Tokens
 
 
@@ -18,36 +17,23 @@ class Found(NamedTuple):
 
 
 class Holders:
-    """Looks credentials up; one that is unknown is looked up each time."""
+    """Looks credentials up; what was found may be kept while `changes` stays the same."""
 
     def __init__(self, accounts: Accounts, tokens: Tokens, changes: Changes) -> None:
         self._accounts = accounts
         self._tokens = tokens
-        self._changes = changes
-        self._kept: Kept[bytes, KeyHolder] = Kept()
+        self.changes = changes.count
 
     def is_key(self, credential: str) -> bool:
         """Whether a credential is spelled as an API key."""
         return credential.startswith(self._accounts.key_prefix)
 
-    def kept(self, credential: str) -> Found | None:
-        """Who was found before and still holds a credential, if that can be told at once."""
-        changes = self._changes.count()
-        holder = self._kept.get(_digest(credential), changes)
-        if holder is None or (holder.expires_at is not None and self._tokens.expired(holder)):
-            return None
-        return Found(holder, changes)
+    def has_ended(self, holder: KeyHolder) -> bool:
+        """Whether the access token that a holder was found by has ended since."""
+        return holder.expires_at is not None and self._tokens.expired(holder)
 
     async def find(self, credential: str) -> Found:
         """Who holds a credential: None for an unknown, revoked or expired one."""
-        changes = self._changes.count()
+        changes = self.changes()
         look = self._accounts.holder if self.is_key(credential) else self._tokens.holder
-        holder = await look(credential)
-        if holder is not None:
-            self._kept.put(_digest(credential), changes, holder)
-        return Found(holder, changes)
-
-
-def _digest(credential: str) -> bytes:
-    # No secret stays in memory.
-    return hashlib.sha256(credential.encode()).digest()
+        return Found(await look(credential), changes)

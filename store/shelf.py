@@ -72,6 +72,11 @@ class Shelf:
         """
         return self._copy
 
+    @property
+    def data_version(self) -> str | None:
+        """The night that is served now."""
+        return self._copy.book.data_version
+
     async def keep_looking(self) -> None:
         """Look for a new night every second, until cancelled."""
         while True:

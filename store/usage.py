@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections import Counter
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,7 +18,6 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from store import database as tables
-from store.accounts import utc_now
 from store.database import Database
 from store.errors import DatabaseBusyError
 
@@ -26,6 +25,12 @@ FLUSH_SECONDS = 2.0
 PENDING_LIMIT = 10_000
 """Distinct lines held between two writes; beyond them clients are counted as one."""
 OTHER = "(other)"
+
+EPOCH = dt.date(1970, 1, 1)
+SECONDS_A_DAY = 86_400
+
+Pending = tuple[int, int, str, str, str, str]
+"""A line with its day as a number since 1970: what is written down with each call is plain."""
 
 log = logging.getLogger(__name__)
 
@@ -53,23 +58,23 @@ class Entry:
 
 
 class UsageLog:
-    """Counts calls; `running` writes them."""
+    """Counts calls; `keep_writing` writes them."""
 
-    def __init__(self, database: Database, clock: Callable[[], dt.datetime] = utc_now) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
-        self._pending: Counter[Line] = Counter()
+        self._pending: dict[Pending, int] = {}
 
     def record(
         self, account_id: int, key_prefix: str, operation: str, client: str, host: str = ""
     ) -> None:
         """Count one call."""
-        day = self._clock().date()
-        line = Line(account_id, day, key_prefix, operation, client, host)
+        day = int(self._clock() // SECONDS_A_DAY)
+        line = (account_id, day, key_prefix, operation, client, host)
         calls = self._pending.get(line, 0)
         if calls == 0 and len(self._pending) >= PENDING_LIMIT:
-            line = Line(account_id, day, key_prefix, operation, OTHER)
-            calls = self._pending[line]
+            line = (account_id, day, key_prefix, operation, OTHER, "")
+            calls = self._pending.get(line, 0)
         self._pending[line] = calls + 1
 
     async def keep_writing(self) -> None:
@@ -88,19 +93,20 @@ class UsageLog:
         Raises:
             DatabaseBusyError: it was not written and is still counted.
         """
-        taken, self._pending = self._pending, Counter()
+        taken, self._pending = self._pending, {}
         if not taken:
             return
-        now = self._clock()
+        now = dt.datetime.fromtimestamp(self._clock(), dt.UTC)
         try:
             async with self._database.write() as connection:
                 rows = [
-                    {**line._asdict(), "calls": calls, "last_at": now}
+                    {**_line(line)._asdict(), "calls": calls, "last_at": now}
                     for line, calls in taken.items()
                 ]
                 await connection.execute(_upsert(connection.dialect.name), rows)
         except BaseException:
-            self._pending.update(taken)
+            for line, calls in taken.items():
+                self._pending[line] = self._pending.get(line, 0) + calls
             raise
 
     async def entries(self, account_id: int) -> list[Entry]:
@@ -196,6 +202,11 @@ def _upsert(dialect: str) -> Any:  # noqa: ANN401 - either dialect's own stateme
         index_elements=list(usage.primary_key.columns),
         set_={"calls": usage.c.calls + added.calls, "last_at": added.last_at},
     )
+
+
+def _line(pending: Pending) -> Line:
+    account_id, day, *rest = pending
+    return Line(account_id, EPOCH + dt.timedelta(days=day), *rest)
 
 
 def _to_entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:

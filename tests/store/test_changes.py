@@ -74,12 +74,13 @@ async def test_a_revocation_from_elsewhere_ends_a_kept_key_at_once(path: Path) -
     changes = Changes(database.url)
     changes.open()
     holders = Holders(accounts, Tokens(database), changes)
-    assert (await holders.find(secret)).holder is not None
-    assert holders.kept(secret) is not None
+    found, kept = await holders.find(secret), Kept[str, object]()
+    kept.put("key", found.changes, found.holder)
+    assert kept.get("key", holders.changes()) is not None
 
     await Accounts(elsewhere).revoke_key(key.prefix)
 
-    assert holders.kept(secret) is None
+    assert kept.get("key", holders.changes()) is None
     assert (await holders.find(secret)).holder is None
     changes.close()
     await database.close()
@@ -94,13 +95,15 @@ async def test_a_change_by_hand_in_the_database_is_noticed_too(path: Path) -> No
     changes = Changes(database.url)
     changes.open()
     holders = Holders(accounts, Tokens(database), changes)
-    await holders.find(secret)
+    found, kept = await holders.find(secret), Kept[str, object]()
+    kept.put("key", found.changes, found.holder)
 
     with sqlite3.connect(path) as shell:
         shell.execute("UPDATE accounts SET active = 0")
     shell.close()
 
-    assert holders.kept(secret) is None
+    assert found.holder is not None
+    assert kept.get("key", holders.changes()) is None
     changes.close()
     await database.close()
 

@@ -20,7 +20,7 @@ NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 @pytest.fixture
 async def usage(database: Database) -> UsageLog:
     await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-    return UsageLog(database, clock=lambda: NOW)
+    return UsageLog(database, clock=NOW.timestamp)
 
 
 async def test_calls_of_one_kind_add_up_over_writes(usage: UsageLog) -> None:
@@ -61,7 +61,7 @@ DAY = dt.timedelta(days=1)
 async def used(database: Database, *calls: tuple[dt.datetime, str, str, str, str]) -> None:
     """Write calls: when, key prefix, operation, client and host."""
     for moment, prefix, operation, client, host in calls:
-        log = UsageLog(database, clock=lambda moment=moment: moment)  # type: ignore[misc]
+        log = UsageLog(database, clock=moment.timestamp)
         log.record(1, prefix, operation, client, host)
         await log.flush()
 

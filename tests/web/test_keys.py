@@ -68,7 +68,7 @@ def test_a_key_tells_when_it_was_used_last_and_by_whom(service: Service) -> None
     moments = iter([dt.datetime(2026, 5, 4, hour, 30, tzinfo=dt.UTC) for hour in (8, 8, 9, 9)])
 
     async def use(database: Database) -> None:
-        log = UsageLog(database, clock=lambda: next(moments))
+        log = UsageLog(database, clock=lambda: next(moments).timestamp())
         for client in ("first", "my <agent>"):
             log.record(account.id, prefix, "me", client)
             await log.flush()
