@@ -33,6 +33,12 @@ class Caller(NamedTuple):
         return plan is Plan.PREMIUM_PLUS or (beta and plan is Plan.PREMIUM)
 
     @property
+    def lasts(self) -> bool:
+        """Whether only a change can end it: of a key, that may be kept, but not of a token."""
+        holder = self.holder
+        return holder is not None and holder.expires_at is None and self.changes is not None
+
+    @property
     def account_id(self) -> int:
         """The account of a caller with a credential."""
         if self.holder is None:

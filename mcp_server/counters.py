@@ -1,7 +1,8 @@
 """Counters: when each bucket was hit last, in a block of memory that several processes may share.
 
-A bucket's last `size` hits stand in a ring. One more fits a moving window exactly when the oldest
-of them has left it, so one comparison decides and no window ever holds more than `size` calls.
+A bucket's hits that are still in its moving window stand in a ring, the oldest first. Each call
+lets go of those that have left the window, and one more fits while there is room for it: exact, and
+as many steps as there were calls.
 The slots are an open-addressed table of fixed size: it does not grow with who calls.
 """
 
@@ -10,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-from bisect import bisect_right
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -21,8 +21,9 @@ try:
 except ImportError:  # not a POSIX system: one process only
     lockf = None  # type: ignore[assignment]
 
-TAG, HEAD, DAY, CALLS, RING = range(5)
-"""Words of a slot: whose it is, the place of the oldest hit, the UTC day, its calls, the hits."""
+TAG, OLDEST, LIVE, DAY, CALLS, RING = range(6)
+"""Words of a slot: whose it is, the place of the oldest hit, how many follow from there, the UTC
+day, its calls, the hits."""
 
 WORD = 8
 REACH = 16
@@ -91,10 +92,8 @@ class Counters:
             lockf(self._file, LOCK_EX)
         try:
             slot = self._slot(bucket, now)
-            newest = (self._numbers[slot + HEAD] - 1) % self._size
-            if self._times[slot + RING + newest] > now - self._seconds:
-                self._times[slot + RING + newest] = 0.0
-                self._numbers[slot + HEAD] = newest
+            if self._newest(slot) > now - self._seconds:
+                self._numbers[slot + LIVE] -= 1
                 self._numbers[slot + CALLS] -= 1
         finally:
             if self._file is not None:
@@ -103,29 +102,28 @@ class Counters:
     def _hit(self, bucket: str, now: float) -> Hit:
         numbers, times, size = self._numbers, self._times, self._size
         slot = self._slot(bucket, now)
-        ring, day = slot + RING, int(now) // SECONDS_A_DAY
-        head = numbers[slot + HEAD]
-        if times[ring + head - 1 if head else ring + size - 1] > now + 1:
-            self._claim(slot, numbers[slot + TAG])  # the clock was set back
-            head = 0
+        ring, day, since = slot + RING, int(now) // SECONDS_A_DAY, now - self._seconds
+        oldest, live = numbers[slot + OLDEST], numbers[slot + LIVE]
+        if live and times[ring + (oldest + live - 1) % size] > now + 1:
+            live = 0  # the clock was set back
+        while live and times[ring + oldest] <= since:
+            oldest, live = (oldest + 1) % size, live - 1
         today = numbers[slot + CALLS] if numbers[slot + DAY] == day else 0
-        since = now - self._seconds
-        fits = times[ring + head] <= since and (self._per_day is None or today < self._per_day)
+        fits = live < size and (self._per_day is None or today < self._per_day)
         if fits:
-            times[ring + head] = now
-            head = numbers[slot + HEAD] = (head + 1) % size
-            today += 1
+            times[ring + (oldest + live) % size] = now
+            live, today = live + 1, today + 1
             numbers[slot + DAY], numbers[slot + CALLS] = day, today
-        left = self._spent(ring, head, since)
-        oldest = times[ring + (head + left) % size] if left < size else since
-        return Hit(fits, left, oldest - since, today)
+        # In this order a process that dies in between leaves too many calls, never too few.
+        numbers[slot + OLDEST] = oldest
+        numbers[slot + LIVE] = live
+        return Hit(fits, size - live, times[ring + oldest] - since if live else 0.0, today)
 
-    def _spent(self, ring: int, head: int, since: float) -> int:
-        """How many places of the ring hold hits that have left the window: a sorted circle."""
-        times, size = self._times, self._size
-        if times[ring + size - 1] > since:
-            return bisect_right(times, since, ring + head, ring + size) - ring - head
-        return size - head + bisect_right(times, since, ring, ring + head) - ring
+    def _newest(self, slot: int) -> float:
+        """When a slot was hit last, if that may still be in its window; else long ago."""
+        live = self._numbers[slot + LIVE]
+        place = (self._numbers[slot + OLDEST] + live - 1) % self._size
+        return self._times[slot + RING + place] if live else 0.0
 
     def _slot(self, bucket: str, now: float) -> int:
         known = self._known.get(bucket)
@@ -155,15 +153,13 @@ class Counters:
         return free
 
     def _is_spent(self, slot: int, now: float) -> bool:
-        newest = self._times[slot + RING + (self._numbers[slot + HEAD] - 1) % self._size]
         same_day = self._numbers[slot + DAY] == int(now) // SECONDS_A_DAY
-        return newest <= now - self._seconds and not (self._per_day is not None and same_day)
+        in_window = self._newest(slot) > now - self._seconds
+        return not in_window and not (self._per_day is not None and same_day)
 
     def _claim(self, slot: int, tag: int) -> None:
-        if self._numbers[slot + TAG] != 0:
-            for place in range(slot + RING, slot + self._words):
-                self._times[place] = 0.0
-        self._numbers[slot + HEAD] = self._numbers[slot + DAY] = self._numbers[slot + CALLS] = 0
+        for word in (OLDEST, LIVE, DAY, CALLS):
+            self._numbers[slot + word] = 0
         self._numbers[slot + TAG] = tag
 
 

@@ -9,7 +9,7 @@ is stored bytes. What is refused here over HTTP, before any JSON-RPC, follows th
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,7 +43,7 @@ from pydantic import ValidationError
 from mcp_server.callers import Caller
 from mcp_server.operations import Operation
 from mcp_server.origins import Origins
-from mcp_server.replies import Reply
+from mcp_server.replies import Message, Receive, Reply, Send
 from mcp_server.results import result
 from mcp_server.server import host_name, run_tool, tool_operation
 from mcp_server.services import Services
@@ -56,10 +56,6 @@ METAS_LIMIT = 1_000
 
 log = logging.getLogger(__name__)
 
-Message = MutableMapping[str, Any]
-"""An ASGI scope or event."""
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 Decoded = dict[str, Any]
 """A JSON-RPC message."""
 
@@ -233,9 +229,7 @@ class Endpoint:
         body = orjson.dumps({"jsonrpc": "2.0", "id": request.id, "result": found})
         return body, None
 
-    def _tool_call(
-        self, decoded: Decoded, version: str
-    ) -> tuple[Operation, dict[str, Any]] | None:
+    def _tool_call(self, decoded: Decoded, version: str) -> tuple[Operation, dict[str, Any]] | None:
         """The operation and arguments of a well-formed call of one of the tools, else None.
 
         Whatever is odd about a call is left for the kernel, whose words for it are the SDK's.

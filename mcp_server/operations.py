@@ -268,11 +268,11 @@ async def invoke(
         page = None
         if asked.key is not None:
             page = services.pages.get((services.shelf.data_version, asked.key))
-        if page is not None:
-            if operation.tracked:
-                await _check_tracked(page.arguments, caller, services)
-            return Served(page, None, None, allowance)
-        return await _answer(asked, caller, services, allowance, pictures=pictures)
+        if page is None:
+            return await _answer(asked, caller, services, allowance, pictures=pictures)
+        if operation.tracked:
+            await _check_tracked(page.arguments, caller, services)
+        return Served(page, None, None, allowance)
     except DatabaseBusyError as error:
         raise busy() from error
     except ApiError as error:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
 
 WHOLE = "screener.response"
 """ASGI extension and event: a response in one piece, with its header fields as they are sent.
@@ -15,6 +13,10 @@ A server that offers it takes `status`, `head` and `body` at once; any other is 
 of ASGI. It is worth a third of what a stored answer costs.
 """
 
+Message = MutableMapping[str, Any]
+"""An ASGI scope or event."""
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 _UNSENDABLE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -31,11 +33,9 @@ class Reply:
         """The header fields, a line each; `lines` writes them."""
         self.body = body
 
-    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Message, _receive: Receive, send: Send) -> None:
         if WHOLE in scope.get("extensions", ()):
-            await send(
-                {"type": WHOLE, "status": self.status, "head": self.head, "body": self.body}
-            )
+            await send({"type": WHOLE, "status": self.status, "head": self.head, "body": self.body})
             return
         start = {"type": "http.response.start", "status": self.status, "headers": self.headers}
         await send(start)
@@ -46,12 +46,6 @@ class Reply:
         """The header fields by lower-case name, as ASGI has them."""
         pairs = (line.split(b": ", 1) for line in self.head.split(b"\r\n")[:-1])
         return [(name, value) for name, value in pairs]
-
-    def as_response(self) -> Response:
-        """The same as a response of Starlette."""
-        response = Response(self.body, self.status)
-        response.raw_headers[:] = self.headers
-        return response
 
 
 def lines(headers: Iterable[Header]) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -23,14 +22,9 @@ MAX_CREDENTIAL, MAX_NAME = 512, 256
 """Bytes of a credential that are worth looking up, and of a client's own name."""
 
 
-class Said(NamedTuple):
-    """What a request says of its caller."""
-
-    peer: str | None
-    credentials: tuple[bytes, ...]
-    """Every Authorization field."""
-    client: bytes
-    """The client's own name."""
+Said = tuple[str | None, tuple[bytes, ...], bytes]
+"""What a request says of its caller: the peer's address, every Authorization field, and the
+client's own name."""
 
 
 class BearerMiddleware:
@@ -52,18 +46,17 @@ class BearerMiddleware:
 
     def _kept(self, said: Said) -> Caller | None:
         """Who said the same before, if nothing has changed since."""
-        if not said.credentials:
-            return None
-        caller = self._callers.get(_digest(said), self._holders.changes())
+        caller = self._callers.get(_key(said), self._holders.changes()) if said[1] else None
         if caller is None or caller.holder is None or self._holders.has_ended(caller.holder):
             return None
         return caller
 
     async def _caller(self, said: Said) -> Caller:
-        anyone = Caller(address_bucket(said.peer), client=_text(said.client))
-        if not said.credentials:
+        peer, credentials, client = said
+        anyone = Caller(address_bucket(peer), client=_text(client))
+        if not credentials:
             return anyone
-        token = bearer_token(said.credentials)
+        token = bearer_token(credentials)
         if token is None:
             return anyone._replace(refused="token")
         try:
@@ -73,7 +66,7 @@ class BearerMiddleware:
         if holder is None:
             return anyone._replace(refused="key" if self._holders.is_key(token) else "token")
         caller = anyone._replace(holder=holder, changes=changes)
-        self._callers.put(_digest(said), changes, caller)
+        self._callers.put(_key(said), changes, caller)
         return caller
 
 
@@ -88,13 +81,13 @@ def _said(scope: Scope) -> Said:
             agent = value
         elif name == b"x-service-client":
             service = value
-    return Said(peer[0] if peer else None, credentials, (service or agent)[:MAX_NAME])
+    return peer[0] if peer else None, credentials, (service or agent)[:MAX_NAME]
 
 
-def _digest(said: Said) -> Hashable:
+def _key(said: Said) -> Hashable:
     # No secret stays in memory.
-    secret = hashlib.blake2b(b"\n".join(said.credentials), digest_size=32).digest()
-    return said.peer, secret, said.client
+    secret = hashlib.blake2b(b"\n".join(said[1]), digest_size=32).digest()
+    return said[0], secret, said[2]
 
 
 @functools.lru_cache(maxsize=1024)

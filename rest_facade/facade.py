@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
+from weakref import ref
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -26,14 +27,8 @@ from mcp_server.services import Services
 from oauth.metadata import ProtectedResource
 from rest_facade.bodies import read_object
 from rest_facade.documents import JSON, documents, link_map
-from rest_facade.responses import (
-    ONE_HOUR,
-    REVALIDATE,
-    Wants,
-    from_error,
-    from_served,
-    stored,
-)
+from rest_facade.repeats import Repeat
+from rest_facade.responses import PUBLIC, PUBLIC_HOUR, Wants, form_of, from_error, served_form
 from rest_facade.routes import ROUTES, RestRoute
 
 Methods = Mapping[str, RestRoute]
@@ -93,8 +88,13 @@ class Facade:
         return self._not_allowed(found)
 
     async def _answer(self, asked: Question, scope: Scope, wants: Wants) -> Reply:
-        served = await invoke(asked, scope["caller"], self._services, surface="rest")
-        return from_served(served, keyed=asked.operation.access == "keyed", wants=wants)
+        caller, night = scope["caller"], self._services.shelf.data_version
+        served = await invoke(asked, caller, self._services, surface="rest")
+        form = served_form(served, wants, keyed=asked.operation.access == "keyed")
+        fresh = wants.knows(form)
+        if asked.key is not None and night is not None and caller.lasts:
+            scope["repeat"] = Repeat(night, caller, asked.operation, ref(form), fresh)
+        return form.reply(served.allowance, fresh=fresh)
 
     def _look_up(self, method: str, path: str, query: bytes) -> Found:
         found = find(self._table, path.removeprefix(self._base))
@@ -116,8 +116,10 @@ class Facade:
             return self._not_allowed(["GET", "HEAD"])
         allowance = admit("keyless", scope["caller"], self._services, "rest")
         page, media_type = known or (self._map(), JSON)
-        age = f"public, {ONE_HOUR if known else REVALIDATE}"
-        return stored(page, media_type, age, Wants(scope["headers"]), allowance)
+        age = PUBLIC_HOUR if known else PUBLIC
+        wants = Wants(scope["headers"])
+        form = form_of(page, wants, age, media_type)
+        return form.reply(allowance, fresh=wants.knows(form))
 
     def _map(self) -> Page:
         with self._services.shelf.lease() as book:
@@ -136,11 +138,18 @@ class Facade:
     async def _routing_error(self, _request: Request, error: HTTPException) -> Response:
         code = "method_not_allowed" if error.status_code == 405 else "not_found"
         docs_url = self._services.offer.docs_url
-        return from_error(ApiError(code), docs_url, error.headers).as_response()
+        return _as_response(from_error(ApiError(code), docs_url, error.headers))
 
     async def _crash(self, request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return from_error(ApiError("internal_error"), self._services.offer.docs_url).as_response()
+        return _as_response(from_error(ApiError("internal_error"), self._services.offer.docs_url))
+
+
+def _as_response(reply: Reply) -> Response:
+    """The same as a response of Starlette."""
+    response = Response(reply.body, reply.status)
+    response.raw_headers[:] = reply.headers
+    return response
 
 
 def _table(routes: tuple[RestRoute, ...]) -> dict[str, dict[str, RestRoute]]:

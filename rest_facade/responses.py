@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 import orjson
 
@@ -15,8 +16,10 @@ from mcp_server.replies import Header, Reply, lines
 
 JSON = "application/json"
 PNG = "image/png"
-ONE_HOUR = "max-age=3600"
-REVALIDATE = "no-cache"
+
+PRIVATE, PRIVATE_HOUR = "private, no-cache", "private, max-age=3600"
+PUBLIC, PUBLIC_HOUR = "public, no-cache", "public, max-age=3600"
+"""How long an answer may be reused, and by whom (RFC 9111 section 5.2.2)."""
 
 LARGE = 2048
 """Bytes from which a body is worth compressing."""
@@ -37,6 +40,10 @@ class Wants:
                 self.codings = value if not self.codings else self.codings + b"," + value
             elif name == b"if-none-match":
                 self.known = value
+
+    def knows(self, form: Form) -> bool:
+        """Whether the client has this very form."""
+        return self.known is not None and names_tag(self.known, form.tag)
 
     def coding(self) -> Coding | None:
         """The best coding it reads, of those that are offered (RFC 9110 section 12.5.3)."""
@@ -60,41 +67,39 @@ def _weights(field: str) -> dict[str, float]:
     return weights
 
 
-class Form(NamedTuple):
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class Form:
     """One way to send a page: all of the response that is the same for every caller."""
 
     tag: bytes
-    """Its strong ETag, quoted."""
+    """Its strong ETag, quoted (RFC 9110 section 8.8.3)."""
     shared: bytes
     """Header lines of the 200 and of the 304."""
     content: bytes
     """Header lines of the 200 alone."""
     body: bytes
 
-
-def from_served(served: Served, *, keyed: bool, wants: Wants) -> Reply:
-    """The response of an answer; 304 when the client's If-None-Match names these very bytes."""
-    page, media_type, age = served.page, JSON, REVALIDATE
-    if page is None:
-        page, media_type, age = served.png or Page(b""), PNG, ONE_HOUR
-    cache_control = f"{'private' if keyed else 'public'}, {age}"
-    return stored(page, media_type, cache_control, wants, served.allowance)
+    def reply(self, allowance: Allowance, *, fresh: bool) -> Reply:
+        """The response: 304 for who has these very bytes (RFC 9110 section 13.1.2)."""
+        head = self.shared + allowance.lines()
+        return Reply(304, head) if fresh else Reply(200, head + self.content, self.body)
 
 
-def stored(
-    page: Page, media_type: str, cache_control: str, wants: Wants, allowance: Allowance
-) -> Reply:
-    """A 200 with a strong ETag, or the 304 that stands for it (RFC 9110 section 13.1.2)."""
-    coding = None
-    if wants.codings and is_large(page, media_type):
-        coding = wants.coding()
-    form: Form | None = page.forms.get((cache_control, coding))
+def served_form(served: Served, wants: Wants, *, keyed: bool) -> Form:
+    """How an answer is sent to who wants it."""
+    if served.page is None:
+        age = PRIVATE_HOUR if keyed else PUBLIC_HOUR
+        return form_of(served.png or Page(b""), wants, age, PNG)
+    return form_of(served.page, wants, PRIVATE if keyed else PUBLIC)
+
+
+def form_of(page: Page, wants: Wants, age: str, media_type: str = JSON) -> Form:
+    """The form of a page, prepared once for each coding."""
+    coding = wants.coding() if wants.codings and is_large(page, media_type) else None
+    form: Form | None = page.forms.get((age, coding))
     if form is None:
-        form = page.forms[cache_control, coding] = _form(page, media_type, cache_control, coding)
-    head = form.shared + allowance.lines()
-    if wants.known is not None and names_tag(wants.known, form.tag):
-        return Reply(304, head)
-    return Reply(200, head + form.content, form.body)
+        form = page.forms[age, coding] = _form(page, media_type, age, coding)
+    return form
 
 
 def is_large(page: Page, media_type: str) -> bool:
@@ -102,7 +107,7 @@ def is_large(page: Page, media_type: str) -> bool:
     return len(page.body) >= LARGE and media_type != PNG
 
 
-def _form(page: Page, media_type: str, cache_control: str, coding: Coding | None) -> Form:
+def _form(page: Page, media_type: str, age: str, coding: Coding | None) -> Form:
     body, tag, encoding = page.body, b'"%b"' % page.tag, []
     if coding is not None:
         body = page.zstd if coding == "zstd" else page.gzip
@@ -112,7 +117,7 @@ def _form(page: Page, media_type: str, cache_control: str, coding: Coding | None
     vary = b"Authorization"
     if is_large(page, media_type):
         vary += b", Accept-Encoding"
-    shared = ((b"cache-control", cache_control.encode()), (b"etag", tag), (b"vary", vary))
+    shared = ((b"cache-control", age.encode()), (b"etag", tag), (b"vary", vary))
     length = (b"content-length", b"%d" % len(body))
     content = (*encoding, (b"content-type", media_type.encode()), length)
     return Form(tag, lines(shared), lines(content), body)

@@ -31,6 +31,7 @@ from oauth.metadata import ProtectedResource
 from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
+from rest_facade.repeats import RepeatMiddleware
 from screener.settings import Settings
 from store.accounts import Accounts
 from store.changes import Changes
@@ -118,7 +119,8 @@ def build_app(
         "/mcp": Guard(full, resource, docs_url=offer.docs_url),
         "/mcp/demo": Guard(keyless, resource, docs_url=offer.docs_url, keyless=True),
     }
-    front = BearerMiddleware(Front(facade, agents, pages), Holders(accounts, tokens, changes))
+    known = BearerMiddleware(Front(facade, agents, pages), Holders(accounts, tokens, changes))
+    front = RepeatMiddleware(known, services, changes.count)
     if not settings.trusted_proxies:
         return front
     return ProxyHeadersMiddleware(front, list(settings.trusted_proxies))  # type: ignore[arg-type, return-value]

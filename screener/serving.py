@@ -79,9 +79,18 @@ async def _migrate(url: str) -> None:
         await database.close()
 
 
+def _protocol() -> Any:  # noqa: ANN401 - a class, or uvicorn's name of one
+    try:
+        from screener.protocol import Protocol
+    except ImportError:  # httptools is not there for every platform
+        return "auto"
+    return Protocol
+
+
 def _config(app: Callable[..., Any], settings: Settings, **options: Any) -> uvicorn.Config:  # noqa: ANN401
     return uvicorn.Config(
         app,
+        http=_protocol(),
         log_level=settings.log_level,
         # An access log doubles the cost of a stored answer; a proxy keeps a better one.
         access_log=False,

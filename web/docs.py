@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mcp_server.pages import Page
-from rest_facade.responses import ONE_HOUR
+from rest_facade.responses import PUBLIC_HOUR
 from web.pages import Pages, public
 
 
@@ -22,7 +22,7 @@ class DocsPage:
 
     async def answer(self, request: Request) -> Response:
         """The page."""
-        return public(request, self._page, ONE_HOUR)
+        return public(request, self._page, PUBLIC_HOUR)
 
 
 def _render(text: str) -> str:

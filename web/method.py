@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mcp_server.pages import Page
-from rest_facade.responses import REVALIDATE
+from rest_facade.responses import PUBLIC
 from store.book import Book
 from store.method import FEW, Measure, Method
 from store.shelf import Shelf
@@ -58,7 +58,7 @@ class MethodPage:
         with self._shelf.lease() as book:
             if self._page is None or book.data_version != self._version:
                 self._page, self._version = self._made(book), book.data_version
-        return public(request, self._page, REVALIDATE)
+        return public(request, self._page, PUBLIC)
 
     def _made(self, book: Book) -> Page:
         method = book.method()

@@ -85,12 +85,12 @@ def protect(response: Response, *, leaves: bool = False) -> None:
     response.headers["Referrer-Policy"] = "same-origin"
 
 
-def public(request: Request, page: Page, cache_control: str) -> Response:
+def public(request: Request, page: Page, age: str) -> Response:
     """A page that is the same for everybody, or the 304 that stands for it."""
     tag = b'"%b"' % page.tag
     known = request.headers.get("if-none-match")
     fresh = known is not None and names_tag(known.encode("latin-1"), tag)
     response = HTMLResponse(b"" if fresh else page.body, 304 if fresh else 200)
-    response.headers.update({"Cache-Control": f"public, {cache_control}", "ETag": tag.decode()})
+    response.headers.update({"Cache-Control": age, "ETag": tag.decode()})
     protect(response)
     return response
