@@ -60,14 +60,14 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         CountersError: several processes cannot count calls together here.
     """
     if settings.workers == 1:
-        uvicorn.Server(_config(build_app(settings), settings)).run(sockets=[listener])
+        uvicorn.Server(server_config(build_app(settings), settings)).run(sockets=[listener])
         return
     anyio.run(_migrate, settings.accounts_url)  # once, before they would all try
     with tempfile.TemporaryDirectory(prefix="screener-counters-") as folder:
         counters = Path(folder)
         Limiter(settings.quotas, folder=counters)  # says now what each worker would say
         app = functools.partial(build_app, settings, counters=counters)
-        config = _config(app, settings, factory=True, workers=settings.workers)
+        config = server_config(app, settings, factory=True, workers=settings.workers)
         Multiprocess(config, sockets=[listener]).run()
 
 
@@ -87,10 +87,11 @@ def _protocol() -> Any:  # noqa: ANN401 - a class, or uvicorn's name of one
     return Protocol
 
 
-def _config(app: Callable[..., Any], settings: Settings, **options: Any) -> uvicorn.Config:  # noqa: ANN401
+def server_config(app: Callable[..., Any], settings: Settings, **options: Any) -> uvicorn.Config:  # noqa: ANN401
+    """How uvicorn serves the app; options of its own add to this."""
     return uvicorn.Config(
         app,
-        http=_protocol(),
+        http=options.pop("http", None) or _protocol(),
         log_level=settings.log_level,
         # An access log doubles the cost of a stored answer; a proxy keeps a better one.
         access_log=False,

@@ -18,6 +18,7 @@ import uvicorn
 
 from oauth.fetching import Fetcher
 from screener.app import build_app
+from screener.serving import server_config
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
 from store.database import Database
@@ -132,9 +133,13 @@ def serving(
     *,
     email: str = "reader@example.com",
     fetcher: Fetcher | None = None,
+    http: str | None = None,
     **settings: Any,
 ) -> Iterator[Service]:
-    """Serve a data folder on a free port until left, with a key of a new account."""
+    """Serve a data folder on a free port until left, with a key of a new account.
+
+    `http` is one of uvicorn's protocols in place of the service's own.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
@@ -147,9 +152,8 @@ def serving(
         }
         chosen = Settings(data_dir=folder, port=port, **options)
         key = new_key(chosen, email)
-        server = uvicorn.Server(
-            uvicorn.Config(build_app(chosen, fetcher), log_config=None, proxy_headers=False)
-        )
+        app = build_app(chosen, fetcher)
+        server = uvicorn.Server(server_config(app, chosen, http=http, log_config=None))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         url = f"http://127.0.0.1:{port}"
