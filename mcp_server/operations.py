@@ -294,7 +294,8 @@ async def _answer(
         answer = await operation.handler(call)
     page = None
     if answer.body is not None:
-        page = Page(b"%b,%b" % (book.envelope, answer.body[1:]), arguments)
+        fields = memoryview(answer.body)[1:]
+        page = Page(b"".join((book.envelope, b",", fields)), arguments)
         if asked.key is not None:
             services.pages.put((book.data_version, asked.key), page)
     return Served(page, answer.png, answer.caption, allowance)

@@ -73,4 +73,11 @@ def _body(
         "limit": arguments.limit,
         "offset": arguments.offset,
     }
-    return b'%b,"setups":[%b]}' % (orjson.dumps(head)[:-1], b",".join(bodies))
+    opening = b'%b,"setups":[' % orjson.dumps(head)[:-1]
+    if not bodies:
+        return opening + b"]}"
+    # A page is large, so it is put together in one go.
+    parts = list(bodies)
+    parts[0] = opening + parts[0]
+    parts[-1] += b"]}"
+    return b",".join(parts)

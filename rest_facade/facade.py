@@ -35,6 +35,8 @@ Methods = Mapping[str, RestRoute]
 Found = Question | RestRoute | tuple[str, ...] | None
 """What a request asks, a route whose body asks it, the methods that would do, or no route."""
 
+JSON_ESCAPES = tuple((f"%{ord(character):02X}", character) for character in ' "[]{}:,')
+"""What most escapes of a filter stand for; the parser needs 0.3 us for each that is left to it."""
 REMEMBERED = 1024
 """Characters of an address up to which what it asks is remembered."""
 
@@ -181,5 +183,8 @@ def _query(query: bytes, wanted: tuple[str, ...]) -> dict[str, str]:
     """The wanted parameters of a query; of a repeated one the last value counts."""
     if not wanted:
         return {}
-    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    text = query.decode("latin-1")
+    for escape, character in JSON_ESCAPES:
+        text = text.replace(escape, character)
+    pairs = parse_qsl(text, keep_blank_values=True)
     return {name: value for name, value in pairs if name in wanted}

@@ -19,6 +19,8 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from mcp_server.replies import WHOLE
 
+LARGE = 16 * 1024
+"""Bytes from which a body is not worth copying to send it in one piece with its head."""
 EXTENSIONS: dict[str, dict[object, object]] = {WHOLE: {}}
 
 
@@ -41,7 +43,11 @@ class Cycle(RequestResponseCycle):
         close = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
         if self.scope["method"] == "HEAD":
             body = b""
-        self.transport.write(b"".join((STATUS_LINE[status], *fields, head, close, body)))
+        start = b"".join((STATUS_LINE[status], *fields, head, close))
+        if len(body) > LARGE:
+            self.transport.writelines((start, body))
+        else:
+            self.transport.write(start + body)
         self.message_event.set()
         if not self.keep_alive:
             self.transport.close()

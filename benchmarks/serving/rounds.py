@@ -11,8 +11,8 @@ from benchmarks.serving.cases import Case
 from benchmarks.serving.load import Loader, Run
 from benchmarks.serving.process import Server
 
-WARM = 200
-"""Requests to each contender of a case before its first burst."""
+WARM = 800
+"""Requests to each contender of a case before its first burst: two with each key."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from store.watchlist import Watchlist
 
 ACCOUNTS, KEYS = 8, 50
 """Accounts, and the keys of each: requests take turns, so that no limit's list grows unreal."""
-LIMITS = {"key_per_minute": 20_000, "key_per_day": 100_000_000, "keyless_per_minute": 1_000_000}
+LIMITS = {"key_per_minute": 5_000, "key_per_day": 100_000_000, "keyless_per_minute": 1_000_000}
 SCREENER = Path(sys.executable).with_name("screener")
 READY = "/api/v1/families"
 ACCOUNT_FILE, ANSWERS, PLAIN = "accounts.sqlite", "answers", "plain.sqlite"
