@@ -58,7 +58,7 @@ def sample_row(folder: Path) -> ScanSetup:
     """A real scan row to multiply."""
     manifest = seal_sample(Settings(data_dir=folder))
     book = Book.open(folder / "nights" / manifest.book.file, manifest)
-    return ScanSetup.model_validate_json(book.evidence.bodies[0])
+    return ScanSetup.model_validate_json(next(iter(book.evidence.bodies)))
 
 
 def columns(rows: int) -> dict[str, np.ndarray]:
@@ -142,7 +142,7 @@ def contenders(
     database = sqlite3.connect(":memory:")
     names = list(numbers)
     database.execute(f"CREATE TABLE scan (rank INTEGER PRIMARY KEY, body BLOB, {', '.join(names)})")
-    bodies = book.evidence.bodies
+    bodies = list(book.evidence.bodies)
     columns_of = [column.tolist() for column in numbers.values()]
     marks = ", ".join("?" * (len(names) + 2))
     database.executemany(

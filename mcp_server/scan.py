@@ -24,13 +24,13 @@ async def scan(call: Call[ScanArguments]) -> Answer:
     predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
     rows = select(book.evidence, arguments, predicates)
     shown = rows[arguments.offset : arguments.offset + arguments.limit].tolist()
-    bodies = [book.evidence.bodies[row] for row in shown]
+    bodies = book.evidence.bodies.at(shown)
     return Answer(_body(arguments, predicates, book.session is not None, len(rows), bodies))
 
 
 def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]) -> Rows:
     """The rows that match, best rank first; with status `all` the forming ones come first."""
-    if not evidence.bodies:
+    if not len(evidence.bodies):
         return np.empty(0, np.int64)
     kept = np.ones(len(evidence.bodies), bool)
     for name in ("family", "direction"):

@@ -1,18 +1,22 @@
-"""Evidence: the scan in memory, as columns to match on and bodies to serve, in rank order.
+"""Evidence: the scan, as columns to match on, in memory, and bodies to serve, in rank order.
 
-A scan touches many rows at once, where one look-up each would cost more than the matching; the rows
-of 10,000 symbols are about 17 MB.
+A scan matches every row, but shows only a page of them, mostly those that rank high: their bodies
+are kept, the others are read when they are shown.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+
+KEPT_BODIES = 1024
+"""Bodies kept in memory, about 2.6 KB each."""
 
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -31,12 +35,35 @@ class Labels:
         return found
 
 
+class Bodies:
+    """The stored ScanSetup of every row; the ones used last are in memory."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._count: int = connection.execute("SELECT count(*) FROM scan").fetchone()[0]
+        self._kept = lru_cache(KEPT_BODIES)(self._read)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[bytes]:
+        return map(self._read, range(self._count))
+
+    def at(self, rows: Iterable[int]) -> list[bytes]:
+        """The bodies of some rows."""
+        return [self._kept(row) for row in rows]
+
+    def _read(self, row: int) -> bytes:
+        query = "SELECT body FROM scan WHERE rank = ?"
+        body: bytes = self._connection.execute(query, (row + 1,)).fetchone()[0]
+        return body
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """Every scan row of one night; row 0 is rank 1."""
 
-    bodies: Sequence[bytes]
-    """The stored ScanSetup of every rank."""
+    bodies: Bodies
     numbers: Mapping[str, Numbers]
     """float64; NaN is no evidence."""
     labels: Mapping[str, Labels]
@@ -52,5 +79,4 @@ class Evidence:
             else:
                 positions = {label: code for code, label in enumerate(json.loads(names))}
                 labels[name] = Labels(positions, np.frombuffer(body, "<i2"))
-        rows = connection.execute("SELECT body FROM scan ORDER BY rank")
-        return cls([body for (body,) in rows], numbers, labels)
+        return cls(Bodies(connection), numbers, labels)

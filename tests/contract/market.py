@@ -101,7 +101,7 @@ def evidence_of(
 def write_market(sample: Path, folder: Path) -> None:
     """Seal the market in a data folder, made from the sample night in another."""
     book = active_book(sample)
-    stored = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies[:5]]
+    stored = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies.at(range(5))]
     rows = [_row(rank, stored[rank % 5]) for rank in range(1, ROWS + 1)]
     inputs = Inputs(
         bars="market",

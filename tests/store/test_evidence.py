@@ -1,0 +1,26 @@
+"""The bodies of a scan: any row, in any order, however few of them are in memory."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from contextlib import closing
+
+from store.evidence import KEPT_BODIES, Bodies
+
+ROWS = 3 * KEPT_BODIES
+
+
+def test_every_row_is_served_though_only_some_are_kept() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE scan (rank INTEGER PRIMARY KEY, body BLOB)")
+        stored = [b"row %d" % row for row in range(ROWS)]
+        connection.executemany("INSERT INTO scan VALUES (?, ?)", enumerate(stored, 1))
+        bodies = Bodies(connection)
+        generator = random.Random(1)
+
+        assert len(bodies) == ROWS
+        assert list(bodies) == stored
+        for _ in range(100):
+            rows = generator.choices(range(ROWS), k=50)
+            assert bodies.at(rows) == [stored[row] for row in rows]
