@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import random
 import sqlite3
 from contextlib import closing
+
+import numpy as np
 
 from store.evidence import KEPT_BODIES, Bodies
 
@@ -17,10 +18,10 @@ def test_every_row_is_served_though_only_some_are_kept() -> None:
         stored = [b"row %d" % row for row in range(ROWS)]
         connection.executemany("INSERT INTO scan VALUES (?, ?)", enumerate(stored, 1))
         bodies = Bodies(connection)
-        generator = random.Random(1)
+        generator = np.random.default_rng(1)
 
         assert len(bodies) == ROWS
         assert list(bodies) == stored
         for _ in range(100):
-            rows = generator.choices(range(ROWS), k=50)
+            rows = generator.integers(0, ROWS, 50).tolist()
             assert bodies.at(rows) == [stored[row] for row in rows]
