@@ -83,11 +83,11 @@ class Limiter:
     def _count_key(self, key: str) -> Allowance:
         now = self._clock()
         hit = self._keys.hit(key, now)
-        reset, midnight = math.ceil(hit.reset), math.ceil(SECONDS_A_DAY - now % SECONDS_A_DAY)
-        left_today = max(0, self.quotas.key_per_day - hit.today)
-        left = (hit.left, reset, left_today, midnight)
-        allowance = Allowance(self._key_policy, b'"minute";r=%d;t=%d, "day";r=%d;t=%d' % left)
-        if not hit.counted:
+        counted, left, until, today = hit
+        reset, midnight = math.ceil(until), SECONDS_A_DAY - int(now % SECONDS_A_DAY)
+        state = (left, reset, max(0, self.quotas.key_per_day - today), midnight)
+        allowance = Allowance(self._key_policy, b'"minute";r=%d;t=%d, "day";r=%d;t=%d' % state)
+        if not counted:
             raise self._key_refusal(hit, reset, midnight, allowance)
         return allowance
 

@@ -15,23 +15,24 @@ from mcp_server.filters import Predicate, parse_filters
 from store.evidence import Evidence
 
 Mask = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.int64]
 
 
 async def scan(call: Call[ScanArguments]) -> Answer:
     """One page of the market-wide scan."""
     arguments, book = call.arguments, call.book
     predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
-    rows = select(book.evidence, arguments, predicates)
-    shown = rows[arguments.offset : arguments.offset + arguments.limit].tolist()
-    bodies = book.evidence.bodies.at(shown)
-    return Answer(_body(arguments, predicates, book.session is not None, len(rows), bodies))
+    groups = select(book.evidence, arguments, predicates)
+    count, rows = page(groups, arguments.offset, arguments.limit)
+    bodies = book.evidence.bodies.at(rows)
+    return Answer(_body(arguments, predicates, book.session is not None, count, bodies))
 
 
-def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]) -> Rows:
-    """The rows that match, best rank first; with status `all` the forming ones come first."""
+def select(
+    evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]
+) -> Sequence[Mask]:
+    """The rows that match, in groups to be shown one after the other: forming ones come first."""
     if not len(evidence.bodies):
-        return np.empty(0, np.int64)
+        return ()
     kept = np.ones(len(evidence.bodies), bool)
     for name in ("family", "direction"):
         wanted = getattr(arguments, name)
@@ -43,8 +44,19 @@ def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Pr
     for predicate in predicates:
         kept &= _match(evidence, predicate)
     first, then = kept & forming, kept & ~forming
-    groups = {"forming": (first,), "in_progress": (then,), "all": (first, then)}
-    return np.concatenate([np.flatnonzero(group) for group in groups[arguments.status]])
+    return {"forming": (first,), "in_progress": (then,), "all": (first, then)}[arguments.status]
+
+
+def page(groups: Sequence[Mask], offset: int, limit: int) -> tuple[int, list[int]]:
+    """How many rows there are in all groups, and those of one page, best rank first in each."""
+    rows: list[int] = []
+    count = 0
+    for group in groups:
+        skipped, size = max(0, offset - count), int(np.count_nonzero(group))
+        if skipped < size and len(rows) < limit:
+            rows += np.flatnonzero(group)[skipped : skipped + limit - len(rows)].tolist()
+        count += size
+    return count, rows
 
 
 def _match(evidence: Evidence, predicate: Predicate) -> Mask:
