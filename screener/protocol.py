@@ -39,6 +39,7 @@ class Cycle(RequestResponseCycle):
 
     def _send_whole(self, status: int, head: bytes, body: bytes) -> None:
         self.response_started = self.response_complete = True
+        self.waiting_for_100_continue = False
         fields = [b"%b: %b\r\n" % field for field in self.default_headers]
         close = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
         if self.scope["method"] == "HEAD":
