@@ -27,10 +27,10 @@ class Parameters(NamedTuple):
     long_line_bars: int = 130  # six months; beyond is another time scale
     anchor_spacing: int = 2  # least bars between the two swings that draw a line
     line_slope_max: float = 0.6  # ATR per bar; steeper is a run, not a line
-    touch_tolerance: float = 0.4  # ATR short of the line that still touches it
+    touch_tolerance: float = 0.45  # ATR short of the line that still touches it
     wick_tolerance: float = 0.5  # ATR beyond the line that an extreme may reach
     close_tolerance: float = 0.25  # ATR a line moves outward at most to hold every close
-    duplicate_tolerance: float = 0.05  # ATR at both ends within which two lines are one
+    duplicate_tolerance: float = 0.08  # ATR at both ends within which two lines are one
 
     refit_touches: int = 2  # touches of a line from which it is laid through all of them; 0: never
     close_clearance: float = 0.2  # ATR that a line laid anew keeps from every close
@@ -45,7 +45,7 @@ class Parameters(NamedTuple):
     length_min: int = 15  # three weeks; shorter is a squeeze
     length_max: int = 130  # six months
     length_expiry: int = 150
-    progress_min: float = 0.45  # share of the way to the apex; less is a channel
+    progress_min: float = 0.44  # share of the way to the apex; less is a channel
     progress_max: float = 0.85  # both scales
     progress_expiry: float = 0.92  # both scales
     height_min: float = 4.5  # ATR at the later start; smaller is noise
@@ -82,8 +82,8 @@ class Parameters(NamedTuple):
     drift_along_max: float = 0.35  # widths the middle may move along the pole
 
     # The book.
-    quality_min: float = 73.0
-    retry_quality_min: float = 69.0  # of a formation that has triggered before, long scale
+    quality_min: float = 74.0
+    retry_quality_min: float = 70.0  # of a formation that has triggered before, long scale
     squeeze_quality_min: float = 56.0
     overlap_min: float = 0.5  # intersection over union of two spans that are one formation
     cross_scale_overlap_min: float = 0.65
