@@ -45,7 +45,7 @@ class Parameters(NamedTuple):
     length_min: int = 15  # three weeks; shorter is a squeeze
     length_max: int = 130  # six months
     length_expiry: int = 150
-    progress_min: float = 0.44  # share of the way to the apex; less is a channel
+    progress_min: float = 0.45  # share of the way to the apex; less is a channel
     progress_max: float = 0.85  # both scales
     progress_expiry: float = 0.92  # both scales
     height_min: float = 4.5  # ATR at the later start; smaller is noise
