@@ -198,6 +198,9 @@ def note_touches(
 ) -> bool:
     """Note touches, crossings and quality, if the touches are many, mixed and even enough."""
     scale = candidate.scale
+    # Before the touches, because it is the cheaper test and most pairs fail it.
+    if scale == Scale.LONG and not is_direct(prices, upper, lower, pair, bar, parameters):
+        return False
     above = touches[UPPER]
     below = touches[LOWER]
     on_upper = find_touches(prices, scale, UPPER, upper, lower, pair.start, bar, parameters, above)
@@ -209,8 +212,6 @@ def note_touches(
         return False
     sequence = in_sequence(above, on_upper.number, below, on_lower.number, pair.start, bar)
     if not is_filled(sequence, pair.length, candidate, parameters):
-        return False
-    if scale == Scale.LONG and not is_direct(prices, upper, lower, pair, bar, parameters):
         return False
     residual = on_upper.residual + on_lower.residual
     atr = typical_atr(prices, pair, bar)
