@@ -215,7 +215,7 @@ def test_parameters_are_plain_json() -> None:
     """They enter the data version by name and value."""
     fields = json.loads(json.dumps(Parameters()._asdict()))
     assert Parameters(**fields) == Parameters()
-    assert fields["touch_tolerance"] == 0.4
+    assert fields["touch_tolerance"] == 0.45
 
 
 # --- ideal patterns ---------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def test_a_one_sided_type_broken_on_the_other_side_is_invalidated(shape: Shape) 
     assert len(log.trades) == 0
 
 
-@pytest.mark.parametrize(("move", "reason"), [(0.24, EndReason.STALE), (0.3, EndReason.APEX)])
+@pytest.mark.parametrize(("move", "reason"), [(0.26, EndReason.STALE), (0.3, EndReason.APEX)])
 def test_a_pattern_without_a_break_expires(move: float, reason: EndReason) -> None:
     """After the last touch price drifts between the lines: staleness or the apex comes first."""
     shape = wedge_or_triangle(-move, move, approach=1, broken=0)
