@@ -56,7 +56,7 @@ class Parameters(NamedTuple):
     wedge_touches: int = 5  # three on one line, two on the other
     triangle_touches: int = 4
     crossings_min: int = 4  # side changes in the touch sequence: price must fill the pattern
-    retry_crossings_min: int = 3  # the same of a formation that has triggered before
+    later_crossings_min: int = 3  # the same of a later attempt: a line has been broken in between
     middle_move_max: float = 1.2  # widths the middle moves at most, else a trend; 0: any
     leg_min: float = 0.6  # share of the width that price turns back by at the end of a leg
     efficiency_min: float = 0.53  # length of all legs as a share of all moves; 0: any
@@ -83,7 +83,7 @@ class Parameters(NamedTuple):
 
     # The book.
     quality_min: float = 74.0
-    retry_quality_min: float = 70.0  # of a formation that has triggered before, long scale
+    later_quality_min: float = 70.0  # the same of a later attempt
     squeeze_quality_min: float = 56.0
     overlap_min: float = 0.5  # intersection over union of two spans that are one formation
     cross_scale_overlap_min: float = 0.65
@@ -123,9 +123,9 @@ class Parameters(NamedTuple):
             pole_speed_min=0.6,
             pole_efficiency_min=0.0,
             pole_retrace_max=0.5,
-            retry_crossings_min=4,
+            later_crossings_min=4,
             quality_min=65.0,
-            retry_quality_min=65.0,
+            later_quality_min=65.0,
             squeeze_quality_min=58.0,
             replace_margin=6.0,
         )

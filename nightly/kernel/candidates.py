@@ -234,15 +234,13 @@ def touches_needed(kind: int, parameters: Parameters) -> int:
 
 
 @compiled
-def is_filled(
-    sequence: Sequence, length: int, candidate: Version, parameters: Parameters
-) -> bool:
+def is_filled(sequence: Sequence, length: int, candidate: Version, parameters: Parameters) -> bool:
     """Whether price went from line to line often enough, on the long scale also evenly."""
     if candidate.scale == Scale.SHORT:
         return sequence.crossings >= parameters.squeeze_crossings_min
     needed = parameters.crossings_min
     if candidate.attempt > 1:
-        needed = parameters.retry_crossings_min
+        needed = parameters.later_crossings_min
     if sequence.crossings < needed:
         return False
     return sequence.largest_gap <= parameters.touch_gap_max * length
@@ -254,5 +252,5 @@ def quality_needed(candidate: Version, parameters: Parameters) -> float:
     if candidate.scale == Scale.SHORT:
         return parameters.squeeze_quality_min
     if candidate.attempt > 1:
-        return parameters.retry_quality_min
+        return parameters.later_quality_min
     return parameters.quality_min

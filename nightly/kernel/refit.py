@@ -60,9 +60,7 @@ def lay_through(prices: Rows, side: int, touches: Indices, count: int, line: Lin
 
 
 @compiled
-def shift_to_clear(
-    prices: Rows, side: int, line: Line, bar: int, parameters: Parameters
-) -> float:
+def shift_to_clear(prices: Rows, side: int, line: Line, bar: int, parameters: Parameters) -> float:
     """How far outward a line must move to clear every close since its start, or NOT_A_BOUND."""
     shift = 0.0
     for later in range(line.start, bar + 1):

@@ -42,8 +42,10 @@ GREEDY = Parameters.reference()._replace(
     touch_gap_max=1.0,
     wedge_touches=4,
     crossings_min=1,
+    later_crossings_min=1,
     retreat_min=0.1,
     quality_min=0.0,
+    later_quality_min=0.0,
     replace_margin=-100.0,
     overlap_min=0.9,
 )
@@ -239,6 +241,24 @@ def test_ideal_pattern_is_found_between_its_lines(name: str) -> None:
     assert version["end_reason"] == EndReason.TRIGGERED
     assert trade["direction"] == broken
     assert trade["entry_price"] == shape.bars.close[entry]
+
+
+@pytest.mark.parametrize("clearance", [0.2, 0.5, 0.6])
+def test_a_line_laid_anew_keeps_clear_of_every_close(clearance: float) -> None:
+    """It moves outward until the nearest close is so many ATR away, and not at all if none is."""
+    shape = SHAPES["symmetrical triangle up"]
+    version, _ = triggered(detect(shape.bars, Parameters(close_clearance=clearance)))
+    drawn = shape.lines.upper_at, shape.lines.lower_at
+    for side, (name, sign) in enumerate((("upper", 1), ("lower", -1))):
+        inside = range(version[f"{name}_start"], version["first_served"] + 1)
+        levels = np.array([line_values(version, bar)[side] for bar in inside])
+        closes = np.log(shape.bars.close[inside.start : inside.stop])
+        atr = [last_atr(shape.bars.take(slice(0, bar + 1))) for bar in inside]
+        distance = float((sign * (levels - closes) / atr).min())
+        moved = sign * (levels[0] - drawn[side](inside.start))
+        assert distance >= clearance - 1e-12
+        assert moved > 0.1 * atr[0] if clearance > 0.4 else moved == pytest.approx(0, abs=1e-12)
+        assert clearance < 0.4 or distance == pytest.approx(clearance, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in SHAPES if "squeeze" not in name])
