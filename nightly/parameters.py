@@ -27,12 +27,13 @@ class Parameters(NamedTuple):
     long_line_bars: int = 130  # six months; beyond is another time scale
     anchor_spacing: int = 2  # least bars between the two swings that draw a line
     line_slope_max: float = 0.6  # ATR per bar; steeper is a run, not a line
-    touch_tolerance: float = 0.4  # ATR short of the line that still touches it
+    touch_tolerance: float = 0.45  # ATR short of the line that still touches it
     wick_tolerance: float = 0.5  # ATR beyond the line that an extreme may reach
     close_tolerance: float = 0.25  # ATR a line moves outward at most to hold every close
-    duplicate_tolerance: float = 0.15  # ATR at both ends within which two lines are one
+    duplicate_tolerance: float = 0.08  # ATR at both ends within which two lines are one
 
     refit_touches: int = 2  # touches of a line from which it is laid through all of them; 0: never
+    close_clearance: float = 0.2  # ATR that a line laid anew keeps from every close
 
     # Touches: one counts again only after a retreat across the pattern.
     retreat_min: float = 0.55  # share of the width
@@ -44,7 +45,7 @@ class Parameters(NamedTuple):
     length_min: int = 15  # three weeks; shorter is a squeeze
     length_max: int = 130  # six months
     length_expiry: int = 150
-    progress_min: float = 0.40  # share of the way to the apex; less is a channel
+    progress_min: float = 0.45  # share of the way to the apex; less is a channel
     progress_max: float = 0.85  # both scales
     progress_expiry: float = 0.92  # both scales
     height_min: float = 4.5  # ATR at the later start; smaller is noise
@@ -55,6 +56,7 @@ class Parameters(NamedTuple):
     wedge_touches: int = 5  # three on one line, two on the other
     triangle_touches: int = 4
     crossings_min: int = 4  # side changes in the touch sequence: price must fill the pattern
+    later_crossings_min: int = 3  # the same of a later attempt: a line has been broken in between
     middle_move_max: float = 1.2  # widths the middle moves at most, else a trend; 0: any
     leg_min: float = 0.6  # share of the width that price turns back by at the end of a leg
     efficiency_min: float = 0.53  # length of all legs as a share of all moves; 0: any
@@ -80,7 +82,8 @@ class Parameters(NamedTuple):
     drift_along_max: float = 0.35  # widths the middle may move along the pole
 
     # The book.
-    quality_min: float = 72.0
+    quality_min: float = 74.0
+    later_quality_min: float = 70.0  # the same of a later attempt
     squeeze_quality_min: float = 56.0
     overlap_min: float = 0.5  # intersection over union of two spans that are one formation
     cross_scale_overlap_min: float = 0.65
@@ -111,6 +114,7 @@ class Parameters(NamedTuple):
         return cls(
             anchor_spacing=3,
             touch_tolerance=0.35,
+            duplicate_tolerance=0.15,
             refit_touches=0,
             progress_min=0.30,
             start_offset_max=0.33,
@@ -119,7 +123,9 @@ class Parameters(NamedTuple):
             pole_speed_min=0.6,
             pole_efficiency_min=0.0,
             pole_retrace_max=0.5,
+            later_crossings_min=4,
             quality_min=65.0,
+            later_quality_min=65.0,
             squeeze_quality_min=58.0,
             replace_margin=6.0,
         )

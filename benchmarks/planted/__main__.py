@@ -68,6 +68,7 @@ def print_plants(series: Sequence[Plant], detector: Detector) -> None:
     finds = [f for _, f in found if f is not None]
     line("trigger on the true bar, % of found", share([f.entry == 0 for f in finds]))
     line("trigger within a bar, % of found", share([is_near(f) for f in finds]))
+    line("first trigger on the true bar, % of found", share([f.first == 0 for f in finds]))
     agree = [f.outcome_agrees for f in finds if f.outcome_agrees is not None]
     line("outcome agrees, % of these", share(agree))
     print(f"{'line error, median, ATR':42} {np.median([f.line_error for f in finds]):>24.3f}")

@@ -1,4 +1,11 @@
-"""Measures: an event log against the truth of a planted pattern, a decoy or a walk."""
+"""Measures: an event log against the truth of a planted pattern, a decoy or a walk.
+
+A pattern is *found* if a version of its family was served before its break over a span that
+overlaps the true one by half. Its *trigger* is the trade nearest to the true breakout bar, in the
+true direction, among all attempts of what was found: a false break before it does not undo it, as
+a formation is served again after one. How often the first attempt already was the true one is
+counted beside it, for the statistics of a night use first attempts alone.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +34,8 @@ class Find:
 
     entry: int | None
     """Bars from the true breakout bar to the trade nearest to it; None without a trade."""
+    first: int | None
+    """The same to the first trade."""
     line_error: float
     """Mean distance of both lines to the true ones, in ATR."""
     outcome_agrees: bool | None
@@ -47,7 +56,7 @@ def family_of(version: Rows) -> Family:
 
 
 def find(log: EventLog, plant: Plant) -> Find | None:
-    """What was found of a plant: versions of its family and span, served before its break."""
+    """What was found of a plant, if anything was."""
     rows = [
         row
         for row, version in enumerate(log.versions)
@@ -63,12 +72,12 @@ def find(log: EventLog, plant: Plant) -> Find | None:
         if trade["version"] in rows and trade["direction"] == plant.direction
     ]
     if not trades:
-        return Find(None, line_error(log.versions[rows[-1]], plant), None)
+        return Find(None, None, line_error(log.versions[rows[-1]], plant), None)
     trade = min(trades, key=lambda trade: abs(int(trade["entry"]) - plant.end))
-    late = int(trade["entry"]) - plant.end
+    late, first = (int(entry) - plant.end for entry in (trade["entry"], trades[0]["entry"]))
     error = line_error(log.versions[trade["version"]], plant)
     agrees = Outcome(int(trade["outcome"])) == plant.outcome if abs(late) <= 1 else None
-    return Find(late, error, agrees)
+    return Find(late, first, error, agrees)
 
 
 def line_error(version: Rows, plant: Plant) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from nightly.events import EndReason, PatternType, Rows, Scale
 from nightly.kernel.compiler import compiled
-from nightly.kernel.formations import propose
+from nightly.kernel.formations import attempt_of, propose
 from nightly.kernel.legs import is_direct
 from nightly.kernel.lines import Line
 from nightly.kernel.pairs import (
@@ -56,6 +56,7 @@ def propose_pairs(
             if not spans_pattern(pair, scale, parameters):
                 continue
             note_lines(candidate, upper, lower, pair, scale, bar)
+            candidate.attempt = attempt_of(state, pair.start, bar, parameters)
             if not is_pattern(prices, candidate, upper, lower, pair, touches, bar, parameters):
                 continue
             if parameters.refit_touches > 0 and not redraw(
@@ -197,6 +198,9 @@ def note_touches(
 ) -> bool:
     """Note touches, crossings and quality, if the touches are many, mixed and even enough."""
     scale = candidate.scale
+    # Before the touches, because it is the cheaper test and most pairs fail it.
+    if scale == Scale.LONG and not is_direct(prices, upper, lower, pair, bar, parameters):
+        return False
     above = touches[UPPER]
     below = touches[LOWER]
     on_upper = find_touches(prices, scale, UPPER, upper, lower, pair.start, bar, parameters, above)
@@ -207,9 +211,7 @@ def note_touches(
     if on_lower.number < 2 or count < touches_needed(candidate.type, parameters):
         return False
     sequence = in_sequence(above, on_upper.number, below, on_lower.number, pair.start, bar)
-    if not is_filled(sequence, pair.length, scale, parameters):
-        return False
-    if scale == Scale.LONG and not is_direct(prices, upper, lower, pair, bar, parameters):
+    if not is_filled(sequence, pair.length, candidate, parameters):
         return False
     residual = on_upper.residual + on_lower.residual
     atr = typical_atr(prices, pair, bar)
@@ -218,7 +220,7 @@ def note_touches(
     candidate.crossings = sequence.crossings
     candidate.last_touch = sequence.last
     candidate.quality = quality_of(pair, atr, count, residual, sequence, parameters)
-    return candidate.quality >= quality_needed(scale, parameters)
+    return candidate.quality >= quality_needed(candidate, parameters)
 
 
 @compiled
@@ -232,18 +234,23 @@ def touches_needed(kind: int, parameters: Parameters) -> int:
 
 
 @compiled
-def is_filled(sequence: Sequence, length: int, scale: int, parameters: Parameters) -> bool:
+def is_filled(sequence: Sequence, length: int, candidate: Version, parameters: Parameters) -> bool:
     """Whether price went from line to line often enough, on the long scale also evenly."""
-    if scale == Scale.SHORT:
+    if candidate.scale == Scale.SHORT:
         return sequence.crossings >= parameters.squeeze_crossings_min
-    if sequence.crossings < parameters.crossings_min:
+    needed = parameters.crossings_min
+    if candidate.attempt > 1:
+        needed = parameters.later_crossings_min
+    if sequence.crossings < needed:
         return False
     return sequence.largest_gap <= parameters.touch_gap_max * length
 
 
 @compiled
-def quality_needed(scale: int, parameters: Parameters) -> float:
+def quality_needed(candidate: Version, parameters: Parameters) -> float:
     """The least quality that is served."""
-    if scale == Scale.SHORT:
+    if candidate.scale == Scale.SHORT:
         return parameters.squeeze_quality_min
+    if candidate.attempt > 1:
+        return parameters.later_quality_min
     return parameters.quality_min

@@ -133,9 +133,19 @@ def supersede(state: State, versions: Rows, slot: int, bar: int, parameters: Par
 
 @compiled
 def join_lineage(state: State, bar: int, parameters: Parameters) -> None:
-    """Give the candidate the last of the remembered lineages that it overlaps, or a new one."""
+    """Give the candidate the lineage that it continues, or a new one."""
     candidate = state.candidate
     start = start_of(candidate)
+    known = known_lineage(state, start, bar, parameters)
+    if known == NOBODY:
+        known = begin_lineage(state, start, bar)
+    candidate.lineage = state.lineages[known].number
+    candidate.attempt = state.lineages[known].triggers + 1
+
+
+@compiled
+def known_lineage(state: State, start: int, bar: int, parameters: Parameters) -> int:
+    """The place of the last remembered lineage that a span up to today overlaps, or NOBODY."""
     known = NOBODY
     for index in range(len(state.lineages)):
         lineage = state.lineages[index]
@@ -143,10 +153,16 @@ def join_lineage(state: State, bar: int, parameters: Parameters) -> None:
             continue
         if overlap(lineage.start, lineage.end, start, bar) >= parameters.overlap_min:
             known = index
+    return known
+
+
+@compiled
+def attempt_of(state: State, start: int, bar: int, parameters: Parameters) -> int:
+    """The attempt that a candidate of a span up to today would be: 1 plus earlier triggers."""
+    known = known_lineage(state, start, bar, parameters)
     if known == NOBODY:
-        known = begin_lineage(state, start, bar)
-    candidate.lineage = state.lineages[known].number
-    candidate.attempt = state.lineages[known].triggers + 1
+        return 1
+    return int(state.lineages[known].triggers) + 1
 
 
 @compiled

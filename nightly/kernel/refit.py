@@ -24,7 +24,7 @@ def refit(
     parameters: Parameters,
     fitted: Line,
 ) -> bool:
-    """Write to `fitted` a line's least-squares fit to its touches, moved outward to be a bound.
+    """Write to `fitted` a line's least-squares fit to its touches, moved clear of all closes.
 
     False if a close or wick lies too far beyond it; lines with few touches are copied.
     """
@@ -36,7 +36,7 @@ def refit(
     if count < parameters.refit_touches:
         return True
     lay_through(prices, side, touches, count, fitted)
-    shift = shift_to_hold(prices, side, fitted, bar, parameters)
+    shift = shift_to_clear(prices, side, fitted, bar, parameters)
     fitted.value += shift
     return shift != NOT_A_BOUND
 
@@ -60,8 +60,8 @@ def lay_through(prices: Rows, side: int, touches: Indices, count: int, line: Lin
 
 
 @compiled
-def shift_to_hold(prices: Rows, side: int, line: Line, bar: int, parameters: Parameters) -> float:
-    """How far outward a line must move to hold every close since its start, or NOT_A_BOUND."""
+def shift_to_clear(prices: Rows, side: int, line: Line, bar: int, parameters: Parameters) -> float:
+    """How far outward a line must move to clear every close since its start, or NOT_A_BOUND."""
     shift = 0.0
     for later in range(line.start, bar + 1):
         price = prices[later]
@@ -71,5 +71,5 @@ def shift_to_hold(prices: Rows, side: int, line: Line, bar: int, parameters: Par
             return NOT_A_BOUND
         if price.extreme[side] > value + parameters.wick_tolerance * price.atr:
             return NOT_A_BOUND
-        shift = max(shift, beyond)
+        shift = max(shift, beyond + parameters.close_clearance * price.atr)
     return shift

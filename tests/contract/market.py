@@ -168,7 +168,7 @@ def _write_symbols(writer: BookWriter, rows: Sequence[ScanSetup], sample: Book) 
     writer.add_patterns(Patterns(symbol="QUIET", available=True, setups=[]))
     writer.add_symbol("SHORT", covered=False, reason="too_short")
     writer.add_patterns(Patterns(symbol="SHORT", available=False, reason="not_covered", setups=[]))
-    history = sample.history("AAPL")
+    history = sample.history("MSFT")
     assert history is not None
     times = range(HISTORY_ROWS // len(history.rows) + 1)
     pairs = [(o, r) for _ in times for o, r in zip(history.outcomes, history.rows, strict=True)]

@@ -201,7 +201,8 @@ SHOWN_NUMBERS = ("dist_to_entry", "typical_return", "price")
 
 def shown(row: Mapping[str, Any]) -> dict[str, float | None]:
     """What a served row says of its evidence."""
-    plan, ticker = row["plans"][0], row["track_record"]["ticker"]
+    plan, records = row["plans"][0], row["track_record"]
+    ticker = records["ticker"]
     known = ticker if ticker and ticker["sample_size"] >= 5 else None
     trigger, target, stop = (plan[f"{name}_price"] for name in ("trigger", "target", "stop"))
     return {
@@ -210,7 +211,7 @@ def shown(row: Mapping[str, Any]) -> dict[str, float | None]:
         "price": row["last_close"],
         "min_win_rate": known["win_rate_pct"] if known else None,
         "min_avg_r": known["avg_r"] if known else None,
-        "min_expected_r": ticker["expected_r"] if ticker else None,
+        "min_expected_r": (ticker or records["family"])["expected_r"],
         "target_move": 100 * abs(target / trigger - 1),
         "min_rr": abs(target - trigger) / abs(stop - trigger),
     }

@@ -13,7 +13,7 @@ import numpy as np
 from nightly.bars import Bars, Floats
 
 UNIT = 0.01
-WICK = 0.2 * UNIT
+WICK = 0.35 * UNIT
 LEAD_IN = 60
 HALF_SWING = 8
 BASE = 4.0

@@ -42,8 +42,10 @@ GREEDY = Parameters.reference()._replace(
     touch_gap_max=1.0,
     wedge_touches=4,
     crossings_min=1,
+    later_crossings_min=1,
     retreat_min=0.1,
     quality_min=0.0,
+    later_quality_min=0.0,
     replace_margin=-100.0,
     overlap_min=0.9,
 )
@@ -215,7 +217,7 @@ def test_parameters_are_plain_json() -> None:
     """They enter the data version by name and value."""
     fields = json.loads(json.dumps(Parameters()._asdict()))
     assert Parameters(**fields) == Parameters()
-    assert fields["touch_tolerance"] == 0.4
+    assert fields["touch_tolerance"] == 0.45
 
 
 # --- ideal patterns ---------------------------------------------------------------------------
@@ -239,6 +241,24 @@ def test_ideal_pattern_is_found_between_its_lines(name: str) -> None:
     assert version["end_reason"] == EndReason.TRIGGERED
     assert trade["direction"] == broken
     assert trade["entry_price"] == shape.bars.close[entry]
+
+
+@pytest.mark.parametrize("clearance", [0.2, 0.5, 0.6])
+def test_a_line_laid_anew_keeps_clear_of_every_close(clearance: float) -> None:
+    """It moves outward until the nearest close is so many ATR away, and not at all if none is."""
+    shape = SHAPES["symmetrical triangle up"]
+    version, _ = triggered(detect(shape.bars, Parameters(close_clearance=clearance)))
+    drawn = shape.lines.upper_at, shape.lines.lower_at
+    for side, (name, sign) in enumerate((("upper", 1), ("lower", -1))):
+        inside = range(version[f"{name}_start"], version["first_served"] + 1)
+        levels = np.array([line_values(version, bar)[side] for bar in inside])
+        closes = np.log(shape.bars.close[inside.start : inside.stop])
+        atr = [last_atr(shape.bars.take(slice(0, bar + 1))) for bar in inside]
+        distance = float((sign * (levels - closes) / atr).min())
+        moved = sign * (levels[0] - drawn[side](inside.start))
+        assert distance >= clearance - 1e-12
+        assert moved > 0.1 * atr[0] if clearance > 0.4 else moved == pytest.approx(0, abs=1e-12)
+        assert clearance < 0.4 or distance == pytest.approx(clearance, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in SHAPES if "squeeze" not in name])
@@ -294,7 +314,7 @@ def test_a_one_sided_type_broken_on_the_other_side_is_invalidated(shape: Shape) 
     assert len(log.trades) == 0
 
 
-@pytest.mark.parametrize(("move", "reason"), [(0.24, EndReason.STALE), (0.3, EndReason.APEX)])
+@pytest.mark.parametrize(("move", "reason"), [(0.26, EndReason.STALE), (0.3, EndReason.APEX)])
 def test_a_pattern_without_a_break_expires(move: float, reason: EndReason) -> None:
     """After the last touch price drifts between the lines: staleness or the apex comes first."""
     shape = wedge_or_triangle(-move, move, approach=1, broken=0)

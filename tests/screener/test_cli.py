@@ -291,7 +291,7 @@ def test_nights_are_shown_rolled_back_and_pruned(data_dir: Path) -> None:
     assert shown["data_version"] == versions[0]
     assert shown["report"]["covered"] == 5
     assert "found" not in shown["report"]
-    assert re.search(r"Rising wedge +bearish +7 +2 +28\.6% +8\.2 to 64\.1 ", measured)
+    assert re.search(r"Bullish pennant +bullish +9 +4 +44\.4% +18\.9 to 73\.3 ", measured)
     assert "too few to say anything" in measured
     assert "5 symbols, of which 0 ended before it" in measured
     assert "Removed 0" in pruned.stdout
