@@ -92,9 +92,7 @@ def make_cases(symbol: str, setup_id: str, tag: str) -> list[Case]:
 
 
 def _scan(digits: str) -> str:
-    predicates = json.dumps(PREDICATES, separators=(",", ":")).replace(
-        "1000.5", f"1000.{digits}"
-    )
+    predicates = json.dumps(PREDICATES, separators=(",", ":")).replace("1000.5", f"1000.{digits}")
     return f"/api/v1/scan?status=all&limit=50&filters={quote(predicates)}"
 
 
