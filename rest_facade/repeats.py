@@ -50,20 +50,20 @@ class RepeatMiddleware:
         self._kept: Kept[Hashable, Repeat] = Kept(KEPT_LIMIT)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "GET":
-            await self._app(scope, receive, send)
-            return
-        key = _key(scope)
-        reply = self._reply(self._kept.get(key, self._changes()))
+        reply = self.at_once(scope)
         if reply is not None:
             await reply(scope, receive, send)
             return
         await self._app(scope, receive, send)
         repeat: Repeat | None = scope.get("repeat")
         if repeat is not None and len(scope["path"]) + len(scope["query_string"]) < LONGEST_ADDRESS:
-            self._kept.put(key, repeat.caller.changes, repeat)
+            self._kept.put(_key(scope), repeat.caller.changes, repeat)
 
-    def _reply(self, repeat: Repeat | None) -> Reply | None:
+    def at_once(self, scope: Scope) -> Reply | None:
+        """The answer to a request that was answered before; nothing is waited for."""
+        if scope["type"] != "http" or scope["method"] != "GET":
+            return None
+        repeat = self._kept.get(_key(scope), self._changes())
         if repeat is None or repeat.night != self._services.shelf.data_version:
             return None
         form = repeat.form()

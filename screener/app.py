@@ -119,11 +119,12 @@ def build_app(
         "/mcp": Guard(full, resource, docs_url=offer.docs_url),
         "/mcp/demo": Guard(keyless, resource, docs_url=offer.docs_url, keyless=True),
     }
-    known = BearerMiddleware(Front(facade, agents, pages), Holders(accounts, tokens, changes))
-    front = RepeatMiddleware(known, services, changes.count)
-    if not settings.trusted_proxies:
-        return front
-    return ProxyHeadersMiddleware(front, list(settings.trusted_proxies))  # type: ignore[arg-type, return-value]
+    app: ASGIApp = BearerMiddleware(
+        Front(facade, agents, pages), Holders(accounts, tokens, changes)
+    )
+    if settings.trusted_proxies:
+        app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
+    return RepeatMiddleware(app, services, changes.count)
 
 
 class Front:

@@ -1,12 +1,14 @@
 """Protocol: uvicorn's HTTP/1.1 protocol, which also takes a response in one piece.
 
 A stored answer is then one write to the socket instead of two, and its header fields, known to be
-sound, are not looked at one by one. All else is uvicorn's own. It needs httptools; without it
-uvicorn's plain protocol serves, and is sent the events of ASGI.
+sound, are not looked at one by one. What an app can answer `at_once` needs no task either. All else
+is uvicorn's own. It needs httptools; without it uvicorn's plain protocol serves, and is sent the
+events of ASGI.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
@@ -35,9 +37,10 @@ class Cycle(RequestResponseCycle):
         if self.flow.write_paused and not self.disconnected:
             await self.flow.drain()
         if not self.disconnected:
-            self._send_whole(message["status"], message["head"], message["body"])
+            self.send_whole(message["status"], message["head"], message["body"])
 
-    def _send_whole(self, status: int, head: bytes, body: bytes) -> None:
+    def send_whole(self, status: int, head: bytes, body: bytes) -> None:
+        """Send a response that is neither begun nor to be waited for."""
         self.response_started = self.response_complete = True
         self.waiting_for_100_continue = False
         fields = [b"%b: %b\r\n" % field for field in self.default_headers]
@@ -68,3 +71,19 @@ class Protocol(HttpToolsProtocol):
         """Begin the scope of a request."""
         super().on_message_begin()
         self.scope["extensions"] = EXTENSIONS
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:  # noqa: ANN401 - uvicorn's
+        # Requests that came together are all read before the first is answered: the client is
+        # then woken once for all of them.
+        self.loop.call_soon(self._answer, cycle, app)
+
+    def _answer(self, cycle: Cycle, app: Any) -> None:  # noqa: ANN401 - uvicorn's
+        reply = None
+        at_once = getattr(app, "at_once", None)
+        if at_once is not None and not self.flow.write_paused:
+            with suppress(Exception):  # then the app says it in its own way
+                reply = at_once(cycle.scope)
+        if reply is None:
+            super()._start_asgi_task(cycle, app)
+        elif not cycle.disconnected:
+            cycle.send_whole(reply.status, reply.head, reply.body)
