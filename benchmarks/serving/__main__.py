@@ -1,10 +1,11 @@
 """The serving side against named references, in one interleaved run.
 
     python -m benchmarks.serving [--quick] [--symbols 100,1000,10000] [--seconds N]
-                                 [--only PATH,...] [--peers FOLDER] [--profile PATH]
+                                 [--only PATH,...] [--peers FOLDER] [--awake] [--profile PATH]
 
 The service is a real `screener serve` with one worker, with keys, limits counted. The references
-answer the same payload, which is checked before anything is timed.
+answer the same payload, which is checked before anything is timed. With --awake no processor
+sleeps meanwhile: ratios are then steadier, and all costs are higher where processors share a core.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.serving.awake import awake
 from benchmarks.serving.cases import Case, chosen, make_cases
 from benchmarks.serving.fresh import start_fresh
 from benchmarks.serving.load import Loader
@@ -55,6 +57,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--seconds", type=int, default=1, help="length of a burst")
     parser.add_argument("--only", default="", help="paths, such as rest-patterns,mcp-2025")
     parser.add_argument("--peers", type=Path, help="environment of the references; made if absent")
+    parser.add_argument("--awake", action="store_true", help="keep the processors from sleeping")
     parser.add_argument("--profile", help="record one path of the service with py-spy instead")
     return parser.parse_args(given)
 
@@ -87,6 +90,8 @@ def main() -> None:
         if asked.profile:
             profile(stage, stage.cases[0], loader)
             return
+        if asked.awake:
+            stack.enter_context(awake())
         print(headline(loader, asked.peers))
         print(report(run(stage, loader, quick=asked.quick, seconds=asked.seconds)))
 
