@@ -17,6 +17,7 @@ from screener.settings import Settings, SettingsError, load_settings
 from store.accounts import Accounts
 from store.database import Database
 from store.errors import BusyError, HeldBackError, SealedError, StoreError
+from store.files import private_folder
 
 USAGE = 2
 """The exit code of everything that the operator can put right."""
@@ -99,7 +100,7 @@ def prepare_data_dir(chosen: Settings) -> None:
         StoreError: it cannot be made or written.
     """
     try:
-        chosen.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(chosen.data_dir)
         probe = chosen.data_dir / ".writable"
         probe.touch()
         probe.unlink()

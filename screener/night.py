@@ -21,7 +21,8 @@ from screener.console import DRIFT, EXITS, err, fail, out, plainly, settings, ta
 from screener.difference import told
 from screener.method import print_method
 from store.errors import HeldBackError
-from store.manifest import Manifest, replace_file
+from store.files import replace_file
+from store.manifest import Manifest
 from store.nights import Nights
 from store.turn import turn
 
@@ -269,7 +270,7 @@ def detect(
                 found += batch
                 step("finding patterns", done, len(looked.tasks))
         try:
-            replace_file(out_file, orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
+            replace_file(out_file, orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE), 0o644)
         except OSError as error:
             fail(f"{out_file} cannot be written ({error.strerror}); choose another --out.")
     err.print(f"Wrote {len(found)} versions to {out_file}.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,6 +17,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from store.errors import DatabaseBusyError, DatabaseError
+from store.files import private_file
 
 HEAD = "0005"
 """The newest migration; the one a database of this program is at."""
@@ -179,6 +181,7 @@ class Database:
             DatabaseError: it cannot be opened, or a newer program has migrated it.
         """
         try:
+            self._keep_private()
             async with self.engine.connect() as connection:
                 revision = await connection.run_sync(_revision)
             if revision == HEAD:
@@ -196,6 +199,12 @@ class Database:
                 f"The account database cannot be opened ({reason}); check SCREENER_DATA_DIR and "
                 "SCREENER_DATABASE_URL."
             ) from error
+
+    def _keep_private(self) -> None:
+        """Let nobody but its owner read an SQLite file, whoever opens it first."""
+        path = self.engine.url.database
+        if self.engine.dialect.name == "sqlite" and path:
+            private_file(Path(path))
 
     async def close(self) -> None:
         """Close every connection."""

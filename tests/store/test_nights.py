@@ -217,7 +217,7 @@ def test_a_book_of_another_schema_is_refused(tmp_path: Path) -> None:
 def test_a_data_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
 
-    with pytest.raises(StoreError, match="cannot be written"):
+    with pytest.raises(StoreError, match="cannot be made private"):
         Nights(tmp_path / "file")
 
 
