@@ -336,11 +336,24 @@ def _check_plan(operation: Operation, caller: Caller, services: Services) -> Non
         raise ApiError("forbidden")
 
 
+_ROUTES = "PUT or PATCH /tickers (or the tool set_tracked_tickers; it and PUT take the whole list)"
+
+
 def _not_tracked(cap: int, count: int) -> ApiError:
     free = max(0, cap - count)
-    slots = "slot is" if free == 1 else "slots are"
+    slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
+    if not free:
+        # What goes is the user's choice: a list that an agent shortens by itself loses a ticker.
+        return ApiError(
+            "ticker_not_tracked",
+            fix=f"{slots}: remove one that may go and add this one with {_ROUTES}, then retry.",
+            tool_fix=f"{slots}: ask the user which tracked ticker may go, read "
+            "list_tracked_tickers, call set_tracked_tickers with that list, the one replaced by "
+            "this symbol, then retry.",
+        )
     return ApiError(
         "ticker_not_tracked",
-        fix=f"{free} of {cap} {slots} free: add the ticker with PUT or PATCH /tickers "
-        "(or the tool set_tracked_tickers), then retry.",
+        fix=f"{slots}: add the ticker with {_ROUTES}, then retry.",
+        tool_fix=f"{slots}: read list_tracked_tickers, call set_tracked_tickers with that whole "
+        "list plus this symbol (it replaces the list), then retry.",
     )
