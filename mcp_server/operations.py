@@ -30,7 +30,7 @@ from mcp_server.calls import Answer, Call, Served
 from mcp_server.errors import ApiError, busy
 from mcp_server.pages import Page
 from mcp_server.services import Services
-from store.errors import DatabaseBusyError
+from store.errors import DatabaseUnavailableError
 from store.records import (
     Demo,
     Families,
@@ -267,13 +267,13 @@ async def invoke(
         _check_plan(operation, caller, services)
         page = None
         if asked.key is not None:
-            page = services.pages.get((services.shelf.data_version, asked.key))
+            page = services.pages.get((services.active_night.data_version, asked.key))
         if page is None:
             return await _answer(asked, caller, services, allowance, pictures=pictures)
         if operation.tracked:
             await _check_tracked(page.arguments, caller, services)
         return Served(page, None, None, allowance)
-    except DatabaseBusyError as error:
+    except DatabaseUnavailableError as error:
         raise busy() from error
     except ApiError as error:
         error.allowance = allowance
@@ -287,7 +287,7 @@ async def _answer(
     operation, raw = asked.operation, asked.raw
     given = raw if isinstance(raw, dict) else await raw()
     arguments: Any = read_arguments(operation.arguments, given)
-    with services.shelf.lease() as book:
+    with services.active_night.pin() as book:
         if operation.tracked:
             await _check_tracked(arguments, caller, services)
         call = Call(arguments, caller, book, services, pictures)

@@ -149,8 +149,8 @@ def known_book(directory: Path, manifest: Manifest) -> Path:
     """
     path = directory / manifest.book.file
     try:
-        known = stamp_path(directory, manifest).read_text()
-        if known == f"{manifest.book.sha256} {_stamp(path)}":
+        known = stamp_path(directory, manifest).read_bytes()
+        if known == f"{manifest.book.sha256} {_stamp(path)}".encode():
             return path
     except OSError:
         pass
