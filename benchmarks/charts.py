@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 from PIL import Image, ImageDraw, ImageFont
 
-from mcp_server.drawing import HEIGHT, WIDTH, ChartView, Line, draw
+from mcp_server.drawing import HEIGHT, WIDTH, ChartView, TrendLine, draw
 from mcp_server.drawing.canvas import Box
 from mcp_server.drawing.layout import Layout, layout
 from mcp_server.drawing.lettering import FONTS
@@ -38,7 +38,7 @@ def a_view(seed: int) -> ChartView:
     dates = [start + dt.timedelta(days=n + n // 5 * 2) for n in range(BARS)]
     begins = (dates[first], max(high[first:])), (dates[first + 3], min(low[first:]))
     ends = (dates[-1], last * 1.03), (dates[-1], last / 1.03)
-    upper, lower = (Line(one, other, (one,)) for one, other in zip(begins, ends, strict=True))
+    upper, lower = (TrendLine(one, other, (one,)) for one, other in zip(begins, ends, strict=True))
     return ChartView(
         f"SYM{seed}", "Falling wedge", "bullish", "forming", dates[-1],
         dates, opened, high, low, close, upper, lower,

@@ -20,17 +20,17 @@ import numpy as np
 import orjson
 import polars as pl
 
-from mcp_server.arguments import ScanArguments
-from mcp_server.callers import Caller
-from mcp_server.calls import Call
-from mcp_server.charts import Charts
-from mcp_server.limits import Limiter, Quotas
-from mcp_server.pages import Pages
-from mcp_server.scan import scan
-from mcp_server.services import Offer, Services
+from mcp_server.operations.arguments import ScanArguments
+from mcp_server.operations.callers import Caller
+from mcp_server.operations.calls import Call
+from mcp_server.operations.charts import Charts
+from mcp_server.operations.limits import Limiter, Quotas
+from mcp_server.operations.scan import scan
+from mcp_server.operations.services import Offer, Services
 from nightly.features import COLUMNS
 from screener.nightly import seal_sample
 from screener.settings import Settings
+from store.accounts import Accounts
 from store.active_night import ActiveNight
 from store.book import Book
 from store.database import Database
@@ -38,7 +38,9 @@ from store.families import Family
 from store.manifest import Inputs
 from store.nights import Nights
 from store.press import BookWriter
+from store.principals import Changes, Principals
 from store.records import FamilyEntry, ScanSetup
+from store.tokens import Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
 
@@ -104,11 +106,13 @@ def services(folder: Path) -> Services:
     return Services(
         offer=Offer("http://127.0.0.1:8000", ()),
         active_night=ActiveNight(folder, source="", disclaimer=""),
+        principals=Principals(
+            Accounts(database), Tokens(database), Watchlist(database), Changes(database.url)
+        ),
         watchlist=Watchlist(database),
         usage=UsageLog(database),
         limiter=Limiter(Quotas()),
         charts=Charts(folder / "charts"),
-        pages=Pages(),
     )
 
 

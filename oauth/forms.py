@@ -8,9 +8,8 @@ from urllib.parse import parse_qsl
 from authlib.oauth2.rfc6749.errors import InvalidRequestError
 from starlette.requests import Request
 
-MAX_BODY = 64 * 1024
-MAX_DRAINED = 16 * 1024 * 1024
-"""Bytes of a body too large that are read all the same: who is still sending reads no answer."""
+from mcp_server.http.requests import BodyTooLargeError, DisconnectedError, read_body
+
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -26,7 +25,7 @@ async def read_form(request: Request) -> dict[str, str]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != FORM:
         raise InvalidRequestError(f"The body must be {FORM}.")
-    body = await read_body(request)
+    body = await body_of(request)
     try:
         pairs = parse_qsl(
             body.decode("latin-1"), keep_blank_values=True, errors="replace", max_num_fields=50
@@ -36,26 +35,22 @@ async def read_form(request: Request) -> dict[str, str]:
     return single(pairs)
 
 
-async def read_body(request: Request) -> bytes:
+async def body_of(request: Request) -> bytes:
     """The body of a request.
 
     Raises:
         InvalidRequestError: it is over 64 KB; the status is 413.
     """
-    body, size = bytearray(), 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > MAX_DRAINED:
-            break
-        if size <= MAX_BODY:
-            body += piece
-    if size > MAX_BODY:
-        raise InvalidRequestError("The body is over 64 KB.", status_code=413)
-    return bytes(body)
+    try:
+        return await read_body(request.receive)
+    except BodyTooLargeError as error:
+        raise InvalidRequestError("The body is over 64 KB.", status_code=413) from error
+    except DisconnectedError as error:
+        raise InvalidRequestError("The body was not sent to its end.") from error
 
 
 def single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The parameters by name; one without a value is as good as absent (RFC 6749 section 3.1).
+    """The parameters by name; one without a value counts as absent (RFC 6749 section 3.1).
 
     Raises:
         InvalidRequestError: a parameter is there twice.

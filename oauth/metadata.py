@@ -123,5 +123,5 @@ class MetadataEndpoint:
     def __init__(self, document: Mapping[str, object]) -> None:
         self._response = JSONResponse(document, headers={"Cache-Control": "public, max-age=3600"})
 
-    async def answer(self, _request: Request) -> Response:
+    async def respond(self, _request: Request) -> Response:
         return self._response

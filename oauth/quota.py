@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from mcp_server.counters import Counters
+from mcp_server.operations.counters import Counters
 
 MINUTE = 60
 

@@ -19,12 +19,12 @@ from authlib.oauth2.rfc7591 import (
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mcp_server.callers import Caller
-from oauth.answers import answer
-from oauth.forms import read_body
+from mcp_server.operations.callers import Caller
+from oauth.forms import body_of
 from oauth.metadata import AUTH_METHODS, GRANT_TYPES, SCOPE
 from oauth.quota import Quota
 from oauth.redirects import destination, is_acceptable
+from oauth.responses import json_response
 from store.credentials import new_client_id, new_client_secret
 from store.grants import Client, Grants
 
@@ -41,12 +41,12 @@ class RegistrationEndpoint:
         self._grants = grants
         self._quota = quota
 
-    async def answer(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         caller: Caller = request.scope["caller"]
-        wait = self._quota.admit(caller.address)
+        wait = self._quota.admit(caller.network)
         if wait is not None:
-            return _too_many(caller.address, wait)
-        metadata = ClientMetadata(parse_object(await read_body(request)), {})
+            return _too_many(caller.network, wait)
+        metadata = ClientMetadata(parse_object(await body_of(request)), {})
         metadata.validate()
         method = metadata["token_endpoint_auth_method"]
         secret = None if method == "none" else new_client_secret()
@@ -57,12 +57,12 @@ class RegistrationEndpoint:
             auth_method=method,
             secret=secret,
         )
-        return answer(_registered(client, metadata, secret), 201)
+        return json_response(_registered(client, metadata, secret), 201)
 
 
 def _too_many(address: str, wait: int) -> Response:
     log.warning("Registrations from %s are refused for now: too many.", address)
-    response = answer({"error": "rate_limited"}, 429)
+    response = json_response({"error": "rate_limited"}, 429)
     response.headers["Retry-After"] = str(wait)
     return response
 

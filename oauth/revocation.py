@@ -5,9 +5,9 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from oauth.answers import NO_STORE
 from oauth.clients import Clients
 from oauth.forms import read_form, required
+from oauth.responses import NO_STORE
 from store.tokens import Tokens
 
 
@@ -18,7 +18,7 @@ class RevocationEndpoint:
         self._clients = clients
         self._tokens = tokens
 
-    async def answer(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         form = await read_form(request)
         client = await self._clients.authenticate(request, form)
         # The hint is not needed, and a wrong one does no harm (RFC 7009 section 2.1).

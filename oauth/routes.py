@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from oauth.answers import Endpoint, refusing
 from oauth.clients import Clients
 from oauth.metadata import (
     RESOURCE_METADATA_PATH,
@@ -15,6 +14,7 @@ from oauth.metadata import (
 )
 from oauth.quota import Quota
 from oauth.registration import RegistrationEndpoint
+from oauth.responses import Endpoint, with_oauth_errors
 from oauth.revocation import RevocationEndpoint
 from oauth.tokens import TokenEndpoint
 from store.grants import Grants
@@ -36,11 +36,14 @@ def oauth_routes(
         SERVER_METADATA_PATH: server_metadata(resource, client_documents=clients.read_documents),
     }
     endpoints: dict[str, Endpoint] = {
-        "/oauth/register": RegistrationEndpoint(grants, quota).answer,
-        "/oauth/token": TokenEndpoint(clients, tokens, resource).answer,
-        "/oauth/revoke": RevocationEndpoint(clients, tokens).answer,
+        "/oauth/register": RegistrationEndpoint(grants, quota).respond,
+        "/oauth/token": TokenEndpoint(clients, tokens, resource).respond,
+        "/oauth/revoke": RevocationEndpoint(clients, tokens).respond,
     }
     return [
-        *(Route(path, MetadataEndpoint(document).answer) for path, document in documents.items()),
-        *(Route(path, refusing(post), methods=["POST"]) for path, post in endpoints.items()),
+        *(Route(path, MetadataEndpoint(document).respond) for path, document in documents.items()),
+        *(
+            Route(path, with_oauth_errors(post), methods=["POST"])
+            for path, post in endpoints.items()
+        ),
     ]

@@ -9,10 +9,10 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from starlette.requests import Request
 from starlette.responses import Response
 
-from oauth.answers import answer
 from oauth.clients import Clients
 from oauth.forms import read_form, required
 from oauth.metadata import GRANT_TYPES, ProtectedResource, granted_scope
+from oauth.responses import json_response
 from store.credentials import LIFETIMES, Kind
 from store.grants import Client
 from store.tokens import Pair, Tokens
@@ -29,7 +29,7 @@ class TokenEndpoint:
         self._tokens = tokens
         self._resource = resource
 
-    async def answer(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         form = await read_form(request)
         grant_type = required(form, "grant_type")
         if grant_type not in GRANT_TYPES:
@@ -42,7 +42,7 @@ class TokenEndpoint:
         pair = await exchange(form, client)
         if pair is None:
             raise InvalidGrantError("It is expired, used, revoked or not yours. Sign in again.")
-        return answer(
+        return json_response(
             {
                 "access_token": pair.access,
                 "token_type": "Bearer",

@@ -5,34 +5,24 @@ Each is rendered once, when the service starts; only the map changes with the ni
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import orjson
 
-from mcp_server.limits import Quotas
-from mcp_server.services import Offer
+from mcp_server.operations.answers import Answer
+from mcp_server.operations.limits import Quotas
+from mcp_server.operations.services import Offer
 from rest_facade.openapi import openapi
 from rest_facade.reference import install_commands, reference, skill
 
 MARKDOWN = "text/markdown; charset=utf-8"
-JSON = "application/json"
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A text with its media type."""
-
-    body: bytes
-    media_type: str
-
-
-def documents(offer: Offer, quotas: Quotas) -> dict[str, Document]:
+def documents(offer: Offer, quotas: Quotas) -> dict[str, Answer]:
     """The documents that need no envelope, by path below the REST base."""
     text = reference(offer, quotas)
     return {
-        "/llms.txt": Document(text.encode(), MARKDOWN),
-        "/skill.md": Document(skill(text).encode(), MARKDOWN),
-        "/openapi.json": Document(orjson.dumps(openapi(offer)), JSON),
+        "/llms.txt": Answer(text.encode(), MARKDOWN),
+        "/skill.md": Answer(skill(text).encode(), MARKDOWN),
+        "/openapi.json": Answer(orjson.dumps(openapi(offer))),
     }
 
 

@@ -11,34 +11,42 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
-from weakref import ref
 
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
+import orjson
 from starlette.types import Receive, Scope, Send
 
-from mcp_server.callers import Caller
-from mcp_server.errors import ApiError
-from mcp_server.operations import OPERATIONS, Question, admit, invoke, question
-from mcp_server.pages import Page
-from mcp_server.replies import Reply
-from mcp_server.services import Services
+from mcp_server.http.requests import MAX_BODY, BodyTooLargeError, DisconnectedError, read_body
+from mcp_server.http.responses import (
+    PRIVATE,
+    PRIVATE_HOUR,
+    PUBLIC,
+    PUBLIC_HOUR,
+    HttpResponse,
+    answer_response,
+    error_response,
+)
+from mcp_server.operations.answers import JSON, PNG, Answer
+from mcp_server.operations.callers import Caller
+from mcp_server.operations.errors import ApiError
+from mcp_server.operations.gate import admit, invoke
+from mcp_server.operations.services import Services
+from mcp_server.operations.table import OPERATIONS
 from oauth.metadata import ProtectedResource
-from rest_facade.bodies import read_object
-from rest_facade.documents import JSON, documents, link_map
-from rest_facade.repeats import Repeat
-from rest_facade.responses import PUBLIC, PUBLIC_HOUR, Wants, form_of, from_error, served_form
+from rest_facade.documents import documents, link_map
 from rest_facade.routes import ROUTES, RestRoute
 
-Methods = Mapping[str, RestRoute]
-Found = Question | RestRoute | tuple[str, ...] | None
-"""What a request asks, a route whose body asks it, the methods that would do, or no route."""
+AGES = {
+    ("keyed", JSON): PRIVATE,
+    ("keyed", PNG): PRIVATE_HOUR,
+    ("keyless", JSON): PUBLIC,
+    ("keyless", PNG): PUBLIC_HOUR,
+}
+"""How long an answer may be reused, by the operation's access and the answer's media type."""
 
-JSON_ESCAPES = tuple((f"%{ord(character):02X}", character) for character in ' "[]{}:,')
-"""What most escapes of a filter stand for; the parser needs 0.3 us for each that is left to it."""
-REMEMBERED = 1024
-"""Characters of an address up to which what it asks is remembered."""
+REFERENCE = "/llms.txt"
+"""Served at the root of the host too."""
+
+Methods = Mapping[str, RestRoute]
 
 log = logging.getLogger(__name__)
 
@@ -53,105 +61,67 @@ class Facade:
         quotas = services.limiter.quotas
         self.documents = documents(services.offer, quotas)
         self._links = link_map(services.offer, quotas)
-        self._pages = {path: (Page(d.body), d.media_type) for path, d in self.documents.items()}
         self._table = _table(ROUTES)
-        self._known = functools.lru_cache(maxsize=4096)(self._look_up)
 
     def owns(self, path: str) -> bool:
         """Whether a path without a slash at its end is the facade's to answer."""
-        return path.startswith(self._base) or path == "/llms.txt"
-
-    def exception_handlers(self) -> Mapping[Any, Any]:
-        """What the rest of the app answers where no route of it does."""
-        return {HTTPException: self._routing_error, Exception: self._crash}
+        return path == self._base or path.startswith(f"{self._base}/") or path == REFERENCE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            reply = await self._reply(scope, receive)
+            response = await self._respond(scope, receive)
         except ApiError as error:
-            reply = self._refusal(error, scope["caller"])
+            response = self._refusal(error, scope["caller"])
         except Exception as error:
             log.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
-            reply = from_error(ApiError("internal_error"), self._services.offer.docs_url)
-        await reply(scope, receive, send)
+            response = error_response(ApiError("internal_error"), self._services.offer.docs_url)
+        await response(scope, receive, send)
 
-    async def _reply(self, scope: Scope, receive: Receive) -> Reply:
-        path, query = scope["path"], scope["query_string"]
-        look_up = self._known if len(path) + len(query) <= REMEMBERED else self._look_up
-        found = look_up(scope["method"], path, query)
-        if isinstance(found, Question):
-            return await self._answer(found, scope, Wants(scope["headers"]))
-        if isinstance(found, RestRoute):
-            body = functools.partial(read_object, receive)
-            asked = question(OPERATIONS[found.operation], body)
-            return await self._answer(asked, scope, Wants(()))
+    async def _respond(self, scope: Scope, receive: Receive) -> HttpResponse:
+        path, method = scope["path"].removeprefix(self._base), scope["method"]
+        found = find(self._table, path)
         if found is None:
-            return self._document(scope, path.removeprefix(self._base))
-        return self._not_allowed(found)
-
-    async def _answer(self, asked: Question, scope: Scope, wants: Wants) -> Reply:
-        caller, night = scope["caller"], self._services.active_night.data_version
-        served = await invoke(asked, caller, self._services, surface="rest")
-        form = served_form(served, wants, keyed=asked.operation.access == "keyed")
-        fresh = wants.knows(form)
-        if asked.key is not None and night is not None and caller.lasts:
-            scope["repeat"] = Repeat(night, caller, asked.operation, ref(form), fresh)
-        return form.reply(served.allowance, fresh=fresh)
-
-    def _look_up(self, method: str, path: str, query: bytes) -> Found:
-        found = find(self._table, path.removeprefix(self._base))
-        if found is None:
-            return None
-        methods, names = found
+            return self._document(scope, path)
+        methods, raw = found
         route = methods.get("GET" if method == "HEAD" else method)
         if route is None:
-            return tuple(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
+            return self._not_allowed([*methods, *(("HEAD",) if "GET" in methods else ())])
         if route.method != "GET":
-            return route
-        return question(OPERATIONS[route.operation], {**_query(query, route.query), **names})
+            given: Any = functools.partial(_read_object, receive)
+        elif route.query and scope["query_string"]:
+            given = functools.partial(_read_query, scope["query_string"], route.query, raw)
+        else:
+            given = raw
+        operation, headers = OPERATIONS[route.operation], scope["headers"]
+        answer, left = await invoke(
+            operation, given, scope["caller"], self._services, surface="rest"
+        )
+        return answer_response(answer, headers, AGES[operation.access, answer.media_type], left)
 
-    def _document(self, scope: Scope, path: str) -> Reply:
-        known = self._pages.get(path)
-        if known is None and path != "":
-            return from_error(ApiError("not_found"), self._services.offer.docs_url)
+    def _document(self, scope: Scope, path: str) -> HttpResponse:
+        document = self.documents.get(path)
+        if document is None and path != "":
+            return error_response(ApiError("not_found"), self._services.offer.docs_url)
         if scope["method"] not in ("GET", "HEAD"):
             return self._not_allowed(["GET", "HEAD"])
-        allowance = admit("keyless", scope["caller"], self._services, "rest")
-        page, media_type = known or (self._map(), JSON)
-        age = PUBLIC_HOUR if known else PUBLIC
-        wants = Wants(scope["headers"])
-        form = form_of(page, wants, age, media_type)
-        return form.reply(allowance, fresh=wants.knows(form))
+        left = admit("keyless", scope["caller"], self._services, "rest")
+        if document is not None:
+            return answer_response(document, scope["headers"], PUBLIC_HOUR, left)
+        return answer_response(self._map(), scope["headers"], PUBLIC, left)
 
-    def _map(self) -> Page:
-        with self._services.active_night.pin() as book:
-            return Page(b"%b,%b" % (book.envelope, self._links[1:]))
+    def _map(self) -> Answer:
+        envelope = self._services.active_night.book.envelope
+        return Answer(b"%b,%b" % (envelope, self._links[1:]))
 
-    def _not_allowed(self, methods: Sequence[str]) -> Reply:
-        allow = {"Allow": ", ".join(methods)}
-        return from_error(ApiError("method_not_allowed"), self._services.offer.docs_url, allow)
+    def _not_allowed(self, methods: Sequence[str]) -> HttpResponse:
+        allow = {"Allow": ", ".join(sorted(methods))}
+        return error_response(ApiError("method_not_allowed"), self._services.offer.docs_url, allow)
 
-    def _refusal(self, error: ApiError, caller: Caller) -> Reply:
+    def _refusal(self, error: ApiError, caller: Caller) -> HttpResponse:
         headers = {}
         if error.code == "invalid_api_key" and caller.refused == "token":
             headers["WWW-Authenticate"] = self._resource.challenge("invalid_token")
-        return from_error(error, self._services.offer.docs_url, headers)
-
-    async def _routing_error(self, _request: Request, error: HTTPException) -> Response:
-        code = "method_not_allowed" if error.status_code == 405 else "not_found"
-        docs_url = self._services.offer.docs_url
-        return _as_response(from_error(ApiError(code), docs_url, error.headers))
-
-    async def _crash(self, request: Request, error: Exception) -> Response:
-        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return _as_response(from_error(ApiError("internal_error"), self._services.offer.docs_url))
-
-
-def _as_response(reply: Reply) -> Response:
-    """The same as a response of Starlette."""
-    response = Response(reply.body, reply.status)
-    response.raw_headers[:] = reply.headers
-    return response
+        return error_response(error, self._services.offer.docs_url, headers)
 
 
 def _table(routes: tuple[RestRoute, ...]) -> dict[str, dict[str, RestRoute]]:
@@ -179,12 +149,29 @@ def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, st
     return methods, {name: value}
 
 
-def _query(query: bytes, wanted: tuple[str, ...]) -> dict[str, str]:
-    """The wanted parameters of a query; of a repeated one the last value counts."""
-    if not wanted:
-        return {}
-    text = query.decode("latin-1")
-    for escape, character in JSON_ESCAPES:
-        text = text.replace(escape, character)
-    pairs = parse_qsl(text, keep_blank_values=True)
-    return {name: value for name, value in pairs if name in wanted}
+async def _read_query(
+    query: bytes, wanted: tuple[str, ...], names: Mapping[str, str]
+) -> dict[str, str]:
+    """The wanted parameters of a query, the last value of a repeated one, and those of the path."""
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    return {**{name: value for name, value in pairs if name in wanted}, **names}
+
+
+async def _read_object(receive: Receive) -> dict[str, Any]:
+    """The JSON object that a request carries.
+
+    Raises:
+        ApiError: `payload_too_large` over 64 KB; `bad_request` for anything but an object.
+    """
+    try:
+        content = orjson.loads(await read_body(receive))
+    except BodyTooLargeError as error:
+        message = f"The body is over {MAX_BODY // 1024} KB."
+        raise ApiError("payload_too_large", message) from error
+    except DisconnectedError as error:
+        raise ApiError("bad_request", "The body was not sent to its end.") from error
+    except orjson.JSONDecodeError as error:
+        raise ApiError("bad_request", "The body is not JSON.") from error
+    if not isinstance(content, dict):
+        raise ApiError("bad_request", "The body must be a JSON object.")
+    return content

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_server.errors import CATALOGUE
-from mcp_server.operations import OPERATIONS, Operation
-from mcp_server.rules import CONTENT_RULES
-from mcp_server.schemas import Schema, input_schema, record_schemas
-from mcp_server.services import Offer
+from mcp_server.operations.errors import CATALOGUE
+from mcp_server.operations.rules import CONTENT_RULES
+from mcp_server.operations.schemas import Schema, input_schema, record_schemas
+from mcp_server.operations.services import Offer
+from mcp_server.operations.table import OPERATIONS, Operation
 from oauth.metadata import SCOPE
 from rest_facade.routes import ROUTES, RestRoute
 from store.records import Envelope, Record

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mcp_server.errors import CATALOGUE
-from mcp_server.kinds import KINDS, Kind
-from mcp_server.limits import Quotas
-from mcp_server.operations import OPERATIONS
-from mcp_server.rules import CONTENT_RULES
-from mcp_server.schemas import input_schema
-from mcp_server.services import Offer
+from mcp_server.operations.errors import CATALOGUE
+from mcp_server.operations.kinds import KINDS, Kind
+from mcp_server.operations.limits import Quotas
+from mcp_server.operations.rules import CONTENT_RULES
+from mcp_server.operations.schemas import input_schema
+from mcp_server.operations.services import Offer
+from mcp_server.operations.table import OPERATIONS
 from rest_facade.routes import ROUTES
 from store.families import Family
 

@@ -14,37 +14,34 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from mcp_server.charts import Charts
-from mcp_server.endpoint import Endpoint
-from mcp_server.limits import Limiter
-from mcp_server.origins import Origins
-from mcp_server.pages import Pages
-from mcp_server.server import build_server
-from mcp_server.services import Services
+from mcp_server.http.requests import Origins
+from mcp_server.operations.charts import Charts
+from mcp_server.operations.limits import Limiter
+from mcp_server.operations.services import Services
+from mcp_server.surface.endpoint import McpEndpoint
+from mcp_server.surface.server import build_server
 from oauth.authorization import Authorization
 from oauth.bearer import BearerMiddleware
+from oauth.challenge import ChallengeMiddleware
 from oauth.client_documents import ClientDocuments
 from oauth.clients import Clients
 from oauth.fetching import Fetcher, Resolver
-from oauth.guard import Guard
 from oauth.metadata import ProtectedResource
 from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
-from rest_facade.repeats import RepeatMiddleware
 from screener.settings import Settings
 from screener.supervisor import Loop, keep_running
 from store.accounts import Accounts
 from store.active_night import ActiveNight
-from store.changes import Changes
 from store.database import Database
 from store.grants import Grants
-from store.holders import Holders
+from store.principals import Changes, Principals
 from store.sessions import Sessions
 from store.tokens import Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
-from web.errors import with_pages
+from web.errors import exception_handlers
 from web.routes import web_routes
 from web.site import Site
 from web.throttle import SIGN_UPS_PER_ADDRESS, Throttle
@@ -62,10 +59,7 @@ def build_app(
     Documents of apps, where the settings let them be read, come from the Internet by default.
     """
     database = Database(settings.accounts_url)
-    accounts = Accounts(database, key_prefix=settings.key_prefix)
-    leeway = dt.timedelta(seconds=settings.refresh_leeway_seconds)
-    grants, tokens = Grants(database), Tokens(database, leeway=leeway)
-    changes = Changes(database.url)
+    grants = Grants(database)
     quota = Quota(settings.registrations_per_minute, file=counters and counters / "apps")
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
     services = services_of(settings, database, counters)
@@ -73,7 +67,7 @@ def build_app(
     resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
     site = Site(
         services=services,
-        accounts=accounts,
+        accounts=_accounts(settings, database),
         sessions=sessions_of(settings, database),
         grants=grants,
         authorization=Authorization(grants, resource, clients),
@@ -84,9 +78,8 @@ def build_app(
         sign_up=settings.sign_up,
     )
     origins = _origins(settings)
-    full = Endpoint(build_server(services), services, origins)
-    keyless = Endpoint(build_server(services, keyless=True), services, origins, keyless=True)
-
+    full = McpEndpoint(build_server(services), services, origins)
+    keyless = McpEndpoint(build_server(services, keyless=True), services, origins, keyless=True)
     loops: dict[str, Loop] = {
         "that looks for a new night": services.active_night.keep_polling,
         "that writes the usage log": services.usage.keep_writing,
@@ -98,8 +91,8 @@ def build_app(
         async with AsyncExitStack() as stack:
             await database.migrate()
             stack.push_async_callback(database.close)
-            changes.open()
-            stack.callback(changes.close)
+            services.principals.open()
+            stack.callback(services.principals.close)
             await services.active_night.poll()
             stack.callback(services.active_night.close)
             group = await stack.enter_async_context(anyio.create_task_group())
@@ -115,22 +108,19 @@ def build_app(
     facade = Facade(services, resource, BASE)
     reference = facade.documents["/llms.txt"].body.decode()
     routes = [
-        *oauth_routes(grants, tokens, resource, clients, quota),
+        *oauth_routes(grants, _tokens(settings, database), resource, clients, quota),
         *web_routes(site, reference),
     ]
-    pages = Starlette(
-        routes=routes, lifespan=lifespan, exception_handlers=with_pages(facade.exception_handlers())
-    )
+    handlers = exception_handlers(offer.docs_url)
+    pages = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     agents = {
-        "/mcp": Guard(full, resource, docs_url=offer.docs_url),
-        "/mcp/demo": Guard(keyless, resource, docs_url=offer.docs_url, keyless=True),
+        "/mcp": ChallengeMiddleware(full, resource, docs_url=offer.docs_url),
+        "/mcp/demo": ChallengeMiddleware(keyless, resource, docs_url=offer.docs_url, keyless=True),
     }
-    app: ASGIApp = BearerMiddleware(
-        Front(facade, agents, pages), Holders(accounts, tokens, changes)
-    )
+    app: ASGIApp = BearerMiddleware(Front(facade, agents, pages), services.principals)
     if settings.trusted_proxies:
         app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
-    return RepeatMiddleware(app, services, changes.count)
+    return app
 
 
 class Front:
@@ -160,17 +150,31 @@ class Front:
 
 def services_of(settings: Settings, database: Database, counters: Path | None) -> Services:
     """Everything the operations use."""
+    watchlist = Watchlist(database)
     return Services(
         offer=settings.offer,
         active_night=ActiveNight(
             settings.data_dir, source=settings.source, disclaimer=settings.disclaimer
         ),
-        watchlist=Watchlist(database),
+        principals=Principals(
+            _accounts(settings, database),
+            _tokens(settings, database),
+            watchlist,
+            Changes(database.url),
+        ),
+        watchlist=watchlist,
         usage=UsageLog(database),
         limiter=Limiter(settings.quotas, folder=counters),
         charts=Charts(settings.data_dir / "charts"),
-        pages=Pages(),
     )
+
+
+def _accounts(settings: Settings, database: Database) -> Accounts:
+    return Accounts(database, key_prefix=settings.key_prefix)
+
+
+def _tokens(settings: Settings, database: Database) -> Tokens:
+    return Tokens(database, leeway=dt.timedelta(seconds=settings.refresh_leeway_seconds))
 
 
 def _documents(

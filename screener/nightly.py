@@ -21,7 +21,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from mcp_server.charts import Charts
+from mcp_server.operations.charts import Charts
 from nightly.errors import SourceError
 from nightly.night import Order, Step, make_night, silent
 from nightly.pool import default_jobs

@@ -13,7 +13,7 @@ import anyio
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from mcp_server.limits import Limiter
+from mcp_server.operations.limits import Limiter
 from screener.app import build_app
 from screener.settings import Settings, SettingsError
 from store.database import Database
@@ -79,19 +79,10 @@ async def _migrate(url: str) -> None:
         await database.close()
 
 
-def _protocol() -> Any:  # noqa: ANN401 - a class, or uvicorn's name of one
-    try:
-        from screener.protocol import Protocol
-    except ImportError:  # httptools is not there for every platform
-        return "auto"
-    return Protocol
-
-
 def server_config(app: Callable[..., Any], settings: Settings, **options: Any) -> uvicorn.Config:  # noqa: ANN401
     """How uvicorn serves the app; options of its own add to this."""
     return uvicorn.Config(
         app,
-        http=options.pop("http", None) or _protocol(),
         log_level=settings.log_level,
         # An access log doubles the cost of a stored answer; a proxy keeps a better one.
         access_log=False,

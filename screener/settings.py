@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from mcp_server.limits import Quotas
-from mcp_server.services import Offer
+from mcp_server.operations.limits import Quotas
+from mcp_server.operations.services import Offer
 from store.credentials import BRAND
 
 DISCLAIMER = "Educational chart analysis, not investment advice."

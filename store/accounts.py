@@ -61,13 +61,17 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyHolder:
-    """A live key and the active account behind it."""
+class Principal:
+    """Who calls with a live credential: an active account, and the key or grant it is held by."""
 
     account: Account
     key: Key
     expires_at: dt.datetime | None = None
     """When an access token ends; a key has no end."""
+    digest: bytes = b""
+    """The SHA-256 of the credential; the credential itself is not kept."""
+    changes: int | None = None
+    """The count of changes before the look-up; None where it cannot be told."""
 
 
 def hash_secret(secret: str) -> str:
@@ -222,7 +226,7 @@ class Accounts:
         async with self._database.write() as connection:
             return await self._revoked(connection, prefix, owned) is not None
 
-    async def holder(self, secret: str) -> KeyHolder | None:
+    async def principal(self, secret: str) -> Principal | None:
         """Who holds a key: None for an unknown or revoked one, or an inactive account."""
         query = (
             sa.select(
@@ -249,7 +253,7 @@ class Accounts:
         account = Account(
             row.account_id, row.email, Plan(row.plan), True, aware(row.account_created_at)
         )
-        return KeyHolder(account, _to_key(row))
+        return Principal(account, _to_key(row))
 
     async def _set(self, email: str, **values: object) -> Account:
         async with self._database.write() as connection:

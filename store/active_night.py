@@ -60,7 +60,9 @@ class ActiveNight:
     def __init__(self, data_dir: Path, *, source: str, disclaimer: str) -> None:
         self._manifest_path = data_dir / "manifest.json"
         self._nights = data_dir / "nights"
-        self._pinned = _Pinned(Book.empty(source, disclaimer))
+        self.book = Book.empty(source, disclaimer)
+        """The book that is served now; pin it before waiting for anything."""
+        self._pinned = _Pinned(self.book)
         self._opened: Stamp | None = None
         self._fault = ""
         self._opening = anyio.Lock()
@@ -71,11 +73,6 @@ class ActiveNight:
         Whatever is published meanwhile, the call reads this one to its end.
         """
         return self._pinned
-
-    @property
-    def data_version(self) -> str | None:
-        """The night that is served now."""
-        return self._pinned.book.data_version
 
     async def keep_polling(self) -> None:
         """Look for a new night every second, until cancelled; less often for one that is bad."""
@@ -125,6 +122,6 @@ class ActiveNight:
         self._fault = fault
 
     def _serve(self, book: Book) -> None:
-        old, self._pinned = self._pinned, _Pinned(book)
+        old, self._pinned, self.book = self._pinned, _Pinned(book), book
         old.retired = True
         old.close_if_done()

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import database as tables
-from store.accounts import Key, KeyHolder, aware, hash_secret, to_account, utc_now
+from store.accounts import Key, Principal, aware, hash_secret, to_account, utc_now
 from store.credentials import LIFETIMES, Kind, new_credential, new_seed, successor
 from store.database import Database
 
@@ -101,7 +101,7 @@ class Tokens:
         async with self._database.write() as connection:
             await _revoke(connection, tokens, shown, client_id, self._clock())
 
-    async def holder(self, access_token: str) -> KeyHolder | None:
+    async def principal(self, access_token: str) -> Principal | None:
         """Who an access token speaks for: its grant stands in for the key."""
         tokens, grants, accounts = tables.tokens, tables.grants, tables.accounts
         query = (
@@ -127,11 +127,7 @@ class Tokens:
         if row is None:
             return None
         key = Key(row.prefix, row.name, aware(row.since), None)
-        return KeyHolder(to_account(row), key, aware(row.expires_at))
-
-    def expired(self, holder: KeyHolder) -> bool:
-        """Whether the access token that a holder was found by has ended since."""
-        return holder.expires_at is not None and holder.expires_at <= self._clock()
+        return Principal(to_account(row), key, aware(row.expires_at))
 
     def _new_pair(self) -> Pair:
         return Pair(self._new_credential(Kind.ACCESS), self._new_credential(Kind.REFRESH))

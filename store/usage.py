@@ -20,6 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import database as tables
+from store.accounts import Principal
 from store.database import Database
 from store.errors import DatabaseUnavailableError
 
@@ -67,11 +68,10 @@ class UsageLog:
         self._clock = clock
         self._pending: dict[Pending, int] = {}
 
-    def record(
-        self, account_id: int, key_prefix: str, operation: str, client: str, host: str = ""
-    ) -> None:
+    def record(self, principal: Principal, operation: str, client: str, host: str = "") -> None:
         """Count one call."""
-        day = int(self._clock() // SECONDS_A_DAY)
+        day, account_id = int(self._clock() // SECONDS_A_DAY), principal.account.id
+        key_prefix = principal.key.prefix
         line = (account_id, day, key_prefix, operation, client, host)
         calls = self._pending.get(line, 0)
         if calls == 0 and len(self._pending) >= PENDING_LIMIT:

@@ -8,7 +8,6 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import database as tables
-from store.changes import Kept
 from store.database import Database
 
 
@@ -26,21 +25,11 @@ class Watchlist:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept: Kept[int, list[str]] = Kept()
 
-    def kept(self, account_id: int, changes: int | None) -> list[str] | None:
-        """The tracked symbols, if they were read under this count of changes."""
-        return self._kept.get(account_id, changes)
-
-    async def symbols(self, account_id: int, changes: int | None = None) -> list[str]:
-        """The tracked symbols, in the order the user keeps them.
-
-        With a count of changes, read before the call, they are kept as long as it stands.
-        """
+    async def symbols(self, account_id: int) -> list[str]:
+        """The tracked symbols, in the order the user keeps them."""
         async with self._database.read() as connection:
-            symbols = await _symbols(connection, account_id)
-        self._kept.put(account_id, changes, symbols)
-        return symbols
+            return await _symbols(connection, account_id)
 
     async def replace(self, account_id: int, symbols: Sequence[str], cap: int) -> list[str]:
         """Make `symbols` (distinct, upper case) the whole list.

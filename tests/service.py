@@ -133,13 +133,9 @@ def serving(
     *,
     email: str = "reader@example.com",
     fetcher: Fetcher | None = None,
-    http: str | None = None,
     **settings: Any,
 ) -> Iterator[Service]:
-    """Serve a data folder on a free port until left, with a key of a new account.
-
-    `http` is one of uvicorn's protocols in place of the service's own.
-    """
+    """Serve a data folder on a free port until left, with a key of a new account."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
@@ -153,7 +149,7 @@ def serving(
         chosen = Settings(data_dir=folder, port=port, **options)
         key = new_key(chosen, email)
         app = build_app(chosen, fetcher)
-        server = uvicorn.Server(server_config(app, chosen, http=http, log_config=None))
+        server = uvicorn.Server(server_config(app, chosen, log_config=None))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         url = f"http://127.0.0.1:{port}"

@@ -25,10 +25,10 @@ class Asset:
         """Where browsers fetch it."""
         headers = {"Cache-Control": FOREVER, "X-Content-Type-Options": "nosniff"}
 
-        async def answer(_request: Request) -> Response:
+        async def respond(_request: Request) -> Response:
             return Response(self.body, media_type=self.media_type, headers=headers)
 
-        return Route(self.path, answer)
+        return Route(self.path, respond)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ from starlette.responses import RedirectResponse, Response
 
 from oauth.authorization import PageError, RedirectError
 from store.accounts import Account
-from web.door import Door, Visit
 from web.pages import Pages
 from web.refusals import Refusal
-from web.returns import address_of, sign_in_address
+from web.return_paths import address_of, sign_in_address
 from web.site import Site
+from web.visit import Visit
+from web.visits import Visits
 
 AUTHORIZE = "/oauth/authorize"
 NAME_LENGTH = 60
@@ -19,10 +20,10 @@ NAME_LENGTH = 60
 class Consent:
     """The consent page, over what the authorization server makes of a request."""
 
-    def __init__(self, site: Site, pages: Pages, door: Door) -> None:
+    def __init__(self, site: Site, pages: Pages, visits: Visits) -> None:
         self._authorization = site.authorization
         self._pages = pages
-        self._door = door
+        self._visits = visits
 
     async def show(self, visit: Visit) -> Response:
         """Who asks for what; an anonymous visitor signs in first."""
@@ -40,7 +41,7 @@ class Consent:
             return _to_client(error.location)
         if visit.account is None:
             return RedirectResponse(sign_in_address(visit.request), 303)
-        return self._pages.answer(
+        return self._pages.respond(
             "consent.html",
             visit,
             leaves=True,

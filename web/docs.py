@@ -5,11 +5,10 @@ from __future__ import annotations
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
 
-from mcp_server.pages import Page
-from rest_facade.responses import PUBLIC_HOUR
-from web.pages import Pages, public
+from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
+from mcp_server.operations.answers import Answer
+from web.pages import HTML, Pages, public_page
 
 
 class DocsPage:
@@ -18,11 +17,11 @@ class DocsPage:
     def __init__(self, pages: Pages, text: str) -> None:
         # The text is rendered with HTML switched off, so it is safe as it is.
         html = pages.render("docs.html", "/docs", text=Markup(_render(text)))  # noqa: S704
-        self._page = Page(html.encode())
+        self._page = Answer(html.encode(), HTML)
 
-    async def answer(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> HttpResponse:
         """The page."""
-        return public(request, self._page, PUBLIC_HOUR)
+        return public_page(request, self._page, PUBLIC_HOUR)
 
 
 def _render(text: str) -> str:

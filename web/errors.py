@@ -1,13 +1,17 @@
-"""Errors: people get a page where programs get JSON, for addresses that are no interface."""
+"""Errors: programs get JSON, and people get a page, for addresses that answer nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
+from mcp_server.http.requests import prefers_html
+from mcp_server.operations.errors import ApiError
 from web.assets import load_assets
 from web.pages import Pages
 from web.refusals import Refusal
@@ -22,45 +26,34 @@ SENTENCES = {
 
 Handler = Callable[[Request, Any], Awaitable[Response]]
 
+log = logging.getLogger(__name__)
 
-def with_pages(handlers: Mapping[Any, Handler]) -> dict[Any, Handler]:
-    """The exception handlers of programs, which answer browsers with pages."""
+
+def exception_handlers(docs_url: str) -> dict[Any, Handler]:
+    """What Starlette does with a request that no route takes, and with one that fails."""
     pages = Pages(load_assets(), sign_up=False)
-    return {kind: _with_page(handler, pages) for kind, handler in handlers.items()}
 
-
-def _with_page(handler: Handler, pages: Pages) -> Handler:
-    async def answer(request: Request, error: Any) -> Response:  # noqa: ANN401 - Starlette's
-        response = await handler(request, error)
-        if _of_a_program(request.url.path):
-            return response
-        if prefers_html(request.headers.get("accept", "")):
-            sentence = SENTENCES.get(response.status_code, SENTENCES[500])
-            page = pages.refuse(request.url.path, Refusal(response.status_code, sentence))
-            if "allow" in response.headers:
-                page.headers["Allow"] = response.headers["allow"]
-            response = page
-        response.headers["Vary"] = "Accept"
+    async def no_route(request: Request, error: HTTPException) -> Response:
+        code = "method_not_allowed" if error.status_code == 405 else "not_found"
+        response = _response(request, ApiError(code), docs_url, pages)
+        response.headers.update(error.headers or {})
         return response
 
-    return answer
+    async def crash(request: Request, error: Exception) -> Response:
+        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return _response(request, ApiError("internal_error"), docs_url, pages)
+
+    return {HTTPException: no_route, Exception: crash}
 
 
-def prefers_html(accept: str) -> bool:
-    """Whether an Accept header names HTML, and JSON no more than that (RFC 9110 section 12.5.1)."""
-    weights = dict(_weight(part) for part in accept.split(","))
-    html = weights.get("text/html", 0.0)
-    return html > 0 and html >= weights.get("application/json", 0.0)
-
-
-def _weight(part: str) -> tuple[str, float]:
-    media_type, *parameters = (word.strip().lower() for word in part.split(";"))
-    quality = next((word[2:] for word in parameters if word.startswith("q=")), "1")
-    try:
-        return media_type, float(quality)
-    except ValueError:
-        return media_type, 0.0
-
-
-def _of_a_program(path: str) -> bool:
-    return any(path == start or path.startswith(f"{start}/") for start in PROGRAMS)
+def _response(request: Request, error: ApiError, docs_url: str, pages: Pages) -> Response:
+    path, accept = request.url.path, request.headers.get("accept", "").encode("latin-1")
+    for_programs = any(path == start or path.startswith(f"{start}/") for start in PROGRAMS)
+    if prefers_html(accept) and not for_programs:
+        response = pages.refuse(path, Refusal(error.status, SENTENCES[error.status]))
+    else:
+        headers = {"Cache-Control": "no-store"}
+        response = JSONResponse(error.body(docs_url), error.status, headers)
+    if not for_programs:
+        response.headers["Vary"] = "Accept"
+    return response

@@ -14,10 +14,10 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
+from mcp_server.http.requests import BodyTooLargeError, DisconnectedError, read_body
 from web.refusals import Refusal
-from web.returns import address_of
+from web.return_paths import address_of
 
-MAX_BODY = 64 * 1024
 TOKEN_FIELD = "token"  # noqa: S105 - a field's name
 
 
@@ -30,11 +30,12 @@ async def read_form(request: Request) -> dict[str, str]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("", "application/x-www-form-urlencoded"):
         raise Refusal(415, "This address takes HTML forms only.")
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MAX_BODY:
-            raise Refusal(413, "The form is too large.")
+    try:
+        body = await read_body(request.receive)
+    except BodyTooLargeError as error:
+        raise Refusal(413, "The form is too large.") from error
+    except DisconnectedError as error:
+        raise Refusal(400, "The form was not sent to its end.") from error
     fields = dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True))
     if any("\0" in value for value in fields.values()):
         raise Refusal(400, "The form holds a character that no field takes.")

@@ -8,11 +8,11 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from mcp_server.patterns import caption, patterns_body
+from mcp_server.operations.patterns import caption, patterns_body
 from store.book import Book
-from web.door import Visit
 from web.pages import Pages
 from web.site import Site
+from web.visit import Visit
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Home:
         offer = self._services.offer
         with self._services.active_night.pin() as book:
             found = [example_of(book, symbol) for symbol in offer.demo_symbols]
-            return self._pages.answer(
+            return self._pages.respond(
                 "home.html",
                 visit,
                 offer=offer,

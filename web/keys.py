@@ -12,10 +12,10 @@ from store.accounts import Account, Key
 from store.errors import AccountError
 from store.grants import Grant
 from store.usage import Entry
-from web.door import Visit
 from web.pages import Pages
 from web.refusals import Refusal
 from web.site import Site
+from web.visit import Visit
 
 NOTICES = {
     "revoked": "Revoked. Whatever used it is locked out at once.",
@@ -77,7 +77,7 @@ class Keys:
         secret: str = "",
     ) -> Response:
         uses = await self._site.services.usage.last_uses(account.id)
-        return self._pages.answer(
+        return self._pages.respond(
             "keys.html",
             visit,
             refusal=refusal,

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from starlette.requests import Request
-from starlette.responses import Response
 
-from mcp_server.pages import Page
-from rest_facade.responses import PUBLIC
+from mcp_server.http.responses import PUBLIC, HttpResponse
+from mcp_server.operations.answers import Answer
 from store.active_night import ActiveNight
 from store.book import Book
 from store.method import FEW, Measure, Method
-from web.pages import Pages, public
+from web.pages import HTML, Pages, public_page
 
 PATH = "/method"
 
@@ -51,16 +50,16 @@ class MethodPage:
         self._pages = pages
         self._active_night = active_night
         self._version: str | None = None
-        self._page: Page | None = None
+        self._page: Answer | None = None
 
-    async def answer(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> HttpResponse:
         """The page of the night that is served now."""
         with self._active_night.pin() as book:
             if self._page is None or book.data_version != self._version:
                 self._page, self._version = self._made(book), book.data_version
-        return public(request, self._page, PUBLIC)
+        return public_page(request, self._page, PUBLIC)
 
-    def _made(self, book: Book) -> Page:
+    def _made(self, book: Book) -> Answer:
         method = book.method()
         html = self._pages.render(
             "method.html",
@@ -72,7 +71,7 @@ class MethodPage:
             session=book.session,
             few=FEW,
         )
-        return Page(html.encode())
+        return Answer(html.encode(), HTML)
 
 
 def name_of(measure: Measure) -> str:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from mcp_server.pages import Page
-from rest_facade.responses import names_tag
+from mcp_server.http.responses import HttpResponse, answer_response
+from mcp_server.operations.answers import Answer
 from web.assets import Assets
 from web.refusals import Refusal
+from web.visit import Visit
 
-if TYPE_CHECKING:
-    from web.door import Visit
+HTML = "text/html; charset=utf-8"
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -44,7 +42,7 @@ class Pages:
         html = self.render("message.html", path, refusal=refusal)
         return _respond(html, refusal)
 
-    def answer(
+    def respond(
         self,
         template: str,
         visit: Visit,
@@ -68,29 +66,25 @@ def _respond(html: str, refusal: Refusal | None, *, leaves: bool = False) -> Res
     if refusal and refusal.retry_after:
         response.headers["Retry-After"] = str(refusal.retry_after)
     response.headers["Cache-Control"] = "no-store"
-    protect(response, leaves=leaves)
+    response.headers.update(protection(leaves=leaves))
     return response
 
 
-def protect(response: Response, *, leaves: bool = False) -> None:
-    """Give a page its policy, and keep its address from other sites.
+def protection(*, leaves: bool = False) -> dict[str, str]:
+    """The header fields that give a page its policy and keep its address from other sites.
 
     The referrer policy is not `no-referrer`: with that, browsers post forms with `Origin: null`.
     """
-    response.headers["Content-Security-Policy"] = (
-        POLICY if leaves else f"{POLICY}; form-action 'self'"
-    )
-    response.headers["X-Frame-Options"] = "DENY"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    response.headers["Referrer-Policy"] = "same-origin"
+    return {
+        "Content-Security-Policy": POLICY if leaves else f"{POLICY}; form-action 'self'",
+        "X-Frame-Options": "DENY",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "same-origin",
+    }
 
 
-def public(request: Request, page: Page, age: str) -> Response:
-    """A page that is the same for everybody, or the 304 that stands for it."""
-    tag = b'"%b"' % page.tag
-    known = request.headers.get("if-none-match")
-    fresh = known is not None and names_tag(known.encode("latin-1"), tag)
-    response = HTMLResponse(b"" if fresh else page.body, 304 if fresh else 200)
-    response.headers.update({"Cache-Control": age, "ETag": tag.decode()})
-    protect(response)
+def public_page(request: Request, page: Answer, age: str) -> HttpResponse:
+    """The response of a page that is the same for everybody."""
+    response = answer_response(page, request.scope["headers"], age)
+    response.headers += [(name.lower().encode(), v.encode()) for name, v in protection().items()]
     return response

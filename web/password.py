@@ -7,10 +7,11 @@ from starlette.responses import Response
 from store.accounts import Account
 from store.errors import StalePasswordError, WeakPasswordError
 from store.passwords import Passwords, check_strength
-from web.door import Door, Visit
 from web.pages import Pages
 from web.refusals import Refusal
 from web.site import Site
+from web.visit import Visit
+from web.visits import Visits
 
 WRONG = "The current password is not right."
 
@@ -18,22 +19,22 @@ WRONG = "The current password is not right."
 class Password:
     """The password page."""
 
-    def __init__(self, site: Site, pages: Pages, door: Door) -> None:
+    def __init__(self, site: Site, pages: Pages, visits: Visits) -> None:
         self._site = site
         self._pages = pages
-        self._door = door
+        self._visits = visits
 
     async def show(self, visit: Visit, _account: Account) -> Response:
         """The form."""
-        return self._pages.answer("password.html", visit)
+        return self._pages.respond("password.html", visit)
 
     async def change(self, visit: Visit, account: Account) -> Response:
         """Set the new password, and go on in a new session."""
         try:
             encoded = await self._change(visit, account)
-            return await self._door.admit(account, encoded, "/keys?done=password")
+            return await self._visits.start_session(account, encoded, "/keys?done=password")
         except Refusal as refusal:
-            return self._pages.answer("password.html", visit, refusal=refusal)
+            return self._pages.respond("password.html", visit, refusal=refusal)
 
     async def _change(self, visit: Visit, account: Account) -> str:
         site = self._site

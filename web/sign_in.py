@@ -6,19 +6,19 @@ from starlette.responses import Response
 
 from store.accounts import Account
 from web.consent import AUTHORIZE
-from web.door import Visit
-from web.entry import Entry
 from web.refusals import Refusal
+from web.session_form import SessionForm
+from web.visit import Visit
 
 WRONG = "The e-mail address or the password is not right."
 
 
-class SignIn(Entry):
+class SignIn(SessionForm):
     """The sign-in page; what it says does not depend on whether an account exists."""
 
     async def leave(self, visit: Visit) -> Response:
         """End the session."""
-        return await self._door.dismiss(visit)
+        return await self._visits.end_session(visit)
 
     async def _prove(self, visit: Visit) -> tuple[Account, str]:
         email, password = visit.form.get("email", ""), visit.form.get("password", "")
@@ -32,7 +32,7 @@ class SignIn(Entry):
     def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
         # A faulty request of an app goes back to the app once the visitor has signed in.
         connecting = target.startswith(AUTHORIZE)
-        return self._pages.answer(
+        return self._pages.respond(
             "sign_in.html",
             visit,
             refusal=refusal,

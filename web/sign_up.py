@@ -6,15 +6,15 @@ from starlette.responses import Response
 
 from store.accounts import Account, Plan
 from store.errors import AccountError
-from web.door import Visit
-from web.entry import Entry
 from web.password import hash_new
 from web.refusals import Refusal
+from web.session_form import SessionForm
+from web.visit import Visit
 
 UNUSABLE = "That address cannot be used: it is no e-mail address, or it has an account already."
 
 
-class SignUp(Entry):
+class SignUp(SessionForm):
     """The sign-up page."""
 
     async def _prove(self, visit: Visit) -> tuple[Account, str]:
@@ -31,4 +31,4 @@ class SignUp(Entry):
             raise Refusal(400, UNUSABLE) from error
 
     def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
-        return self._pages.answer("sign_up.html", visit, refusal=refusal, target=target)
+        return self._pages.respond("sign_up.html", visit, refusal=refusal, target=target)

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mcp_server.services import Services
+from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
 from store.accounts import Accounts, utc_now
 from store.grants import Grants

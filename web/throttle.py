@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from mcp_server.counters import Counters
+from mcp_server.operations.counters import Counters
 from store.accounts import hash_secret
 from web.refusals import Refusal
 

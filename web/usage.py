@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from store.accounts import Account, Key
 from store.grants import Grant
-from web.door import Visit
 from web.pages import Pages
 from web.site import Site
+from web.visit import Visit
 
 MOST_OPERATIONS = 100
 """Lines of the table; a client may call itself something else with every call."""
@@ -37,7 +37,7 @@ class Usage:
         """Today's calls by key, and by operation."""
         today = self._site.clock().date()
         log = self._site.services.usage
-        return self._pages.answer(
+        return self._pages.respond(
             "usage.html",
             visit,
             today=today,

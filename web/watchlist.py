@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
 
-from mcp_server.arguments import check_symbols
-from mcp_server.callers import TRACKED_CAPS
-from mcp_server.errors import ApiError
-from mcp_server.tracking import check_known
+from mcp_server.operations.arguments import check_symbols
+from mcp_server.operations.callers import TRACKED_CAPS
+from mcp_server.operations.errors import ApiError
+from mcp_server.operations.tracking import check_known
 from store.accounts import Account
 from store.watchlist import OverCapError
-from web.door import Visit
 from web.pages import Pages
 from web.refusals import Refusal
 from web.site import Site
+from web.visit import Visit
 
 STEPS = {"up": -1, "down": 1}
 NAMED = 10
@@ -86,7 +86,7 @@ class WatchlistPage:
         with self._services.active_night.pin() as book:
             known = {symbol: book.coverage(symbol) for symbol in symbols}
         tickers = [Ticker(s, (found := known[s]) is not None and found.covered) for s in symbols]
-        return self._pages.answer(
+        return self._pages.respond(
             "watchlist.html", visit, refusal=refusal, tickers=tickers, cap=_cap(account)
         )
 

@@ -5,9 +5,9 @@ It knows no books, records or requests; what it reads is its own font, beside th
 
 from __future__ import annotations
 
-from mcp_server.drawing.view import HEIGHT, WIDTH, ChartView, Line, Point
+from mcp_server.drawing.view import HEIGHT, WIDTH, ChartView, Point, TrendLine
 
-__all__ = ["HEIGHT", "WIDTH", "ChartView", "Line", "Point", "draw"]
+__all__ = ["HEIGHT", "WIDTH", "ChartView", "Point", "TrendLine", "draw"]
 
 
 def draw(view: ChartView) -> bytes:

@@ -18,7 +18,7 @@ Point: TypeAlias = tuple[dt.date, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TrendLine:
     """A trend line by its dated endpoints: straight over the sessions on a log price axis."""
 
     start: Point
@@ -44,8 +44,8 @@ class ChartView:
     high: Sequence[float]
     low: Sequence[float]
     close: Sequence[float]
-    upper: Line
-    lower: Line
+    upper: TrendLine
+    lower: TrendLine
     trigger: float
     stop: float
     target: float

@@ -15,7 +15,7 @@ import httpx
 import numpy as np
 import orjson
 
-from mcp_server.kinds import KINDS
+from mcp_server.operations.kinds import KINDS
 from store.book import Book
 from store.families import Family, family_of
 from store.manifest import Inputs

@@ -143,7 +143,7 @@ def usage(service: Service, key: str) -> dict[str, Line]:
     async def read() -> dict[str, Line]:
         database = Database(service.settings.accounts_url)
         try:
-            holder = await Accounts(database).holder(key)
+            holder = await Accounts(database).principal(key)
             assert holder is not None
             entries = await UsageLog(database).entries(holder.account.id)
         finally:

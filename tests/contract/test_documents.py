@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from mcp_server.errors import CATALOGUE
-from mcp_server.kinds import KINDS
-from mcp_server.rules import CONTENT_RULES
+from mcp_server.operations.errors import CATALOGUE
+from mcp_server.operations.kinds import KINDS
+from mcp_server.operations.rules import CONTENT_RULES
 from rest_facade.routes import ROUTES
 from tests.agent import connected
 from tests.service import Service

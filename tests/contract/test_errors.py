@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mcp_server.errors import CATALOGUE
+from mcp_server.operations.errors import CATALOGUE
 from store.accounts import Plan
 from tests.agent import ERAS, call, connected, texts
 from tests.contract.market import Market

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mcp_server.kinds import KINDS
+from mcp_server.operations.kinds import KINDS
 from tests.contract.market import Market
 
 OPERATORS = {

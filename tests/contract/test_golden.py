@@ -14,10 +14,10 @@ import jsonschema
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from mcp_server.limits import Quotas
-from mcp_server.operations import OPERATIONS
-from mcp_server.server import tools
-from mcp_server.services import Offer
+from mcp_server.operations.limits import Quotas
+from mcp_server.operations.services import Offer
+from mcp_server.operations.table import OPERATIONS
+from mcp_server.surface.server import tools
 from rest_facade.documents import documents
 from tests.agent import call, connected
 from tests.service import Service

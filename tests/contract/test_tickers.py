@@ -47,7 +47,7 @@ def main_watchlist(service: Service, key: str) -> list[str]:
     async def read() -> list[str]:
         database = Database(service.settings.accounts_url)
         try:
-            holder = await Accounts(database).holder(key)
+            holder = await Accounts(database).principal(key)
             assert holder is not None
             return await Watchlist(database).symbols(holder.account.id)
         finally:

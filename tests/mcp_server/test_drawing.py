@@ -20,7 +20,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from mcp_server.drawing import ChartView, Line, Point, axes, draw
+from mcp_server.drawing import ChartView, Point, TrendLine, axes, draw
 from mcp_server.drawing.canvas import Box
 from mcp_server.drawing.layout import Layout, layout, overlaps
 from mcp_server.drawing.palette import COLOURS, Ink, colours, rgb
@@ -35,9 +35,9 @@ def weekdays(count: int) -> tuple[dt.date, ...]:
     return tuple(itertools.islice((day for day in days if day.weekday() < 5), count))
 
 
-def line(dates: tuple[dt.date, ...], start: int, end: int, first: float, last: float) -> Line:
+def line(dates: tuple[dt.date, ...], start: int, end: int, first: float, last: float) -> TrendLine:
     touches: tuple[Point, ...] = ((dates[start], first),)
-    return Line((dates[start], first), (dates[end], last), touches)
+    return TrendLine((dates[start], first), (dates[end], last), touches)
 
 
 def view(bars: int = 120, price: float = 100.0, **changes: Any) -> ChartView:
@@ -133,7 +133,7 @@ def test_arrays_are_drawn_like_tuples() -> None:
 def test_a_line_runs_through_its_dated_endpoints_and_their_geometric_mean(side: str) -> None:
     shown = view(121)
     plan, pixels = layout(shown), picture(shown)
-    drawn: Line = getattr(shown, side)
+    drawn: TrendLine = getattr(shown, side)
     middle = math.sqrt(drawn.start[1] * drawn.end[1])
     for index, price in ((60, drawn.start[1]), (90, middle), (119.5, None), (120, drawn.end[1])):
         x = int(plan.sessions.x(index)) - (index == 120)
@@ -211,7 +211,7 @@ def test_up_and_down_days_have_their_own_ink() -> None:
 def test_touches_are_dots_on_their_bar_and_price() -> None:
     shown = view(120)
     dates = tuple(shown.dates)
-    touched = Line(shown.upper.start, shown.upper.end, ((dates[80], 112.0),))
+    touched = TrendLine(shown.upper.start, shown.upper.end, ((dates[80], 112.0),))
     plan = layout(dataclasses.replace(shown, upper=touched))
     pixels = picture(dataclasses.replace(shown, upper=touched))
     x, y = plan.touches[0]
@@ -270,7 +270,7 @@ def test_a_running_trade_shades_its_reward_and_its_risk_from_the_breakout_on() -
 
 def test_a_line_that_began_before_the_first_bar_is_cut_at_the_left_edge() -> None:
     shown = view(80)
-    early = Line((FIRST_DAY - dt.timedelta(days=70), 120.0), (shown.dates[-1], 104.0))
+    early = TrendLine((FIRST_DAY - dt.timedelta(days=70), 120.0), (shown.dates[-1], 104.0))
     plan = layout(dataclasses.replace(shown, upper=early))
     pixels = picture(dataclasses.replace(shown, upper=early))
     assert plan.segments[0].start[0] < 0

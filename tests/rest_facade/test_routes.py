@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mcp_server.errors import CATALOGUE
+from mcp_server.operations.errors import CATALOGUE
 from rest_facade.routes import ROUTES
 from tests.service import Service, new_key, serving
 

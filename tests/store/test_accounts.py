@@ -21,7 +21,7 @@ async def test_a_new_key_opens_its_account(accounts: Accounts) -> None:
     await accounts.add("Ada@Example.com ", Plan.PREMIUM)
     key, secret = await accounts.create_key("ada@example.com", "laptop")
 
-    holder = await accounts.holder(secret)
+    holder = await accounts.principal(secret)
 
     assert holder is not None
     assert holder.account.email == "ada@example.com"
@@ -52,7 +52,7 @@ async def test_a_revoked_key_opens_nothing(accounts: Accounts) -> None:
 
     await accounts.revoke_key(key.prefix)
 
-    assert await accounts.holder(secret) is None
+    assert await accounts.principal(secret) is None
     with pytest.raises(AccountError, match="No live key"):
         await accounts.revoke_key(key.prefix)
 
@@ -64,8 +64,8 @@ async def test_replacing_a_key_keeps_its_name_and_kills_the_old_secret(accounts:
     after, new = await accounts.replace_key(key.prefix)
 
     assert after.name == "laptop"
-    assert await accounts.holder(old) is None
-    assert await accounts.holder(new) is not None
+    assert await accounts.principal(old) is None
+    assert await accounts.principal(new) is not None
 
 
 async def test_an_inactive_account_silences_its_keys_until_it_is_reactivated(
@@ -75,11 +75,11 @@ async def test_an_inactive_account_silences_its_keys_until_it_is_reactivated(
     _, secret = await accounts.create_key("ada@example.com", "laptop")
 
     await accounts.set_active("ada@example.com", active=False)
-    silenced = await accounts.holder(secret)
+    silenced = await accounts.principal(secret)
     await accounts.set_active("ada@example.com", active=True)
 
     assert silenced is None
-    assert await accounts.holder(secret) is not None
+    assert await accounts.principal(secret) is not None
 
 
 async def test_an_address_is_taken_only_once(accounts: Accounts) -> None:

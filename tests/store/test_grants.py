@@ -126,7 +126,7 @@ async def test_a_deleted_client_leaves_nothing_behind(house: House) -> None:
     assert pair is not None
     assert await house.grants.delete_client("host")
     assert not await house.grants.delete_client("host")
-    assert await house.tokens.holder(pair.access) is None
+    assert await house.tokens.principal(pair.access) is None
     for table in (tables.clients, tables.grants, tables.codes, tables.tokens):
         assert await house.count(table) == 0
 
@@ -154,7 +154,7 @@ async def test_a_client_with_a_live_grant_is_never_swept(house: House) -> None:
         pair = await house.tokens.rotate(pair.refresh, "host")
 
     assert pair is not None
-    assert await house.tokens.holder(pair.access) is not None
+    assert await house.tokens.principal(pair.access) is not None
 
 
 async def test_used_rows_stay_as_long_as_anything_they_issued_can_live(house: House) -> None:

@@ -275,7 +275,7 @@ async def test_a_night_whose_manifest_arrives_before_its_book_is_served_once_it_
     whole = await active_night.poll()
 
     assert (missing, cut, whole) == (False, False, True)
-    assert active_night.data_version == manifest.data_version
+    assert active_night.book.data_version == manifest.data_version
     active_night.close()
 
 
@@ -286,7 +286,7 @@ async def test_a_note_of_an_earlier_check_that_is_no_text_is_only_ignored(tmp_pa
     active_night = active_night_of(tmp_path)
 
     assert await active_night.poll()
-    assert active_night.data_version == manifest.data_version
+    assert active_night.book.data_version == manifest.data_version
     active_night.close()
 
 

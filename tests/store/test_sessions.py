@@ -223,7 +223,7 @@ async def test_an_account_revokes_its_own_keys_alone(database: Database) -> None
     key, secret = await accounts.create_key("ada@example.com", "laptop")
 
     assert not await accounts.revoke_own_key(eve.id, key.prefix)
-    assert await accounts.holder(secret) is not None
+    assert await accounts.principal(secret) is not None
     assert await accounts.revoke_own_key(ada.id, key.prefix)
     assert not await accounts.revoke_own_key(ada.id, key.prefix)
-    assert await accounts.holder(secret) is None
+    assert await accounts.principal(secret) is None

@@ -76,7 +76,7 @@ async def test_an_access_token_lives_until_its_end(
     pair = await redeemed(database)
     tokens = at(database, START + LIFETIMES[Kind.ACCESS] - before_end)
 
-    assert (await tokens.holder(pair.access) is not None) is live
+    assert (await tokens.principal(pair.access) is not None) is live
 
 
 @pytest.mark.parametrize(("before_end", "live"), [(SECOND, True), (0 * SECOND, False)])
@@ -96,7 +96,7 @@ async def test_an_expired_credential_shown_again_revokes_nothing(database: Datab
     tokens = at(database, START + LIFETIMES[Kind.CODE])
 
     assert await tokens.redeem(late, "host", "challenge", None) is None
-    assert await tokens.holder(pair.access) is not None
+    assert await tokens.principal(pair.access) is not None
 
 
 async def test_the_revocation_after_a_replay_outlives_the_failed_request(
@@ -109,7 +109,7 @@ async def test_the_revocation_after_a_replay_outlives_the_failed_request(
 
     assert successor is not None
     assert await tokens.rotate(pair.refresh, "host") is None
-    assert await at(second_process, START).holder(successor.access) is None
+    assert await at(second_process, START).principal(successor.access) is None
     [grant] = await Grants(second_process).all_grants()
     assert grant.revoked_at == START
 
@@ -133,7 +133,7 @@ async def test_a_failure_between_consuming_and_issuing_costs_no_credential(
         await failing.rotate(pair.refresh, "host")
 
     tokens = at(database, START)
-    assert await tokens.holder(pair.access) is not None
+    assert await tokens.principal(pair.access) is not None
     assert await tokens.redeem(code, "host", "challenge", None) is not None
     assert await tokens.rotate(pair.refresh, "host") is not None
 
@@ -178,8 +178,8 @@ async def test_within_the_leeway_a_refresh_gives_the_same_pair_again(database: D
 
     assert new is not None
     assert again == new
-    assert await at(database, START).holder(old.access) is None
-    assert await at(database, START).holder(new.access) is not None
+    assert await at(database, START).principal(old.access) is None
+    assert await at(database, START).principal(new.access) is not None
 
 
 async def test_at_the_end_of_the_leeway_a_replay_revokes_everything(database: Database) -> None:
@@ -189,7 +189,7 @@ async def test_at_the_end_of_the_leeway_a_replay_revokes_everything(database: Da
 
     assert new is not None
     assert await late.rotate(old.refresh, "host") is None
-    assert await late.holder(new.access) is None
+    assert await late.principal(new.access) is None
     assert await late.rotate(new.refresh, "host") is None
 
 
@@ -199,7 +199,7 @@ async def test_without_a_leeway_what_was_derived_is_not_given_again(database: Da
 
     assert new is not None
     assert await at(database, START).rotate(old.refresh, "host") is None
-    assert await at(database, START).holder(new.access) is None
+    assert await at(database, START).principal(new.access) is None
 
 
 async def test_a_grandparent_revokes_everything_even_within_the_leeway(database: Database) -> None:
@@ -210,7 +210,7 @@ async def test_a_grandparent_revokes_everything_even_within_the_leeway(database:
     assert child is not None
 
     assert await tokens.rotate(old.refresh, "host") is None
-    assert await tokens.holder(child.access) is None
+    assert await tokens.principal(child.access) is None
     assert await tokens.rotate(child.refresh, "host") is None
 
 
@@ -221,7 +221,7 @@ async def test_the_leeway_is_for_the_client_of_a_live_grant_alone(database: Data
     assert new is not None
 
     assert await tokens.rotate(old.refresh, "foreign") is None
-    assert await tokens.holder(new.access) is not None
+    assert await tokens.principal(new.access) is not None
     await tokens.revoke(new.access, "host")
     assert await tokens.rotate(old.refresh, "host") is None
 
@@ -236,7 +236,7 @@ async def test_of_two_processes_all_get_the_same_pair_within_the_leeway(
 
     assert len(set(pairs)) == 1
     assert pairs[0] is not None
-    assert await processes[0].holder(pairs[0].access) is not None
+    assert await processes[0].principal(pairs[0].access) is not None
 
 
 async def test_a_dump_does_not_lead_to_what_was_derived(database: Database) -> None:

@@ -9,12 +9,21 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from store.accounts import Accounts, Plan
+from store.accounts import Account, Accounts, Key, Plan, Principal
 from store.database import Database
 from store.grants import Grants
 from store.usage import OTHER, PENDING_LIMIT, UsageLog
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
+
+
+def caller(prefix: str) -> Principal:
+    """Who calls with a key of the first account."""
+    account = Account(1, "ada@example.com", Plan.PREMIUM, True, NOW)
+    return Principal(account, Key(prefix, "laptop", NOW, None))
+
+
+CALLER = caller("ps_live_abcdefgh")
 
 
 @pytest.fixture
@@ -25,8 +34,8 @@ async def usage(database: Database) -> UsageLog:
 
 async def test_calls_of_one_kind_add_up_over_writes(usage: UsageLog) -> None:
     for _ in range(2):
-        usage.record(1, "ps_live_abcdefgh", "me", "curl/8")
-        usage.record(1, "ps_live_abcdefgh", "me", "curl/8")
+        usage.record(CALLER, "me", "curl/8")
+        usage.record(CALLER, "me", "curl/8")
         await usage.flush()
 
     (entry,) = await usage.entries(1)
@@ -39,7 +48,7 @@ async def test_what_was_counted_is_written_on_a_stop(usage: UsageLog) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(usage.keep_writing)
         await anyio.lowlevel.checkpoint()
-        usage.record(1, "ps_live_abcdefgh", "me", "curl/8")
+        usage.record(CALLER, "me", "curl/8")
         group.cancel_scope.cancel()
 
     assert len(await usage.entries(1)) == 1
@@ -47,7 +56,7 @@ async def test_what_was_counted_is_written_on_a_stop(usage: UsageLog) -> None:
 
 async def test_endlessly_new_clients_do_not_grow_the_memory(usage: UsageLog) -> None:
     for number in range(PENDING_LIMIT + 100):
-        usage.record(1, "ps_live_abcdefgh", "me", f"client-{number}")
+        usage.record(CALLER, "me", f"client-{number}")
     await usage.flush()
 
     entries = await usage.entries(1)
@@ -62,7 +71,7 @@ async def used(database: Database, *calls: tuple[dt.datetime, str, str, str, str
     """Write calls: when, key prefix, operation, client and host."""
     for moment, prefix, operation, client, host in calls:
         log = UsageLog(database, clock=moment.timestamp)
-        log.record(1, prefix, operation, client, host)
+        log.record(caller(prefix), operation, client, host)
         await log.flush()
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from mcp_server.http.requests import prefers_html
 from store.accounts import Accounts
 from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
-from web.errors import prefers_html
 
 CHROMIUM = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 
@@ -109,4 +109,4 @@ def test_an_interface_answers_json_whoever_asks(
     ],
 )
 def test_html_is_for_who_names_it_and_wants_json_no_more(accept: str, prefers: bool) -> None:
-    assert prefers_html(accept) is prefers
+    assert prefers_html(accept.encode()) is prefers

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from store.accounts import Accounts
+from store.accounts import Accounts, Key, Principal, utc_now
 from store.database import Database
 from store.usage import UsageLog
 from tests.service import Service, on_database
@@ -64,13 +64,13 @@ def test_a_new_key_is_shown_once_and_works(service: Service) -> None:
 def test_a_key_tells_when_it_was_used_last_and_by_whom(service: Service) -> None:
     account = new_person(service)
     browser = signed_in(service, account)
-    prefix = create(browser)[:16]
+    key = Key(create(browser)[:16], "", utc_now(), None)
     moments = iter([dt.datetime(2026, 5, 4, hour, 30, tzinfo=dt.UTC) for hour in (8, 8, 9, 9)])
 
     async def use(database: Database) -> None:
         log = UsageLog(database, clock=lambda: next(moments).timestamp())
         for client in ("first", "my <agent>"):
-            log.record(account.id, prefix, "me", client)
+            log.record(Principal(account, key), "me", client)
             await log.flush()
 
     on_database(service, use)

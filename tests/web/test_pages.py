@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from store.accounts import utc_now
+from store.accounts import Principal, utc_now
 from store.database import Database
 from store.usage import UsageLog
 from tests.service import Service, on_database, serving
@@ -65,7 +65,7 @@ def test_usage_holds_todays_calls_against_the_limits(service: Service) -> None:
         for moment, calls in ((today, 1234), (today - dt.timedelta(days=1), 777)):
             log = UsageLog(database, clock=moment.timestamp)
             for _ in range(calls):
-                log.record(account.id, key.prefix, "scan", "agent/1")
+                log.record(Principal(account, key), "scan", "agent/1")
             await log.flush()
 
     on_database(service, use)

@@ -1,0 +1,120 @@
+"""What a request says over HTTP: its body, what it accepts, where it comes from, what it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+"""An ASGI scope or event."""
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+MAX_BODY = 64 * 1024
+"""Bytes of a body; the largest honest one, a list of 1,000 symbols, has about 12 KB."""
+
+MAX_DRAINED = 16 * 1024 * 1024
+"""Bytes of a larger body that are received and dropped: a client that is still sending does not
+read the response."""
+
+
+class BodyTooLargeError(Exception):
+    """The body has more bytes than are read."""
+
+
+class DisconnectedError(Exception):
+    """The client went away before its body was complete."""
+
+
+async def read_body(receive: Receive, most: int = MAX_BODY) -> bytes:
+    """The body of a request.
+
+    Raises:
+        BodyTooLargeError: it has more bytes than `most`.
+        DisconnectedError: it was not sent to its end.
+    """
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise DisconnectedError
+    body: bytes = message.get("body", b"")
+    size = len(body)
+    while message.get("more_body", False) and size <= MAX_DRAINED:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise DisconnectedError
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size <= most:
+            body += piece
+    if size > most:
+        raise BodyTooLargeError
+    return body
+
+
+def weights(field: bytes) -> dict[str, float]:
+    """What an Accept or Accept-Encoding field names, with its weight (RFC 9110 section 12.4.2)."""
+    found = {}
+    for item in field.decode("latin-1").lower().split(","):
+        name, _, parameters = item.partition(";")
+        weight = next((p.strip()[2:] for p in parameters.split(";") if p.strip()[:2] == "q="), "1")
+        try:
+            found[name.strip()] = float(weight)
+        except ValueError:
+            found[name.strip()] = 0.0
+    return found
+
+
+def accepts_json(accept: bytes) -> bool:
+    """Whether an Accept field takes application/json; an absent one takes anything."""
+    # What hosts send in practice, without the work of reading weights.
+    if not accept or accept.startswith(b"application/json"):
+        return True
+    named = weights(accept)
+    taken = ("application/json", "application/*", "*/*")
+    return next((named[name] for name in taken if name in named), 0.0) > 0
+
+
+def prefers_html(accept: bytes) -> bool:
+    """Whether an Accept field names HTML, and JSON no more than that."""
+    named = weights(accept)
+    html = named.get("text/html", 0.0)
+    return html > 0 and html >= named.get("application/json", 0.0)
+
+
+def best_coding(accept_encoding: bytes, offered: Iterable[str]) -> str | None:
+    """The offered content coding that is taken best, the first of equals; None for none."""
+    named = weights(accept_encoding)
+    rest = named.get("*", 0.0)
+    best = max(offered, key=lambda coding: named.get(coding, rest))
+    return best if named.get(best, rest) > 0 else None
+
+
+def names_etag(if_none_match: bytes, etag: bytes) -> bool:
+    """Whether an If-None-Match field names a quoted ETag (RFC 9110 section 13.1.2)."""
+    named = (candidate.strip().removeprefix(b"W/") for candidate in if_none_match.split(b","))
+    return if_none_match.strip() == b"*" or etag in named
+
+
+class Origins:
+    """Which Host and Origin fields are accepted, against DNS rebinding.
+
+    An entry that ends in `:*` accepts every port.
+    """
+
+    def __init__(self, hosts: Iterable[str], origins: Iterable[str]) -> None:
+        self._hosts = frozenset(host.encode() for host in hosts)
+        self._origins = frozenset(origin.encode() for origin in origins)
+
+    def knows_host(self, host: bytes) -> bool:
+        """Whether a Host field may name this service."""
+        return host in self._hosts or _with_any_port(self._hosts, host)
+
+    def knows_origin(self, origin: bytes) -> bool:
+        """Whether a browser may call from there; other clients send no Origin at all."""
+        return origin in self._origins or _with_any_port(self._origins, origin)
+
+
+def _with_any_port(allowed: Collection[bytes], value: bytes) -> bool:
+    name, colon, port = value.rpartition(b":")
+    return bool(colon) and port.isdigit() and name + b":*" in allowed

@@ -1,0 +1,143 @@
+"""Responses over HTTP: a finished one, that of an answer with its ETag and coding, and an error's.
+
+An answer's forms (its header fields and its body in one coding) are prepared once and kept with the
+answer; what differs by caller, the state of the quotas, is added to each response.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import orjson
+import zstandard
+
+from mcp_server.http.requests import (
+    Header,
+    Receive,
+    Scope,
+    Send,
+    best_coding,
+    names_etag,
+)
+from mcp_server.operations.allowances import Allowance
+from mcp_server.operations.answers import JSON, PNG, Answer
+from mcp_server.operations.errors import ApiError
+
+PRIVATE, PRIVATE_HOUR = "private, no-cache", "private, max-age=3600"
+PUBLIC, PUBLIC_HOUR = "public, no-cache", "public, max-age=3600"
+"""How long a response may be reused, and by whom (RFC 9111 section 5.2.2)."""
+
+LARGE = 2048
+"""Bytes from which a body is worth compressing."""
+
+CODINGS = ("zstd", "gzip")
+
+
+class HttpResponse:
+    """One finished response; an ASGI app, as Starlette's responses are."""
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(self, status: int, headers: list[Header], body: bytes = b"") -> None:
+        self.status = status
+        self.headers = headers
+        """Lower-case names and values, as ASGI has them."""
+        self.body = body
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def response(status: int, body: bytes = b"", media_type: str = JSON) -> HttpResponse:
+    """A response that nobody keeps."""
+    headers = [
+        (b"content-type", media_type.encode()),
+        (b"content-length", b"%d" % len(body)),
+    ]
+    return HttpResponse(status, headers, body)
+
+
+class Form(NamedTuple):
+    """One way to send an answer: all of the response that is the same for every caller."""
+
+    etag: bytes
+    """Strong and quoted (RFC 9110 section 8.8.3)."""
+    shared: tuple[Header, ...]
+    """Header fields of the 200 and of the 304."""
+    content: tuple[Header, ...]
+    """Header fields of the 200 alone."""
+    body: bytes
+
+
+def answer_response(
+    answer: Answer, request_headers: Iterable[Header], age: str, allowance: Allowance | None = None
+) -> HttpResponse:
+    """The response of an answer, in a coding that the client takes; 304 if it has those bytes."""
+    known, codings = b"", b""
+    for name, value in request_headers:
+        if name == b"accept-encoding":
+            codings = codings + b"," + value if codings else value
+        elif name == b"if-none-match":
+            known = value
+    coding = best_coding(codings, CODINGS) if codings and is_large(answer) else None
+    form = answer.forms.get((age, coding))
+    if form is None:
+        form = answer.forms[age, coding] = _form(answer, age, coding)
+    headers = [*form.shared]
+    if allowance is not None:
+        headers += (b"ratelimit-policy", allowance.policy), (b"ratelimit", allowance.state)
+    if known and names_etag(known, form.etag):
+        return HttpResponse(304, headers)
+    headers += form.content
+    return HttpResponse(200, headers, form.body)
+
+
+def is_large(answer: Answer) -> bool:
+    """Whether an answer is worth compressing."""
+    return len(answer.body) >= LARGE and answer.media_type != PNG
+
+
+def _form(answer: Answer, age: str, coding: str | None) -> Form:
+    body, etag = answer.body, b'"%b"' % answer.tag
+    content = [(b"content-type", answer.media_type.encode())]
+    if coding is not None:
+        body = _compressed(body, coding)
+        # A compressed body is another representation, so it has another strong tag.
+        etag = b'"%b-%b"' % (answer.tag, coding.encode())
+        content.append((b"content-encoding", coding.encode()))
+    content.append((b"content-length", b"%d" % len(body)))
+    vary = b"Authorization, Accept-Encoding" if is_large(answer) else b"Authorization"
+    shared = ((b"cache-control", age.encode()), (b"etag", etag), (b"vary", vary))
+    return Form(etag, shared, tuple(content), body)
+
+
+def _compressed(body: bytes, coding: str) -> bytes:
+    """The body by RFC 8878 or RFC 1952, without a time, so that it is always the same."""
+    if coding == "gzip":
+        return gzip.compress(body, compresslevel=6, mtime=0)
+    compressed: bytes = zstandard.ZstdCompressor(level=3).compress(body)
+    return compressed
+
+
+def error_response(
+    error: ApiError, docs_url: str, extra: Mapping[str, str] | None = None
+) -> HttpResponse:
+    """The response of a refusal: the one Error body."""
+    body = orjson.dumps(error.body(docs_url))
+    fields = {
+        "content-type": JSON,
+        "content-length": str(len(body)),
+        "cache-control": "no-store",
+        **{name.lower(): value for name, value in (extra or {}).items()},
+    }
+    wait = (error.details or {}).get("retry_after_seconds")
+    if wait is not None:
+        fields["retry-after"] = str(wait)
+    headers = [(name.encode(), value.encode("latin-1")) for name, value in fields.items()]
+    if error.allowance is not None:
+        headers.append((b"ratelimit-policy", error.allowance.policy))
+        headers.append((b"ratelimit", error.allowance.state))
+    return HttpResponse(error.status, headers, body)

@@ -1,0 +1,225 @@
+"""Argument models: what each operation takes, read leniently and refused by name.
+
+Both surfaces hand over raw values (REST: strings, MCP: JSON), so an integer may arrive as text.
+Unknown arguments are ignored.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from mcp_server.operations.errors import ApiError
+from store.families import Family
+
+SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
+
+MAX_OFFSET = 2**53
+
+INTEGER = re.compile(r"[+-]?[0-9]+")
+# Each digit can match in one place alone, so a text that is no number is refused in one pass.
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def _integer(value: object) -> int:
+    if isinstance(value, str) and INTEGER.fullmatch(value.strip()):
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError  # noqa: TRY004 - pydantic reports a ValueError
+    return value
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, str) and not NUMBER.fullmatch(value.strip()):
+        raise ValueError
+    number = float(value) if isinstance(value, str | int | float) else math.nan
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _clamped(low: int, high: int) -> BeforeValidator:
+    return BeforeValidator(lambda value: min(max(_integer(value), low), high))
+
+
+def _upper(value: object) -> object:
+    # Only ASCII: the upper case of a German sharp s would be another ticker's name.
+    return value.strip().upper() if isinstance(value, str) and value.isascii() else value
+
+
+def _lower(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+class Arguments(BaseModel):
+    """No arguments; the base of the others."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class FamilyArguments(Arguments):
+    """An optional family."""
+
+    family: Annotated[
+        str | None,
+        Field(
+            description="rising_wedge, falling_wedge, bullish_pennant, bearish_pennant or "
+            "triangle; all five when left out."
+        ),
+    ] = None
+
+
+class SymbolArguments(Arguments):
+    """A ticker."""
+
+    symbol: Annotated[
+        str,
+        BeforeValidator(_upper),
+        Field(description="Exchange symbol such as AAPL or BRK.B; case does not matter."),
+    ]
+
+
+class HistoryArguments(SymbolArguments):
+    """A ticker's history, how much of it, and which outcomes."""
+
+    limit: Annotated[
+        int,
+        _clamped(1, 100),
+        Field(description="How many rows, newest entry first; clamped to 1..100."),
+    ] = 50
+    outcome: Annotated[
+        Literal["all", "resolved", "open"],
+        BeforeValidator(_lower),
+        Field(description="all, resolved (win or loss) or open."),
+    ] = "all"
+
+
+class ChartArguments(SymbolArguments):
+    """A setup of a ticker."""
+
+    setup_id: Annotated[
+        str, Field(description="From the patterns of the same symbol, same session.")
+    ]
+
+
+class ScanArguments(Arguments):
+    """What to keep of the scan, and which page of it."""
+
+    family: Annotated[
+        Literal["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
+        | None,
+        BeforeValidator(_lower),
+        Field(description="One of the five families; all when left out."),
+    ] = None
+    direction: Annotated[
+        Literal["bullish", "bearish"] | None,
+        BeforeValidator(_lower),
+        Field(description="bullish or bearish; both when left out."),
+    ] = None
+    status: Annotated[
+        Literal["forming", "in_progress", "all"],
+        BeforeValidator(_lower),
+        Field(description="forming, in_progress, or all (forming first)."),
+    ] = "forming"
+    max_distance_pct: Annotated[
+        Annotated[float, Field(ge=0)] | None,
+        BeforeValidator(_finite),
+        Field(
+            description="Keeps forming setups whose last close is within this absolute percent "
+            "of the trigger; in-progress rows are not filtered by it.",
+        ),
+    ] = None
+    filters: Annotated[
+        str | None,
+        Field(description="URL-encoded JSON array of at most 50 predicates; see the table."),
+    ] = None
+    limit: Annotated[
+        int, _clamped(1, 200), Field(description="Rows of a page; clamped to 1..200.")
+    ] = 50
+    offset: Annotated[
+        int, _clamped(0, MAX_OFFSET), Field(description="Rows to skip; below 0 counts as 0.")
+    ] = 0
+
+
+class SymbolsArguments(Arguments):
+    """A whole tracked list."""
+
+    symbols: Annotated[
+        list[str],
+        Field(description="The symbols to track, in the order to keep."),
+    ]
+
+
+class EditArguments(Arguments):
+    """What to add to and to remove from the tracked list; either or both."""
+
+    add: Annotated[list[str], Field(description="Symbols to append.")] = []
+    remove: Annotated[
+        list[str],
+        Field(description="Symbols to drop first; untracked are ignored."),
+    ] = []
+
+
+_REQUIREMENTS = {
+    "symbol": "symbol must be given, as text",
+    "setup_id": "setup_id must be given, as text",
+    "limit": "limit must be an integer",
+    "offset": "offset must be an integer",
+    "direction": "direction must be bullish or bearish",
+    "status": "status must be forming, in_progress or all",
+    "max_distance_pct": "max_distance_pct must be a number of at least 0",
+    "filters": "filters must be the text of a JSON array",
+    "outcome": "outcome must be all, resolved or open",
+    "symbols": "symbols must be a list of texts",
+    "add": "add must be a list of texts",
+    "remove": "remove must be a list of texts",
+    "family": f"family must be one of {', '.join(Family)}",
+}
+
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
+
+
+def read_arguments(model: type[ArgumentsT], raw: Mapping[str, Any]) -> ArgumentsT:
+    """Read raw arguments by their model.
+
+    Raises:
+        ApiError: `bad_request`, naming the first parameter that does not fit.
+    """
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        name = str(error.errors(include_url=False, include_input=False)[0]["loc"][0])
+        raise ApiError("bad_request", f"{_REQUIREMENTS[name]}.") from error
+
+
+def check_symbols(raw: Sequence[str]) -> list[str]:
+    """Upper-case the symbols and drop repeats, keeping the order.
+
+    Raises:
+        ApiError: `invalid_symbol`, listing those that are not letters, digits and dots.
+    """
+    given = dict.fromkeys(symbol.strip() for symbol in raw)
+    rejected = [symbol[:64] for symbol in given if not SYMBOL_PATTERN.fullmatch(symbol)]
+    if rejected:
+        raise ApiError("invalid_symbol", details={"rejected": rejected})
+    return list(dict.fromkeys(symbol.upper() for symbol in given))
+
+
+def check_edit(add: Sequence[str], remove: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Both lists of an edit as `check_symbols` reads them, refused together.
+
+    Raises:
+        ApiError: `bad_request` when there is nothing to do, `invalid_symbol` with every bad one.
+    """
+    if not add and not remove:
+        raise ApiError("bad_request", "add or remove must name a symbol.")
+    symbols = check_symbols([*add, *remove])
+    added = {symbol.strip().upper() for symbol in add}
+    removed = {symbol.strip().upper() for symbol in remove}
+    return [s for s in symbols if s in added], [s for s in symbols if s in removed]

@@ -1,0 +1,43 @@
+"""Caller: who is calling, as far as the handlers need to know. It never holds a token or a key."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Literal, NamedTuple
+
+from store.accounts import Plan, Principal
+
+TRACKED_CAPS = {Plan.PREMIUM_PLUS: 200, Plan.PREMIUM: 50, Plan.NONE: 0}
+"""How many tickers each plan may track."""
+
+PLANS_WITH_ACCESS = {
+    True: frozenset({Plan.PREMIUM_PLUS, Plan.PREMIUM}),
+    False: frozenset({Plan.PREMIUM_PLUS}),
+}
+"""The plans that include the API, while it is in beta and after that."""
+
+
+class Caller(NamedTuple):
+    """The sender of one call: somebody with a live credential, with a bad one, or with none."""
+
+    address: str
+    """The address of the connection."""
+    principal: Principal | None = None
+    refused: Literal["key", "token", "unavailable"] | None = None
+    """What kind of bad credential came with the call, or that it could not be looked up."""
+    client: str = ""
+    """The client's own name: X-Service-Client, else the User-Agent."""
+    host: str = ""
+    """The MCP host's name and version, where it said so."""
+
+    @property
+    def network(self) -> str:
+        """What keyless limits count: IPv4 itself, IPv6 its /64, since one host owns a whole /64."""
+        try:
+            parsed = ipaddress.ip_address(self.address)
+        except ValueError:
+            return "unknown"
+        if isinstance(parsed, ipaddress.IPv6Address):
+            mapped = parsed.ipv4_mapped
+            return str(mapped or ipaddress.ip_network((parsed, 64), strict=False).network_address)
+        return str(parsed)

@@ -1,0 +1,50 @@
+"""Call: what a handler is given."""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+from mcp_server.operations.answers import PNG, Answer
+from mcp_server.operations.arguments import Arguments
+from mcp_server.operations.callers import TRACKED_CAPS, Caller
+from mcp_server.operations.errors import ApiError
+from mcp_server.operations.services import Services
+from store.accounts import Principal
+from store.book import Book
+
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
+
+
+class Call(NamedTuple, Generic[ArgumentsT]):
+    """One admitted call: checked arguments, and one book pinned until it ends."""
+
+    arguments: ArgumentsT
+    caller: Caller
+    book: Book
+    services: Services
+    pictures: bool
+    """Whether the surface can show an image beside the JSON."""
+
+    @property
+    def principal(self) -> Principal:
+        """Who calls a keyed operation."""
+        if self.caller.principal is None:
+            raise ApiError("missing_api_key")
+        return self.caller.principal
+
+    @property
+    def cap(self) -> int:
+        """How many tickers the calling account may track."""
+        return TRACKED_CAPS[self.principal.account.plan]
+
+    def answer(
+        self, fields: bytes, *, picture: bytes | None = None, lasting: bool = True
+    ) -> Answer:
+        """A JSON object with the envelope of the night in front of its fields."""
+        body = b"".join((self.book.envelope, b",", memoryview(fields)[1:]))
+        return Answer(body, picture=picture, lasting=lasting)
+
+    @staticmethod
+    def drawing(png: bytes, caption: str | None = None) -> Answer:
+        """A picture, and the same in words."""
+        return Answer(png, PNG, caption=caption)

@@ -1,0 +1,142 @@
+"""Charts: each setup is drawn once per night, in a worker process, and kept beside the book.
+
+Drawing takes about 10 ms of CPU, so it never runs on the event loop. Calls for one chart that
+arrive together share one drawing, and the queue of drawings is bounded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import itertools
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_process
+import anyio.to_thread
+from anyio import CapacityLimiter
+
+from mcp_server.drawing import ChartView, Point, TrendLine, draw
+from mcp_server.operations.errors import ApiError, busy
+from store.book import Book, Prices, StoredSetup
+from store.files import replace_file
+
+QUEUE_LIMIT = 32
+"""Drawings that may wait; one more is told to come back."""
+
+log = logging.getLogger(__name__)
+
+
+class Charts:
+    """The chart of every current setup, drawn on first demand."""
+
+    def __init__(self, folder: Path, workers: int = 1) -> None:
+        self._folder = folder
+        self._workers = CapacityLimiter(workers)
+        self._drawing: dict[Path, anyio.Event] = {}
+
+    async def png(self, book: Book, setup: StoredSetup) -> bytes:
+        """The PNG of a current setup of a book.
+
+        Raises:
+            ApiError: `chart_unavailable` without stored prices, `unavailable` when too many wait.
+        """
+        path = self._folder / str(book.data_version) / f"{setup.fields['setup_id']}.png"
+        while True:
+            if path.exists():
+                return await anyio.Path(path).read_bytes()
+            under_way = self._drawing.get(path)
+            if under_way is None:
+                return await self._draw(path, book, setup)
+            await under_way.wait()
+
+    async def _draw(self, path: Path, book: Book, setup: StoredSetup) -> bytes:
+        prices = book.prices(setup.fields["symbol"])
+        if prices is None:
+            raise ApiError("chart_unavailable")
+        if len(self._drawing) >= QUEUE_LIMIT:
+            raise busy()
+        done = self._drawing[path] = anyio.Event()
+        try:
+            view = chart_view(setup, prices, book.source, book.disclaimer)
+            png = await anyio.to_process.run_sync(draw, view, limiter=self._workers)
+            await anyio.to_thread.run_sync(_keep, path, png)
+        finally:
+            del self._drawing[path]
+            done.set()
+        return png
+
+    async def draw_all(self, book: Book, drawn: Callable[[int, int], None]) -> None:
+        """Draw every chart of a book that is not kept yet; `drawn` hears how many of how many.
+
+        A setup without stored prices has no chart and counts as done.
+        """
+        setups = book.setup_ids()
+        waiting, done = iter(setups), itertools.count(1)
+
+        async def work() -> None:
+            for symbol, setup_id in waiting:
+                setup = book.setup(symbol, setup_id)
+                if setup is not None:
+                    with contextlib.suppress(ApiError):
+                        await self.png(book, setup)
+                drawn(next(done), len(setups))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(int(self._workers.total_tokens)):
+                group.start_soon(work)
+
+
+def _keep(path: Path, png: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, png)
+    except OSError as error:
+        log.warning("A chart could not be kept and will be drawn again: %s", error.strerror)
+
+
+def chart_view(setup: StoredSetup, prices: Prices, source: str, disclaimer: str) -> ChartView:
+    """What a setup's chart shows."""
+    fields, plan = setup.fields, setup.fields["plans"][0]
+    dates = tuple(dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date)
+    return ChartView(
+        symbol=fields["symbol"],
+        family_label=fields["family_label"],
+        direction=plan["direction"],
+        status=fields["status"],
+        as_of=dt.date.fromisoformat(fields["as_of_session"]),
+        dates=dates,
+        open=tuple(prices.open.tolist()),
+        high=tuple(prices.high.tolist()),
+        low=tuple(prices.low.tolist()),
+        close=tuple(prices.close.tolist()),
+        upper=_line(fields["lines"]["upper"]),
+        lower=_line(fields["lines"]["lower"]),
+        trigger=plan["trigger_price"],
+        stop=plan["stop_price"],
+        target=plan["target_price"],
+        entry=_entry(setup.evidence),
+        disclaimer=disclaimer,
+        source=source,
+    )
+
+
+def _entry(evidence: Mapping[str, Any]) -> Point | None:
+    if "entry_date" not in evidence:
+        return None
+    return dt.date.fromisoformat(evidence["entry_date"]), evidence["entry_price"]
+
+
+def _line(line: Mapping[str, Any]) -> TrendLine:
+    return TrendLine(
+        start=_point(line["start"]),
+        end=_point(line["end"]),
+        touches=tuple(_point(touch) for touch in line["touches"]),
+    )
+
+
+def _point(point: Mapping[str, Any]) -> Point:
+    return dt.date.fromisoformat(point["date"]), point["price"]

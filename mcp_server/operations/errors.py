@@ -1,0 +1,193 @@
+"""The error catalogue: each code's HTTP status and what to do next.
+
+Handlers raise `ApiError` early; the two edges (MCP and REST) format it once. All text is ours: an
+answer never repeats what a caller sent, except symbols that were checked to be symbols.
+
+    ApiError
+        .code      what clients branch on; fixed within v1
+        .message   what happened; may change
+        .fix       what to do next
+        .details   structure, present only when there is some
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from mcp_server.operations.allowances import Allowance
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorEntry:
+    """A row of the catalogue."""
+
+    code: str
+    status: int
+    condition: str
+    fix: str
+    in_contract: bool = True
+    """False for what only a router or a failing server answers."""
+
+
+_ROWS = (
+    ErrorEntry(
+        "missing_api_key",
+        401,
+        "Keyed route called without the Bearer header.",
+        "Send the header `Authorization: Bearer <API_KEY>` on every keyed call.",
+    ),
+    ErrorEntry(
+        "invalid_api_key",
+        401,
+        "Unknown or revoked key, or inactive account.",
+        "Create a new key and send that one.",
+    ),
+    ErrorEntry(
+        "forbidden",
+        403,
+        "The account lacks a plan with API access.",
+        "Upgrade the plan; the same key then works.",
+    ),
+    ErrorEntry(
+        "ticker_not_tracked",
+        403,
+        "Patterns, history or chart asked for a ticker that the account does not track.",
+        "Add it with PUT or PATCH /tickers (or the tool set_tracked_tickers), then retry.",
+    ),
+    ErrorEntry(
+        "rate_limited",
+        429,
+        "The key or, without one, the address called too often.",
+        "Wait details.retry_after_seconds, retry once, then back off.",
+    ),
+    ErrorEntry(
+        "bad_request",
+        400,
+        "A parameter is malformed; the message names it.",
+        "Correct the named parameter.",
+    ),
+    ErrorEntry(
+        "invalid_symbol",
+        400,
+        "A symbol is not letters, digits and dots; details.rejected lists them.",
+        "Use upper-case exchange symbols such as AAPL or BRK.B.",
+    ),
+    ErrorEntry(
+        "unknown_symbol",
+        400,
+        "A symbol is well formed but not known; details.unknown lists them.",
+        "Check the symbols against GET /universe.",
+    ),
+    ErrorEntry(
+        "ticker_cap_exceeded",
+        400,
+        "The tracked list would exceed its cap; nothing changed.",
+        "Send at most details.cap symbols, or remove some first.",
+    ),
+    ErrorEntry(
+        "unknown_family",
+        404,
+        "The family is not one of the five.",
+        "Use one of details.allowed.",
+    ),
+    ErrorEntry(
+        "setup_not_found",
+        404,
+        "No current setup with this id on this ticker; ids change every night.",
+        "Read the ticker's patterns again and use a setup_id from there.",
+    ),
+    ErrorEntry(
+        "chart_unavailable",
+        404,
+        "The setup exists but cannot be drawn: its price history is not stored.",
+        "Present it from the JSON and draw the lines from their endpoints.",
+    ),
+    ErrorEntry(
+        "not_a_demo_symbol",
+        404,
+        "The symbol is outside the demo set.",
+        "Use one of details.demo_symbols.",
+    ),
+    ErrorEntry("not_found", 404, "No such address.", "See the documentation.", False),
+    ErrorEntry(
+        "method_not_allowed", 405, "Method not offered here.", "Use an allowed method.", False
+    ),
+    ErrorEntry("payload_too_large", 413, "The body is too large.", "Send a smaller body.", False),
+    ErrorEntry(
+        "internal_error",
+        500,
+        "The service failed; the operator can see why in its log.",
+        "Retry once; if it persists, tell the operator.",
+        False,
+    ),
+    ErrorEntry(
+        "unavailable",
+        503,
+        "The service is busy.",
+        "Wait details.retry_after_seconds, then retry.",
+        False,
+    ),
+)
+
+CATALOGUE: Mapping[str, ErrorEntry] = MappingProxyType({row.code: row for row in _ROWS})
+
+
+class ApiError(Exception):
+    """A refusal that the caller is meant to read; rendered by each surface in its own way."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str | None = None,
+        *,
+        fix: str | None = None,
+        tool_fix: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        allowance: Allowance | None = None,
+    ) -> None:
+        entry = CATALOGUE[code]
+        self.code = code
+        self.status = entry.status
+        self.message = message or entry.condition
+        self.fix = fix or entry.fix
+        self.tool_fix = tool_fix or self.fix
+        """The fix for an agent, which has tools and no routes."""
+        self.details = dict(details) if details else None
+        self.allowance = allowance
+        """What is left of the caller's quotas, once the call was counted."""
+        super().__init__(f"{code}: {self.message}")
+
+    def body(self, docs_url: str) -> dict[str, Any]:
+        """The Error body of a REST answer."""
+        body: dict[str, Any] = {
+            "error": self.code,
+            "message": self.message,
+            "fix": self.fix,
+            "docs_url": docs_url,
+        }
+        if self.details is not None:
+            body["details"] = self.details
+        return body
+
+    def text(self) -> str:
+        """The text of a tool error: begins with the code, ends with the fix."""
+        named = "".join(f" {name}: {_words(value)}." for name, value in self._shown())
+        return f"{self.code}: {self.message}{named} {self.tool_fix}"
+
+    def _shown(self) -> Iterator[tuple[str, Any]]:
+        # The wait stands in the message; lists stand only in the details.
+        for name, value in (self.details or {}).items():
+            if name != "retry_after_seconds":
+                yield name, value
+
+
+def busy(retry_after_seconds: int = 1) -> ApiError:
+    """The refusal of a service that cannot take more right now."""
+    return ApiError("unavailable", details={"retry_after_seconds": retry_after_seconds})
+
+
+def _words(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,129 @@
+"""The gate: `invoke` is the only way to a handler, whatever the surface.
+
+It checks in a fixed order: access (401), limits (429), plan (403), arguments (400), tracked ticker
+(403). Then it hands out the answer that was kept, or calls the handler (404) with one book pinned
+for the whole call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from mcp_server.operations.allowances import Allowance
+from mcp_server.operations.answers import Answer, Result
+from mcp_server.operations.arguments import Arguments, read_arguments
+from mcp_server.operations.callers import PLANS_WITH_ACCESS, TRACKED_CAPS, Caller
+from mcp_server.operations.calls import Call
+from mcp_server.operations.errors import ApiError, busy
+from mcp_server.operations.services import Services
+from mcp_server.operations.table import Access, Operation
+from store.accounts import Principal
+from store.errors import DatabaseUnavailableError
+
+Raw = dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]
+"""Arguments as they were sent, or how to read them: a body is read for an admitted caller only."""
+
+
+async def invoke(
+    operation: Operation,
+    raw: Raw,
+    caller: Caller,
+    services: Services,
+    *,
+    surface: str,
+    pictures: bool = False,
+) -> Result:
+    """Call an operation.
+
+    Raises:
+        ApiError: any code of the operation's `codes`, or `unavailable`.
+    """
+    allowance = admit(operation.access, caller, services, surface)
+    principal = caller.principal
+    if principal is not None:
+        services.usage.record(principal, operation.name, caller.client, caller.host)
+    try:
+        if operation.access == "keyed":
+            _check_plan(principal, services)
+        given = raw if isinstance(raw, dict) else await raw()
+        arguments: Any = read_arguments(operation.arguments, given)
+        if operation.tracked:
+            await _check_tracked(arguments.symbol, principal, services)
+        return Result(await _answer(operation, arguments, caller, services, pictures), allowance)
+    except DatabaseUnavailableError as error:
+        raise busy() from error
+    except ApiError as error:
+        error.allowance = allowance
+        raise
+
+
+async def _answer(
+    operation: Operation, arguments: Arguments, caller: Caller, services: Services, pictures: bool
+) -> Answer:
+    """The answer that was kept of a sealed operation, or the handler's."""
+    version = services.active_night.book.data_version
+    key = (version, operation.name, pictures, *vars(arguments).values())
+    kept = services.answers.get(key) if operation.sealed else None
+    if kept is not None:
+        return kept
+    with services.active_night.pin() as book:
+        answer = await operation.handler(Call(arguments, caller, book, services, pictures))
+    if operation.sealed and book.data_version == version:
+        services.answers.keep(key, answer)
+    return answer
+
+
+def admit(access: Access, caller: Caller, services: Services, surface: str) -> Allowance:
+    """Let a caller in and count the call; what is left of its quotas.
+
+    Raises:
+        ApiError: `invalid_api_key`, `missing_api_key`, `rate_limited` or `unavailable`.
+    """
+    if caller.refused == "unavailable":
+        raise busy()
+    if caller.refused is not None:
+        raise ApiError("invalid_api_key")
+    if access == "keyed" and caller.principal is None:
+        raise ApiError("missing_api_key")
+    allowance = services.limiter.count(caller, surface)
+    if caller.principal is not None:
+        services.principals.remember(caller.principal)
+    return allowance
+
+
+def _check_plan(principal: Principal | None, services: Services) -> None:
+    plans = PLANS_WITH_ACCESS[services.offer.beta]
+    if principal is None or principal.account.plan not in plans:
+        raise ApiError("forbidden")
+
+
+async def _check_tracked(symbol: str, principal: Principal | None, services: Services) -> None:
+    if principal is None:
+        raise ApiError("missing_api_key")
+    tracked = await services.principals.tracked(principal)
+    if symbol not in tracked:
+        raise _not_tracked(TRACKED_CAPS[principal.account.plan], len(tracked))
+
+
+_ROUTES = "PUT or PATCH /tickers (or the tool set_tracked_tickers; it and PUT take the whole list)"
+
+
+def _not_tracked(cap: int, count: int) -> ApiError:
+    free = max(0, cap - count)
+    slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
+    if not free:
+        # What goes is the user's choice: a list that an agent shortens by itself loses a ticker.
+        return ApiError(
+            "ticker_not_tracked",
+            fix=f"{slots}: remove one that may go and add this one with {_ROUTES}, then retry.",
+            tool_fix=f"{slots}: ask the user which tracked ticker may go, read "
+            "list_tracked_tickers, call set_tracked_tickers with that list, the one replaced by "
+            "this symbol, then retry.",
+        )
+    return ApiError(
+        "ticker_not_tracked",
+        fix=f"{slots}: add the ticker with {_ROUTES}, then retry.",
+        tool_fix=f"{slots}: read list_tracked_tickers, call set_tracked_tickers with that whole "
+        "list plus this symbol (it replaces the list), then retry.",
+    )

@@ -1,0 +1,80 @@
+"""The keyless handlers: family track records and the demo."""
+
+from __future__ import annotations
+
+import orjson
+
+from mcp_server.operations.answers import Answer
+from mcp_server.operations.arguments import (
+    Arguments,
+    ChartArguments,
+    FamilyArguments,
+    SymbolArguments,
+)
+from mcp_server.operations.calls import Call
+from mcp_server.operations.errors import ApiError
+from mcp_server.operations.patterns import find_setup, patterns_body
+from store.book import Book, StoredSetup
+from store.families import Family
+
+
+async def get_family_track_record(call: Call[FamilyArguments]) -> Answer:
+    """One family's track record, or all five in their fixed order."""
+    if call.arguments.family is None:
+        entries = b",".join(call.book.family(family) for family in Family)
+        return call.answer(b'{"families":[%b]}' % entries)
+    try:
+        family = Family(call.arguments.family.strip().lower())
+    except ValueError as error:
+        raise ApiError("unknown_family", details={"allowed": [f.value for f in Family]}) from error
+    return call.answer(call.book.family(family))
+
+
+async def demo(call: Call[SymbolArguments]) -> Answer:
+    """The setups of one demo symbol, with the first one's chart where pictures can be shown."""
+    offer = call.services.offer
+    symbol = call.arguments.symbol
+    _check_demo(offer.demo_symbols, symbol)
+    body = patterns_body(call.book, symbol)
+    step = (
+        "To read every ticker you track, ask for an API key and send it as "
+        f"`Authorization: Bearer <API_KEY>`, or connect {offer.mcp_url} and sign in."
+    )
+    fields = b"%b,%b" % (body[:-1], orjson.dumps({"demo": True, "next": step})[1:])
+    setup = _first_setup(call.book, symbol, body) if call.pictures else None
+    if setup is None:
+        return call.answer(fields)
+    try:
+        return call.answer(fields, picture=await call.services.charts.png(call.book, setup))
+    except ApiError as error:
+        return call.answer(fields, lasting=error.code == "chart_unavailable")
+
+
+async def universe(call: Call[Arguments]) -> Answer:
+    """The symbols that the night covers."""
+    return call.answer(b"{%b}" % call.book.universe())
+
+
+async def demo_symbols(call: Call[Arguments]) -> Answer:
+    """The fixed demo symbols, each with whether the night covers it."""
+    symbols = call.services.offer.demo_symbols
+    found = ((symbol, call.book.coverage(symbol)) for symbol in symbols)
+    entries = [{"symbol": s, "covered": known is not None and known.covered} for s, known in found]
+    return call.answer(orjson.dumps({"symbols": entries, "count": len(entries)}))
+
+
+async def demo_chart(call: Call[ChartArguments]) -> Answer:
+    """The chart of a demo symbol's setup."""
+    _check_demo(call.services.offer.demo_symbols, call.arguments.symbol)
+    setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
+    return call.drawing(await call.services.charts.png(call.book, setup))
+
+
+def _check_demo(demo_symbols: tuple[str, ...], symbol: str) -> None:
+    if symbol not in demo_symbols:
+        raise ApiError("not_a_demo_symbol", details={"demo_symbols": list(demo_symbols)})
+
+
+def _first_setup(book: Book, symbol: str, body: bytes) -> StoredSetup | None:
+    setups = orjson.loads(body)["setups"]
+    return find_setup(book, symbol, setups[0]["setup_id"]) if setups else None

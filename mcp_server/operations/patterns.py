@@ -1,0 +1,77 @@
+"""The per-ticker handlers: current patterns, past occurrences, and the chart of a setup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from mcp_server.operations.answers import Answer
+from mcp_server.operations.arguments import ChartArguments, HistoryArguments, SymbolArguments
+from mcp_server.operations.calls import Call
+from mcp_server.operations.errors import ApiError
+from store.book import Book, StoredSetup
+
+LETTERS = {"all": "wlo", "resolved": "wl", "open": "o"}
+"""The outcome letters that each value of `outcome` keeps."""
+
+
+def patterns_body(book: Book, symbol: str) -> bytes:
+    """The Patterns body of a symbol: stored, or not available for a symbol without bars."""
+    stored = book.patterns(symbol)
+    if stored is not None:
+        return stored
+    return orjson.dumps({"symbol": symbol, "available": False, "setups": []})
+
+
+async def get_ticker_patterns(call: Call[SymbolArguments]) -> Answer:
+    """The current setups of one tracked ticker."""
+    return call.answer(patterns_body(call.book, call.arguments.symbol))
+
+
+async def get_pattern_history(call: Call[HistoryArguments]) -> Answer:
+    """The past occurrences of one tracked ticker."""
+    arguments = call.arguments
+    stored = call.book.history(arguments.symbol)
+    letters, rows = (stored.outcomes, stored.rows) if stored else ("", [])
+    kept = LETTERS[arguments.outcome]
+    matches = [row for letter, row in zip(letters, rows, strict=True) if letter in kept]
+    page = matches[: arguments.limit]
+    head = {"symbol": arguments.symbol, "available": stored is not None}
+    tail = {"count": len(page), "total": len(matches)}
+    return call.answer(
+        b'%b,"occurrences":[%b],%b'
+        % (orjson.dumps(head)[:-1], b",".join(page), orjson.dumps(tail)[1:])
+    )
+
+
+async def get_pattern_chart(call: Call[ChartArguments]) -> Answer:
+    """The chart of one current setup, and the same in words."""
+    setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
+    png = await call.services.charts.png(call.book, setup)
+    return call.drawing(png, caption(setup.fields, call.book.disclaimer))
+
+
+def find_setup(book: Book, symbol: str, setup_id: str) -> StoredSetup:
+    """A current setup of a symbol.
+
+    Raises:
+        ApiError: `setup_not_found`.
+    """
+    setup = book.setup(symbol, setup_id)
+    if setup is None:
+        raise ApiError("setup_not_found")
+    return setup
+
+
+def caption(setup: Mapping[str, Any], disclaimer: str) -> str:
+    """What a chart shows, in words, for those who cannot see it."""
+    plan = setup["plans"][0]
+    return (
+        f"{setup['symbol']}: {setup['family_label']}, {setup['direction']}, "
+        f"{setup['status'].replace('_', ' ')}, as of {setup['as_of_session']}. "
+        f"Last close ${setup['last_close']}; trigger ${plan['trigger_price']}, "
+        f"stop ${plan['stop_price']}, target ${plan['target_price']}. "
+        f"{setup['trigger_rule']} {disclaimer}"
+    )

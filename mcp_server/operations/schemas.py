@@ -1,0 +1,96 @@
+"""JSON Schemas of what operations take and answer, rendered from their models.
+
+Answers are described without closing them: within v1 a field may be added, and what the interface
+leaves open stays open here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from mcp_server.operations.table import Operation
+from store.records import Envelope
+
+Schema = dict[str, Any]
+
+
+def input_schema(operation: Operation) -> Schema:
+    """The JSON Schema of an operation's arguments, as agents see it."""
+    schema = tidy(operation.arguments.model_json_schema())
+    result: Schema = {"type": "object", "properties": schema.get("properties", {})}
+    if "required" in schema:
+        result["required"] = schema["required"]
+    return result
+
+
+def output_schema(operation: Operation) -> Schema | None:
+    """The JSON Schema of an operation's structured answer; None when it answers a picture.
+
+    An operation with several possible answers requires only what all of them have.
+    """
+    if operation.produces == "image/png":
+        return None
+    schemas, definitions = record_schemas((Envelope, *operation.answers), "#/$defs/")
+    envelope, *answers = schemas
+    properties: Schema = dict(envelope["properties"])
+    required = list(envelope["required"])
+    for answer in answers:
+        properties.update(answer["properties"])
+    if answers:
+        common = set.intersection(*(set(answer["required"]) for answer in answers))
+        required += [name for name in answers[0]["required"] if name in common]
+    result: Schema = {"type": "object", "properties": properties, "required": required}
+    if definitions:
+        result["$defs"] = definitions
+    return result
+
+
+def record_schemas(
+    models: tuple[type[BaseModel], ...], reference: str
+) -> tuple[list[Schema], Schema]:
+    """The open schemas of some records, and the definitions they share.
+
+    `reference` is where the definitions will stand, such as `#/$defs/`.
+    """
+    _, top = models_json_schema(
+        [(model, "validation") for model in models], ref_template=reference + "{model}"
+    )
+    definitions = tidy(top).get("$defs", {})
+    roots = [definitions[model.__name__] for model in models]
+    used = _used(roots, definitions, reference)
+    return roots, {name: definitions[name] for name in definitions if name in used}
+
+
+def _used(roots: list[Schema], definitions: Schema, reference: str) -> set[str]:
+    found: set[str] = set()
+    queue: list[Any] = list(roots)
+    while queue:
+        node = queue.pop()
+        if isinstance(node, dict):
+            name = str(node.get("$ref", "")).removeprefix(reference)
+            if name in definitions and name not in found:
+                found.add(name)
+                queue.append(definitions[name])
+            queue.extend(node.values())
+        elif isinstance(node, list):
+            queue.extend(node)
+    return found
+
+
+def tidy(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """A schema without generated titles and without closing objects."""
+    if isinstance(schema, list):
+        return [tidy(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: {key: tidy(value) for key, value in part.items()}
+        if name in ("properties", "$defs")
+        else tidy(part)
+        for name, part in schema.items()
+        if not (name == "title" and isinstance(part, str))
+        and not (name == "additionalProperties" and part is False)
+    }

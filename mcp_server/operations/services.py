@@ -1,0 +1,52 @@
+"""Services: what the handlers reach, built once by the composition root and passed in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mcp_server.operations.answers import Answers
+from mcp_server.operations.charts import Charts
+from mcp_server.operations.limits import Limiter
+from store.active_night import ActiveNight
+from store.principals import Principals
+from store.usage import UsageLog
+from store.watchlist import Watchlist
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The settings that answers depend on."""
+
+    public_url: str
+    """Scheme and host, without a slash at its end."""
+    demo_symbols: tuple[str, ...]
+    beta: bool = True
+
+    @property
+    def docs_url(self) -> str:
+        """Where people read the documentation."""
+        return f"{self.public_url}/docs"
+
+    @property
+    def mcp_url(self) -> str:
+        """The agent endpoint."""
+        return f"{self.public_url}/mcp"
+
+    @property
+    def base_url(self) -> str:
+        """The base of the REST routes."""
+        return f"{self.public_url}/api/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything an operation may use."""
+
+    offer: Offer
+    active_night: ActiveNight
+    principals: Principals
+    watchlist: Watchlist
+    usage: UsageLog
+    limiter: Limiter
+    charts: Charts
+    answers: Answers = field(default_factory=Answers)

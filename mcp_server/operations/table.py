@@ -1,0 +1,223 @@
+"""The table of operations, which is the service; MCP and REST are two renderings of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+from mcp_server.operations import market, patterns, scan, tracking
+from mcp_server.operations.answers import Answer
+from mcp_server.operations.arguments import (
+    Arguments,
+    ChartArguments,
+    EditArguments,
+    FamilyArguments,
+    HistoryArguments,
+    ScanArguments,
+    SymbolArguments,
+    SymbolsArguments,
+)
+from mcp_server.operations.calls import Call
+from store.records import (
+    Demo,
+    Families,
+    FamilyEntry,
+    History,
+    Me,
+    Patterns,
+    Record,
+    Scan,
+    TrackedTickers,
+)
+
+Access = Literal["keyed", "keyless"]
+Handler = Callable[[Call[Any]], Awaitable[Answer]]
+COMMON = ("missing_api_key", "invalid_api_key", "forbidden", "rate_limited")
+KEYLESS = ("invalid_api_key", "rate_limited")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What agents read about an operation that is a tool."""
+
+    title: str
+    description: str
+    read_only: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing the service does, whatever the surface."""
+
+    name: str
+    handler: Handler
+    summary: str
+    arguments: type[Arguments] = Arguments
+    access: Access = "keyed"
+    tracked: bool = False
+    """Whether the argument `symbol` must be on the caller's watchlist."""
+    sealed: bool = False
+    """Whether the answer depends on the night and the arguments alone, and so is kept."""
+    errors: tuple[str, ...] = ()
+    """The codes it answers beside those of its access."""
+    answers: tuple[type[Record], ...] = ()
+    """The records it may answer; none for a picture, and for shapes left open to clients."""
+    produces: Literal["application/json", "image/png"] = "application/json"
+    tool: Tool | None = None
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Every code of the catalogue that this operation can answer."""
+        common = COMMON if self.access == "keyed" else KEYLESS
+        return common + (("ticker_not_tracked",) if self.tracked else ()) + self.errors
+
+
+_TABLE = (
+    Operation(
+        "get_ticker_patterns",
+        patterns.get_ticker_patterns,
+        "The current setups of one tracked ticker.",
+        SymbolArguments,
+        tracked=True,
+        sealed=True,
+        answers=(Patterns,),
+        tool=Tool(
+            "Current chart patterns",
+            "Current breakout setups (wedges, pennants, triangles) of one tracked ticker: the two "
+            "trend lines, the trigger rule, trade plans with trigger, stop and target, and how the "
+            "same pattern did before, for its family and for this ticker.",
+        ),
+    ),
+    Operation(
+        "get_pattern_history",
+        patterns.get_pattern_history,
+        "The past occurrences of one tracked ticker, newest entry first.",
+        HistoryArguments,
+        tracked=True,
+        sealed=True,
+        errors=("bad_request",),
+        answers=(History,),
+        tool=Tool(
+            "Past occurrences",
+            "Every past breakout of one tracked ticker as the nightly served it, wins and losses "
+            "alike: entry, stop, target, exit, realized move and R multiple.",
+        ),
+    ),
+    Operation(
+        "get_pattern_chart",
+        patterns.get_pattern_chart,
+        "The chart of one current setup of a tracked ticker, as a PNG.",
+        ChartArguments,
+        tracked=True,
+        sealed=True,
+        errors=("bad_request", "setup_not_found", "chart_unavailable"),
+        produces="image/png",
+        tool=Tool(
+            "Chart of a setup",
+            "A PNG chart of one current setup: candles on a log price axis, both trend lines, "
+            "trigger, stop and target. Take setup_id from get_ticker_patterns of this session.",
+        ),
+    ),
+    Operation(
+        "list_tracked_tickers",
+        tracking.list_tracked_tickers,
+        "The tracked tickers in the user's order, and the cap.",
+        tool=Tool(
+            "Tracked tickers",
+            "The tickers this account tracks, in the user's order, each with whether tonight's "
+            "data covers it, and how many may be tracked.",
+        ),
+    ),
+    Operation(
+        "set_tracked_tickers",
+        tracking.set_tracked_tickers,
+        "Replace the whole tracked list, all or nothing.",
+        SymbolsArguments,
+        errors=("bad_request", "invalid_symbol", "unknown_symbol", "ticker_cap_exceeded"),
+        answers=(TrackedTickers,),
+        tool=Tool(
+            "Set tracked tickers",
+            "Replace the whole list of tracked tickers, all or nothing. This also rewrites the "
+            "user's Main watchlist: read list_tracked_tickers first and keep what should stay.",
+            read_only=False,
+        ),
+    ),
+    Operation(
+        "get_family_track_record",
+        market.get_family_track_record,
+        "One pattern family's track record, or all five.",
+        FamilyArguments,
+        access="keyless",
+        sealed=True,
+        errors=("unknown_family",),
+        answers=(
+            FamilyEntry,
+            Families,
+        ),
+        tool=Tool(
+            "Family track record",
+            "How a pattern family did over about 20 years of daily bars: win rate with its sample, "
+            "average win and loss, R multiples, beside what random entries reached.",
+        ),
+    ),
+    Operation(
+        "demo",
+        market.demo,
+        "The setups of one demo symbol, without a key.",
+        SymbolArguments,
+        access="keyless",
+        sealed=True,
+        errors=("not_a_demo_symbol",),
+        answers=(Demo,),
+        tool=Tool(
+            "Demo",
+            "The current setups of one of the fixed demo symbols, with the chart of the first one; "
+            "needs no key.",
+        ),
+    ),
+    Operation("me", tracking.me, "The calling account, its plan and its limits.", answers=(Me,)),
+    Operation(
+        "scan",
+        scan.scan,
+        "The market-wide scan: every current setup, ranked, filtered and paged.",
+        ScanArguments,
+        sealed=True,
+        errors=("bad_request",),
+        answers=(Scan,),
+    ),
+    Operation(
+        "edit_tracked_tickers",
+        tracking.edit_tracked_tickers,
+        "Remove tickers from the tracked list, then add others; all or nothing.",
+        EditArguments,
+        errors=("bad_request", "invalid_symbol", "unknown_symbol", "ticker_cap_exceeded"),
+        answers=(TrackedTickers,),
+    ),
+    Operation(
+        "universe",
+        market.universe,
+        "The symbols tonight's data covers.",
+        access="keyless",
+        sealed=True,
+    ),
+    Operation("demo_symbols", market.demo_symbols, "The fixed demo symbols.", access="keyless"),
+    Operation(
+        "demo_chart",
+        market.demo_chart,
+        "The chart of a demo symbol's setup, without a key.",
+        ChartArguments,
+        access="keyless",
+        sealed=True,
+        errors=("bad_request", "setup_not_found", "chart_unavailable", "not_a_demo_symbol"),
+        produces="image/png",
+    ),
+)
+
+OPERATIONS: Mapping[str, Operation] = MappingProxyType({row.name: row for row in _TABLE})
+
+TOOLS: Mapping[str, Operation] = MappingProxyType(
+    {name: operation for name, operation in OPERATIONS.items() if operation.tool is not None}
+)
+"""The seven that agents see."""

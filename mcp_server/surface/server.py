@@ -1,0 +1,102 @@
+"""The MCP server: the official SDK's lowlevel `Server`, rendered from the operation table.
+
+The lowlevel server is used because the decorator layer prefixes failures with its own words, and a
+tool error here must begin with its code.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from mcp_server.operations.callers import Caller
+from mcp_server.operations.rules import instructions
+from mcp_server.operations.schemas import input_schema, output_schema
+from mcp_server.operations.services import Services
+from mcp_server.operations.table import TOOLS, Operation
+from mcp_server.surface.tools import call_tool, host_name
+
+Context = ServerRequestContext[Any]
+
+
+def tools() -> list[types.Tool]:
+    """The seven tools, in the order of the operation table."""
+    return [_tool(operation) for operation in TOOLS.values()]
+
+
+def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
+    """The MCP server over the operations; the keyless one answers only what needs no key."""
+    listing = types.ListToolsResult(tools=tools())
+
+    async def list_tools(_context: Context, _params: object) -> types.ListToolsResult:
+        return listing
+
+    async def answer_tool_call(
+        context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        operation = TOOLS.get(params.name)
+        if operation is None:
+            raise MCPError(types.INVALID_PARAMS, "Unknown tool; tools/list names the seven.")
+        result = await call_tool(
+            operation, params.arguments or {}, _caller(context), services, keyless=keyless
+        )
+        return types.CallToolResult.model_validate_json(result)
+
+    async def record_host(ctx: Context, call_next: CallNext) -> HandlerResult:
+        caller = _caller(ctx)
+        if ctx.method == "initialize" and caller.principal is not None:
+            services.usage.record(caller.principal, "initialize", caller.client, caller.host)
+        return await call_next(ctx)
+
+    async def no_prompts(_context: Context, _params: object) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[])
+
+    async def no_resources(_context: Context, _params: object) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=[])
+
+    schemas = {tool.name: tool.input_schema for tool in listing.tools}
+    server: Server[Any] = Server(
+        "pattern-screener",
+        version=version("pattern-screener"),
+        title="Pattern screener (demo)" if keyless else "Pattern screener",
+        instructions=instructions(),
+        website_url=services.offer.docs_url,
+        get_tool_input_schema=schemas.get,
+        on_list_tools=list_tools,
+        on_call_tool=answer_tool_call,
+        on_list_prompts=no_prompts,
+        on_list_resources=no_resources,
+    )
+    server.middleware.append(record_host)
+    return server
+
+
+def _caller(context: Context) -> Caller:
+    """Who calls, with the host's own name: from `initialize`, or from any request since 2026."""
+    caller: Caller = context.request["caller"]  # type: ignore[index]
+    params = context.params or {}
+    said = params.get("clientInfo") or (params.get("_meta") or {}).get(types.CLIENT_INFO_META_KEY)
+    return caller._replace(host=host_name(said))
+
+
+def _tool(operation: Operation) -> types.Tool:
+    assert operation.tool is not None  # noqa: S101 - narrows the type; callers have checked
+    return types.Tool(
+        name=operation.name,
+        title=operation.tool.title,
+        description=operation.tool.description,
+        input_schema=input_schema(operation),
+        output_schema=output_schema(operation),
+        annotations=types.ToolAnnotations(
+            title=operation.tool.title,
+            read_only_hint=operation.tool.read_only,
+            destructive_hint=not operation.tool.read_only,
+            idempotent_hint=True,
+            open_world_hint=False,
+        ),
+    )

@@ -1,0 +1,115 @@
+"""Tools: what the gate says of a tool call, as the JSON of an MCP result.
+
+The JSON is joined from stored bytes, which spares decoding a stored answer only to encode it again.
+The endpoint sends it as it is; the SDK's own handler parses it into the SDK's types.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from mcp_server.operations.allowances import Allowance
+from mcp_server.operations.answers import PNG, Answer, Result
+from mcp_server.operations.callers import Caller
+from mcp_server.operations.errors import ApiError
+from mcp_server.operations.gate import admit, invoke
+from mcp_server.operations.services import Services
+from mcp_server.operations.table import Operation
+
+MAX_HOST = 200
+"""Characters of a host's name that are kept."""
+
+log = logging.getLogger(__name__)
+
+
+async def call_tool(
+    operation: Operation,
+    arguments: dict[str, Any],
+    caller: Caller,
+    services: Services,
+    *,
+    keyless: bool,
+    stamp: bytes = b"",
+) -> bytes:
+    """The `CallToolResult` of a call; a refusal is a result like any other.
+
+    `stamp` is what the later protocol era adds to the result's `_meta`.
+    """
+    try:
+        if keyless and operation.access == "keyed":
+            return _failed(_connect_properly(caller, services), stamp)
+        result = await invoke(operation, arguments, caller, services, surface="mcp", pictures=True)
+    except ApiError as error:
+        return _failed(error, stamp)
+    except Exception:
+        log.exception("The tool %s failed", operation.name)
+        return _failed(ApiError("internal_error"), stamp)
+    return _succeeded(result, stamp)
+
+
+def host_name(info: object) -> str:
+    """The name and version that an MCP host gives itself, as one printable text."""
+    if not isinstance(info, Mapping):
+        return ""
+    text = f"{info.get('name', '')}/{info.get('version', '')}"
+    return "".join(filter(str.isprintable, text))[:MAX_HOST]
+
+
+def _connect_properly(caller: Caller, services: Services) -> ApiError:
+    return ApiError(
+        "missing_api_key",
+        "The demo endpoint answers only demo and get_family_track_record.",
+        fix=f"Connect {services.offer.mcp_url} instead and sign in, or send the header "
+        "`Authorization: Bearer <API_KEY>` there.",
+        allowance=admit("keyless", caller, services, "mcp"),
+    )
+
+
+def _failed(error: ApiError, stamp: bytes) -> bytes:
+    text = orjson.dumps(error.text())
+    meta = _meta(error.allowance, stamp)
+    return b'{"content":[{"type":"text","text":%b}],"isError":true%b}' % (text, meta)
+
+
+def _succeeded(result: Result, stamp: bytes) -> bytes:
+    answer = result.answer
+    content = answer.forms.get("content")
+    if content is None:
+        content = answer.forms["content"] = _content(answer)
+    parts = [b'{"content":[', content, b"]"]
+    if answer.media_type != PNG:
+        parts += b',"structuredContent":', answer.body
+    parts += b',"isError":false', _meta(result.allowance, stamp), b"}"
+    return b"".join(parts)
+
+
+def _content(answer: Answer) -> bytes:
+    """The blocks of an answer. Its JSON comes first: hosts that show one block show that one."""
+    blocks = []
+    picture = answer.body if answer.media_type == PNG else answer.picture
+    if answer.media_type != PNG:
+        blocks.append(b'{"type":"text","text":%b}' % orjson.dumps(answer.body.decode()))
+    if picture is not None:
+        image = base64.b64encode(picture)
+        blocks.append(b'{"type":"image","data":"%b","mimeType":"image/png"}' % image)
+    if answer.caption is not None:
+        blocks.append(b'{"type":"text","text":%b}' % orjson.dumps(answer.caption))
+    return b",".join(blocks)
+
+
+def _meta(allowance: Allowance | None, stamp: bytes) -> bytes:
+    """What is left of the caller's quotas, under the names of the HTTP fields, and the stamp."""
+    entries = [stamp] if stamp else []
+    if allowance is not None:
+        policy = allowance.policy.replace(b'"', b'\\"')
+        state = allowance.state.replace(b'"', b'\\"')
+        entries.append(b'"RateLimit-Policy":"%b","RateLimit":"%b"' % (policy, state))
+    if not entries:
+        return b""
+    era = b',"resultType":"complete"' if stamp else b""
+    return b'%b,"_meta":{%b}' % (era, b",".join(entries))

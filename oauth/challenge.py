@@ -1,0 +1,75 @@
+"""The challenge: what an MCP address says over HTTP before any JSON-RPC is read (RFC 9728)."""
+
+from __future__ import annotations
+
+from starlette.responses import HTMLResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mcp_server.http.responses import error_response
+from mcp_server.operations.callers import Caller
+from mcp_server.operations.errors import ApiError
+from oauth.metadata import ProtectedResource
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>An address for agents</title>
+<h1>This address is for agents</h1>
+<p>It speaks MCP and has no page of its own. Add it to a host such as Claude, which then asks you
+to sign in.</p>
+<p><a href="{docs_url}">How to connect it</a></p>
+</html>
+"""
+"""What a person reads who opens the address in a browser."""
+
+POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+
+class ChallengeMiddleware:
+    """Answers 405 to anything but POST, and 401 with a challenge to a client that must sign in.
+
+    A bad API key passes: its tool calls fail as tool errors, so that a key never starts a sign-in.
+    """
+
+    def __init__(
+        self, app: ASGIApp, resource: ProtectedResource, *, docs_url: str, keyless: bool = False
+    ) -> None:
+        self._app = app
+        self._resource = resource
+        self._docs_url = docs_url
+        self._keyless = keyless
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller: Caller = scope["caller"]
+        challenge = None if caller.principal else self._challenge(caller)
+        if scope["method"] != "POST":
+            await self._not_allowed(scope, challenge)(scope, receive, send)
+        elif challenge is not None:
+            error = ApiError("invalid_api_key" if caller.refused else "missing_api_key")
+            response = error_response(error, self._docs_url, {"WWW-Authenticate": challenge})
+            await response(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _challenge(self, caller: Caller) -> str | None:
+        if caller.refused == "token":
+            return self._resource.challenge("invalid_token")
+        if caller.refused is None and not self._keyless:
+            return self._resource.challenge()
+        return None
+
+    def _not_allowed(self, scope: Scope, challenge: str | None) -> ASGIApp:
+        headers = {"Allow": "POST", "Vary": "Accept"}
+        if challenge is not None:
+            headers["WWW-Authenticate"] = challenge
+        if b"text/html" in dict(scope["headers"]).get(b"accept", b""):
+            headers |= {"Cache-Control": "no-store", "Content-Security-Policy": POLICY}
+            return HTMLResponse(PAGE.format(docs_url=self._docs_url), 405, headers)
+        error = ApiError(
+            "method_not_allowed",
+            "This is an MCP endpoint: it answers JSON-RPC over POST and keeps no session.",
+            fix=f"Add this address to an MCP host such as Claude; {self._docs_url} says how.",
+        )
+        return error_response(error, self._docs_url, headers)

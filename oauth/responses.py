@@ -1,0 +1,39 @@
+"""Responses of the OAuth endpoints: JSON that no cache keeps, whatever happened."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from authlib.oauth2.rfc6749.errors import OAuth2Error
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from store.errors import DatabaseUnavailableError
+
+NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+"""What Starlette's routes call."""
+
+
+def json_response(content: Mapping[str, object], status: int = 200) -> Response:
+    """A JSON response (RFC 6749 section 5.1)."""
+    return JSONResponse(content, status, headers=NO_STORE)
+
+
+def with_oauth_errors(endpoint: Endpoint) -> Endpoint:
+    """The endpoint, with what it raises turned into the error response of RFC 6749 section 5.2."""
+
+    async def respond(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except OAuth2Error as error:
+            status, body, headers = error()
+            return JSONResponse(body, status, headers=dict(headers))
+        except DatabaseUnavailableError:
+            # Never `invalid_grant`: hosts delete their tokens on that.
+            response = json_response({"error": "temporarily_unavailable"}, 503)
+            response.headers["Retry-After"] = "1"
+            return response
+
+    return respond

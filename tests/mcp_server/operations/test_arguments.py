@@ -1,0 +1,101 @@
+"""Argument models: lenient reading, refusals by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_server.operations.arguments import (
+    HistoryArguments,
+    ScanArguments,
+    SymbolArguments,
+    SymbolsArguments,
+    check_symbols,
+    read_arguments,
+)
+from mcp_server.operations.errors import ApiError
+
+
+def test_a_symbol_is_upper_cased() -> None:
+    assert read_arguments(SymbolArguments, {"symbol": " brk.b "}).symbol == "BRK.B"
+
+
+@pytest.mark.parametrize(
+    ("given_limit", "limit"),
+    [(0, 1), (-5, 1), ("7", 7), (100, 100), (101, 100), ("+9", 9), (3.0, 3)],
+)
+def test_a_limit_is_clamped(given_limit: object, limit: int) -> None:
+    assert read_arguments(HistoryArguments, {"symbol": "A", "limit": given_limit}).limit == limit
+
+
+@pytest.mark.parametrize(
+    "limit", ["", "x", "1.5", 1.5, None, True, [], "1e3", float("nan"), float("inf")]
+)
+def test_a_limit_that_is_no_integer_is_refused_by_name(limit: object) -> None:
+    with pytest.raises(ApiError, match="limit must be an integer") as refusal:
+        read_arguments(HistoryArguments, {"symbol": "A", "limit": limit})
+    assert refusal.value.code == "bad_request"
+
+
+@pytest.mark.parametrize("outcome", ["all", "Resolved", "OPEN"])
+def test_an_outcome_may_be_in_any_case(outcome: str) -> None:
+    read = read_arguments(HistoryArguments, {"symbol": "A", "outcome": outcome})
+    assert read.outcome == outcome.lower()
+
+
+def test_an_outcome_that_is_not_one_is_refused_by_name() -> None:
+    with pytest.raises(ApiError, match="outcome must be all, resolved or open"):
+        read_arguments(HistoryArguments, {"symbol": "A", "outcome": "win"})
+
+
+@pytest.mark.parametrize(
+    "hostile", ["9" * 200_000 + "x", "." + "9" * 200_000 + "x", "1e" + "9" * 200_000 + "x"]
+)
+def test_a_long_text_that_is_almost_a_number_is_refused_in_one_pass(hostile: str) -> None:
+    # A pattern that backtracks takes minutes for it, which the suite's own time limit ends.
+    with pytest.raises(ApiError, match="max_distance_pct must be a number"):
+        read_arguments(ScanArguments, {"max_distance_pct": hostile})
+
+
+def test_unknown_arguments_are_ignored() -> None:
+    assert read_arguments(SymbolArguments, {"symbol": "A", "colour": "red"}).symbol == "A"
+
+
+def test_symbols_keep_their_order_and_lose_repeats() -> None:
+    assert check_symbols(["msft", "AAPL", " MSFT "]) == ["MSFT", "AAPL"]
+
+
+@pytest.mark.parametrize("symbol", ["\u00df", "\u017f", "\uff21", "BRK-B", "", "A" * 25])
+def test_only_letters_digits_and_dots_are_symbols_before_and_after_upper_casing(
+    symbol: str,
+) -> None:
+    with pytest.raises(ApiError) as refusal:
+        check_symbols(["AAPL", symbol])
+
+    assert refusal.value.details == {"rejected": [symbol]}
+
+
+@given(st.lists(st.text(max_size=30), max_size=5))
+def test_any_list_of_texts_is_either_all_symbols_or_refused_with_the_bad_ones(
+    raw: list[str],
+) -> None:
+    try:
+        symbols = check_symbols(raw)
+    except ApiError as refusal:
+        assert refusal.code == "invalid_symbol"
+        assert refusal.details is not None
+        assert refusal.details["rejected"]
+    else:
+        assert all(set(s) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.") for s in symbols)
+
+
+@given(st.dictionaries(st.text(max_size=8), st.none() | st.integers() | st.floats() | st.text()))
+def test_no_arguments_whatever_cause_anything_but_a_bad_request(raw: dict[str, Any]) -> None:
+    for model in (HistoryArguments, SymbolsArguments):
+        try:
+            read_arguments(model, {"symbol": raw, **raw})
+        except ApiError as refusal:
+            assert refusal.code == "bad_request"

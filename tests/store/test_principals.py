@@ -1,0 +1,246 @@
+"""Principals: kept until something changes, and not a call longer."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from store.accounts import Accounts, Plan, Principal
+from store.credentials import LIFETIMES, Kind
+from store.database import Database
+from store.grants import Grants
+from store.principals import Changes, Principals
+from store.tokens import Tokens
+from store.usage import UsageLog
+from store.watchlist import Watchlist
+
+START = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
+
+
+@dataclass
+class Clock:
+    """A time that the test sets."""
+
+    now: dt.datetime = START
+
+    def __call__(self) -> dt.datetime:
+        return self.now
+
+
+@dataclass
+class House:
+    """An account with a key, and what finds it; `asked` counts the look-ups."""
+
+    database: Database
+    accounts: Accounts
+    tokens: Tokens
+    watchlist: Watchlist
+    principals: Principals
+    path: Path
+    secret: str
+    prefix: str
+    account_id: int
+    clock: Clock
+    asked: int = 0
+
+    async def admitted(self, credential: str) -> Principal:
+        """Find a principal whose call is admitted."""
+        principal = await self.principals.find(credential)
+        assert principal is not None
+        self.principals.remember(principal)
+        return principal
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    path = tmp_path / "accounts.sqlite"
+    database = Database(f"sqlite+aiosqlite:///{path}")
+    await database.migrate()
+    accounts, watchlist = Accounts(database), Watchlist(database)
+    account = await accounts.add("ada@example.com", Plan.PREMIUM)
+    key, secret = await accounts.create_key("ada@example.com", "laptop")
+    clock = Clock()
+    tokens = Tokens(database, clock=clock)
+    principals = Principals(accounts, tokens, watchlist, Changes(database.url), clock=clock)
+    principals.open()
+    house = House(
+        *(database, accounts, tokens, watchlist, principals, path, secret, key.prefix, account.id),
+        clock=clock,
+    )
+
+    @sa.event.listens_for(database.engine.sync_engine, "before_cursor_execute")
+    def note(_c: object, _cursor: object, statement: str, *_: object) -> None:
+        house.asked += statement.lstrip().startswith("SELECT")
+
+    yield house
+    principals.close()
+    await database.close()
+
+
+async def test_an_admitted_principal_is_found_again_without_a_look_up(house: House) -> None:
+    first = await house.admitted(house.secret)
+    house.asked = 0
+
+    again = await house.principals.find(house.secret)
+
+    assert again == first
+    assert house.asked == 0
+
+
+async def test_a_principal_whose_call_was_refused_is_not_kept(house: House) -> None:
+    await house.principals.find(house.secret)
+    house.asked = 0
+
+    await house.principals.find(house.secret)
+
+    assert house.asked == 1
+
+
+async def test_what_a_principal_tracks_is_looked_up_once(house: House) -> None:
+    await house.watchlist.replace(house.account_id, ["IBM", "AAPL"], 5)
+    principal = await house.admitted(house.secret)
+    before = await house.principals.tracked(principal)
+    house.asked = 0
+
+    again = await house.principals.tracked(principal)
+
+    assert before == again == ("IBM", "AAPL")
+    assert house.asked == 0
+
+
+async def test_every_change_that_decides_who_may_call_is_counted(house: House) -> None:
+    changes = Changes(house.database.url)
+    changes.open()
+    counts = [changes.count()]
+
+    await house.watchlist.replace(house.account_id, ["AAPL"], 5)
+    counts.append(changes.count())
+    await house.accounts.set_plan("ada@example.com", Plan.NONE)
+    counts.append(changes.count())
+    await house.accounts.set_active("ada@example.com", active=False)
+    counts.append(changes.count())
+    await house.accounts.revoke_key(house.prefix)
+    counts.append(changes.count())
+    changes.close()
+
+    assert None not in counts
+    assert counts == sorted(set(counts), key=lambda count: count or 0)
+
+
+async def test_writing_the_usage_log_changes_nothing_that_is_kept(house: House) -> None:
+    usage = UsageLog(house.database)
+    principal = await house.admitted(house.secret)
+    await house.principals.tracked(principal)
+    usage.record(principal, "scan", "curl")
+    await usage.flush()
+    house.asked = 0
+
+    await house.principals.find(house.secret)
+    await house.principals.tracked(principal)
+
+    assert house.asked == 0
+
+
+async def test_a_key_revoked_by_another_process_is_not_found_again(house: House) -> None:
+    await house.admitted(house.secret)
+    elsewhere = Database(house.database.url)
+
+    await Accounts(elsewhere).revoke_key(house.prefix)
+    await elsewhere.close()
+
+    assert await house.principals.find(house.secret) is None
+
+
+async def test_a_change_by_hand_in_the_database_is_noticed_too(house: House) -> None:
+    await house.admitted(house.secret)
+
+    with closing(sqlite3.connect(house.path)) as shell:
+        shell.execute("UPDATE accounts SET active = 0")
+        shell.commit()
+
+    assert await house.principals.find(house.secret) is None
+
+
+async def test_a_watchlist_changed_by_another_process_is_read_anew(house: House) -> None:
+    await house.principals.tracked(await house.admitted(house.secret))
+    elsewhere = Database(house.database.url)
+
+    await Watchlist(elsewhere).replace(house.account_id, ["MSFT"], 5)
+    await elsewhere.close()
+
+    assert await house.principals.tracked(await house.admitted(house.secret)) == ("MSFT",)
+
+
+async def test_a_change_between_look_up_and_admission_keeps_nothing(house: House) -> None:
+    found = await house.principals.find(house.secret)
+    assert found is not None
+    await house.accounts.set_plan("ada@example.com", Plan.NONE)
+    await house.principals.find("ps_live_somebody_else")  # notices the change
+
+    house.principals.remember(found)
+
+    again = await house.principals.find(house.secret)
+    assert again is not None
+    assert again.account.plan is Plan.NONE
+
+
+async def test_a_kept_access_token_ends_at_its_time(house: House) -> None:
+    grants = Grants(house.database, clock=house.clock)
+    await grants.add_client("app", "An app", ("http://127.0.0.1/",))
+    code = await grants.approve(house.account_id, "app", "An app", "http://127.0.0.1/", "challenge")
+    pair = await house.tokens.redeem(code, "app", "challenge", None)
+    assert pair is not None
+    await house.admitted(pair.access)
+    lifetime = LIFETIMES[Kind.ACCESS]
+
+    house.clock.now = START + lifetime - dt.timedelta(seconds=1)
+    assert await house.principals.find(pair.access) is not None
+    house.clock.now = START + lifetime
+    assert await house.principals.find(pair.access) is None
+
+
+async def test_no_credential_stays_in_memory(house: House) -> None:
+    principal = await house.admitted(house.secret)
+
+    assert house.secret not in repr(vars(house.principals)) + repr(principal)
+
+
+async def test_what_is_kept_is_bounded(house: House) -> None:
+    small = Principals(
+        house.accounts, house.tokens, house.watchlist, Changes(house.database.url), kept_bytes=5_000
+    )
+    small.open()
+    secrets = [(await house.accounts.create_key("ada@example.com", "k"))[1] for _ in range(5)]
+    for secret in secrets:
+        found = await small.find(secret)
+        assert found is not None
+        small.remember(found)
+    house.asked = 0
+
+    for secret in secrets:
+        await small.find(secret)
+
+    assert 3 <= house.asked < 5 * 2
+    small.close()
+
+
+async def test_a_database_that_cannot_be_asked_cheaply_keeps_nothing(house: House) -> None:
+    changes = Changes("postgresql+asyncpg://somewhere/else")
+    changes.open()
+    forgetful = Principals(house.accounts, house.tokens, house.watchlist, changes)
+
+    for _ in range(2):
+        found = await forgetful.find(house.secret)
+        assert found is not None
+        forgetful.remember(found)
+        await forgetful.tracked(found)
+
+    assert changes.count() is None
+    assert house.asked == 4

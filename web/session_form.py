@@ -1,0 +1,53 @@
+"""Session form: what sign-in and sign-up have in common, which both start a session."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from starlette.responses import RedirectResponse, Response
+
+from store.accounts import Account
+from web.pages import Pages
+from web.refusals import Refusal
+from web.return_paths import safe_target
+from web.site import Site
+from web.visit import Visit
+from web.visits import Visits
+
+
+class SessionForm(ABC):
+    """A form that starts a session and then leads on to where the visitor came from."""
+
+    def __init__(self, site: Site, pages: Pages, visits: Visits) -> None:
+        self._site = site
+        self._pages = pages
+        self._visits = visits
+
+    async def show(self, visit: Visit) -> Response:
+        """The form; a visitor who is signed in already goes straight on."""
+        target = safe_target(visit.request.query_params.get("next", ""))
+        if visit.account is not None:
+            return RedirectResponse(target, 303)
+        return self._respond(visit, target)
+
+    async def submit(self, visit: Visit) -> Response:
+        """Start a session, or show the form again with what is wrong."""
+        target = safe_target(visit.form.get("next", ""))
+        try:
+            account, password_hash = await self._prove(visit)
+            return await self._visits.start_session(account, password_hash, target)
+        except Refusal as refusal:
+            return self._respond(visit, target, refusal)
+
+    def _respond(self, visit: Visit, target: str, refusal: Refusal | None = None) -> Response:
+        response = self._form(visit, target, refusal)
+        self._visits.set_visit_cookie(response, visit)
+        return response
+
+    @abstractmethod
+    async def _prove(self, visit: Visit) -> tuple[Account, str]:
+        """The account that the form opens and the password hash it met; else a Refusal."""
+
+    @abstractmethod
+    def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
+        """The page with the form."""

@@ -1,0 +1,33 @@
+"""Visit: one request of a browser, and who is behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+
+from mcp_server.operations.callers import Caller
+from store.accounts import Account
+from web.forms import form_token
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request of a browser, and who is behind it."""
+
+    request: Request
+    secret: str = field(repr=False)
+    """The session's token, or before sign-in the visit's; forms are tied to it."""
+    account: Account | None = None
+    form: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def address(self) -> str:
+        """The network address that limits count."""
+        caller: Caller = self.request.scope["caller"]
+        return caller.network
+
+    def token(self, address: str) -> str:
+        """The token of a form that posts to an address."""
+        return form_token(self.secret, address)

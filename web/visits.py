@@ -1,0 +1,110 @@
+"""Visits: finds out who visits, lets only checked forms in, and turns refusals into pages."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from oauth.responses import Endpoint
+from store.accounts import Account
+from store.errors import DatabaseUnavailableError, StalePasswordError
+from store.sessions import TOKEN_BYTES
+from web.cookies import cookies_of
+from web.forms import check_form, read_form
+from web.pages import Pages
+from web.refusals import Refusal
+from web.return_paths import sign_in_address
+from web.site import Site
+from web.visit import Visit
+
+BUSY = Refusal(503, "The service is busy. Wait a moment and try again.", retry_after=2)
+
+
+Handler = Callable[[Visit], Awaitable[Response]]
+MemberHandler = Callable[[Visit, Account], Awaitable[Response]]
+
+
+class Visits:
+    """Makes endpoints of handlers that are given a visit."""
+
+    def __init__(self, site: Site, pages: Pages) -> None:
+        self._site = site
+        self._pages = pages
+        self._url = site.services.offer.public_url
+        self._cookies = cookies_of(self._url, int(site.sessions.lifetime.total_seconds()))
+
+    def anyone(self, handler: Handler) -> Endpoint:
+        """An endpoint for every visitor."""
+
+        async def work(visit: Visit) -> Response:
+            return await handler(await self._read(visit))
+
+        return self._guarded(work)
+
+    def members(self, handler: MemberHandler) -> Endpoint:
+        """An endpoint for signed-in visitors; others sign in first and come back."""
+
+        async def work(visit: Visit) -> Response:
+            if visit.account is None:
+                return RedirectResponse(sign_in_address(visit.request), 303)
+            return await handler(await self._read(visit), visit.account)
+
+        return self._guarded(work)
+
+    def set_visit_cookie(self, response: Response, visit: Visit) -> None:
+        """Tie the forms of a page to the anonymous browser that it goes to."""
+        self._cookies.visit.set(response, visit.secret)
+
+    async def start_session(self, account: Account, password_hash: str, target: str) -> Response:
+        """Start a session under a new token, and go on to a page.
+
+        Raises:
+            Refusal: the password was changed since it was proven.
+        """
+        try:
+            token = await self._site.sessions.start(account.id, password_hash)
+        except StalePasswordError as error:
+            raise Refusal(400, str(error)) from error
+        response = RedirectResponse(target, 303)
+        self._cookies.session.set(response, token)
+        self._cookies.visit.drop(response)
+        return response
+
+    async def end_session(self, visit: Visit) -> Response:
+        """End the session."""
+        if visit.account is not None:
+            await self._site.sessions.end(visit.secret)
+        response = RedirectResponse("/", 303)
+        self._cookies.session.drop(response)
+        return response
+
+    def _guarded(self, work: Handler) -> Endpoint:
+        async def respond(request: Request) -> Response:
+            visit = Visit(request, secrets.token_urlsafe(TOKEN_BYTES))
+            try:
+                visit = await self._find(visit)
+                return await work(visit)
+            except Refusal as refusal:
+                return self._pages.respond("message.html", visit, refusal=refusal)
+            except DatabaseUnavailableError:
+                return self._pages.respond("message.html", visit, refusal=BUSY)
+
+        return respond
+
+    async def _find(self, visit: Visit) -> Visit:
+        session = self._cookies.session.read(visit.request)
+        account = await self._site.sessions.account(session) if session else None
+        if session and account:
+            return replace(visit, secret=session, account=account)
+        return replace(visit, secret=self._cookies.visit.read(visit.request) or visit.secret)
+
+    async def _read(self, visit: Visit) -> Visit:
+        if visit.request.method != "POST":
+            return visit
+        form = await read_form(visit.request)
+        check_form(visit.request, form, visit.secret, self._url)
+        return replace(visit, form=form)
