@@ -151,6 +151,24 @@ def test_a_table_and_a_reference_may_hold_names_that_cannot_be_symbols(tmp_path:
     assert f"Left out, bad_symbol: {long}." in output
 
 
+def test_a_night_tells_who_is_behind_its_session_who_ahead_and_who_in_days_to_come(
+    tmp_path: Path,
+) -> None:
+    ends = {f"S{number:02}": "2024-03-27" for number in range(16)}
+    ends |= {"LATE": "2024-03-25", "EARLY": "2024-03-28", "AHEAD": "2099-03-27"}
+    for symbol, last in ends.items():
+        bars = walk(BARS, seed=125, last=dt.date.fromisoformat(last))
+        write_csv(tmp_path / "bars" / f"{symbol}.csv", bars)
+
+    code, output, errors = run(tmp_path / "data", "--bars", str(tmp_path / "bars"), "--jobs", "1")
+
+    assert code == PUBLISHED, errors
+    assert "session 2024-03-27: 18 symbols covered" in output
+    assert "Left out, future_date: AHEAD." in output
+    assert "Behind the session, served as of an older bar: 1 symbols (LATE)." in output
+    assert re.search(r"Warning: later sessions of 1 symbols are not used, .* \(EARLY\)", output)
+
+
 def test_a_night_that_falls_far_behind_has_an_exit_code_of_its_own(
     bars: Path, data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
