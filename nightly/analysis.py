@@ -15,7 +15,7 @@ import numpy as np
 from nightly.bars import Bars, Floats, to_day
 from nightly.carry import Began, Carried, carry_on
 from nightly.cleaning import Cleaned, clean
-from nightly.doubt import GAP_DAYS, MIN_BARS
+from nightly.doubt import GAP_DAYS, MIN_BARS, dated_ahead
 from nightly.errors import NightlyError, Refusal
 from nightly.events import Rows
 from nightly.features import features
@@ -67,10 +67,13 @@ class Task:
 
     def clean(self, loaded: Loaded, listing: Listing) -> Cleaned:
         """The loaded bars of a symbol up to the session, cleaned."""
+        window = self.windows[listing.asset_type]
+        if refusal := dated_ahead(loaded.bars, window.begun):
+            return Cleaned(loaded.bars.take(slice(0, 0)), {}, refusal)
         return clean(
             loaded.bars,
             asset_type=listing.asset_type,
-            as_of=to_day(self.windows[listing.asset_type].last),
+            as_of=to_day(window.last),
             adjustment=listing.adjustment or self.adjustment,
             splits=listing.splits,
         )

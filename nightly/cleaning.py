@@ -79,7 +79,9 @@ def clean(
     bars = _newest_series(bars, findings)
     _count("gap", int(np.count_nonzero(np.diff(bars.date) > GAP_DAYS[asset_type])), findings)
     refusal = doubt(bars, given, idle_share, asset_type, findings) or rest(bars, asset_type, as_of)
-    if refusal is not None and not refusal.analysed:
+    if refusal is None:
+        _count("behind", int(bars.date[-1] < as_of), findings)
+    elif not refusal.analysed:
         bars = bars.take(slice(0, 0))
     return Cleaned(bars, findings, refusal)
 

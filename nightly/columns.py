@@ -5,12 +5,14 @@ It knows polars expressions and the usual spellings; it opens no file.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
+from nightly.bars import to_day
 from nightly.errors import SourceError
 
 PRICES: Final = ("open", "high", "low", "close")
@@ -35,6 +37,7 @@ IGNORED: Final[Mapping[str, str]] = {
 # An epoch below the bound counts in the unit; each bound is the year 5138 in its unit.
 _EPOCHS: Final = ((1e11, 1_000_000), (1e14, 1_000), (1e17, 1))
 _MICROSECONDS_A_DAY: Final = 86_400_000_000
+_CALENDAR: Final = (to_day(dt.date.min), to_day(dt.date.max))
 
 
 def squeeze(name: str) -> str:
@@ -91,10 +94,10 @@ def bar_expressions(schema: pl.Schema) -> Iterator[pl.Expr]:
     columns = bar_columns(schema.names())
     symbol, date = columns.get("symbol"), columns["date"]
     if symbol is not None and squeeze(date) == "windowstart":
-        yield _session(date, symbol).alias("date")
+        yield _dated(_session(date, symbol)).alias("date")
         yield pl.col(symbol).cast(pl.String).str.strip_prefix(CRYPTO_TICKER).alias("symbol")
     else:
-        yield day_of(date, schema[date]).alias("date")
+        yield _dated(day_of(date, schema[date])).alias("date")
         if symbol is not None:
             yield _as(pl.String, symbol, schema).alias("symbol")
     for name in BARS[1:]:
@@ -105,6 +108,11 @@ def _as(kind: type[pl.DataType], column: str, schema: pl.Schema) -> pl.Expr:
     # A cast would hide the column from the statistics of the row groups.
     values = pl.col(column)
     return values if schema[column] == kind else values.cast(kind, strict=False)
+
+
+def _dated(days: pl.Expr) -> pl.Expr:
+    """Days within the years 1 to 9999; any other, as of a garbled epoch, is no date."""
+    return pl.when(days.is_between(*_CALENDAR)).then(days)
 
 
 def _session(window: str, ticker: str) -> pl.Expr:

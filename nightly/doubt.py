@@ -6,6 +6,7 @@ analysed all the same. Nothing here changes a bar.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Mapping
 from typing import Final
@@ -13,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from nightly.bars import Bars, Floats, to_date
+from nightly.bars import Bars, Floats, to_date, to_day
 from nightly.errors import Refusal
 from nightly.parameters import Parameters
 from nightly.reference import AssetType
@@ -54,6 +55,14 @@ ORDINARY_RANGE: Final = 3.0
 USUAL_BARS: Final = 20
 
 Mask = npt.NDArray[np.bool_]
+
+
+def dated_ahead(bars: Bars, begun: dt.date) -> Refusal | None:
+    """Why bars are not read that say they are of a day to come: other dates may be wrong too."""
+    if not len(bars) or bars.date[-1] <= to_day(begun):
+        return None
+    last = to_date(bars.date[-1])
+    return Refusal("future_date", f"The last bar is of {last}, a day to come; correct its date.")
 
 
 def doubt(

@@ -12,14 +12,15 @@ from typing import Any
 
 from nightly.analysis import Analysis, Task, analyse
 from nightly.assembly import Statistics, universe
+from nightly.bars import to_day
 from nightly.cluster import cluster_pool
 from nightly.errors import NightlyError, Refusal
 from nightly.parameters import Parameters
 from nightly.pool import INLINE, Pool, batches, local_pool
-from nightly.reference import Adjustment, Reference
+from nightly.reference import Adjustment, Listing, Reference
 from nightly.report import Report
 from nightly.scan import Candidate, label_columns, number_columns
-from nightly.sessions import as_of_session, windows
+from nightly.sessions import Ends, as_of_session, last_begun, windows
 from nightly.sources import BarSource
 from nightly.symbols import resolve
 from nightly.version import code_version
@@ -55,7 +56,7 @@ class Order:
     reference_sha256: str | None = None
     adjustment: Adjustment = "split"
     session: dt.date | None = None
-    """The session to stop at; the last completed one when None."""
+    """The session to stop at; the newest that enough symbols reach when None."""
     jobs: int = 1
     executor: str | None = None
     """The address of a Dask scheduler that has the work done; this machine does it when None."""
@@ -81,6 +82,10 @@ class Plan:
     """The last finished day of crypto, which may be the one before."""
     refused: Mapping[str, Refusal]
     """Raw names that cannot be symbols."""
+    later: Sequence[str]
+    """Symbols with later sessions, which too few others reach."""
+    future_dates: int
+    """How many symbols have a bar of a day to come."""
     workers: int | str
     """How many processes of this machine do the work, or the address of who does it."""
 
@@ -95,16 +100,35 @@ def plan(order: Order, now: dt.datetime) -> Plan:
     resolved = resolve(order.source.names())
     symbols = sorted(resolved.raw_of)
     listings = [(resolved.raw_of[s], order.reference.listing(s)) for s in symbols]
-    newest = ((its.asset_type, last_days[raw]) for raw, its in listings if raw in last_days)
-    as_of = as_of_session(newest, now=now, requested=order.session)
+    ends = [(its, last_days[raw]) for raw, its in listings if raw in last_days]
+    days = [(its.asset_type, day) for its, day in ends]
+    as_of = as_of_session(days, now=now, requested=order.session)
     known = windows(as_of, now)
     jobs = 1 if len(listings) <= INLINE and order.executor is None else order.jobs
-    tasks = [
-        Task(order.source, batch, as_of, known, order.adjustment, code_version())
-        for batch in batches(listings, jobs)
+    shared = (as_of, known, order.adjustment, code_version())
+    return Plan(
+        [Task(order.source, batch, *shared) for batch in batches(listings, jobs)],
+        symbols,
+        as_of,
+        crypto_until=known["crypto"].last,
+        refused=resolved.refused,
+        later=_later(ends, as_of, now) if order.session is None else (),
+        future_dates=sum(day > to_day(last_begun(now)) for _, day in days),
+        workers=order.executor or jobs,
+    )
+
+
+def _later(ends: Sequence[tuple[Listing, int]], as_of: dt.date, now: dt.datetime) -> Sequence[str]:
+    """Symbols that would have given the night a later session, were they not too few."""
+    known = Ends.of(((its.asset_type, day) for its, day in ends), now)
+    if known.newest(now) == as_of:
+        return ()
+    begun = to_day(last_begun(now))
+    return [
+        its.symbol
+        for its, day in ends
+        if its.crypto != bool(known.stocks) and to_day(as_of) < day <= begun
     ]
-    crypto_until = known["crypto"].last
-    return Plan(tasks, symbols, as_of, crypto_until, resolved.refused, order.executor or jobs)
 
 
 def pool_of(chosen: Plan) -> AbstractContextManager[Pool]:
@@ -168,6 +192,7 @@ def make_night(
             writer.add_family(entry)
         writer.add_universe(list(universe(analyses)))
         report = Report.of(analyses, chosen.refused, statistics, candidates, order.adjustment)
+        report = replace(report, later=chosen.later)
         read = {**order.told, "renamed": renamed(chosen)}
         writer.add_meta("report", {**report.as_dict(), "source": read})
         writer.add_method(statistics.method)
@@ -285,6 +310,8 @@ def inputs_of(order: Order, chosen: Plan) -> Inputs:
     """What a night is made from, as its manifest names it."""
     # The clock decides it beside the bars, so the version must tell.
     cut = {"crypto_until": chosen.crypto_until.isoformat()}
+    # Days to come become fewer as time goes by: their number tells which symbols have one.
+    ahead = {"future_dates": chosen.future_dates}
     return Inputs(
         bars=order.name,
         bars_sha256=order.source.digest(),
@@ -294,6 +321,7 @@ def inputs_of(order: Order, chosen: Plan) -> Inputs:
             "adjustment": order.adjustment,
             "chart_symbols": order.chart_symbols,
             **(cut if chosen.crypto_until < chosen.as_of else {}),
+            **(ahead if chosen.future_dates else {}),
         },
         code_version=code_version(),
     )

@@ -33,6 +33,8 @@ class Report:
     """How many symbols' bars are adjusted for dividends too: their history moves with each one."""
     walks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The symbols by how their walk began; not in the book, which is the same however it did."""
+    later: Sequence[str] = ()
+    """Symbols with sessions after the night's, which too few others reach; not in the book."""
 
     @classmethod
     def of(
@@ -71,6 +73,11 @@ class Report:
             bars.update(counts)
             symbols.update(counts.keys())
         return {rule: (bars[rule], symbols[rule]) for rule in sorted(bars)}
+
+    @property
+    def behind(self) -> Sequence[str]:
+        """Symbols that are served as of a bar before the session."""
+        return sorted(symbol for symbol, rules in self.found.items() if "behind" in rules)
 
     @property
     def drifted(self) -> Sequence[str]:

@@ -86,6 +86,11 @@ FINDINGS: Final = (
     Rule(
         "price_jump", f"a close over {JUMP:.0f} times the one before, or under 1/{JUMP:.0f}", "kept"
     ),
+    Rule(
+        "behind",
+        "no bar of the session itself, though the last one is not stale",
+        "served as of its last bar",
+    ),
 )
 """What is counted, per symbol, whether the symbol is covered or not."""
 
@@ -100,6 +105,7 @@ REFUSALS: Final = (
         "left out",
     ),
     Rule("foreign_listing", "Stooq lists it abroad, on days of its own", "left out"),
+    Rule("future_date", "the last bar is of a day that has begun nowhere yet", "left out"),
     Rule(
         "bad_bars",
         f"{', '.join(CONTRADICTIONS[:-1])} and {CONTRADICTIONS[-1]} together exceed {BAD_BARS} and "

@@ -8,17 +8,104 @@ from __future__ import annotations
 
 import datetime as dt
 import warnings
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, get_args
 
-from nightly.bars import to_date
+from nightly.bars import to_date, to_day
 from nightly.errors import SourceError
 from nightly.reference import AssetType
 
 EXCHANGE: Final = "XNYS"
+QUORUM: Final = 0.8
+"""Share of the active symbols whose bars must reach a session before a night describes it. With all
+of them one late file would hold up the market; with few, most levels would be older than the
+session that states them.
+"""
+ACTIVE_SESSIONS: Final = 10
+"""A symbol without a bar in so many sessions has ended or was given up: nobody waits for it."""
+
 _DAY: Final = dt.timedelta(days=1)
+_EARLIEST_ZONE: Final = dt.timedelta(hours=14)
+"""How far the clocks of the Line Islands, where each day begins first, are ahead of UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The last days of all symbols as sorted day numbers: of stocks with funds, and of crypto."""
+
+    stocks: Sequence[int]
+    crypto: Sequence[int]
+
+    @classmethod
+    def of(cls, last_days: Iterable[tuple[AssetType, int]], now: dt.datetime) -> Ends:
+        """Those that can be: a day to come is a wrong date of one symbol, and moves no night.
+
+        Raises:
+            SourceError: no symbol has a bar, or none one up to today.
+        """
+        given = list(last_days)
+        if not given:
+            raise SourceError("No symbol has a bar; check the bars.")
+        begun = to_day(last_begun(now))
+        stocks = sorted(day for kind, day in given if kind != "crypto" and day <= begun)
+        crypto = sorted(day for kind, day in given if kind == "crypto" and day <= begun)
+        if not stocks and not crypto:
+            raise SourceError("Every symbol has a bar of a day to come; correct the dates.")
+        return cls(stocks, crypto)
+
+    def newest(self, now: dt.datetime, requested: dt.date | None = None) -> dt.date:
+        """The newest completed session that any symbol reaches, not after `requested`."""
+        ends: Sequence[int] = self.stocks or self.crypto
+        completed = last_completed(now, "stock" if self.stocks else "crypto")
+        return self._session(min(to_date(ends[-1]), completed, requested or dt.date.max))
+
+    def agreed(self, now: dt.datetime, quorum: float = QUORUM) -> dt.date:
+        """The newest completed session that enough symbols reach.
+
+        Enough is a share `quorum` of all active symbols, and of the stocks and funds among them:
+        coins, which trade every day, do not outvote those whose calendar it is.
+        """
+        return next(
+            session
+            for session in self._candidates(self.newest(now))
+            if all(
+                active and current / active >= quorum
+                for current, active in self._reach(session, now)
+            )
+        )
+
+    def _candidates(self, newest: dt.date) -> Iterator[dt.date]:
+        """The sessions on which some symbol ends, newest first: only there more symbols agree."""
+        yield newest
+        limit = to_day(newest)
+        for day in sorted({day for day in (*self.stocks, *self.crypto) if day < limit})[::-1]:
+            yield self._session(to_date(day))
+
+    def _reach(self, session: dt.date, now: dt.datetime) -> Iterator[tuple[int, int]]:
+        """How many symbols have a bar of a session or later, and how many are active: of the
+        stocks, if there are any, and of all.
+        """
+        stocks = _reach(self.stocks, session, "stock")
+        # The day of crypto may still run when New York closes; nobody has its bar then.
+        crypto = _reach(self.crypto, min(session, last_completed(now, "crypto")), "crypto")
+        if self.stocks:
+            yield stocks
+        yield stocks[0] + crypto[0], stocks[1] + crypto[1]
+
+    def _session(self, day: dt.date) -> dt.date:
+        return session_at(day) if self.stocks else day
+
+
+def _reach(ends: Sequence[int], session: dt.date, asset_type: AssetType) -> tuple[int, int]:
+    """How many of the symbols of one calendar reach a session, and how many are active."""
+    first = session
+    for _ in range(ACTIVE_SESSIONS):
+        first = first - _DAY if asset_type == "crypto" else session_at(first - _DAY)
+    current = len(ends) - bisect_left(ends, to_day(session))
+    return current, len(ends) - bisect_left(ends, to_day(first))
 
 
 def as_of_session(
@@ -29,30 +116,28 @@ def as_of_session(
 ) -> dt.date:
     """The session that a night describes; no bar after it may be used.
 
-    It is the newest completed New York session among the symbols' last days (day numbers), or the
-    newest completed UTC day where all are crypto; not after `requested`. `now` is an aware time.
+    It is the newest completed New York session that enough symbols reach by their last days (day
+    numbers), or the newest such UTC day where all are crypto. With a session that was asked for
+    (`requested`) it is the newest one up to there that any symbol reaches: people may know better
+    which symbols are late. `now` is an aware time.
 
     Raises:
-        SourceError: no symbol has a bar.
+        SourceError: no symbol has a bar, or none one up to today.
     """
-    newest: dict[bool, int] = {}
-    for asset_type, day in last_days:
-        crypto = asset_type == "crypto"
-        newest[crypto] = max(day, newest.get(crypto, day))
-    if not newest:
-        raise SourceError("No symbol has a bar; check the bars.")
-    crypto = False not in newest
-    completed = last_completed(now, "crypto" if crypto else "stock")
-    session = min(to_date(newest[crypto]), completed, requested or dt.date.max)
-    return session if crypto else session_at(session)
+    ends = Ends.of(last_days, now)
+    return ends.newest(now, requested) if requested else ends.agreed(now)
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What one kind of asset knows on a night: no bar after `last`, and the session after it."""
+    """What one kind of asset knows on a night: no bar after `last`, and the session after it.
+
+    A bar after `begun` is of a day to come: its date is wrong, whatever the night's session.
+    """
 
     last: dt.date
     following: dt.date
+    begun: dt.date
 
 
 def windows(as_of: dt.date, now: dt.datetime) -> dict[AssetType, Window]:
@@ -60,8 +145,13 @@ def windows(as_of: dt.date, now: dt.datetime) -> dict[AssetType, Window]:
     found: dict[AssetType, Window] = {}
     for asset_type in get_args(AssetType):
         last = min(as_of, last_completed(now, "crypto")) if asset_type == "crypto" else as_of
-        found[asset_type] = Window(last, next_session(last, asset_type))
+        found[asset_type] = Window(last, next_session(last, asset_type), last_begun(now))
     return found
+
+
+def last_begun(now: dt.datetime) -> dt.date:
+    """The newest day that has begun anywhere on earth at an aware time."""
+    return (now.astimezone(dt.UTC) + _EARLIEST_ZONE).date()
 
 
 def last_completed(now: dt.datetime, asset_type: AssetType) -> dt.date:

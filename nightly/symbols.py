@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from nightly.errors import Refusal
+from store.records import LONGEST_SYMBOL
 
 QUOTES: Final = frozenset(
     {
@@ -24,9 +25,13 @@ QUOTES: Final = frozenset(
 _SEPARATOR: Final = re.compile(r"[-/_ ]")
 _SYMBOL: Final = re.compile(r"[A-Z0-9]+(\.[A-Z0-9]+)*")
 
+SHAPE: Final = f"letters, digits and dots, {LONGEST_SYMBOL} at most"
+"""What a symbol is made of, in words."""
+
 
 def normalise(raw: str) -> str | None:
-    """The served symbol of a raw name: upper-case letters, digits and dots; None if there is none.
+    """The served symbol of a raw name: upper-case letters, digits and dots; None if there is none,
+    or a longer one than any answer may carry.
 
     A separator before a quote currency vanishes (`BTC/USD` is `BTCUSD`), any other becomes a dot
     (`BRK-B` is `BRK.B`).
@@ -35,7 +40,7 @@ def normalise(raw: str) -> str | None:
     symbol = first
     for part in rest:
         symbol += part if part.split(".", 1)[0] in QUOTES else f".{part}"
-    return symbol if _SYMBOL.fullmatch(symbol) else None
+    return symbol if len(symbol) <= LONGEST_SYMBOL and _SYMBOL.fullmatch(symbol) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +58,7 @@ def resolve(names: Iterable[str]) -> Resolved:
     for raw in names:
         symbol = normalise(raw)
         if symbol is None:
-            refused[raw] = Refusal(
-                "bad_symbol", "The name is not made of letters, digits and a dot; rename it."
-            )
+            refused[raw] = Refusal("bad_symbol", f"The name is not made of {SHAPE}; rename it.")
         elif raw_of.setdefault(symbol, raw) != raw:
             refused[raw] = Refusal(
                 "duplicate_symbol",

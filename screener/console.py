@@ -36,8 +36,14 @@ DRIFT = 6
 PIPED_WIDTH = 200
 """Columns where nobody watches: a table is read by a program then, and must not be cut."""
 
-err = Console(stderr=True, highlight=False)
-out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+# Without markup: a name of a file or symbol in brackets would be read as a style, and vanish.
+err = Console(stderr=True, highlight=False, markup=False)
+out = Console(
+    highlight=False,
+    markup=False,
+    soft_wrap=True,
+    width=None if sys.stdout.isatty() else PIPED_WIDTH,
+)
 
 T = TypeVar("T")
 

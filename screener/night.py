@@ -73,7 +73,8 @@ def nightly(
         str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
     ] = "split",
     session: Annotated[
-        str | None, typer.Option(help="Use no bar after this date (YYYY-MM-DD).")
+        str | None,
+        typer.Option(help="Use no bar after this date (YYYY-MM-DD), however few symbols reach it."),
     ] = None,
     jobs: Jobs = None,
     executor: Executor = None,
@@ -341,17 +342,30 @@ def _number(bars: int | None) -> str:
 
 
 def _drift(symbols: Sequence[str]) -> str:
-    named = ", ".join(symbols[:SHOWN]) + (", ..." if len(symbols) > SHOWN else "")
     return (
-        f"Drift in {len(symbols):,} of the kept walks ({named}): their bars give others. "
+        f"Drift in {len(symbols):,} of the kept walks ({_named(symbols)}): their bars give others. "
         "The night is made of the right ones; look for a changed machine or library."
     )
 
 
 def _reasons(report: Report) -> Iterator[str]:
     for code, symbols in sorted(report.refused.items()):
-        named = ", ".join(sorted(symbols)[:SHOWN])
-        more = f" and {len(symbols) - SHOWN} more" if len(symbols) > SHOWN else ""
-        yield f"Left out, {code}: {named}{more}."
+        yield f"Left out, {code}: {_named(sorted(symbols))}."
     for rule, (bars, symbols_touched) in report.findings.items():
-        yield f"Found, {rule}: {bars:,} bars of {symbols_touched:,} symbols."
+        if rule != "behind":
+            yield f"Found, {rule}: {bars:,} bars of {symbols_touched:,} symbols."
+    if report.behind:
+        yield (
+            f"Behind the session, served as of an older bar: {len(report.behind):,} symbols "
+            f"({_named(report.behind)})."
+        )
+    if report.later:
+        yield (
+            f"Warning: later sessions of {len(report.later):,} symbols are not used, since too few "
+            f"others reach them ({_named(report.later)}); update the bars, or ask with --session."
+        )
+
+
+def _named(symbols: Sequence[str]) -> str:
+    more = f" and {len(symbols) - SHOWN} more" if len(symbols) > SHOWN else ""
+    return ", ".join(symbols[:SHOWN]) + more

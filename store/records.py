@@ -7,7 +7,7 @@ splice the stored JSON without looking at it again. Field descriptions are what 
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -20,12 +20,15 @@ from pydantic import (
 
 from store.families import Direction, Family
 
+LONGEST_SYMBOL: Final = 24
+"""Characters of a symbol at most."""
+
 Dollars = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Percent = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
-Symbol = Annotated[str, Field(pattern=r"^[A-Z0-9.]+$", max_length=24)]
+Symbol = Annotated[str, Field(pattern=r"^[A-Z0-9.]+$", max_length=LONGEST_SYMBOL)]
 Status = Literal["forming", "in_progress"]
 Outcome = Literal["win", "loss", "open"]
 PatternType = Literal[

@@ -17,7 +17,7 @@ import polars as pl
 
 from nightly.errors import SourceError
 from nightly.providers.provider import SCHEMA, ProviderError
-from nightly.symbols import normalise
+from nightly.symbols import SHAPE, normalise
 from store.files import replace_file
 
 LEFT_AFTER: Final = 3600.0
@@ -114,7 +114,7 @@ def served(raw: str) -> str:
     """
     symbol = normalise(raw.partition(":")[0] + (".P" if ":" in raw else ""))
     if symbol is None:
-        raise ProviderError(f"{raw} is not made of letters, digits and a dot.")
+        raise ProviderError(f"{raw} is not made of {SHAPE}.")
     return symbol
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +88,7 @@ class FolderSource:
         files = {part.piece.path for parts in self._parts().values() for part in parts}
         for file in sorted(files):
             below = file.relative_to(self.path).as_posix() if file != self.path else ""
-            total.update(below.encode() + b"\0" + file_digest(file).encode() + b"\n")
+            total.update(os.fsencode(below) + b"\0" + file_digest(file).encode() + b"\n")
         return total.hexdigest()
 
     def gather(self, names: Sequence[str]) -> Iterator[Gathered]:

@@ -25,7 +25,7 @@ from nightly.sources.convert import (
 from nightly.sources.folder import FolderSource
 from nightly.sources.source import BarSource
 from nightly.sources.table import TableSource
-from nightly.symbols import normalise
+from nightly.symbols import SHAPE, normalise
 
 STOOQ: Final = b"<TICKER>"
 
@@ -84,5 +84,5 @@ def _holds_files(path: Path) -> bool:
 
 def _usable(source: BarSource, path: Path) -> BarSource:
     if not any(normalise(name) for name in source.names()):
-        raise SourceError(f"{path} has no symbol of letters, digits and dots; check its names.")
+        raise SourceError(f"{path} has no symbol of {SHAPE}; check its names.")
     return source

@@ -39,8 +39,11 @@ class Piece:
 
     @property
     def label(self) -> str:
-        """What people know it by."""
-        return self.member or self.path.name
+        """What people know it by: what its name holds besides text is replaced, or no report could
+        be written.
+        """
+        name = self.member or self.path.name
+        return os.fsencode(name).decode("utf-8", "replace")
 
 
 def pieces_of(path: Path) -> list[Piece]:

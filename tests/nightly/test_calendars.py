@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -139,9 +140,63 @@ def test_at_the_close_in_new_york_the_utc_day_still_runs(tmp_path: Path) -> None
     assert "crypto_until" not in second.inputs.parameters
 
 
+def market(folder: Path, ends: dict[str, str]) -> Order:
+    """A folder of symbols that end on these days, and the order of its night."""
+    for number, (symbol, last) in enumerate(ends.items()):
+        write(folder, symbol, stock_days(day(last), 100), walk(100, seed=number))
+    return Order(source=open_source(folder), name="bars", accept_fall=True)
+
+
+def test_a_night_is_dated_by_its_symbols_and_not_by_the_newest_one(tmp_path: Path) -> None:
+    others = {f"S{number:03}": "2026-08-11" for number in range(119)}
+    order = market(tmp_path / "bars", {**others, "EARLY": "2026-08-14"})
+    now = "2026-08-15T12:00"
+
+    manifest, report = make_night(order, Nights(tmp_path / "data"), now=at(now))
+
+    assert manifest.as_of_session == day("2026-08-11")
+    assert manifest.counts.covered == 120
+    assert set(last_used(tmp_path / "bars", now).values()) == {"2026-08-11"}
+    assert (list(report.later), list(report.behind)) == (["EARLY"], [])
+    asked = plan(replace(order, session=day("2026-08-14")), at(now))
+    assert (asked.as_of, asked.later) == (day("2026-08-14"), ())
+
+
+def test_the_report_names_the_symbols_behind_the_session(tmp_path: Path) -> None:
+    others = {f"S{number}": "2026-08-14" for number in range(9)}
+    ends = {**others, "BEHIND": "2026-08-12", "GONE": "2026-07-01", "BTC-USD": "2026-08-14"}
+    order = market(tmp_path / "bars", ends)
+    nights = Nights(tmp_path / "data")
+
+    manifest, report = make_night(order, nights, now=at("2026-08-14T21:30"))
+
+    assert manifest.as_of_session == day("2026-08-14")
+    assert list(report.behind) == ["BEHIND"], "the day of a coin still runs, the gone one is stale"
+    assert nights.report(manifest)["findings"]["behind"] == [1, 1]
+    assert set(report.refused["stale"]) == {"GONE"}
+    assert manifest.counts.covered == 11
+
+
+def test_a_symbol_with_a_date_to_come_is_left_out_alone(tmp_path: Path) -> None:
+    others = {f"S{number:03}": "2026-08-14" for number in range(119)}
+    order = market(tmp_path / "bars", {**others, "AHEAD": "2076-08-14"})
+    nights = Nights(tmp_path / "data")
+
+    manifest, report = make_night(order, nights, now=at("2026-08-15T12:00"))
+
+    assert manifest.as_of_session == day("2026-08-14")
+    assert manifest.counts.covered == 119
+    assert {code: set(symbols) for code, symbols in report.refused.items()} == {
+        "future_date": {"AHEAD"}
+    }
+    assert "2076-08-14" in report.refused["future_date"]["AHEAD"]
+    assert (list(report.later), list(report.behind)) == ([], [])
+    assert manifest.inputs.parameters["future_dates"] == 1, "the clock decided beside the bars"
+
+
 def test_a_halted_symbol_leaves_the_book_and_its_trades_stay_counted(tmp_path: Path) -> None:
     write(tmp_path / "bars", "ACME", stock_days(day("2026-11-20"), 300))
-    write(tmp_path / "bars", "GONE", stock_days(day("2026-11-09"), 1500))
+    write(tmp_path / "bars", "GONE", stock_days(day("2026-11-05"), 1500))
     now = "2026-11-21T12:00"
     manifest, book = night(tmp_path / "bars", now)
     body = orjson.loads(book.patterns("GONE") or b"")

@@ -9,7 +9,13 @@ import pytest
 from nightly.bars import to_day
 from nightly.errors import SourceError
 from nightly.reference import AssetType
-from nightly.sessions import as_of_session, last_completed, next_session, session_at
+from nightly.sessions import (
+    as_of_session,
+    last_begun,
+    last_completed,
+    next_session,
+    session_at,
+)
 
 LATER = dt.datetime(2026, 11, 30, tzinfo=dt.UTC)
 
@@ -74,16 +80,75 @@ def test_a_day_of_crypto_is_completed_when_utc_says_so() -> None:
     assert last_completed(at("2026-11-21T00:00"), "crypto") == day("2026-11-20")
 
 
-def test_the_night_describes_the_newest_session_among_the_stocks() -> None:
-    assert as_of(("stock", "2026-08-13"), ("etf", "2026-08-14")) == "2026-08-14"
+def some(number: int, asset_type: AssetType, last: str) -> list[tuple[AssetType, str]]:
+    return [(asset_type, last)] * number
+
+
+def test_the_night_describes_the_session_that_all_stocks_and_funds_reach() -> None:
+    assert as_of(("stock", "2026-08-14"), ("etf", "2026-08-14")) == "2026-08-14"
+
+
+def test_one_early_symbol_does_not_date_the_night_of_all_others() -> None:
+    others = some(119, "stock", "2026-08-11")
+    assert as_of(*others, ("stock", "2026-08-14")) == "2026-08-11"
+    assert as_of(*others, ("etf", "2026-08-12"), now=at("2026-08-12T23:00")) == "2026-08-11"
+
+
+def test_one_late_symbol_does_not_hold_up_all_others() -> None:
+    assert as_of(*some(119, "stock", "2026-08-14"), ("stock", "2026-08-11")) == "2026-08-14"
+
+
+@pytest.mark.parametrize(
+    ("late", "night"), [(20, "2026-08-14"), (21, "2026-08-12"), (99, "2026-08-12")]
+)
+def test_a_session_needs_four_of_five_symbols(late: int, night: str) -> None:
+    early = some(100 - late, "stock", "2026-08-14")
+    assert as_of(*early, *some(late, "stock", "2026-08-12")) == night
+
+
+def test_the_night_goes_back_only_as_far_as_enough_symbols_agree() -> None:
+    ends = [*some(30, "stock", "2026-08-14"), *some(50, "stock", "2026-08-13")]
+    assert as_of(*ends, *some(20, "stock", "2026-08-06")) == "2026-08-13"
+
+
+def test_nobody_waits_for_symbols_that_ended_more_than_ten_sessions_ago() -> None:
+    """The tenth session before Friday, 14 August, is that of Friday, 31 July."""
+    going_on = some(10, "stock", "2026-08-14")
+    assert as_of(*going_on, *some(90, "stock", "2026-07-30")) == "2026-08-14"
+    assert as_of(*going_on, *some(90, "stock", "2026-07-31")) == "2026-07-31"
+    coins = some(10, "crypto", "2026-08-14")
+    assert as_of(*coins, *some(90, "crypto", "2026-08-03")) == "2026-08-14"
+    assert as_of(*coins, *some(90, "crypto", "2026-08-04")) == "2026-08-04"
 
 
 def test_crypto_beside_stocks_counts_up_to_their_session() -> None:
     assert as_of(("stock", "2026-08-14"), ("crypto", "2026-08-16")) == "2026-08-14"
+    ends = [*some(60, "stock", "2026-08-14"), *some(60, "crypto", "2026-08-16")]
+    assert as_of(*ends, now=at("2026-08-17T12:00")) == "2026-08-14"
+
+
+def test_coins_do_not_outvote_the_stocks_whose_calendar_it_is() -> None:
+    coins = some(500, "crypto", "2026-08-16")
+    late = some(9, "stock", "2026-08-11")
+    assert as_of(*coins, *late, ("stock", "2026-08-14")) == "2026-08-11"
+
+
+def test_coins_that_are_late_count_like_stocks_that_are() -> None:
+    stocks = some(80, "stock", "2026-08-14")
+    assert as_of(*stocks, *some(20, "crypto", "2026-08-12")) == "2026-08-14"
+    assert as_of(*stocks, *some(21, "crypto", "2026-08-12")) == "2026-08-12"
+
+
+def test_coins_are_not_late_while_their_day_still_runs() -> None:
+    ends = [*some(5, "stock", "2026-08-14"), *some(50, "crypto", "2026-08-13")]
+    assert as_of(*ends, now=at("2026-08-14T21:30")) == "2026-08-14"
+    assert as_of(*ends, now=at("2026-08-15T12:00")) == "2026-08-13"
 
 
 def test_crypto_alone_keeps_its_own_days() -> None:
-    assert as_of(("crypto", "2026-08-15"), ("crypto", "2026-08-16")) == "2026-08-16"
+    ends = some(4, "crypto", "2026-08-16")
+    assert as_of(*ends, ("crypto", "2026-08-15")) == "2026-08-16"
+    assert as_of(*ends, *some(2, "crypto", "2026-08-15")) == "2026-08-15"
 
 
 def test_an_unfinished_day_is_not_described() -> None:
@@ -91,9 +156,33 @@ def test_an_unfinished_day_is_not_described() -> None:
     assert as_of(("crypto", "2026-11-20"), now=at("2026-11-20T15:00")) == "2026-11-19"
 
 
-def test_a_bar_from_the_future_or_a_weekend_does_not_move_the_session() -> None:
-    assert as_of(("stock", "2099-01-01"), now=at("2026-11-21T12:00")) == "2026-11-20"
+def test_a_weekend_s_bar_of_a_stock_does_not_move_the_session() -> None:
     assert as_of(("stock", "2026-08-15")) == "2026-08-14"
+
+
+@pytest.mark.parametrize("others", [1, 119])
+def test_a_bar_of_a_day_to_come_does_not_move_the_session(others: int) -> None:
+    now = at("2026-11-21T12:00")
+    ends = some(others, "stock", "2026-08-14")
+    assert as_of(*ends, ("stock", "2076-08-14"), now=now) == "2026-08-14"
+    assert as_of(*ends, ("crypto", "2076-08-14"), now=now) == "2026-08-14"
+    assert as_of(*ends, ("stock", "2076-08-14"), now=now, requested="2026-08-14") == "2026-08-14"
+
+
+def test_a_night_of_nothing_but_days_to_come_is_an_error() -> None:
+    with pytest.raises(SourceError, match="correct the dates"):
+        as_of(("stock", "2099-01-01"), ("crypto", "2099-01-01"))
+
+
+def test_a_day_has_begun_where_it_begins_first() -> None:
+    assert last_begun(at("2026-11-20T09:59")) == day("2026-11-20")
+    assert last_begun(at("2026-11-20T10:00")) == day("2026-11-21")
+
+
+def test_whoever_asks_for_a_session_gets_it_however_few_reach_it() -> None:
+    ends = [*some(119, "stock", "2026-08-11"), *some(1, "stock", "2026-08-14")]
+    assert as_of(*ends, requested="2026-08-14") == "2026-08-14"
+    assert as_of(*ends, requested="2026-08-12") == "2026-08-12"
 
 
 def test_an_earlier_session_can_be_asked_for() -> None:

@@ -192,6 +192,14 @@ def test_a_row_without_a_date_is_dropped_and_counted(tmp_path: Path) -> None:
     assert loaded.findings == {"undated_row": 2}
 
 
+def test_a_time_beyond_the_calendar_is_no_date(tmp_path: Path) -> None:
+    rows = ["1704153600000000000", "900000000000000000000", "-90000000000000000000"]
+    text = "\n".join([HEADER, *(f"{time},10,12,9,11,100" for time in rows)])
+    loaded = one(folder(tmp_path, text))
+    assert [to_date(day) for day in loaded.bars.date] == [dt.date(2024, 1, 2)]
+    assert loaded.findings == {"undated_row": 2}
+
+
 def test_a_cell_that_is_no_number_is_nan(tmp_path: Path) -> None:
     bars = one(folder(tmp_path, f"{HEADER}\n2024-01-02,10,null,-,11,\n")).bars
     assert bars.open.tolist() == [10]

@@ -30,16 +30,28 @@ def test_a_name_becomes_the_symbol_that_is_served(raw: str, symbol: str) -> None
     assert normalise(raw) == symbol
 
 
-@pytest.mark.parametrize("raw", ["", ".", "^GSPC", "EURUSD=X", "BAC$L", "A..B", "-B", "币安USDT.P"])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *("", ".", "^GSPC", "EURUSD=X", "BAC$L", "A..B", "-B", "币安USDT.P"),
+        *("Apple Stock Price History", "A" * 25, "A" * 10_000),
+    ],
+)
 def test_a_name_that_is_no_symbol_has_none(raw: str) -> None:
     assert normalise(raw) is None
 
 
-@given(st.text(max_size=12))
+def test_a_symbol_has_as_many_characters_as_an_answer_may_carry() -> None:
+    assert normalise("A" * 24) == "A" * 24
+    assert normalise("A" * 22 + "-USD") is None
+
+
+@given(st.text(max_size=30))
 def test_a_symbol_has_only_letters_digits_and_inner_dots_and_stays_itself(raw: str) -> None:
     symbol = normalise(raw)
     if symbol is not None:
         assert re.fullmatch(r"[A-Z0-9]+(\.[A-Z0-9]+)*", symbol)
+        assert len(symbol) <= 24
         assert normalise(symbol) == symbol
 
 

@@ -114,6 +114,61 @@ def test_a_second_run_on_a_folder_is_told_of_the_first(bars: Path, tmp_path: Pat
     assert f"process {os.getpid()}, since" in errors
 
 
+def test_names_that_cannot_be_symbols_are_told_and_stop_no_other(tmp_path: Path) -> None:
+    names = ["Apple Stock Price History", "[bold]", "S" * 200]
+    if sys.platform == "linux":
+        names.append(os.fsdecode(b"\xff"))  # a name in another encoding than the machine's
+    for name in ["GOOD", *names]:
+        write_csv(tmp_path / "bars" / f"{name}.csv", walk(BARS, seed=125))
+
+    code, output, errors = run(tmp_path / "data", "--bars", str(tmp_path / "bars"), "--jobs", "1")
+
+    assert code == PUBLISHED, errors
+    assert "1 symbols covered" in output
+    (line,) = (line for line in output.splitlines() if line.startswith("Left out"))
+    told = {name.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for name in names}
+    assert set(line.removeprefix("Left out, bad_symbol: ").removesuffix(".").split(", ")) == told
+    nights = Nights(tmp_path / "data")
+    refused = nights.report(nights.check_active())["refused"]
+    assert set(refused["bad_symbol"]) == told
+    assert "24 at most; rename it." in refused["bad_symbol"]["Apple Stock Price History"]
+
+
+def test_a_table_and_a_reference_may_hold_names_that_cannot_be_symbols(tmp_path: Path) -> None:
+    long = "APPLE.STOCK.PRICE.HISTORY"
+    write_csv(tmp_path / "one.csv", walk(BARS, seed=125))
+    header, *rows = (tmp_path / "one.csv").read_text().splitlines()
+    named = [f"{symbol},{row}" for symbol in ("GOOD", long) for row in rows]
+    (tmp_path / "bars.csv").write_text("\n".join([f"Symbol,{header}", *named]))
+    (tmp_path / "known.csv").write_text(f"symbol,name\n{long},Apple\nGOOD,Good\n")
+
+    code, output, errors = run(
+        *(tmp_path / "data", "--bars", str(tmp_path / "bars.csv"), "--jobs", "1"),
+        *("--reference", str(tmp_path / "known.csv")),
+    )
+
+    assert code == PUBLISHED, errors
+    assert f"Left out, bad_symbol: {long}." in output
+
+
+def test_a_night_tells_who_is_behind_its_session_who_ahead_and_who_in_days_to_come(
+    tmp_path: Path,
+) -> None:
+    ends = {f"S{number:02}": "2024-03-27" for number in range(16)}
+    ends |= {"LATE": "2024-03-25", "EARLY": "2024-03-28", "AHEAD": "2099-03-27"}
+    for symbol, last in ends.items():
+        bars = walk(BARS, seed=125, last=dt.date.fromisoformat(last))
+        write_csv(tmp_path / "bars" / f"{symbol}.csv", bars)
+
+    code, output, errors = run(tmp_path / "data", "--bars", str(tmp_path / "bars"), "--jobs", "1")
+
+    assert code == PUBLISHED, errors
+    assert "session 2024-03-27: 18 symbols covered" in output
+    assert "Left out, future_date: AHEAD." in output
+    assert "Behind the session, served as of an older bar: 1 symbols (LATE)." in output
+    assert re.search(r"Warning: later sessions of 1 symbols are not used, .* \(EARLY\)", output)
+
+
 def test_a_night_that_falls_far_behind_has_an_exit_code_of_its_own(
     bars: Path, data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
