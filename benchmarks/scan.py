@@ -37,8 +37,8 @@ from store.database import Database
 from store.families import Family
 from store.manifest import Inputs
 from store.nights import Nights
-from store.press import BookWriter
 from store.principals import Changes, Principals
+from store.publish import BookWriter
 from store.records import FamilyEntry, ScanSetup
 from store.tokens import Tokens
 from store.usage import UsageLog

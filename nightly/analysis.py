@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nightly.bars import Bars, Floats, to_day
-from nightly.carry import Began, Carried, carry_on
+from nightly.checkpoint import Began, Resumed, resume
 from nightly.cleaning import Cleaned, clean
 from nightly.doubt import GAP_DAYS, MIN_BARS, dated_ahead
 from nightly.errors import NightlyError, Refusal
@@ -78,9 +78,9 @@ class Task:
             splits=listing.splits,
         )
 
-    def walk(self, bars: Bars, listing: Listing) -> Carried:
+    def walk(self, bars: Bars, listing: Listing) -> Resumed:
         """What the detector served over cleaned bars, from where the last night ended."""
-        return carry_on(
+        return resume(
             self.kept.get(listing.symbol),
             bars,
             gap_days=GAP_DAYS[listing.asset_type],
@@ -138,8 +138,8 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
     if not len(bars):
         reason = cleaned.refusal or Refusal("too_few_bars", "No bar was left after cleaning.")
         return _refused(listing, reason, findings)
-    carried = task.walk(bars, listing)
-    log = carried.log
+    resumed = task.walk(bars, listing)
+    log = resumed.log
     lineages = Lineages(listing.symbol, bars, log)
     following = task.windows[listing.asset_type].following
     market = Market(listing.symbol, task.as_of, following)
@@ -156,8 +156,8 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         features=features(bars, crypto=listing.crypto) if served else None,
         prices=_prices(bars) if formations else None,
         scored_from=int(bars.date[MIN_BARS]) if len(bars) > MIN_BARS else None,
-        began=carried.began,
-        kept=carried.kept,
+        began=resumed.began,
+        kept=resumed.kept,
     )
 
 

@@ -183,7 +183,7 @@ def _row(
     lineages: Lineages,
     dates: Sequence[dt.date],
 ) -> dict[str, Any]:
-    """The fields of `HistoryRow`, in its order; the press holds every row to that model."""
+    """The fields of `HistoryRow`, in its order; publishing holds every row to that model."""
     served, entered, left = dates
     entry, sign = trade["entry_price"], trade["direction"]
     risk = abs(entry - trade["stop_price"])

@@ -24,11 +24,11 @@ from nightly.sessions import Ends, as_of_session, last_begun, windows
 from nightly.sources import BarSource
 from nightly.symbols import resolve
 from nightly.version import code_version
-from store.carries import Carries
+from store.checkpoints import Checkpoints
 from store.errors import ManifestError, SealedError
 from store.manifest import Inputs, Manifest, derive_version
 from store.nights import Nights
-from store.press import BookWriter
+from store.publish import BookWriter
 from store.records import Patterns
 
 MAX_RENAMED = 1000
@@ -150,11 +150,11 @@ def make_night(
     *,
     now: dt.datetime,
     step: Step = silent,
-    carries: Carries | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> tuple[Manifest, Report]:
     """Analyse every symbol and publish what was found as one night.
 
-    The bytes of the night are the same with `carries` of an earlier night and without.
+    The bytes of the night are the same with `checkpoints` of an earlier night and without.
 
     Raises:
         NightlyError: the bars cannot be used at all, or those who work on them fail.
@@ -177,9 +177,9 @@ def make_night(
     )
     with ExitStack() as stack:
         stack.enter_context(writer)
-        keep = stack.enter_context(carries.replacing()) if carries else _forget
+        keep = stack.enter_context(checkpoints.replacing()) if checkpoints else _forget
         pool = stack.enter_context(pool_of(chosen))
-        tasks = (_prepared(task, order, carries) for task in chosen.tasks)
+        tasks = (_prepared(task, order, checkpoints) for task in chosen.tasks)
         found = _analyses(tasks, len(chosen.symbols), pool, step)
         analyses = list(_written(writer, order, found, keep))
         step("putting it together", 0, 0)
@@ -222,9 +222,9 @@ def _forget(_symbol: str, _kept: bytes) -> None:
     return None
 
 
-def _prepared(task: Task, order: Order, carries: Carries | None) -> Task:
+def _prepared(task: Task, order: Order, checkpoints: Checkpoints | None) -> Task:
     """A task with what is kept of its symbols, read when it is sent: all at once is too much."""
-    kept = carries.read(listing.symbol for _, listing in task.symbols) if carries else {}
+    kept = checkpoints.read(listing.symbol for _, listing in task.symbols) if checkpoints else {}
     return replace(task, kept=kept, check=order.full)
 
 

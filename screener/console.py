@@ -31,7 +31,7 @@ EXITS: Mapping[type[Exception], int] = {
 """The exit codes that a scheduler can tell apart (docs/scheduling.md); 6 is `DRIFT`."""
 
 DRIFT = 6
-"""The night is published, but what was carried from night to night is not what a walk finds."""
+"""The night is published, but a walk that was resumed is not what its bars give."""
 
 PIPED_WIDTH = 200
 """Columns where nobody watches: a table is read by a program then, and must not be cut."""

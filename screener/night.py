@@ -22,9 +22,9 @@ from screener.difference import told
 from screener.method import print_method
 from store.errors import HeldBackError
 from store.files import replace_file
+from store.lock import locked
 from store.manifest import Manifest
 from store.nights import Nights
-from store.turn import turn
 
 if TYPE_CHECKING:
     from nightly.reference import Adjustment
@@ -221,7 +221,7 @@ def activate(version: Version) -> None:
     with plainly():
         folder = settings().data_dir
         nights = Nights(folder)
-        with turn(folder, dt.datetime.now(dt.UTC)):
+        with locked(folder, dt.datetime.now(dt.UTC)):
             manifest = nights.activate(version)
     out.print(f"{manifest.data_version} is active now, session {manifest.as_of_session}.")
 
@@ -232,7 +232,7 @@ def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -
     with plainly():
         folder = settings().data_dir
         nights = Nights(folder)
-        with turn(folder, dt.datetime.now(dt.UTC)):
+        with locked(folder, dt.datetime.now(dt.UTC)):
             removed = nights.prune(keep)
     out.print(f"Removed {len(removed)}: {', '.join(removed) or 'nothing'}.")
 
@@ -306,10 +306,10 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
     out.print(found)
     for line in _reasons(report):
         out.print(line)
-    if carried := len(report.walks.get("carried", ())):
+    if resumed := len(report.walks.get("resumed", ())):
         anew = len(report.walks.get("anew", ()))
         out.print(
-            f"Walked on from the last night: {carried:,} symbols; from the first bar: {anew:,}."
+            f"Walked on from the last night: {resumed:,} symbols; from the first bar: {anew:,}."
         )
     if report.dividend_adjusted:
         out.print(

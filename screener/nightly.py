@@ -33,12 +33,12 @@ from nightly.sources import Opened, file_digest, open_source, prepare_source
 from screener.console import err
 from screener.settings import Settings
 from store.book import Book
-from store.carries import Carries
+from store.checkpoints import Checkpoints
 from store.difference import Difference, difference
+from store.lock import locked
 from store.manifest import Manifest
 from store.nights import Nights
-from store.press import fall_behind
-from store.turn import turn
+from store.publish import fall_behind
 
 SAMPLE = "sample"
 
@@ -104,12 +104,14 @@ def seal(settings: Settings, order: Order, step: Step = silent) -> tuple[Manifes
     """
     nights = Nights(settings.data_dir)
     now = dt.datetime.now(dt.UTC)
-    with turn(settings.data_dir, now):
+    with locked(settings.data_dir, now):
         nights.sweep()
-        carries = Carries(settings.data_dir)
-        made = make_night(order, nights, now=now, step=step, carries=carries)
-    if carries.damage:
-        err.print(f"{carries.path} was damaged ({carries.damage}); every symbol was walked anew.")
+        checkpoints = Checkpoints(settings.data_dir)
+        made = make_night(order, nights, now=now, step=step, checkpoints=checkpoints)
+    if checkpoints.damage:
+        err.print(
+            f"{checkpoints.path} was damaged ({checkpoints.damage}); every symbol was walked anew."
+        )
     if settings.charts_at_night:
         anyio.run(_draw_all, settings, nights, made[0], order.jobs, step)
     return made

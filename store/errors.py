@@ -15,11 +15,11 @@ class BookError(StoreError):
     """A book is damaged, incomplete or of another schema."""
 
 
-class PressError(StoreError):
+class PublishError(StoreError):
     """A night did not pass its gates and was not published."""
 
 
-class HeldBackError(PressError):
+class HeldBackError(PublishError):
     """A sound night fell so far behind the one before it that a person should look first."""
 
 

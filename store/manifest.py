@@ -35,7 +35,7 @@ class BookFile(BaseModel):
 
 
 class Counts(BaseModel):
-    """How much a night holds; the press compares them with the last night's."""
+    """How much a night holds; publishing compares them with the last night's."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

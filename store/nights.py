@@ -40,11 +40,13 @@ class Nights:
     def sweep(self) -> None:
         """Remove what killed runs left: drafts, and books that were never named by a manifest.
 
-        Only for whom the folder's turn is: a draft may be another run's at work.
+        Call it with the folder locked: else a draft may be that of another run at work.
         """
         for folder in (self.folder, self.pointer.parent):
             for draft in folder.glob(f".*{DRAFT}"):
                 draft.unlink(missing_ok=True)
+        # Before 0.2 the checkpoints had this name.
+        (self.pointer.parent / "carry.sqlite").unlink(missing_ok=True)
         for book in self.folder.glob("*.book"):
             if not book.with_suffix(".json").exists():
                 book.unlink(missing_ok=True)

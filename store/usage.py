@@ -38,8 +38,8 @@ Pending = tuple[int, int, str, str, str, str]
 log = logging.getLogger(__name__)
 
 
-class Line(NamedTuple):
-    """One line of the log, without its count."""
+class Use(NamedTuple):
+    """One kind of use: who called what with which client on a day."""
 
     account_id: int
     day: dt.date
@@ -53,9 +53,9 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line with how often it was seen, and when last."""
+    """How often something was used, and when last."""
 
-    line: Line
+    use: Use
     calls: int
     last_at: dt.datetime
 
@@ -103,7 +103,7 @@ class UsageLog:
             async with self._database.write() as connection:
                 accounts = await _existing(connection, {line[0] for line in taken})
                 rows = [
-                    {**_line(line)._asdict(), "calls": calls, "last_at": now}
+                    {**_use(line)._asdict(), "calls": calls, "last_at": now}
                     for line, calls in taken.items()
                     if line[0] in accounts
                 ]
@@ -173,7 +173,7 @@ class UsageLog:
             )
             .order_by(usage.c.host, usage.c.client, usage.c.operation)
         )
-        return {entry.line.key_prefix: entry for entry in await self._entries(query)}
+        return {entry.use.key_prefix: entry for entry in await self._entries(query)}
 
     async def _entries(self, query: sa.Select[*tuple[Any, ...]]) -> list[Entry]:
         async with self._database.read() as connection:
@@ -217,12 +217,12 @@ def _upsert(dialect: str) -> Any:  # noqa: ANN401 - either dialect's own stateme
     )
 
 
-def _line(pending: Pending) -> Line:
+def _use(pending: Pending) -> Use:
     account_id, day, *rest = pending
-    return Line(account_id, EPOCH + dt.timedelta(days=day), *rest)
+    return Use(account_id, EPOCH + dt.timedelta(days=day), *rest)
 
 
 def _to_entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:
-    line = Line(row.account_id, row.day, row.key_prefix, row.operation, row.client, row.host)
+    use = Use(row.account_id, row.day, row.key_prefix, row.operation, row.client, row.host)
     last_at = row.last_at if row.last_at.tzinfo else row.last_at.replace(tzinfo=dt.UTC)
-    return Entry(line, row.calls, last_at)
+    return Entry(use, row.calls, last_at)

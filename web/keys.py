@@ -99,5 +99,5 @@ def openings(held: Iterable[Key | Grant], uses: Mapping[str, Entry]) -> list[Ope
 def _opening(one: Key | Grant, used: Entry | None) -> Opening:
     if used is None:
         return Opening(one.prefix, one.name, one.created_at)
-    client = used.line.host or used.line.client
+    client = used.use.host or used.use.client
     return Opening(one.prefix, one.name, one.created_at, used.last_at, client)

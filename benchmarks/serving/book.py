@@ -1,6 +1,6 @@
 """A synthetic market of any size: the sample night's records over and over, under other symbols.
 
-The press seals it as the night that the service serves; `plain` keeps the same records in the
+It is published as the night that the service serves; `plain` keeps the same records in the
 tables that an ordinary service would have. Only the evidence numbers are made up, from a seed.
 """
 
@@ -18,7 +18,7 @@ from store.book import Book, Prices
 from store.families import Family
 from store.manifest import Inputs
 from store.nights import Nights
-from store.press import BookWriter
+from store.publish import BookWriter
 from store.records import FamilyEntry, Patterns, ScanSetup, Setup
 
 SESSION = dt.date(2012, 10, 3)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.serving.book import Market
 from benchmarks.serving.cases import PREDICATES, column
-from store.press import encode
+from store.publish import encode
 
 TABLES = """
 CREATE TABLE accounts (id INTEGER PRIMARY KEY, plan TEXT NOT NULL, active INTEGER NOT NULL);

@@ -1,4 +1,4 @@
-"""The serving benchmark measures a real service over a book that the press accepted."""
+"""The serving benchmark measures a real service over a book that was published."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A market of 300 setups with known evidence: the sample's setups over and over, numbers varied.
 
-Only the numbers are made up; the book is written, checked and sealed by the press like any other.
+Only the numbers are made up; the book is written, checked, sealed and published like any other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from store.book import Book
 from store.families import Family, family_of
 from store.manifest import Inputs
 from store.nights import Nights
-from store.press import BookWriter
+from store.publish import BookWriter
 from store.records import FamilyEntry, Patterns, ScanSetup, Setup
 from tests.service import Service
 

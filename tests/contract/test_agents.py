@@ -11,7 +11,7 @@ import pytest
 
 from store.accounts import Accounts
 from store.database import Database
-from store.usage import Line, UsageLog
+from store.usage import UsageLog, Use
 from tests.agent import ERAS, call, connected, images, text_json, texts
 from tests.service import Service, apart, new_key, serving
 
@@ -137,10 +137,10 @@ async def test_the_list_is_read_and_replaced_by_tools(service: Service) -> None:
     ]
 
 
-def usage(service: Service, key: str) -> dict[str, Line]:
+def usage(service: Service, key: str) -> dict[str, Use]:
     """The lines of the account behind a key, by operation."""
 
-    async def read() -> dict[str, Line]:
+    async def read() -> dict[str, Use]:
         database = Database(service.settings.accounts_url)
         try:
             holder = await Accounts(database).principal(key)
@@ -148,7 +148,7 @@ def usage(service: Service, key: str) -> dict[str, Line]:
             entries = await UsageLog(database).entries(holder.account.id)
         finally:
             await database.close()
-        return {entry.line.operation: entry.line for entry in entries}
+        return {entry.use.operation: entry.use for entry in entries}
 
     return apart(read)
 

@@ -20,12 +20,12 @@ from typing import Any
 import psutil
 import pytest
 
-from nightly.carry import decoded, encoded
+from nightly.checkpoint import decoded, encoded
 from nightly.sessions import settled_at
 from screener import console
-from store.carries import Carries
+from store.checkpoints import Checkpoints
+from store.lock import locked
 from store.nights import Nights
-from store.turn import turn
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
 
@@ -107,7 +107,7 @@ def test_the_same_bars_again_are_nothing_new(bars: Path, sealed: Path) -> None:
 
 
 def test_a_second_run_on_a_folder_is_told_of_the_first(bars: Path, tmp_path: Path) -> None:
-    with turn(tmp_path, dt.datetime.now(dt.UTC)):
+    with locked(tmp_path, dt.datetime.now(dt.UTC)):
         code, _, errors = run(tmp_path, "--bars", str(bars))
 
     assert code == BUSY
@@ -366,21 +366,21 @@ def test_a_cluster_that_loses_a_worker_half_way_seals_the_same_night(
 
 def spoil(data: Path, symbol: str) -> None:
     """Let the walk that was kept of a symbol differ a little from what its bars give."""
-    carries = Carries(data)
+    checkpoints = Checkpoints(data)
     names = [f"S{number:02}" for number in range(SYMBOLS)]
-    kept = dict(carries.read(names))
+    kept = dict(checkpoints.read(names))
     found = decoded(kept[symbol])
     assert found is not None
     earlier, digest = found
     state = earlier.state.copy()
     state["lineage_count"] += 1
     kept[symbol] = encoded(replace(earlier, state=state), digest)
-    with carries.replacing() as keep:
+    with checkpoints.replacing() as keep:
         for name, body in kept.items():
             keep(name, body)
 
 
-def test_a_full_run_raises_the_alarm_on_a_carried_walk_that_drifted(
+def test_a_full_run_raises_the_alarm_on_a_resumed_walk_that_drifted(
     bars: Path, data: Path, sealed: Path
 ) -> None:
     spoil(data, "S05")

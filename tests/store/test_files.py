@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from store.carries import Carries
+from store.checkpoints import Checkpoints
 from store.database import Database
 from store.errors import StoreError
 from store.files import private_file, private_folder, replace_file
@@ -58,7 +58,7 @@ async def test_nobody_else_can_read_the_account_database_or_its_log(tmp_path: Pa
 
 
 def test_what_is_kept_for_the_next_night_is_private(tmp_path: Path) -> None:
-    checkpoints = Carries(tmp_path)
+    checkpoints = Checkpoints(tmp_path)
     with checkpoints.replacing() as keep:
         keep("AAPL", b"state")
 

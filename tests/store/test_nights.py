@@ -12,11 +12,11 @@ import pytest
 
 from store.active_night import ActiveNight
 from store.book import Book
-from store.errors import BookError, ManifestError, PressError, StoreError
+from store.errors import BookError, ManifestError, PublishError, StoreError
 from store.families import Family
 from store.manifest import Inputs, Manifest, read_manifest, stamp_path
 from store.nights import Nights
-from store.press import BookWriter
+from store.publish import BookWriter
 from store.records import FamilyEntry, Patterns
 
 SESSION = dt.date(2026, 1, 2)
@@ -84,7 +84,7 @@ def test_a_failed_night_publishes_nothing_and_leaves_the_old_one(tmp_path: Path)
     nights = Nights(tmp_path)
     old = write(nights)
 
-    with pytest.raises(PressError, match="lacks a family"):
+    with pytest.raises(PublishError, match="lacks a family"):
         write(nights, symbols=4, families=4)
 
     assert nights.active() == old
@@ -115,7 +115,7 @@ def test_a_book_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     def spoil(writer: BookWriter) -> None:
         writer.add_symbol("S0", covered=True, reason=None)
 
-    with pytest.raises(PressError, match="cannot be written"):
+    with pytest.raises(PublishError, match="cannot be written"):
         write(Nights(tmp_path), spoil=spoil)
 
 
@@ -124,7 +124,7 @@ def test_an_invalid_record_is_never_published(tmp_path: Path) -> None:
         writer.add_symbol("BAD", covered=True, reason=None)
         writer.add_history("BAD", "w", [b'{"family":"cup"}'])
 
-    with pytest.raises(PressError, match="history is invalid"):
+    with pytest.raises(PublishError, match="history is invalid"):
         write(Nights(tmp_path), spoil=spoil)
 
 
@@ -133,7 +133,7 @@ def test_a_night_that_covers_far_less_than_the_last_is_held_back(tmp_path: Path)
     old = write(nights, symbols=10)
     next_day = SESSION + dt.timedelta(days=1)
 
-    with pytest.raises(PressError, match="--accept-fall"):
+    with pytest.raises(PublishError, match="--accept-fall"):
         write(nights, session=next_day, symbols=4)
     assert nights.active() == old
 

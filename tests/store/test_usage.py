@@ -40,7 +40,7 @@ async def test_calls_of_one_kind_add_up_over_writes(usage: UsageLog) -> None:
 
     (entry,) = await usage.entries(1)
     assert entry.calls == 4
-    assert entry.line.client == "curl/8"
+    assert entry.use.client == "curl/8"
     assert entry.last_at == NOW
 
 
@@ -61,7 +61,7 @@ async def test_endlessly_new_clients_do_not_grow_the_memory(usage: UsageLog) -> 
 
     entries = await usage.entries(1)
     assert len(entries) == PENDING_LIMIT + 1
-    assert sum(entry.calls for entry in entries if entry.line.client == OTHER) == 100
+    assert sum(entry.calls for entry in entries if entry.use.client == OTHER) == 100
 
 
 DAY = dt.timedelta(days=1)
@@ -117,8 +117,8 @@ async def test_the_last_use_is_known_of_every_live_key_and_app(
 
     assert set(last) == {key.prefix, app.prefix}
     assert idle.prefix not in last
-    assert (last[key.prefix].line.client, last[key.prefix].last_at) == ("new", NOW)
-    assert (last[app.prefix].line.host, last[app.prefix].last_at) == ("Claude 1", NOW - DAY)
+    assert (last[key.prefix].use.client, last[key.prefix].last_at) == ("new", NOW)
+    assert (last[app.prefix].use.host, last[app.prefix].last_at) == ("Claude 1", NOW - DAY)
 
 
 async def test_no_page_reads_the_whole_log(usage: UsageLog, database: Database) -> None:

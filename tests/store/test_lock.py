@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from store.errors import BusyError
-from store.turn import turn
+from store.lock import locked
 
 NOW = dt.datetime(2026, 1, 2, 21, 30, tzinfo=dt.UTC)
 HOLD = """
 import sys, datetime as dt
 from pathlib import Path
-from store.turn import turn
-with turn(Path(sys.argv[1]), dt.datetime(2026, 1, 2, 21, tzinfo=dt.UTC)):
+from store.lock import locked
+with locked(Path(sys.argv[1]), dt.datetime(2026, 1, 2, 21, tzinfo=dt.UTC)):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -27,10 +27,10 @@ with turn(Path(sys.argv[1]), dt.datetime(2026, 1, 2, 21, tzinfo=dt.UTC)):
 
 def test_a_second_run_is_told_who_holds_the_folder_and_since_when(tmp_path: Path) -> None:
     held = f"process {os.getpid()}, since 2026-01-02 21:30:00 UTC"
-    with turn(tmp_path, NOW), pytest.raises(BusyError, match=held), turn(tmp_path, NOW):
+    with locked(tmp_path, NOW), pytest.raises(BusyError, match=held), locked(tmp_path, NOW):
         pass
 
-    with turn(tmp_path, NOW):
+    with locked(tmp_path, NOW):
         pass
 
 
@@ -39,9 +39,9 @@ def test_a_killed_holder_blocks_nobody(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(BusyError, match=f"process {holder.pid}"), turn(tmp_path, NOW):
+        with pytest.raises(BusyError, match=f"process {holder.pid}"), locked(tmp_path, NOW):
             pass
         holder.send_signal(signal.SIGKILL)
 
-    with turn(tmp_path, NOW):
+    with locked(tmp_path, NOW):
         pass

@@ -1,4 +1,4 @@
-"""Turn: one writer at a time on a data folder. It knows files and clocks, no nights.
+"""Lock: one writer at a time on a data folder. It knows files and clocks, no nights.
 
 The operating system frees the lock of a process that ends, however it ends, so none is ever stale.
 """
@@ -19,7 +19,7 @@ LOCK = "nightly.lock"
 
 
 @contextmanager
-def turn(data_dir: Path, now: dt.datetime) -> Iterator[None]:
+def locked(data_dir: Path, now: dt.datetime) -> Iterator[None]:
     """Hold a data folder for as long as something is written there.
 
     Raises:

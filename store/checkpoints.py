@@ -1,6 +1,6 @@
-"""Carries: one file of what last night's walks left, by symbol, beside the nights.
+"""Checkpoints: where the last night's walk over each symbol's bars stood, in one file.
 
-Worth nothing to a reader and never needed: a file that is missing or damaged costs time alone.
+They are never needed: a file that is missing or damaged costs time alone.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from urllib.parse import quote
 
 from store.files import DRAFT, private_file
 
-FILE = "carry.sqlite"
+FILE = "checkpoints.sqlite"
 
 
-class Carries:
-    """The carry file of a data folder."""
+class Checkpoints:
+    """The checkpoints of a data folder."""
 
     def __init__(self, data_dir: Path) -> None:
         self.path = data_dir / FILE
@@ -34,7 +34,7 @@ class Carries:
         try:
             with closing(sqlite3.connect(address, uri=True)) as kept:
                 for symbol in symbols:
-                    row = kept.execute("SELECT body FROM carry WHERE symbol = ?", (symbol,))
+                    row = kept.execute("SELECT body FROM checkpoints WHERE symbol = ?", (symbol,))
                     found.update((symbol, body) for (body,) in row if isinstance(body, bytes))
         except sqlite3.Error as error:
             self.damage = str(error)
@@ -49,7 +49,7 @@ class Carries:
             with closing(sqlite3.connect(private_file(draft))) as kept:
                 kept.executescript(
                     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
-                    "CREATE TABLE carry (symbol TEXT PRIMARY KEY, body BLOB NOT NULL);"
+                    "CREATE TABLE checkpoints (symbol TEXT PRIMARY KEY, body BLOB NOT NULL);"
                 )
                 yield lambda symbol, body: _insert(kept, symbol, body)
                 kept.commit()
@@ -59,4 +59,4 @@ class Carries:
 
 
 def _insert(kept: sqlite3.Connection, symbol: str, body: bytes) -> None:
-    kept.execute("INSERT INTO carry VALUES (?, ?)", (symbol, body))
+    kept.execute("INSERT INTO checkpoints VALUES (?, ?)", (symbol, body))

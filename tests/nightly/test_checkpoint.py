@@ -1,4 +1,4 @@
-"""Carried walks: a night that goes on from the last one is the night that begins anew, by bytes."""
+"""Resumed walks: a night that goes on from the last one is the night that begins anew, by bytes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from nightly.bars import Bars, to_date
-from nightly.carry import Began, carry_on, decoded, encoded
+from nightly.checkpoint import Began, decoded, encoded, resume
 from nightly.detector import detect, walk_on
 from nightly.night import Order, make_night
 from nightly.report import Report
 from nightly.sources import open_source
-from store.carries import Carries
+from store.checkpoints import Checkpoints
 from store.nights import Nights
 from tests.nightly.series import walk
 from tests.nightly.test_night import NOW, write_csv
@@ -39,14 +39,14 @@ def test_sixty_nights_in_a_row_are_bit_for_bit_one_walk(name: str) -> None:
     bars = SERIES[name]
     kept = None
     for count in range(len(bars) - 60, len(bars) + 1):
-        carried = carry_on(kept, bars.take(slice(0, count)), gap_days=GAP)
-        kept = carried.kept
+        resumed = resume(kept, bars.take(slice(0, count)), gap_days=GAP)
+        kept = resumed.kept
 
-    whole = carry_on(None, bars, gap_days=GAP)
+    whole = resume(None, bars, gap_days=GAP)
     log = detect(bars, gap_days=GAP)
-    assert carried.began == "carried"
-    assert carried.kept == whole.kept
-    for found in (carried.log, whole.log):
+    assert resumed.began == "resumed"
+    assert resumed.kept == whole.kept
+    for found in (resumed.log, whole.log):
         assert found.versions.tobytes() == log.versions.tobytes()
         assert found.trades.tobytes() == log.trades.tobytes()
     assert len(log.versions)
@@ -61,47 +61,47 @@ def changed(bars: Bars, index: int, factor: float) -> Bars:
 
 def test_a_walk_over_other_bars_begins_anew() -> None:
     bars = walk(400)
-    kept = carry_on(None, bars.take(slice(0, 399)), gap_days=GAP).kept
+    kept = resume(None, bars.take(slice(0, 399)), gap_days=GAP).kept
 
     def began(these: Bars, kept: bytes = kept, gap_days: int = GAP) -> Began:
-        return carry_on(kept, these, gap_days=gap_days).began
+        return resume(kept, these, gap_days=gap_days).began
 
-    assert began(bars) == "carried"
-    assert began(bars.take(slice(0, 399))) == "carried"
+    assert began(bars) == "resumed"
+    assert began(bars.take(slice(0, 399))) == "resumed"
     assert began(bars.take(slice(0, 398))) == "anew"  # a bar was taken back
     assert began(bars.take(slice(1, None))) == "anew"  # the history is cut
     assert began(changed(bars, 0, 1 + 1e-15)) == "anew"  # the first bar was revised
     assert began(changed(bars, 398, 1 - 1e-15)) == "anew"
-    assert began(changed(bars, 399, 0.99)) == "carried"  # the new bar is nobody's yet
+    assert began(changed(bars, 399, 0.99)) == "resumed"  # the new bar is nobody's yet
     assert began(bars, gap_days=3) == "anew"
 
 
 def test_damaged_bytes_are_not_believed() -> None:
     bars = walk(400)
-    kept = carry_on(None, bars, gap_days=GAP).kept
+    kept = resume(None, bars, gap_days=GAP).kept
 
     for damaged in (b"", b"x", kept[:-1], kept[: len(kept) // 2], bytes(len(kept))):
-        assert carry_on(damaged, bars, gap_days=GAP).began == "anew"
+        assert resume(damaged, bars, gap_days=GAP).began == "anew"
     for place in range(0, len(kept), len(kept) // 50):
         flipped = bytearray(kept)
         flipped[place] ^= 0x10
-        again = carry_on(bytes(flipped), bars, gap_days=GAP)
+        again = resume(bytes(flipped), bars, gap_days=GAP)
         assert again.kept == kept
 
 
 def test_a_check_finds_a_walk_that_is_not_what_its_bars_give() -> None:
     bars = walk(900)
-    kept = carry_on(None, bars.take(slice(0, 899)), gap_days=GAP).kept
+    kept = resume(None, bars.take(slice(0, 899)), gap_days=GAP).kept
     found = decoded(kept)
     assert found is not None
     other = walk_on(None, bars.take(slice(0, 899)), gap_days=GAP)
     other.log.versions["quality"][-1] += 1e-9
     drifted = encoded(other, found[1])
 
-    assert carry_on(kept, bars, gap_days=GAP, check=True).began == "anew"
-    checked = carry_on(drifted, bars, gap_days=GAP, check=True)
+    assert resume(kept, bars, gap_days=GAP, check=True).began == "anew"
+    checked = resume(drifted, bars, gap_days=GAP, check=True)
     assert checked.began == "drifted"
-    assert checked.kept == carry_on(None, bars, gap_days=GAP).kept
+    assert checked.kept == resume(None, bars, gap_days=GAP).kept
 
 
 def market(folder: Path, last: int, names: Mapping[str, Bars]) -> Path:
@@ -111,9 +111,9 @@ def market(folder: Path, last: int, names: Mapping[str, Bars]) -> Path:
     return folder
 
 
-def night(folder: Path, data: Path, carries: Carries | None, session: dt.date) -> Report:
+def night(folder: Path, data: Path, checkpoints: Checkpoints | None, session: dt.date) -> Report:
     order = Order(source=open_source(folder), name="bars", session=session)
-    return make_night(order, Nights(data), now=NOW, carries=carries)[1]
+    return make_night(order, Nights(data), now=NOW, checkpoints=checkpoints)[1]
 
 
 def book(data: Path) -> bytes:
@@ -121,7 +121,7 @@ def book(data: Path) -> bytes:
     return (nights.folder / nights.check_active().book.file).read_bytes()
 
 
-def test_the_next_night_has_the_same_bytes_carried_and_anew(tmp_path: Path) -> None:
+def test_the_next_night_has_the_same_bytes_resumed_and_anew(tmp_path: Path) -> None:
     """Beside plain walks: a revised bar, a split, a gap, a new listing, a short one, none today."""
     steady = {f"S{seed}": walk(700, seed=seed) for seed in range(3)}
     split = walk(700, seed=11)
@@ -144,14 +144,14 @@ def test_the_next_night_has_the_same_bytes_carried_and_anew(tmp_path: Path) -> N
     (second / "S2.csv").write_bytes((first / "S2.csv").read_bytes())  # no bar today
     today, yesterday = (to_date(int(steady["S0"].date[bar])) for bar in (-1, -2))
     data = tmp_path / "data"
-    carries = Carries(data)
+    checkpoints = Checkpoints(data)
 
-    night(first, data, carries, yesterday)
-    report = night(second, data, carries, today)
+    night(first, data, checkpoints, yesterday)
+    report = night(second, data, checkpoints, today)
     night(second, tmp_path / "anew", None, today)
 
     assert book(data) == book(tmp_path / "anew")
-    assert set(report.walks["carried"]) == {"S0", "S1", "S2", "GAP"}
+    assert set(report.walks["resumed"]) == {"S0", "S1", "S2", "GAP"}
     assert set(report.walks["anew"]) == {"REVISED", "SPLIT", "NEW", "SHORT"}
     assert not list(data.glob(".*.draft"))
 
@@ -159,15 +159,15 @@ def test_the_next_night_has_the_same_bytes_carried_and_anew(tmp_path: Path) -> N
 def test_a_damaged_carry_file_costs_time_alone(tmp_path: Path) -> None:
     bars = market(tmp_path / "bars", -1, {"A": walk(300, seed=1), "B": walk(300, seed=2)})
     data = tmp_path / "data"
-    carries = Carries(data)
+    checkpoints = Checkpoints(data)
     session = to_date(int(walk(300).date[-1]))
-    night(bars, data, carries, session)
+    night(bars, data, checkpoints, session)
     sealed = book(data)
-    carries.path.write_bytes(b"no database" * 1000)
+    checkpoints.path.write_bytes(b"no database" * 1000)
 
-    report = night(bars, data, carries, session)
+    report = night(bars, data, checkpoints, session)
 
-    assert carries.damage is not None
+    assert checkpoints.damage is not None
     assert set(report.walks) == {"anew"}
     assert book(data) == sealed
-    assert set(night(bars, data, Carries(data), session).walks) == {"carried"}
+    assert set(night(bars, data, Checkpoints(data), session).walks) == {"resumed"}

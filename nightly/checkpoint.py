@@ -1,9 +1,9 @@
-"""Carry: what the walk over a symbol leaves for the next night, so that it need not begin anew.
+"""Checkpoint: where the walk over a symbol's bars stood, so that the next night can resume it.
 
-It is an optimisation and nothing else: a carried walk is believed only where every bar that it
-walked is bit for bit the same, and so are the parameters and the kernel; else, and where the bytes
-are damaged, the symbol is walked from its first bar. Only the walk is carried; everything that is
-derived from its log is derived again.
+It is an optimisation and nothing else. A checkpoint is believed only if every bar that was walked
+is bit for bit the same, and so are the parameters and the kernel. Otherwise, and if its bytes are
+damaged, the symbol is walked from its first bar. Only the walk is kept; everything that is derived
+from its log is derived again.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from nightly.kernel.compiler import source_digest
 from nightly.kernel.state import STATE
 from nightly.parameters import Parameters
 
-Began = Literal["carried", "anew", "drifted"]
-"""How a walk began: where the last one ended, at the first bar, or there because the carried walk
-was checked and found to be another one."""
+Began = Literal["resumed", "anew", "drifted"]
+"""How a walk began: where the last one ended, at the first bar, or at the first bar because a check
+found that the checkpoint is not what its bars give."""
 
 DIGEST = 32
 LEVEL = 1
@@ -33,7 +33,7 @@ LEVEL = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Carried:
+class Resumed:
     """A walk, how it began, and what to keep of it for the next night."""
 
     log: EventLog
@@ -41,14 +41,14 @@ class Carried:
     kept: bytes
 
 
-def carry_on(
+def resume(
     kept: bytes | None,
     bars: Bars,
     *,
     gap_days: int,
     check: bool = False,
     parameters: Parameters = DEFAULTS,
-) -> Carried:
+) -> Resumed:
     """Walk the bars of one symbol, from where the kept walk ended if these are its bars.
 
     With `check` the kept bars are walked once more and the outcome is compared.
@@ -62,15 +62,15 @@ def carry_on(
         walked = earlier[0].bars
         digest.update(rows[:walked].data)
         if digest.digest() == earlier[1]:
-            began = "carried"
-    start = earlier[0] if earlier is not None and began == "carried" else None
+            began = "resumed"
+    start = earlier[0] if earlier is not None and began == "resumed" else None
     if check and start is not None:
         again = walk_on(None, bars.take(slice(0, walked)), parameters, gap_days=gap_days)
         began = "anew" if _columns(again) == _columns(start) else "drifted"
         start = again
     digest.update(rows[walked:].data)
     walk = walk_on(start, bars, parameters, gap_days=gap_days)
-    return Carried(walk.log, began, encoded(walk, digest.digest()))
+    return Resumed(walk.log, began, encoded(walk, digest.digest()))
 
 
 def encoded(walk: Walk, digest: bytes) -> bytes:

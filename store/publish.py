@@ -1,4 +1,4 @@
-"""The press: builds a book, checks it, seals it and publishes it. The only writer of nights."""
+"""Publishing: a book is built, checked, sealed and made the active night, here and nowhere else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from store.book import Prices, schema
-from store.errors import HeldBackError, PressError
+from store.errors import HeldBackError, PublishError
 from store.families import Family
 from store.files import private_file
 from store.manifest import (
@@ -84,7 +84,7 @@ class BookWriter:
         self._db.close()
         self._path.unlink(missing_ok=True)
         if isinstance(error, sqlite3.Error):
-            raise PressError(
+            raise PublishError(
                 f"The new book cannot be written ({error}); see that {self._path.parent} has room."
             ) from error
 
@@ -157,7 +157,7 @@ class BookWriter:
         """Check every record, seal the book and make it the active night.
 
         Raises:
-            PressError: a record is invalid, the file is damaged, or the night fell too far
+            PublishError: a record is invalid, the file is damaged, or the night fell too far
                 behind the one before it; the active night stays as it was.
         """
         step("checking")
@@ -175,13 +175,13 @@ class BookWriter:
         problem = self._db.execute("PRAGMA integrity_check").fetchone()[0]
         dangling = self._db.execute("PRAGMA foreign_key_check").fetchone()
         if problem != "ok" or dangling is not None:
-            raise PressError(f"The new book is damaged ({problem}, {dangling}); run it again.")
+            raise PublishError(f"The new book is damaged ({problem}, {dangling}); run it again.")
         for table, model in (("patterns", Patterns), ("setups", Setup), ("scan", ScanSetup)):
             self._validate(table, "body", model.model_validate_json)
         self._validate("families", "body", FamilyEntry.model_validate_json)
         self._validate("history", "rows", _validate_history)
         if self._count("families") != len(Family):
-            raise PressError("The new book lacks a family; run `screener nightly` again.")
+            raise PublishError("The new book lacks a family; run `screener nightly` again.")
         return Counts(
             known=self._count("symbols"),
             covered=self._count("symbols WHERE covered"),
@@ -195,7 +195,7 @@ class BookWriter:
             try:
                 validate(body)
             except ValidationError as error:
-                raise PressError(f"Record {name} of {table} is invalid: {error}") from error
+                raise PublishError(f"Record {name} of {table} is invalid: {error}") from error
 
     def _count(self, table: str) -> int:
         count: int = self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
