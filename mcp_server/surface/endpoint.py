@@ -246,7 +246,7 @@ async def _read_message(receive: Receive) -> Decoded:
     except BodyTooLargeError as error:
         raise Refused(_text(413, f"The request is over {MAX_BODY // 1024} KB.")) from error
     except DisconnectedError as error:
-        raise Refused(_text(400, "The request was not sent to its end.")) from error
+        raise Refused(_text(400, "The request was not sent completely.")) from error
     except orjson.JSONDecodeError as error:
         failure = types.ErrorData(code=types.PARSE_ERROR, message="Parse error")
         raise Refused(response(400, _failure(None, failure))) from error
