@@ -1,4 +1,4 @@
-"""The MCP endpoints as hosts meet them."""
+"""The MCP endpoints as hosts use them."""
 
 from __future__ import annotations
 
