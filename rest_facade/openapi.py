@@ -73,7 +73,7 @@ def _components() -> Schema:
 def _error_schema() -> Schema:
     return {
         "type": "object",
-        "description": "Every answer that is not 2xx. Branch on `error`, never on `message`.",
+        "description": "The body of every error response. Branch on `error`, never on `message`.",
         "properties": {
             "error": {"type": "string", "enum": list(CATALOGUE)},
             "message": {"type": "string", "description": "Human text; may change."},

@@ -30,7 +30,7 @@ class SignIn(SessionForm):
         return await self._site.accounts.get(email), encoded
 
     def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
-        # After sign-in, the error of a faulty request is sent to the app by a redirect.
+        # After sign-in, a faulty request is redirected to its app, so the form may leave the site.
         connecting = target.startswith(AUTHORIZE)
         return self._pages.respond(
             "sign_in.html",

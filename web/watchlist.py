@@ -100,4 +100,4 @@ def _sentence(error: ApiError) -> str:
     if error.code == "invalid_symbol":
         return "A symbol is letters, digits and dots, such as AAPL or BRK.B. Nothing was added."
     unknown = ", ".join(details.get("unknown", [])[:NAMED])
-    return f"The night does not know {unknown}. Nothing was added."
+    return f"The service does not know {unknown}. Nothing was added."

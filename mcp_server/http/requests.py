@@ -15,8 +15,8 @@ MAX_BODY = 64 * 1024
 """Most bytes of a body. The largest honest body, a list of 1,000 symbols, has about 12 KB."""
 
 MAX_DRAINED = 16 * 1024 * 1024
-"""Bytes of a body that is too large that are still received, and dropped, before the response: a
-client does not read the response while it is sending."""
+"""Most bytes of a too large body that are received and dropped before the response is sent: a
+client that is still sending does not read it."""
 
 
 class BodyTooLargeError(Exception):

@@ -1,7 +1,7 @@
 """Rate limits: an exact moving minute and the UTC day for keys, a moving minute for addresses.
 
-A refused call does not count: both windows are checked before either counts it. Every response
-states what is left, in the terms of the IETF draft `ratelimit-headers`.
+A refused call does not count: both windows are checked before either counts it. The response states
+what is left, in the terms of the IETF draft `ratelimit-headers`.
 """
 
 from __future__ import annotations
