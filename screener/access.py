@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from screener.app import sessions_of
-from screener.console import err, fail, out, table, with_database
+from screener.console import Table, err, fail, out, with_database
 from screener.settings import Settings
 from store.accounts import Accounts
 from store.database import Database
@@ -28,7 +28,7 @@ def list_sessions() -> None:
     async def work(database: Database, chosen: Settings) -> list[Session]:
         return await sessions_of(chosen, database).all()
 
-    listed = table("email", "since", "last seen")
+    listed = Table("email", "since", "last seen")
     for session in with_database(work):
         days = (f"{session.created_at:%Y-%m-%d}", f"{session.seen_at:%Y-%m-%d}")
         listed.add_row(session.email, *days)
@@ -54,7 +54,7 @@ def list_grants() -> None:
         emails = {account.id: account.email for account in await Accounts(database).all()}
         return [(emails[grant.account_id], grant) for grant in await Grants(database).all_grants()]
 
-    listed = table("prefix", "email", "host", "created", "revoked")
+    listed = Table("prefix", "email", "host", "created", "revoked")
     for email, grant in with_database(work):
         revoked = f"{grant.revoked_at:%Y-%m-%d}" if grant.revoked_at else ""
         listed.add_row(grant.prefix, email, grant.name, f"{grant.created_at:%Y-%m-%d}", revoked)
@@ -87,7 +87,7 @@ def list_clients() -> None:
     async def work(database: Database, _chosen: Settings) -> list[Client]:
         return await Grants(database).clients()
 
-    listed = table("client", "name", "since", "approved", "document")
+    listed = Table("client", "name", "since", "approved", "document")
     for client in with_database(work):
         approved = f"{client.approved_at:%Y-%m-%d}" if client.approved_at else ""
         fresh = f"fresh until {client.fresh_until:%Y-%m-%d %H:%M} UTC" if client.fresh_until else ""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from screener.console import err, out, plainly, table, with_accounts
+from screener.console import Table, err, out, plainly, with_accounts
 from store.accounts import Account, Accounts, Key, Plan
 from store.passwords import Passwords, check_strength
 
@@ -35,14 +35,14 @@ def add(
         return await accounts.add(email, plan, hashed)
 
     account = with_accounts(work)
-    err.print(f"Added {account.email} with plan {account.plan}. Next: ", end="")
-    err.print(f"screener key create {account.email} --name NAME")
+    err.print(f"Added {account.email} with plan {account.plan}.")
+    err.print(f"Next: screener key create {account.email} --name NAME")
 
 
 @accounts_app.command("list")
 def list_accounts() -> None:
     """List the accounts."""
-    listed = table("email", "plan", "active", "created")
+    listed = Table("email", "plan", "active", "created")
     for account in with_accounts(lambda accounts: accounts.all()):
         created = f"{account.created_at:%Y-%m-%d}"
         listed.add_row(account.email, account.plan, "yes" if account.active else "no", created)
@@ -107,7 +107,7 @@ def revoke(prefix: Prefix) -> None:
 @keys_app.command("list")
 def list_keys(email: Email) -> None:
     """List the keys of an account."""
-    listed = table("prefix", "name", "created", "revoked")
+    listed = Table("prefix", "name", "created", "revoked")
     for key in with_accounts(lambda accounts: accounts.keys(email)):
         revoked = f"{key.revoked_at:%Y-%m-%d}" if key.revoked_at else ""
         listed.add_row(key.prefix, key.name, f"{key.created_at:%Y-%m-%d}", revoked)

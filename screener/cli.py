@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
 import anyio
@@ -44,7 +46,8 @@ def up(port: Port = None, host: Host = None) -> None:
         with bind(chosen) as listener:
             seal_first_night(chosen)
             secret = anyio.run(first_account, chosen)
-            err.print(greeting(chosen, secret), markup=False, soft_wrap=True)
+            for line in greeting(chosen, secret).splitlines():
+                err.print(line)
             serve(chosen, listener)
 
 
@@ -56,7 +59,7 @@ def serve_command(host: Host = None, port: Port = None, workers: Workers = None)
         prepare_data_dir(chosen)
         check_active_night(chosen)
         with bind(chosen) as listener:
-            err.print(f"Serving {chosen.url}", markup=False)
+            err.print(f"Serving {chosen.url}")
             serve(chosen, listener)
 
 
@@ -66,8 +69,8 @@ def show_settings() -> None:
     chosen = settings()
     for name, field in Settings.model_fields.items():
         value, default = _plain(getattr(chosen, name)), _plain(field.default)
-        out.print(f"SCREENER_{name.upper()}={value}", markup=False)
-        out.print(f"    {field.description} (default: {default or 'unset'})", markup=False)
+        out.print(f"SCREENER_{name.upper()}={value}")
+        out.print(f"    {field.description} (default: {default or 'unset'})")
 
 
 def _plain(value: object) -> str:
@@ -78,4 +81,7 @@ def _plain(value: object) -> str:
 
 def main() -> None:
     """The `screener` command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A letter that the terminal does not have is printed as its number, as stderr does it.
+        sys.stdout.reconfigure(errors="backslashreplace")
     app()

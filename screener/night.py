@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import resource
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import orjson
 import typer
 
-from screener.console import DRIFT, EXITS, err, fail, out, plainly, settings, table
+from screener.console import DRIFT, EXITS, Table, err, fail, out, plainly, settings
 from screener.difference import told
 from screener.method import print_method
 from store.errors import HeldBackError
@@ -61,8 +60,6 @@ MaybeVersion = Annotated[
 
 SHOWN = 8
 """Symbols named for each reason; `screener night report` names them all."""
-
-JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 def nightly(
@@ -144,7 +141,7 @@ def list_nights() -> None:
     with plainly():
         nights = Nights(settings().data_dir)
         active = nights.active()
-        listed = table("", "version", "session", "bars", "covered", "setups", "resolved", "MB")
+        listed = Table("", "version", "session", "bars", "covered", "setups", "resolved", "MB")
         for night in nights.sealed():
             mark = "*" if active and night.data_version == active.data_version else ""
             counts = night.counts
@@ -177,7 +174,7 @@ def show(
             return
         report = {k: v for k, v in nights.report(manifest).items() if k != "found"}
         shown = {**manifest.model_dump(mode="json"), "report": report}
-    out.print_json(orjson.dumps(shown).decode())
+    out.print_json(shown)
 
 
 @nights_app.command("report")
@@ -197,9 +194,10 @@ def report(
         manifest = nights.get(version) if version else nights.check_active()
         quality = Quality.of(nights.report(manifest), symbol.upper() if symbol else None)
     if as_json:
-        sys.stdout.write(orjson.dumps(quality.as_dict(), option=JSON).decode())
+        out.print_json(quality.as_dict())
     elif as_csv:
-        sys.stdout.write(quality.as_csv())
+        for line in quality.as_csv().splitlines():
+            out.print(line)
     else:
         _print_quality(manifest, quality)
 
@@ -286,7 +284,7 @@ def _adjustment(text: str) -> Adjustment:
 def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
     ours, workers = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
     memory = max(resource.getrusage(who).ru_maxrss for who in (ours, workers))
-    found = table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
+    found = Table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
     for entry in report.families:
         record = entry.track_record
         facts = (
@@ -322,10 +320,10 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
 
 
 def _print_quality(manifest: Manifest, quality: Quality) -> None:
-    totals = table("rule", "symbols", "bars", "done")
+    totals = Table("rule", "symbols", "bars", "done")
     for total in quality.totals:
         totals.add_row(total.rule, f"{total.symbols:,}", _number(total.bars), total.done)
-    found = table("symbol", "rule", "bars", "done", "reason")
+    found = Table("symbol", "rule", "bars", "done", "reason")
     for finding in quality.findings:
         bars = _number(finding.bars)
         found.add_row(finding.symbol, finding.rule, bars, finding.done, finding.reason)
