@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.app import sessions_of
 from screener.console import Table, err, fail, out, with_database
-from screener.settings import Settings
-from store.accounts import Accounts
-from store.database import Database
-from store.grants import Client, Grant, Grants
-from store.sessions import Session
+
+if TYPE_CHECKING:
+    from screener.settings import Settings
+    from store.database import Database
+    from store.grants import Client, Grant
+    from store.sessions import Session
 
 sessions_app = typer.Typer(no_args_is_help=True, help="List and end the sign-ins of browsers.")
 grants_app = typer.Typer(no_args_is_help=True, help="List and revoke what accounts approved.")
@@ -24,6 +24,7 @@ Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
 @sessions_app.command("list")
 def list_sessions() -> None:
     """List the browsers that are signed in."""
+    from screener.sessions import sessions_of
 
     async def work(database: Database, chosen: Settings) -> list[Session]:
         return await sessions_of(chosen, database).all()
@@ -38,6 +39,8 @@ def list_sessions() -> None:
 @sessions_app.command("end")
 def end_sessions(email: Email) -> None:
     """Sign an account out of every browser."""
+    from screener.sessions import sessions_of
+    from store.accounts import Accounts
 
     async def work(database: Database, chosen: Settings) -> int:
         account = await Accounts(database).get(email)
@@ -49,6 +52,8 @@ def end_sessions(email: Email) -> None:
 @grants_app.command("list")
 def list_grants() -> None:
     """List which account let which host in."""
+    from store.accounts import Accounts
+    from store.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> list[tuple[str, Grant]]:
         emails = {account.id: account.email for account in await Accounts(database).all()}
@@ -66,6 +71,7 @@ def revoke_grant(
     prefix: Annotated[str, typer.Argument(help="The grant's 16 characters, as listed.")],
 ) -> None:
     """Revoke a grant: everything it issued dies at once."""
+    from store.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> bool:
         grants = Grants(database)
@@ -83,6 +89,7 @@ def list_clients() -> None:
 
     A host whose id is an address is known by the document there, read again once it is stale.
     """
+    from store.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> list[Client]:
         return await Grants(database).clients()
@@ -101,6 +108,7 @@ def delete_client(
     client_id: Annotated[str, typer.Argument(help="The client's id, as listed.")],
 ) -> None:
     """Delete a host with everything that accounts granted it."""
+    from store.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> bool:
         return await Grants(database).delete_client(client_id)
@@ -116,6 +124,8 @@ def purge() -> None:
     The service does the same by itself. Used codes and tokens stay while anything they issued can
     live, so that showing one again is still noticed.
     """
+    from screener.sessions import sessions_of
+    from store.grants import Grants
 
     async def work(database: Database, chosen: Settings) -> tuple[int, int, int]:
         swept = await Grants(database).sweep()

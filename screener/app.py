@@ -32,13 +32,13 @@ from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.repeats import RepeatMiddleware
+from screener.sessions import sessions_of
 from screener.settings import Settings
 from store.accounts import Accounts
 from store.changes import Changes
 from store.database import Database
 from store.grants import Grants
 from store.holders import Holders
-from store.sessions import Sessions
 from store.shelf import Shelf
 from store.tokens import Tokens
 from store.usage import UsageLog
@@ -171,15 +171,6 @@ def _documents(
     if not settings.client_metadata_documents:
         return None
     return ClientDocuments(grants, (fetcher or Fetcher(Resolver())).read, quota)
-
-
-def sessions_of(settings: Settings, database: Database) -> Sessions:
-    """The sign-ins of browsers, as long as the settings let them last."""
-    return Sessions(
-        database,
-        idle=dt.timedelta(days=settings.session_idle_days),
-        lifetime=dt.timedelta(days=settings.session_days),
-    )
 
 
 def _origins(settings: Settings) -> Origins:

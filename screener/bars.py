@@ -1,7 +1,6 @@
 """`screener bars`: a local store of daily bars, fetched from a provider and kept up to date.
 
-Providers and Polars are imported by the commands that need them: a serving process has no use for
-them.
+Providers and Polars are imported by the commands that need them (`screener.console` says why).
 """
 
 from __future__ import annotations

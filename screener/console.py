@@ -2,6 +2,9 @@
 
 Names that strangers gave are printed too. So no text is markup here, and whatever is printed is one
 line without control characters, which could steer the terminal.
+
+Here and in the modules of commands, a function imports what it needs when it is called: `--help`
+and a list of keys should not wait for a web server and a detector to load.
 """
 
 from __future__ import annotations
@@ -10,17 +13,17 @@ import json
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
-import anyio
 import typer
-from rich.cells import cell_len
 
 from nightly.errors import NightlyError, WorkerError
-from screener.settings import Settings, SettingsError, load_settings
-from store.accounts import Accounts
-from store.database import Database
 from store.errors import BusyError, HeldBackError, SealedError, StoreError
+
+if TYPE_CHECKING:
+    from screener.settings import Settings
+    from store.accounts import Accounts
+    from store.database import Database
 
 USAGE = 2
 """The exit code of everything that the operator can put right."""
@@ -56,6 +59,8 @@ class Table:
 
     def lines(self) -> Iterator[str]:
         """The table as text."""
+        from rich.cells import cell_len
+
         widths = [max(map(cell_len, column)) for column in zip(*self._rows, strict=True)]
         for row in self._rows:
             padded = (
@@ -94,6 +99,8 @@ def fail(message: str, code: int = USAGE) -> NoReturn:
 @contextmanager
 def plainly() -> Iterator[None]:
     """Turn every expected failure into its one line."""
+    from screener.settings import SettingsError
+
     try:
         yield
     except (NightlyError, SettingsError, StoreError) as error:
@@ -102,15 +109,21 @@ def plainly() -> Iterator[None]:
 
 def settings(**overrides: object) -> Settings:
     """The settings, or one line that says which one is wrong."""
+    from screener.settings import load_settings
+
     with plainly():
         return load_settings(**overrides)
 
 
 def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) -> T:
     """Run work on the configured database, brought up to date first."""
+    import anyio
+
+    from store.database import Database
+
+    chosen = settings()
 
     async def run() -> T:
-        chosen = load_settings()
         prepare_data_dir(chosen)
         database = Database(chosen.accounts_url)
         try:
@@ -125,6 +138,8 @@ def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) 
 
 def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
     """Run work on the accounts of the configured database."""
+    from store.accounts import Accounts
+
     return with_database(
         lambda database, chosen: work(Accounts(database, key_prefix=chosen.key_prefix))
     )

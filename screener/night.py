@@ -1,7 +1,7 @@
 """`screener nightly`, `screener night` and `screener detect`: making and keeping nights.
 
-The nightly itself is imported by the commands that run it: it brings numba and Polars, 100 MB that
-a serving process has no use for.
+Its own parts and the nightly, which brings numba and Polars, are imported by the commands that use
+them (`screener.console` says why).
 """
 
 from __future__ import annotations
@@ -13,21 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-import orjson
 import typer
 
 from screener.console import DRIFT, EXITS, Table, err, fail, out, plainly, settings
-from screener.difference import told
-from screener.method import print_method
 from store.errors import HeldBackError
-from store.manifest import Manifest, replace_file
-from store.nights import Nights
-from store.turn import turn
 
 if TYPE_CHECKING:
     from nightly.reference import Adjustment
     from nightly.report import Report
     from screener.quality import Quality
+    from store.manifest import Manifest
 
 nights_app = typer.Typer(
     no_args_is_help=True, help="List, show, verify, activate and prune sealed nights."
@@ -95,6 +90,7 @@ def nightly(
     A symbol with bad bars is left out and named; a failed night leaves the old one serving.
     docs/scheduling.md tells the exit codes.
     """
+    from screener.difference import told
     from screener.nightly import order_of, read_date, seal, timed, try_out, working
     from screener.nightly import wait_for_session as wait
 
@@ -138,6 +134,8 @@ def nightly(
 @nights_app.command("list")
 def list_nights() -> None:
     """List the sealed nights, newest session first; * marks the active one."""
+    from store.nights import Nights
+
     with plainly():
         nights = Nights(settings().data_dir)
         active = nights.active()
@@ -166,6 +164,9 @@ def show(
     ] = False,
 ) -> None:
     """Show a night's manifest, and whom it left out and why, as JSON."""
+    from screener.method import print_method
+    from store.nights import Nights
+
     with plainly():
         nights = Nights(settings().data_dir)
         manifest = nights.get(version) if version else nights.check_active()
@@ -186,6 +187,7 @@ def report(
 ) -> None:
     """Show what was found in each symbol's bars and what was done, totals by rule first."""
     from screener.quality import Quality
+    from store.nights import Nights
 
     if as_json and as_csv:
         fail("--json and --csv exclude each other; give one of them.")
@@ -205,6 +207,8 @@ def report(
 @nights_app.command("verify")
 def verify(version: MaybeVersion = None) -> None:
     """Check that a night's book is byte for byte what was sealed."""
+    from store.nights import Nights
+
     with plainly():
         nights = Nights(settings().data_dir)
         manifest = nights.verify(version) if version else nights.check_active()
@@ -214,6 +218,9 @@ def verify(version: MaybeVersion = None) -> None:
 @nights_app.command("activate")
 def activate(version: Version) -> None:
     """Make a sealed night the active one, to roll back or forward."""
+    from store.nights import Nights
+    from store.turn import turn
+
     with plainly():
         folder = settings().data_dir
         nights = Nights(folder)
@@ -225,6 +232,9 @@ def activate(version: Version) -> None:
 @nights_app.command("prune")
 def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -> None:
     """Remove old nights and their charts; the active one always stays."""
+    from store.nights import Nights
+    from store.turn import turn
+
     with plainly():
         folder = settings().data_dir
         nights = Nights(folder)
@@ -247,10 +257,13 @@ def detect(
     ] = "default",
 ) -> None:
     """Write every version of every pattern that was served, session by session, for research."""
+    import orjson
+
     from nightly.night import plan, pool_of
     from nightly.parameters import DETECTORS
     from nightly.research import versions
     from screener.nightly import order_of, working
+    from store.manifest import replace_file
 
     if detector not in DETECTORS:
         fail(f"--detector {detector!r} is not one of {', '.join(DETECTORS)}.")
