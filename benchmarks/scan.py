@@ -31,6 +31,7 @@ from mcp_server.services import Offer, Services
 from nightly.features import COLUMNS
 from screener.nightly import seal_sample
 from screener.settings import Settings
+from store.active_night import ActiveNight
 from store.book import Book
 from store.database import Database
 from store.families import Family
@@ -38,7 +39,6 @@ from store.manifest import Inputs
 from store.nights import Nights
 from store.press import BookWriter
 from store.records import FamilyEntry, ScanSetup
-from store.shelf import Shelf
 from store.usage import UsageLog
 from store.watchlist import Watchlist
 
@@ -103,7 +103,7 @@ def services(folder: Path) -> Services:
     database = Database(f"sqlite+aiosqlite:///{folder / 'accounts.sqlite'}")
     return Services(
         offer=Offer("http://127.0.0.1:8000", ()),
-        shelf=Shelf(folder, source="", disclaimer=""),
+        active_night=ActiveNight(folder, source="", disclaimer=""),
         watchlist=Watchlist(database),
         usage=UsageLog(database),
         limiter=Limiter(Quotas()),

@@ -21,7 +21,8 @@ SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
 MAX_OFFSET = 2**53
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# Each digit can match in one place alone, so a text that is no number is refused in one pass.
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _integer(value: object) -> int:

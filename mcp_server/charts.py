@@ -23,7 +23,7 @@ from mcp_server.drawing import ChartView, Line, Point, draw
 from mcp_server.errors import ApiError, busy
 from mcp_server.pages import Page, Pages
 from store.book import Book, Prices, StoredSetup
-from store.manifest import replace_file
+from store.files import replace_file
 
 QUEUE_LIMIT = 32
 """Drawings that may wait; one more is told to come back."""

@@ -144,6 +144,7 @@ class ApiError(Exception):
         message: str | None = None,
         *,
         fix: str | None = None,
+        tool_fix: str | None = None,
         details: Mapping[str, Any] | None = None,
         allowance: Allowance | None = None,
     ) -> None:
@@ -152,6 +153,8 @@ class ApiError(Exception):
         self.status = entry.status
         self.message = message or entry.condition
         self.fix = fix or entry.fix
+        self.tool_fix = tool_fix or self.fix
+        """The fix for an agent, which has tools and no routes."""
         self.details = dict(details) if details else None
         self.allowance = allowance
         """What is left of the caller's quotas, once the call was counted."""
@@ -172,7 +175,7 @@ class ApiError(Exception):
     def text(self) -> str:
         """The text of a tool error: begins with the code, ends with the fix."""
         named = "".join(f" {name}: {_words(value)}." for name, value in self._shown())
-        return f"{self.code}: {self.message}{named} {self.fix}"
+        return f"{self.code}: {self.message}{named} {self.tool_fix}"
 
     def _shown(self) -> Iterator[tuple[str, Any]]:
         # The wait stands in the message; lists stand only in the details.

@@ -30,7 +30,7 @@ from mcp_server.calls import Answer, Call, Served
 from mcp_server.errors import ApiError, busy
 from mcp_server.pages import Page
 from mcp_server.services import Services
-from store.errors import DatabaseBusyError
+from store.errors import DatabaseUnavailableError
 from store.records import (
     Demo,
     Families,
@@ -267,13 +267,13 @@ async def invoke(
         _check_plan(operation, caller, services)
         page = None
         if asked.key is not None:
-            page = services.pages.get((services.shelf.data_version, asked.key))
+            page = services.pages.get((services.active_night.data_version, asked.key))
         if page is None:
             return await _answer(asked, caller, services, allowance, pictures=pictures)
         if operation.tracked:
             await _check_tracked(page.arguments, caller, services)
         return Served(page, None, None, allowance)
-    except DatabaseBusyError as error:
+    except DatabaseUnavailableError as error:
         raise busy() from error
     except ApiError as error:
         error.allowance = allowance
@@ -287,7 +287,7 @@ async def _answer(
     operation, raw = asked.operation, asked.raw
     given = raw if isinstance(raw, dict) else await raw()
     arguments: Any = read_arguments(operation.arguments, given)
-    with services.shelf.lease() as book:
+    with services.active_night.pin() as book:
         if operation.tracked:
             await _check_tracked(arguments, caller, services)
         call = Call(arguments, caller, book, services, pictures)
@@ -336,11 +336,24 @@ def _check_plan(operation: Operation, caller: Caller, services: Services) -> Non
         raise ApiError("forbidden")
 
 
+_ROUTES = "PUT or PATCH /tickers (or the tool set_tracked_tickers; it and PUT take the whole list)"
+
+
 def _not_tracked(cap: int, count: int) -> ApiError:
     free = max(0, cap - count)
-    slots = "slot is" if free == 1 else "slots are"
+    slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
+    if not free:
+        # What goes is the user's choice: a list that an agent shortens by itself loses a ticker.
+        return ApiError(
+            "ticker_not_tracked",
+            fix=f"{slots}: remove one that may go and add this one with {_ROUTES}, then retry.",
+            tool_fix=f"{slots}: ask the user which tracked ticker may go, read "
+            "list_tracked_tickers, call set_tracked_tickers with that list, the one replaced by "
+            "this symbol, then retry.",
+        )
     return ApiError(
         "ticker_not_tracked",
-        fix=f"{free} of {cap} {slots} free: add the ticker with PUT or PATCH /tickers "
-        "(or the tool set_tracked_tickers), then retry.",
+        fix=f"{slots}: add the ticker with {_ROUTES}, then retry.",
+        tool_fix=f"{slots}: read list_tracked_tickers, call set_tracked_tickers with that whole "
+        "list plus this symbol (it replaces the list), then retry.",
     )

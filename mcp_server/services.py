@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mcp_server.charts import Charts
 from mcp_server.limits import Limiter
 from mcp_server.pages import Pages
-from store.shelf import Shelf
+from store.active_night import ActiveNight
 from store.usage import UsageLog
 from store.watchlist import Watchlist
 
@@ -42,7 +42,7 @@ class Services:
     """Everything an operation may use."""
 
     offer: Offer
-    shelf: Shelf
+    active_night: ActiveNight
     watchlist: Watchlist
     usage: UsageLog
     limiter: Limiter

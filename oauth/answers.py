@@ -8,7 +8,7 @@ from authlib.oauth2.rfc6749.errors import OAuth2Error
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from store.errors import DatabaseBusyError
+from store.errors import DatabaseUnavailableError
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
@@ -29,7 +29,7 @@ def refusing(endpoint: Endpoint) -> Endpoint:
         except OAuth2Error as error:
             status, body, headers = error()
             return JSONResponse(body, status, headers=dict(headers))
-        except DatabaseBusyError:
+        except DatabaseUnavailableError:
             # Never `invalid_grant`: hosts delete their tokens on that.
             response = answer({"error": "temporarily_unavailable"}, 503)
             response.headers["Retry-After"] = "1"

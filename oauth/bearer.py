@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mcp_server.callers import Caller
 from mcp_server.limits import address_bucket
 from store.changes import Kept
-from store.errors import DatabaseBusyError
+from store.errors import DatabaseUnavailableError
 from store.holders import Holders
 
 MAX_CREDENTIAL, MAX_NAME = 512, 256
@@ -61,7 +61,7 @@ class BearerMiddleware:
             return anyone._replace(refused="token")
         try:
             holder, changes = await self._holders.find(token)
-        except DatabaseBusyError:
+        except DatabaseUnavailableError:
             return anyone._replace(refused="busy")
         if holder is None:
             return anyone._replace(refused="key" if self._holders.is_key(token) else "token")

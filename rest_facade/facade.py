@@ -90,7 +90,7 @@ class Facade:
         return self._not_allowed(found)
 
     async def _answer(self, asked: Question, scope: Scope, wants: Wants) -> Reply:
-        caller, night = scope["caller"], self._services.shelf.data_version
+        caller, night = scope["caller"], self._services.active_night.data_version
         served = await invoke(asked, caller, self._services, surface="rest")
         form = served_form(served, wants, keyed=asked.operation.access == "keyed")
         fresh = wants.knows(form)
@@ -124,7 +124,7 @@ class Facade:
         return form.reply(allowance, fresh=wants.knows(form))
 
     def _map(self) -> Page:
-        with self._services.shelf.lease() as book:
+        with self._services.active_night.pin() as book:
             return Page(b"%b,%b" % (book.envelope, self._links[1:]))
 
     def _not_allowed(self, methods: Sequence[str]) -> Reply:

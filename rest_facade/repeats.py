@@ -64,7 +64,7 @@ class RepeatMiddleware:
         if scope["type"] != "http" or scope["method"] != "GET":
             return None
         repeat = self._kept.get(_key(scope), self._changes())
-        if repeat is None or repeat.night != self._services.shelf.data_version:
+        if repeat is None or repeat.night != self._services.active_night.data_version:
             return None
         form = repeat.form()
         if form is None:

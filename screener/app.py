@@ -34,12 +34,13 @@ from rest_facade.facade import Facade
 from rest_facade.repeats import RepeatMiddleware
 from screener.sessions import sessions_of
 from screener.settings import Settings
+from screener.supervisor import Loop, keep_running
 from store.accounts import Accounts
+from store.active_night import ActiveNight
 from store.changes import Changes
 from store.database import Database
 from store.grants import Grants
 from store.holders import Holders
-from store.shelf import Shelf
 from store.tokens import Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
@@ -86,6 +87,12 @@ def build_app(
     full = Endpoint(build_server(services), services, origins)
     keyless = Endpoint(build_server(services, keyless=True), services, origins, keyless=True)
 
+    loops: dict[str, Loop] = {
+        "that looks for a new night": services.active_night.keep_polling,
+        "that writes the usage log": services.usage.keep_writing,
+        "that sweeps dead grants": grants.keep_sweeping,
+    }
+
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
@@ -93,13 +100,12 @@ def build_app(
             stack.push_async_callback(database.close)
             changes.open()
             stack.callback(changes.close)
-            await services.shelf.look()
-            stack.callback(services.shelf.close)
+            await services.active_night.poll()
+            stack.callback(services.active_night.close)
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
-            group.start_soon(services.shelf.keep_looking)
-            group.start_soon(services.usage.keep_writing)
-            group.start_soon(grants.keep_sweeping)
+            for name, loop in loops.items():
+                group.start_soon(keep_running, name, loop)
             await stack.enter_async_context(full.running())
             await stack.enter_async_context(keyless.running())
             # What was made by now lives as long as the process: nothing to look through again.
@@ -156,7 +162,9 @@ def services_of(settings: Settings, database: Database, counters: Path | None) -
     """Everything the operations use."""
     return Services(
         offer=settings.offer,
-        shelf=Shelf(settings.data_dir, source=settings.source, disclaimer=settings.disclaimer),
+        active_night=ActiveNight(
+            settings.data_dir, source=settings.source, disclaimer=settings.disclaimer
+        ),
         watchlist=Watchlist(database),
         usage=UsageLog(database),
         limiter=Limiter(settings.quotas, folder=counters),

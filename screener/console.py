@@ -19,6 +19,7 @@ import typer
 
 from nightly.errors import NightlyError, WorkerError
 from store.errors import BusyError, HeldBackError, SealedError, StoreError
+from store.files import private_folder
 
 if TYPE_CHECKING:
     from screener.settings import Settings
@@ -152,7 +153,7 @@ def prepare_data_dir(chosen: Settings) -> None:
         StoreError: it cannot be made or written.
     """
     try:
-        chosen.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(chosen.data_dir)
         probe = chosen.data_dir / ".writable"
         probe.touch()
         probe.unlink()

@@ -263,7 +263,7 @@ def detect(
     from nightly.parameters import DETECTORS
     from nightly.research import versions
     from screener.nightly import order_of, working
-    from store.manifest import replace_file
+    from store.files import replace_file
 
     if detector not in DETECTORS:
         fail(f"--detector {detector!r} is not one of {', '.join(DETECTORS)}.")
@@ -280,7 +280,7 @@ def detect(
                 found += batch
                 step("finding patterns", done, len(looked.tasks))
         try:
-            replace_file(out_file, orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE))
+            replace_file(out_file, orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE), 0o644)
         except OSError as error:
             fail(f"{out_file} cannot be written ({error.strerror}); choose another --out.")
     err.print(f"Wrote {len(found)} versions to {out_file}.")

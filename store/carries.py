@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from store.manifest import DRAFT
+from store.files import DRAFT, private_file
 
 FILE = "carry.sqlite"
 
@@ -46,7 +46,7 @@ class Carries:
         draft = self.path.with_name(f".{FILE}.{os.getpid()}{DRAFT}")
         draft.unlink(missing_ok=True)
         try:
-            with closing(sqlite3.connect(draft)) as kept:
+            with closing(sqlite3.connect(private_file(draft))) as kept:
                 kept.executescript(
                     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
                     "CREATE TABLE carry (symbol TEXT PRIMARY KEY, body BLOB NOT NULL);"

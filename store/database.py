@@ -6,22 +6,39 @@ in this package alone; each method of its users is one transaction.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    NotSupportedError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from store.errors import DatabaseBusyError, DatabaseError
+from store.errors import DatabaseError, DatabaseUnavailableError
+from store.files import private_file
 
 HEAD = "0005"
 """The newest migration; the one a database of this program is at."""
 
 BUSY_SECONDS = 5
 """How long a transaction waits for another writer before the caller is told to try again."""
+
+PASSING = (
+    "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
+    "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_NOMEM",
+)  # fmt: skip
+"""SQLite's result codes for what a lock, the disk or the memory does to a sound statement."""
 
 metadata = sa.MetaData(
     naming_convention={
@@ -155,7 +172,8 @@ class Database:
         """A connection for look-ups.
 
         Raises:
-            DatabaseBusyError: no answer in time.
+            DatabaseUnavailableError: it did not answer, or not in time.
+            DatabaseError: it refused the statement.
         """
         with _translated():
             async with self.engine.connect() as connection:
@@ -166,7 +184,9 @@ class Database:
         """One write transaction, committed on leaving and rolled back on an error.
 
         Raises:
-            DatabaseBusyError: another writer held it for too long.
+            DatabaseUnavailableError: it did not answer, or another writer held it for too long.
+            DatabaseError: it refused the statement.
+            IntegrityError: a constraint does not hold; the caller says what that means.
         """
         with _translated():
             async with self.engine.execution_options(writes=True).begin() as connection:
@@ -179,6 +199,7 @@ class Database:
             DatabaseError: it cannot be opened, or a newer program has migrated it.
         """
         try:
+            self._keep_private()
             async with self.engine.connect() as connection:
                 revision = await connection.run_sync(_revision)
             if revision == HEAD:
@@ -197,20 +218,37 @@ class Database:
                 "SCREENER_DATABASE_URL."
             ) from error
 
+    def _keep_private(self) -> None:
+        """Let nobody but its owner read an SQLite file, whoever opens it first."""
+        path = self.engine.url.database
+        if self.engine.dialect.name == "sqlite" and path:
+            private_file(Path(path))
+
     async def close(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
 
 
-class _translated:  # noqa: N801 - read as a clause: `with _translated():`
-    """Turns a database that does not answer into the store's own error."""
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn whatever a driver or the pool raises into an error of the store."""
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except (SQLAlchemyError, OSError) as error:
+        if _passes(error):
+            message = "The account database does not answer; try again."
+            raise DatabaseUnavailableError(message) from error
+        raise DatabaseError(f"The account database refused a statement ({error}).") from error
 
-    def __enter__(self) -> None:
-        return None
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OperationalError | TimeoutError):
-            raise DatabaseBusyError("The account database is busy; try again.") from error
+def _passes(error: Exception) -> bool:
+    """Whether an error goes by itself, so that trying again is right."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, sqlite3.OperationalError):
+        return cause.sqlite_errorname.startswith(PASSING)
+    return not isinstance(error, ProgrammingError | DataError | NotSupportedError | ArgumentError)
 
 
 def _engine(url: str) -> AsyncEngine:

@@ -47,7 +47,7 @@ class StalePasswordError(StoreError):
     """A password was changed, or its account silenced, while it was being proven."""
 
 
-class DatabaseBusyError(StoreError):
+class DatabaseUnavailableError(StoreError):
     """The account database did not answer in time; trying again is right."""
 
 

@@ -20,7 +20,7 @@ from store import database as tables
 from store.accounts import aware, hash_secret, utc_now
 from store.credentials import LIFETIMES, Kind, new_credential, new_grant_prefix
 from store.database import Database
-from store.errors import DatabaseBusyError, UnknownClientError
+from store.errors import DatabaseUnavailableError, UnknownClientError
 
 SWEEP_SECONDS = 3600
 
@@ -239,7 +239,7 @@ class Grants:
         while True:
             try:
                 await self.sweep()
-            except DatabaseBusyError as error:
+            except DatabaseUnavailableError as error:
                 log.warning("Dead grants are swept later: %s", error)
             await anyio.sleep(SWEEP_SECONDS)
 

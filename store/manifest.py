@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import hashlib
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -22,9 +20,6 @@ from store.errors import ManifestError
 
 SCHEMA_VERSION = 1
 """The schema of books; a reader opens only books of its own schema."""
-
-DRAFT = ".draft"
-"""How the name of a file ends that is not yet in its place."""
 
 VERSION_PATTERN = re.compile(r"^\d{8}-[0-9a-f]{12}$")
 
@@ -154,8 +149,8 @@ def known_book(directory: Path, manifest: Manifest) -> Path:
     """
     path = directory / manifest.book.file
     try:
-        known = stamp_path(directory, manifest).read_text()
-        if known == f"{manifest.book.sha256} {_stamp(path)}":
+        known = stamp_path(directory, manifest).read_bytes()
+        if known == f"{manifest.book.sha256} {_stamp(path)}".encode():
             return path
     except OSError:
         pass
@@ -170,30 +165,3 @@ def stamp_path(directory: Path, manifest: Manifest) -> Path:
 def _stamp(path: Path) -> str:
     status = path.stat()
     return f"{status.st_dev} {status.st_ino} {status.st_size} {status.st_mtime_ns}"
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Replace a file so that a reader, or a crash, sees the old bytes or the new ones."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=DRAFT)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        os.replace(name, path)  # noqa: PTH105 - the same call, named as the atomic one it is
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    sync_directory(path.parent)
-
-
-def sync_directory(directory: Path) -> None:
-    """Make the renames in a directory durable, where the platform can."""
-    if os.name == "nt":
-        return
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from store.book import Book
-from store.errors import ManifestError, StoreError
+from store.errors import ManifestError
+from store.files import DRAFT, private_folder, replace_file, sync_directory
 from store.manifest import (
-    DRAFT,
     VERSION_PATTERN,
     Manifest,
     known_book,
     read_manifest,
-    replace_file,
     stamp_path,
-    sync_directory,
     verify_book,
 )
 from store.method import Method
@@ -32,13 +30,8 @@ class Nights:
         self.folder = data_dir / "nights"
         self.pointer = data_dir / "manifest.json"
         self.charts = data_dir / "charts"
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(
-                f"The data folder {data_dir} cannot be written ({error.strerror}); "
-                "set SCREENER_DATA_DIR to one that can."
-            ) from error
+        private_folder(data_dir)
+        private_folder(self.folder)
 
     def draft_path(self, version: str) -> Path:
         """Where the book of a night is written before it is sealed."""

@@ -18,6 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from store.book import Prices, schema
 from store.errors import HeldBackError, PressError
 from store.families import Family
+from store.files import private_file
 from store.manifest import (
     SCHEMA_VERSION,
     BookFile,
@@ -241,7 +242,7 @@ def fall_behind(old: Manifest, new: Manifest) -> str | None:
 
 def _create(path: Path) -> sqlite3.Connection:
     path.unlink(missing_ok=True)
-    db = sqlite3.connect(path)
+    db = sqlite3.connect(private_file(path))
     # The draft is thrown away on any failure, so it needs no journal; publish syncs it once.
     db.executescript(
         f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 8192;"

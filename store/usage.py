@@ -9,17 +9,19 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import anyio
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import database as tables
 from store.database import Database
-from store.errors import DatabaseBusyError
+from store.errors import DatabaseUnavailableError
 
 FLUSH_SECONDS = 2.0
 PENDING_LIMIT = 10_000
@@ -88,10 +90,10 @@ class UsageLog:
                 await self._flush_or_wait()
 
     async def flush(self) -> None:
-        """Write what was counted.
+        """Write what was counted; calls of accounts that were deleted since are dropped.
 
         Raises:
-            DatabaseBusyError: it was not written and is still counted.
+            DatabaseUnavailableError: it was not written and is still counted.
         """
         taken, self._pending = self._pending, {}
         if not taken:
@@ -99,14 +101,19 @@ class UsageLog:
         now = dt.datetime.fromtimestamp(self._clock(), dt.UTC)
         try:
             async with self._database.write() as connection:
+                accounts = await _existing(connection, {line[0] for line in taken})
                 rows = [
                     {**_line(line)._asdict(), "calls": calls, "last_at": now}
                     for line, calls in taken.items()
+                    if line[0] in accounts
                 ]
-                await connection.execute(_upsert(connection.dialect.name), rows)
-        except BaseException:
+                if rows:
+                    await connection.execute(_upsert(connection.dialect.name), rows)
+        except BaseException as error:
             for line, calls in taken.items():
                 self._pending[line] = self._pending.get(line, 0) + calls
+            if isinstance(error, IntegrityError):
+                raise DatabaseUnavailableError("An account was deleted meanwhile.") from error
             raise
 
     async def entries(self, account_id: int) -> list[Entry]:
@@ -175,7 +182,7 @@ class UsageLog:
     async def _flush_or_wait(self) -> None:
         try:
             await self.flush()
-        except DatabaseBusyError as error:
+        except DatabaseUnavailableError as error:
             log.warning("The usage log is written later: %s", error)
 
 
@@ -192,6 +199,12 @@ def _newest(account_id: int) -> sa.CompoundSelect[*tuple[Any, ...]]:
         )
 
     return sa.union_all(of(tables.keys), of(tables.grants))
+
+
+async def _existing(connection: AsyncConnection, account_ids: Collection[int]) -> set[int]:
+    accounts = tables.accounts
+    query = sa.select(accounts.c.id).where(accounts.c.id.in_(account_ids))
+    return set((await connection.execute(query)).scalars())
 
 
 def _upsert(dialect: str) -> Any:  # noqa: ANN401 - either dialect's own statement

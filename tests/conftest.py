@@ -11,6 +11,7 @@ from hypothesis import settings as hypothesis_settings
 
 from screener.nightly import seal_sample
 from screener.settings import Settings
+from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
 from tests.service import Service, copy_night, serving
 

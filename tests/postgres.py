@@ -7,7 +7,9 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import sqlalchemy as sa
@@ -27,32 +29,77 @@ def postgres_bin() -> Path | None:
 def as_owner(*command: str) -> None:
     """Run a server program, as the server's own user where we are root (it refuses root)."""
     prefix = ["runuser", "-u", OWNER, "--"] if os.geteuid() == 0 else []
-    subprocess.run([*prefix, *command], check=True, capture_output=True, timeout=60)
+    done = subprocess.run([*prefix, *command], capture_output=True, timeout=60, text=True)
+    assert done.returncode == 0, f"{command[0]}: {done.stdout} {done.stderr}"
 
 
-@pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL server of this test process, on a free loopback port."""
+class PostgresServer:
+    """A server of this test process alone, on a free loopback port."""
+
+    def __init__(self, folder: Path, programs: Path) -> None:
+        if os.geteuid() == 0:
+            shutil.chown(folder, OWNER)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"postgresql+asyncpg://{OWNER}@127.0.0.1:{port}"
+        self._data = str(folder / "data")
+        self._log = str(folder / "log")
+        self._control = str(programs / "pg_ctl")
+        sockets = f"-c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
+        self._options = f"-p {port} {sockets} -F"
+        as_owner(
+            str(programs / "initdb"), "-D", self._data, "-A", "trust", "-U", OWNER, "--no-sync"
+        )
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        as_owner(
+            self._control, "-D", self._data, "-w", "-l", self._log, "-o", self._options, "start"
+        )
+
+    def stop(self) -> None:
+        """Stop it as a crash would."""
+        as_owner(self._control, "-D", self._data, "-m", "immediate", "stop")
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stopped while inside."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
+
+
+@contextmanager
+def running_server() -> Iterator[PostgresServer]:
+    """A server that runs while inside; skips where its programs are not installed."""
     programs = postgres_bin()
     if programs is None:
         pytest.skip("PostgreSQL is not installed")
-    folder = tmp_path_factory.mktemp("postgres")
-    if os.geteuid() == 0:
-        for parent in (folder, *folder.parents[:3]):
-            parent.chmod(0o755)
-        shutil.chown(folder, OWNER)
-    data = str(folder / "data")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    as_owner(str(programs / "initdb"), "-D", data, "-A", "trust", "-U", OWNER, "--no-sync")
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -F"
-    control = str(programs / "pg_ctl")
-    as_owner(control, "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
-    try:
-        yield f"postgresql+asyncpg://{OWNER}@127.0.0.1:{port}"
-    finally:
-        as_owner(control, "-D", data, "-m", "immediate", "stop")
+    # Not in a folder of pytest's, which it keeps closed to the server's user.
+    with TemporaryDirectory(prefix="postgres-") as folder:
+        server = PostgresServer(Path(folder), programs)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """The address of a PostgreSQL server that the tests of this process share."""
+    with running_server() as server:
+        yield server.url
+
+
+@pytest.fixture
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server of one test, which may stop it."""
+    with running_server() as server:
+        yield server
 
 
 async def fresh_database(server: str, name: str) -> str:

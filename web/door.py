@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from store.accounts import Account
-from store.errors import DatabaseBusyError, StalePasswordError
+from store.errors import DatabaseUnavailableError, StalePasswordError
 from store.sessions import TOKEN_BYTES
 from web.cookies import cookies_of
 from web.forms import check_form, form_token, read_form
@@ -110,7 +110,7 @@ class Door:
                 return await work(visit)
             except Refusal as refusal:
                 return self._pages.answer("message.html", visit, refusal=refusal)
-            except DatabaseBusyError:
+            except DatabaseUnavailableError:
                 return self._pages.answer("message.html", visit, refusal=BUSY)
 
         return answer

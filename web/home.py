@@ -39,7 +39,7 @@ class Home:
     async def show(self, visit: Visit) -> Response:
         """The page."""
         offer = self._services.offer
-        with self._services.shelf.lease() as book:
+        with self._services.active_night.pin() as book:
             found = [example_of(book, symbol) for symbol in offer.demo_symbols]
             return self._pages.answer(
                 "home.html",

@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from mcp_server.pages import Page
 from rest_facade.responses import PUBLIC
+from store.active_night import ActiveNight
 from store.book import Book
 from store.method import FEW, Measure, Method
-from store.shelf import Shelf
 from web.pages import Pages, public
 
 PATH = "/method"
@@ -47,15 +47,15 @@ class Picture:
 class MethodPage:
     """One page a night, the same for everybody."""
 
-    def __init__(self, pages: Pages, shelf: Shelf) -> None:
+    def __init__(self, pages: Pages, active_night: ActiveNight) -> None:
         self._pages = pages
-        self._shelf = shelf
+        self._active_night = active_night
         self._version: str | None = None
         self._page: Page | None = None
 
     async def answer(self, request: Request) -> Response:
         """The page of the night that is served now."""
-        with self._shelf.lease() as book:
+        with self._active_night.pin() as book:
             if self._page is None or book.data_version != self._version:
                 self._page, self._version = self._made(book), book.data_version
         return public(request, self._page, PUBLIC)

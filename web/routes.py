@@ -34,7 +34,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     return [
         *assets.routes(),
         Route("/docs", DocsPage(pages, reference).answer),
-        Route(METHOD, MethodPage(pages, site.services.shelf).answer),
+        Route(METHOD, MethodPage(pages, site.services.active_night).answer),
         Route("/", door.anyone(home.show)),
         _page(AUTHORIZE, door.anyone(consent.show), door.members(consent.decide)),
         _page("/keys", door.members(keys.show), door.members(keys.change)),

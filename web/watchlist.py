@@ -69,7 +69,7 @@ class WatchlistPage:
             symbols = check_symbols([word for word in re.split(r"[\s,;]+", text) if word])
             if not symbols:
                 raise Refusal(400, "Type one symbol or several, such as AAPL, MSFT.")
-            with self._services.shelf.lease() as book:
+            with self._services.active_night.pin() as book:
                 check_known(book, symbols, await watchlist.symbols(account.id))
             await watchlist.edit(account.id, symbols, [], cap)
         except ApiError as error:
@@ -83,7 +83,7 @@ class WatchlistPage:
         self, visit: Visit, account: Account, refusal: Refusal | None = None
     ) -> Response:
         symbols = await self._services.watchlist.symbols(account.id)
-        with self._services.shelf.lease() as book:
+        with self._services.active_night.pin() as book:
             known = {symbol: book.coverage(symbol) for symbol in symbols}
         tickers = [Ticker(s, (found := known[s]) is not None and found.covered) for s in symbols]
         return self._pages.answer(

@@ -18,7 +18,7 @@ import polars as pl
 from nightly.errors import SourceError
 from nightly.providers.provider import SCHEMA, ProviderError
 from nightly.symbols import normalise
-from store.manifest import replace_file
+from store.files import replace_file
 
 LEFT_AFTER: Final = 3600.0
 """Seconds after which an unfinished file is one that a killed run left."""

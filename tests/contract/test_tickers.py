@@ -210,3 +210,35 @@ def test_a_symbol_that_left_the_reference_stays_tracked_and_is_not_covered(
     assert (patterns["available"], patterns["setups"]) == (False, [])
     assert "reason" not in patterns
     assert put(market, key, ["GONE", "M2"]).status_code == 200
+
+
+@pytest.mark.proves("ERR-ticker_not_tracked", "MCP-errors")
+async def test_an_agent_that_follows_the_words_of_a_refusal_loses_no_ticker(
+    market: Market, key: str
+) -> None:
+    async with connected(market.service.mcp_url, key) as client:
+        refusal = await call(client, "get_ticker_patterns", symbol="M9")
+        listed = await call(client, "list_tracked_tickers")
+        whole = [ticker["symbol"] for ticker in listed.structured_content["tickers"]]
+        await call(client, "set_tracked_tickers", symbols=[*whole, "M9"])
+        answer = await call(client, "get_ticker_patterns", symbol="M9")
+
+    assert texts(refusal)[0].endswith(
+        "197 of 200 slots are free: read list_tracked_tickers, call set_tracked_tickers with that "
+        "whole list plus this symbol (it replaces the list), then retry."
+    )
+    assert not answer.is_error
+    assert tracked(market, key) == ["M1", "M2", "M3", "M9"]
+
+
+@pytest.mark.proves("ERR-ticker_not_tracked", "MCP-errors")
+async def test_an_agent_with_a_full_list_is_told_to_ask_which_ticker_may_go(
+    market: Market, key: str
+) -> None:
+    put(market, key, MANY[:200]).raise_for_status()
+
+    async with connected(market.service.mcp_url, key) as client:
+        refusal = await call(client, "get_ticker_patterns", symbol="M250")
+
+    assert "0 of 200 slots are free: ask the user which tracked ticker may go" in texts(refusal)[0]
+    assert "/tickers" not in texts(refusal)[0]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mcp_server.arguments import (
     HistoryArguments,
+    ScanArguments,
     SymbolArguments,
     SymbolsArguments,
     check_symbols,
@@ -48,6 +49,15 @@ def test_an_outcome_may_be_in_any_case(outcome: str) -> None:
 def test_an_outcome_that_is_not_one_is_refused_by_name() -> None:
     with pytest.raises(ApiError, match="outcome must be all, resolved or open"):
         read_arguments(HistoryArguments, {"symbol": "A", "outcome": "win"})
+
+
+@pytest.mark.parametrize(
+    "hostile", ["9" * 200_000 + "x", "." + "9" * 200_000 + "x", "1e" + "9" * 200_000 + "x"]
+)
+def test_a_long_text_that_is_almost_a_number_is_refused_in_one_pass(hostile: str) -> None:
+    # A pattern that backtracks takes minutes for it, which the suite's own time limit ends.
+    with pytest.raises(ApiError, match="max_distance_pct must be a number"):
+        read_arguments(ScanArguments, {"max_distance_pct": hostile})
 
 
 def test_unknown_arguments_are_ignored() -> None:

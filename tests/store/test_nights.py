@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from store.active_night import ActiveNight
 from store.book import Book
 from store.errors import BookError, ManifestError, PressError, StoreError
 from store.families import Family
-from store.manifest import Inputs, Manifest, read_manifest
+from store.manifest import Inputs, Manifest, read_manifest, stamp_path
 from store.nights import Nights
 from store.press import BookWriter
 from store.records import FamilyEntry, Patterns
-from store.shelf import Shelf
 
 SESSION = dt.date(2026, 1, 2)
 
@@ -217,55 +217,88 @@ def test_a_book_of_another_schema_is_refused(tmp_path: Path) -> None:
 def test_a_data_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
 
-    with pytest.raises(StoreError, match="cannot be written"):
+    with pytest.raises(StoreError, match="cannot be made private"):
         Nights(tmp_path / "file")
 
 
-def shelf_of(folder: Path) -> Shelf:
-    return Shelf(folder, source="s", disclaimer="d")
+def active_night_of(folder: Path) -> ActiveNight:
+    return ActiveNight(folder, source="s", disclaimer="d")
 
 
 async def test_a_lease_keeps_its_book_while_another_night_is_published(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
     old = write(nights)
-    shelf = shelf_of(tmp_path)
-    await shelf.look()
+    active_night = active_night_of(tmp_path)
+    await active_night.poll()
 
-    with shelf.lease() as pinned:
+    with active_night.pin() as pinned:
         new = write(nights, session=SESSION + dt.timedelta(days=1))
-        await shelf.look()
-        with shelf.lease() as fresh:
+        await active_night.poll()
+        with active_night.pin() as fresh:
             assert fresh.data_version == new.data_version
         assert pinned.data_version == old.data_version
         assert pinned.patterns("S0") is not None
     with pytest.raises(sqlite3.ProgrammingError):
         pinned.patterns("S0")
-    shelf.close()
+    active_night.close()
 
 
 async def test_a_damaged_new_night_leaves_the_old_one_serving(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
     old = write(nights)
-    shelf = shelf_of(tmp_path)
-    await shelf.look()
+    active_night = active_night_of(tmp_path)
+    await active_night.poll()
     new = write(nights, session=SESSION + dt.timedelta(days=1))
     (nights.folder / new.book.file).write_bytes(b"garbage")
-    await shelf.look()
+    await active_night.poll()
 
-    with shelf.lease() as book:
+    with active_night.pin() as book:
         assert book.data_version == old.data_version
-    shelf.close()
+    active_night.close()
+
+
+async def test_a_night_whose_manifest_arrives_before_its_book_is_served_once_it_is_there(
+    tmp_path: Path,
+) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    manifest = write(Nights(source))
+    book = manifest.book.file
+    Nights(target)
+    (target / "manifest.json").write_bytes((source / "manifest.json").read_bytes())
+    active_night = active_night_of(target)
+
+    missing = await active_night.poll()
+    content = (source / "nights" / book).read_bytes()
+    (target / "nights" / book).write_bytes(content[: len(content) // 2])
+    cut = await active_night.poll()
+    (target / "nights" / book).write_bytes(content)
+    whole = await active_night.poll()
+
+    assert (missing, cut, whole) == (False, False, True)
+    assert active_night.data_version == manifest.data_version
+    active_night.close()
+
+
+async def test_a_note_of_an_earlier_check_that_is_no_text_is_only_ignored(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    manifest = write(nights)
+    stamp_path(nights.folder, manifest).write_bytes(b"\xff\xfe\x00")
+    active_night = active_night_of(tmp_path)
+
+    assert await active_night.poll()
+    assert active_night.data_version == manifest.data_version
+    active_night.close()
 
 
 async def test_before_the_first_night_the_book_is_empty(tmp_path: Path) -> None:
-    shelf = shelf_of(tmp_path)
-    await shelf.look()
+    active_night = active_night_of(tmp_path)
+    await active_night.poll()
 
-    with shelf.lease() as book:
+    with active_night.pin() as book:
         assert book.session is None
         assert book.coverage("AAPL") is None
         assert b'"track_record":null' in book.family(Family.TRIANGLE)
-    shelf.close()
+    active_night.close()
 
 
 def test_a_verified_book_is_read_whole_again_only_when_its_file_has_changed(

@@ -1,0 +1,60 @@
+"""Supervisor: keeps the background loops of a serving process running, or ends the process.
+
+A loop that fails is logged with its traceback and started again after a delay that doubles. One
+that fails again and again ends the process with a non-zero code, which its own supervisor (the
+parent of several workers, or systemd) sees: a process that went on answering without its loops
+would serve an old night and lose what it counted.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+FIRST_DELAY = 0.5
+"""Seconds before a loop that failed once is started again."""
+
+LONGEST_DELAY = 30.0
+
+MOST_FAILURES = 5
+"""Failures in a row that end the process."""
+
+WELL_SECONDS = 60.0
+"""A loop that ran for so long has recovered: its failures are counted anew."""
+
+EXIT_CODE = 70
+"""EX_SOFTWARE of BSD's sysexits.h: an internal fault."""
+
+log = logging.getLogger(__name__)
+
+Loop = Callable[[], Awaitable[None]]
+
+
+async def keep_running(
+    name: str,
+    loop: Loop,
+    *,
+    first_delay: float = FIRST_DELAY,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """Run a loop, which ends by an error alone, until cancelled.
+
+    Raises:
+        SystemExit: it failed `MOST_FAILURES` times in a row.
+    """
+    failures = 0
+    while True:
+        began = clock()
+        try:
+            await loop()
+        except Exception:
+            failures = 1 if clock() - began > WELL_SECONDS else failures + 1
+            if failures >= MOST_FAILURES:
+                log.critical("The loop %s cannot run; the process ends.", name, exc_info=True)
+                raise SystemExit(EXIT_CODE) from None
+            delay = min(first_delay * 2 ** (failures - 1), LONGEST_DELAY)
+            log.exception("The loop %s failed and is started again in %g s.", name, delay)
+        await anyio.sleep(delay)
