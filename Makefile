@@ -21,7 +21,7 @@ LOCKED := --require-hashes --requirement
 # Compiling a module once instead of at every start takes half a second off each command.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-providers up test check format lock clean
+.PHONY: help install install-providers up test test-engines test-short check format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -53,13 +53,21 @@ install-providers: $(PROVIDERS) ## Install the clients of providers of bars, yfi
 up: $(RUN) ## Seal the sample night, make a first key, and serve on port 8000
 	@$(BIN)/screener up
 
-test: $(DEV) ## Lint, type-check and run all tests
+test: $(DEV) ## Lint, type-check and run the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy examples
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal -m "not engine"
+
+test-engines: $(DEV) ## Run the tests that need PostgreSQL, Node or Chromium; root installs them by apt
+	@.ci/engines
+	$(BIN)/pytest -n auto --dist worksteal -m engine -rs
+
+test-short: $(DEV) ## Run the tests of the store, the tools and the nightly alone; for another PYTHON
+	$(BIN)/python --version
+	$(BIN)/pytest -n auto --dist worksteal -m "not engine" tests/store tests/mcp_server tests/nightly
 
 check: test ## The same as test
 
