@@ -48,9 +48,8 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
         return types.CallToolResult.model_validate_json(result)
 
     async def record_host(ctx: Context, call_next: CallNext) -> HandlerResult:
-        caller = _caller(ctx)
-        if ctx.method == "initialize" and caller.principal is not None:
-            services.usage.record(caller.principal, "initialize", caller.client, caller.host)
+        if ctx.method == "initialize":
+            _record_host(_caller(ctx), services)
         return await call_next(ctx)
 
     async def no_prompts(_context: Context, _params: object) -> types.ListPromptsResult:
@@ -74,6 +73,11 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
     )
     server.middleware.append(record_host)
     return server
+
+
+def _record_host(caller: Caller, services: Services) -> None:
+    if caller.principal is not None:
+        services.usage.record(caller.principal, "initialize", caller.client, caller.host)
 
 
 def _caller(context: Context) -> Caller:
