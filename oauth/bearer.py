@@ -54,7 +54,7 @@ class BearerMiddleware:
         try:
             principal = await self._principals.find(token)
         except DatabaseError as error:
-            # Never taken for a bad credential: hosts delete their tokens on that.
+            # Never reported as a bad credential, because hosts then delete their tokens.
             log.warning("A credential was not looked up: %s", error)
             return Caller(address, refused="unavailable", client=client)
         if principal is not None:
