@@ -1,4 +1,4 @@
-"""The MCP endpoints as hosts meet them."""
+"""The MCP endpoints as hosts use them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def post(url: str, key: str, method: str, **params: Any) -> httpx.Response:
 
 
 def test_no_tool_names_a_parameter_header() -> None:
-    """So the endpoint has no headers to hold to a call's arguments."""
+    """Therefore the endpoint need not compare header fields with a call's arguments."""
     assert [tool.name for tool in tools() if x_mcp_header_map(tool.input_schema)] == []
 
 
