@@ -17,7 +17,7 @@ from oauth.client_documents import DocumentError, document_host
 from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
-from oauth.redirects import destination, is_registered, with_answer
+from oauth.redirects import destination, is_registered, with_response
 from store.errors import UnknownClientError
 from store.grants import Client, Grants
 
@@ -169,7 +169,7 @@ class Authorization:
         # The issuer prevents mix-up attacks between two servers (RFC 9207 section 2).
         stated = [("state", state)] if state else []
         issuer = ("iss", self._resource.authorization_server)
-        return with_answer(redirect_uri, [*body, *stated, issuer])
+        return with_response(redirect_uri, [*body, *stated, issuer])
 
 
 def _redirect_uri(query: Query, client: Client) -> str:

@@ -95,7 +95,7 @@ class ClientDocuments:
             wait = PAUSE.seconds
             message = f"This app's description could not be read. Wait {wait} s and try again."
             raise DocumentError(message, 503, wait)
-        until_free = self._quota.admit(address)
+        until_free = self._quota.seconds_to_wait(address)
         if until_free is not None:
             log.warning("No descriptions of apps are read for %s for now: too many.", address)
             message = f"Too many new apps. Wait {until_free} s and try again."

@@ -24,7 +24,7 @@ class Quota:
         self._counters = Counters(per_minute, MINUTE, file=file)
         self._clock = clock
 
-    def admit(self, address: str) -> int | None:
+    def seconds_to_wait(self, address: str) -> int | None:
         """Count an app of an address; returns None, or the seconds to wait if it is refused."""
         hit = self._counters.hit(address, self._clock())
         return None if hit.counted else max(1, math.ceil(hit.reset))

@@ -37,7 +37,7 @@ NOT_NATIVE = frozenset(
 )
 """Schemes that browsers and operating systems handle themselves."""
 
-ANSWERS = frozenset({"code", "error", "error_description", "iss", "state"})
+RESPONSE_PARAMETERS = frozenset({"code", "error", "error_description", "iss", "state"})
 """The parameters that an authorization response adds; a registered query may have none of them."""
 
 
@@ -46,7 +46,7 @@ def is_acceptable(uri: object) -> bool:
     if not isinstance(uri, str) or len(uri) > MAX_LENGTH or not CHARACTERS.fullmatch(uri):
         return False
     named = {name for name, _ in parse_qsl(uri.partition("?")[2], keep_blank_values=True)}
-    if named & ANSWERS:
+    if named & RESPONSE_PARAMETERS:
         return False
     web = LOOPBACK.fullmatch(uri) or HTTPS.fullmatch(uri)
     if web is not None:
@@ -76,7 +76,7 @@ def destination(uri: str) -> str:
     return f"{address.scheme}:" + ("//" if "://" in uri else "/")
 
 
-def with_answer(uri: str, answer: Iterable[tuple[str, str]]) -> str:
+def with_response(uri: str, answer: Iterable[tuple[str, str]]) -> str:
     """The address with a response in its query; the registered part stays byte for byte."""
     joint = "&" if "?" in uri else "?"
     return uri + joint + urlencode(list(answer), quote_via=quote, safe="")

@@ -43,7 +43,7 @@ class RegistrationEndpoint:
 
     async def respond(self, request: Request) -> Response:
         caller: Caller = request.scope["caller"]
-        wait = self._quota.admit(caller.network)
+        wait = self._quota.seconds_to_wait(caller.network)
         if wait is not None:
             return _too_many(caller.network, wait)
         metadata = ClientMetadata(parse_object(await body_of(request)), {})

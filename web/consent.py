@@ -44,7 +44,7 @@ class Consent:
         return self._pages.respond(
             "consent.html",
             visit,
-            leaves=True,
+            redirects_off_site=True,
             name=shown_name(request.client_name),
             host=request.client_host,
             destination=request.destination,

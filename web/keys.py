@@ -24,7 +24,7 @@ NOTICES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class Credential:
     """A live key or grant, and the time and the client of its last use."""
 
     prefix: str
@@ -84,20 +84,20 @@ class Keys:
             notice=notice,
             created=created,
             secret=secret,
-            keys=openings(await self._site.accounts.keys(account.email), uses),
-            apps=openings(await self._site.grants.of_account(account.id), uses),
+            keys=live_credentials(await self._site.accounts.keys(account.email), uses),
+            apps=live_credentials(await self._site.grants.of_account(account.id), uses),
             offer=self._site.services.offer,
         )
 
 
-def openings(held: Iterable[Key | Grant], uses: Mapping[str, Entry]) -> list[Opening]:
+def live_credentials(held: Iterable[Key | Grant], uses: Mapping[str, Entry]) -> list[Credential]:
     """The live keys or grants, newest first, each with its last use in the usage log."""
     live = [one for one in held if one.revoked_at is None]
-    return [_opening(one, uses.get(one.prefix)) for one in reversed(live)]
+    return [_credential(one, uses.get(one.prefix)) for one in reversed(live)]
 
 
-def _opening(one: Key | Grant, used: Entry | None) -> Opening:
+def _credential(one: Key | Grant, used: Entry | None) -> Credential:
     if used is None:
-        return Opening(one.prefix, one.name, one.created_at)
+        return Credential(one.prefix, one.name, one.created_at)
     client = used.use.host or used.use.client
-    return Opening(one.prefix, one.name, one.created_at, used.last_at, client)
+    return Credential(one.prefix, one.name, one.created_at, used.last_at, client)

@@ -34,7 +34,7 @@ class SessionForm(ABC):
         """Start a session, or show the form again with the refusal."""
         target = safe_target(visit.form.get("next", ""))
         try:
-            account, password_hash = await self._prove(visit)
+            account, password_hash = await self._authenticate(visit)
             return await self._visits.start_session(account, password_hash, target)
         except Refusal as refusal:
             return self._respond(visit, target, refusal)
@@ -45,7 +45,7 @@ class SessionForm(ABC):
         return response
 
     @abstractmethod
-    async def _prove(self, visit: Visit) -> tuple[Account, str]:
+    async def _authenticate(self, visit: Visit) -> tuple[Account, str]:
         """The account that the form proves, and its password hash.
 
         Raises:

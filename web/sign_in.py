@@ -20,7 +20,7 @@ class SignIn(SessionForm):
         """End the session."""
         return await self._visits.end_session(visit)
 
-    async def _prove(self, visit: Visit) -> tuple[Account, str]:
+    async def _authenticate(self, visit: Visit) -> tuple[Account, str]:
         email, password = visit.form.get("email", ""), visit.form.get("password", "")
         self._site.throttle.count(email, visit.address)
         encoded = await self._site.accounts.password_hash(email)
@@ -36,7 +36,7 @@ class SignIn(SessionForm):
             "sign_in.html",
             visit,
             refusal=refusal,
-            leaves=connecting,
+            redirects_off_site=connecting,
             target=target,
             connecting=connecting,
         )

@@ -17,7 +17,7 @@ UNUSABLE = "That address cannot be used: it is not an e-mail address or has an a
 class SignUp(SessionForm):
     """The sign-up page."""
 
-    async def _prove(self, visit: Visit) -> tuple[Account, str]:
+    async def _authenticate(self, visit: Visit) -> tuple[Account, str]:
         # The service sends no e-mail, so this form must refuse a taken address and thereby reveals
         # that it is taken. It reveals no more than that: the response costs one hash either way and
         # is the same for an invalid address. Every attempt counts, even a successful one, so that

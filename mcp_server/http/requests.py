@@ -52,7 +52,7 @@ async def read_body(receive: Receive, most: int = MAX_BODY) -> bytes:
     return body
 
 
-def weights(field: bytes) -> dict[str, float]:
+def parse_weights(field: bytes) -> dict[str, float]:
     """The weight of each item in an Accept or Accept-Encoding field (RFC 9110 section 12.4.2)."""
     found = {}
     for item in field.decode("latin-1").lower().split(","):
@@ -70,21 +70,21 @@ def accepts_json(accept: bytes) -> bool:
     # A shortcut for what hosts send in practice: no weights are parsed.
     if not accept or accept.startswith(b"application/json"):
         return True
-    named = weights(accept)
+    named = parse_weights(accept)
     taken = ("application/json", "application/*", "*/*")
     return next((named[name] for name in taken if name in named), 0.0) > 0
 
 
 def prefers_html(accept: bytes) -> bool:
     """Whether an Accept field names text/html with at least the weight of application/json."""
-    named = weights(accept)
+    named = parse_weights(accept)
     html = named.get("text/html", 0.0)
     return html > 0 and html >= named.get("application/json", 0.0)
 
 
 def best_coding(accept_encoding: bytes, offered: Iterable[str]) -> str | None:
     """The offered coding of highest weight, the first among equals; None if none is accepted."""
-    named = weights(accept_encoding)
+    named = parse_weights(accept_encoding)
     rest = named.get("*", 0.0)
     best = max(offered, key=lambda coding: named.get(coding, rest))
     return best if named.get(best, rest) > 0 else None

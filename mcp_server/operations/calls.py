@@ -45,6 +45,6 @@ class Call(NamedTuple, Generic[ArgumentsT]):
         return Answer(body, picture=picture, lasting=lasting)
 
     @staticmethod
-    def drawing(png: bytes, caption: str | None = None) -> Answer:
+    def picture(png: bytes, caption: str | None = None) -> Answer:
         """A picture, and its caption in words."""
         return Answer(png, PNG, caption=caption)

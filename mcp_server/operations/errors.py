@@ -186,7 +186,11 @@ class ApiError(Exception):
 
 def busy(retry_after_seconds: int = 1) -> ApiError:
     """The refusal when the service cannot take more work right now."""
-    return ApiError("unavailable", details={"retry_after_seconds": retry_after_seconds})
+    return ApiError(
+        "unavailable",
+        tool_fix=f"Wait {retry_after_seconds} s, then retry.",
+        details={"retry_after_seconds": retry_after_seconds},
+    )
 
 
 def _words(value: object) -> str:

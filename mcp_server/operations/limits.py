@@ -97,6 +97,7 @@ def _refusal(quota: int, seconds: int, wait: int, whose: str, allowance: Allowan
     return ApiError(
         "rate_limited",
         f"More than {quota} calls in {seconds} s {whose}; wait {wait} s.",
+        tool_fix=f"Wait {wait} s, retry once, then back off.",
         details={"retry_after_seconds": wait},
         allowance=allowance,
     )

@@ -67,7 +67,7 @@ async def demo_chart(call: Call[ChartArguments]) -> Answer:
     """The chart of a demo symbol's setup."""
     _check_demo(call.services.offer.demo_symbols, call.arguments.symbol)
     setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
-    return call.drawing(await call.services.charts.png(call.book, setup))
+    return call.picture(await call.services.charts.png(call.book, setup))
 
 
 def _check_demo(demo_symbols: tuple[str, ...], symbol: str) -> None:

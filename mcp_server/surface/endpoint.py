@@ -124,10 +124,10 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            answered = await self._respond(scope, receive)
+            reply = await self._respond(scope, receive)
         except Refused as refused:
-            answered = refused.response
-        await answered(scope, receive, send)
+            reply = refused.response
+        await reply(scope, receive, send)
 
     async def _respond(self, scope: Scope, receive: Receive) -> HttpResponse:
         fields = dict(scope["headers"])

@@ -36,7 +36,7 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
     async def list_tools(_context: Context, _params: object) -> types.ListToolsResult:
         return listing
 
-    async def answer_tool_call(
+    async def respond_to_tool_call(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         operation = TOOLS.get(params.name)
@@ -67,7 +67,7 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
         website_url=services.offer.docs_url,
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
-        on_call_tool=answer_tool_call,
+        on_call_tool=respond_to_tool_call,
         on_list_prompts=no_prompts,
         on_list_resources=no_resources,
     )

@@ -42,7 +42,7 @@ async def call_tool(
     """
     try:
         if keyless and operation.access == "keyed":
-            return _failed(_connect_properly(caller, services), stamp)
+            return _failed(_demo_refusal(caller, services), stamp)
         result = await invoke(operation, arguments, caller, services, surface="mcp", pictures=True)
     except ApiError as error:
         return _failed(error, stamp)
@@ -60,7 +60,7 @@ def host_name(info: object) -> str:
     return "".join(filter(str.isprintable, text))[:MAX_HOST]
 
 
-def _connect_properly(caller: Caller, services: Services) -> ApiError:
+def _demo_refusal(caller: Caller, services: Services) -> ApiError:
     return ApiError(
         "missing_api_key",
         "The demo endpoint answers only demo and get_family_track_record.",
