@@ -103,7 +103,7 @@ def test_an_adjusted_close_is_told_as_ignored_and_never_read(tmp_path: Path) -> 
     told = prepare_source(path, tmp_path / "work").told
     assert told["forms"] == {"CSV": 3}
     assert told["columns"] == {
-        "Adj Close": "ignored: prices are those of Close, adjusted for splits and not for dividends"
+        "Adj Close": "ignored: prices come from Close, adjusted for splits and not for dividends"
     }
 
 
@@ -165,7 +165,7 @@ def test_bars_within_a_day_are_told_by_what_they_hold(tmp_path: Path, name: str,
     loaded = one(folder, tmp_path / "work", name.split(".", 1)[0].upper().replace("AAPL", "aapl"))
     assert loaded.refusal is not None
     assert loaded.refusal.code == "unreadable_file"
-    assert "a day" in loaded.refusal.reason
+    assert "not daily" in loaded.refusal.reason
 
 
 def test_a_foreign_listing_is_refused_and_a_coin_kept_as_it_is(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_used_refresh_token_shown_again_ends_the_whole_family(
 
     assert not host.opens(family[-1]["access_token"])
     assert error_of(host.refresh(family[-1]["refresh_token"])) == (400, "invalid_grant")
-    assert "showed a used refresh token again" in caplog.text
+    assert "reused a used refresh token" in caplog.text
     assert shown not in caplog.text
 
 
