@@ -15,13 +15,13 @@ from store.errors import DatabaseError
 from store.principals import Principals
 
 MAX_CREDENTIAL, MAX_NAME = 512, 200
-"""Bytes of a credential that are worth looking up, and of a client's own name."""
+"""Most bytes of an Authorization field that is read, and of a client's own name that are kept."""
 
 log = logging.getLogger(__name__)
 
 
 class BearerMiddleware:
-    """Pure ASGI middleware around everything that knows callers."""
+    """Pure ASGI middleware around every surface that needs a caller."""
 
     def __init__(self, app: ASGIApp, principals: Principals) -> None:
         self._app = app
@@ -54,7 +54,7 @@ class BearerMiddleware:
         try:
             principal = await self._principals.find(token)
         except DatabaseError as error:
-            # Never taken for a bad credential: hosts delete their tokens on that.
+            # Never reported as a bad credential, because hosts then delete their tokens.
             log.warning("A credential was not looked up: %s", error)
             return Caller(address, refused="unavailable", client=client)
         if principal is not None:
@@ -65,7 +65,7 @@ class BearerMiddleware:
 def bearer_token(credentials: list[bytes]) -> str | None:
     """The token of one well-formed Bearer header, or None for anything else.
 
-    The scheme is case-insensitive (RFC 9110 section 11.1); two headers are never read.
+    The scheme is case-insensitive (RFC 9110 section 11.1). Of two headers neither is read.
     """
     if len(credentials) != 1 or len(credentials[0]) > MAX_CREDENTIAL:
         return None

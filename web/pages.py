@@ -1,4 +1,4 @@
-"""Pages: renders templates, with headers that let nobody else frame, keep or script them."""
+"""Pages: renders templates, with header fields against framing, caching and foreign scripts."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class Pages:
         leaves: bool = False,
         **context: object,
     ) -> Response:
-        """A page for one visitor, with what was refused, if something was.
+        """A page for one visitor, with the refusal if there is one.
 
-        The forms of a page that `leaves` may lead off the site: browsers hold the redirects of a
-        form, too, to the policy's `form-action`.
+        With `leaves`, the page's forms may redirect to other sites: the policy omits `form-action`,
+        which browsers apply to the redirects of a form too.
         """
         page = self._environment.get_template(template)
         html = page.render(visit=visit, path=visit.request.url.path, refusal=refusal, **context)
@@ -71,9 +71,9 @@ def _respond(html: str, refusal: Refusal | None, *, leaves: bool = False) -> Res
 
 
 def protection(*, leaves: bool = False) -> dict[str, str]:
-    """The header fields that give a page its policy and keep its address from other sites.
+    """The header fields that give a page its policy and hide its address from other sites.
 
-    The referrer policy is not `no-referrer`: with that, browsers post forms with `Origin: null`.
+    The referrer policy is not `no-referrer`, since browsers then post forms with `Origin: null`.
     """
     return {
         "Content-Security-Policy": POLICY if leaves else f"{POLICY}; form-action 'self'",
@@ -84,7 +84,7 @@ def protection(*, leaves: bool = False) -> dict[str, str]:
 
 
 def public_page(request: Request, page: Answer, age: str) -> HttpResponse:
-    """The response of a page that is the same for everybody."""
+    """The response for a page that is the same for everybody."""
     response = answer_response(page, request.scope["headers"], age)
     response.headers += [(name.lower().encode(), v.encode()) for name, v in protection().items()]
     return response

@@ -1,4 +1,4 @@
-"""Usage: today's calls of an account, held against its limits."""
+"""Usage: today's calls of an account, compared with its limits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from web.site import Site
 from web.visit import Visit
 
 MOST_OPERATIONS = 100
-"""Lines of the table; a client may call itself something else with every call."""
+"""Most lines of the table, since a client may state another name with every call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """How much of its day a key or an app has used."""
+    """How many calls a key or an app has used today."""
 
     prefix: str
     name: str

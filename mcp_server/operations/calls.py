@@ -27,7 +27,7 @@ class Call(NamedTuple, Generic[ArgumentsT]):
 
     @property
     def principal(self) -> Principal:
-        """Who calls a keyed operation."""
+        """The principal that calls a keyed operation."""
         if self.caller.principal is None:
             raise ApiError("missing_api_key")
         return self.caller.principal
@@ -46,5 +46,5 @@ class Call(NamedTuple, Generic[ArgumentsT]):
 
     @staticmethod
     def drawing(png: bytes, caption: str | None = None) -> Answer:
-        """A picture, and the same in words."""
+        """A picture, and its caption in words."""
         return Answer(png, PNG, caption=caption)

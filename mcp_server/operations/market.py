@@ -56,7 +56,7 @@ async def universe(call: Call[Arguments]) -> Answer:
 
 
 async def demo_symbols(call: Call[Arguments]) -> Answer:
-    """The fixed demo symbols, each with whether the night covers it."""
+    """The fixed demo symbols, and whether the night covers each."""
     symbols = call.services.offer.demo_symbols
     found = ((symbol, call.book.coverage(symbol)) for symbol in symbols)
     entries = [{"symbol": s, "covered": known is not None and known.covered} for s, known in found]

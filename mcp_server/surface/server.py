@@ -1,7 +1,7 @@
 """The MCP server: the official SDK's lowlevel `Server`, rendered from the operation table.
 
-The lowlevel server is used because the decorator layer prefixes failures with its own words, and a
-tool error here must begin with its code.
+The lowlevel server is used because the SDK's decorator layer puts its own words in front of an
+error, and a tool error here must begin with its code.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def tools() -> list[types.Tool]:
 
 
 def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
-    """The MCP server over the operations; the keyless one answers only what needs no key."""
+    """The MCP server over the operations; a keyless server answers only keyless operations."""
     listing = types.ListToolsResult(tools=tools())
 
     async def list_tools(_context: Context, _params: object) -> types.ListToolsResult:
@@ -81,7 +81,7 @@ def _record_host(caller: Caller, services: Services) -> None:
 
 
 def _caller(context: Context) -> Caller:
-    """Who calls, with the host's own name: from `initialize`, or from any request since 2026."""
+    """The caller, with the host's name from `initialize` or, since 2026, from any request."""
     caller: Caller = context.request["caller"]  # type: ignore[index]
     params = context.params or {}
     said = params.get("clientInfo") or (params.get("_meta") or {}).get(types.CLIENT_INFO_META_KEY)

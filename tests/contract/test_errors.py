@@ -49,7 +49,7 @@ FIXES = {
 
 @dataclass(frozen=True)
 class Case:
-    """One refusal, on the route and with the tool that list it."""
+    """One refusal, and a route and a tool call that give it."""
 
     path: str
     tool: str = "list_tracked_tickers"
@@ -106,7 +106,7 @@ def check_error(answer: httpx.Response, code: str) -> dict[str, Any]:
 
 
 def key_for(code: str, live: Service, email: str) -> str:
-    """A credential with which a call ends in a code."""
+    """A credential with which a call fails with the given error code."""
     if code == "missing_api_key":
         return ""
     if code == "invalid_api_key":
