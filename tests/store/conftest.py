@@ -1,4 +1,4 @@
-"""The account database on both engines: SQLite always, PostgreSQL where its server is installed."""
+"""The account database on both engines: SQLite always, PostgreSQL if its server is installed."""
 
 from __future__ import annotations
 
