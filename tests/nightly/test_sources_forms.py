@@ -1,4 +1,4 @@
-"""Forms: the same bars give the same night, in whatever shape people keep them."""
+"""Forms: the same bars give the same night in every file form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIRST = dt.date(2024, 10, 28)
 
 
 def series(*, crypto: bool) -> Series:
-    """Four months over the change of the clocks, of the year, and of Binance's unit."""
+    """Four months that include a clock change, a new year, and Binance's change of unit."""
     days = [FIRST + dt.timedelta(day) for day in range(120)]
     if not crypto:
         days = [day for day in days if day.weekday() < 5]
@@ -50,7 +50,7 @@ def series(*, crypto: bool) -> Series:
 
 
 def night_input(source: BarSource) -> dict[str, Loaded]:
-    """What a night reads of every symbol."""
+    """The bars of every symbol, as a night reads them."""
     resolved = resolve(source.names())
     raws = {raw: symbol for symbol, raw in resolved.raw_of.items()}
     return {raws[item.name]: item for item in source.load(list(raws))}
