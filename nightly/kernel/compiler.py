@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 import numba
-from numba.core import config
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -25,7 +24,7 @@ Result = TypeVar("Result")
 Record: TypeAlias = Any
 
 # Numba defines its settings at run time, so a type checker does not know their names.
-SETTINGS = vars(config)
+SETTINGS = vars(numba.config)
 
 KERNEL = Path(__file__).parent
 # The dtypes, enums and parameters are compiled in as constants too.
