@@ -32,7 +32,11 @@ class BusyError(StoreError):
 
 
 class DatabaseError(StoreError):
-    """The account database cannot be opened or is of another version."""
+    """The account database cannot be opened, is of another version, or refuses a statement."""
+
+
+class DatabaseUnavailableError(DatabaseError):
+    """The account database did not answer in time; trying again is right."""
 
 
 class AccountError(StoreError):
@@ -45,10 +49,6 @@ class WeakPasswordError(StoreError):
 
 class StalePasswordError(StoreError):
     """A password was changed, or its account deactivated, while it was being verified."""
-
-
-class DatabaseUnavailableError(StoreError):
-    """The account database did not answer in time; the caller may try again."""
 
 
 class UnknownClientError(StoreError):

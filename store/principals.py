@@ -12,6 +12,7 @@ import hashlib
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 from cachetools import LRUCache
 from sqlalchemy.engine import make_url
@@ -62,9 +63,9 @@ class Principals:
         """Stop caching."""
         self._changes.close()
 
-    def is_key(self, credential: str) -> bool:
-        """Whether a credential looks like an API key, by its prefix."""
-        return credential.startswith(self._accounts.key_prefix)
+    def kind(self, credential: str) -> Literal["key", "token"]:
+        """Whether a credential is spelled as an API key or counts as an access token."""
+        return "key" if credential.startswith(self._accounts.key_prefix) else "token"
 
     async def find(self, credential: str) -> Principal | None:
         """The principal of a credential; None if it is unknown, revoked or expired.
@@ -80,7 +81,8 @@ class Principals:
         ):
             return kept
         count = self._count
-        look_up = self._accounts.principal if self.is_key(credential) else self._tokens.principal
+        is_key = self.kind(credential) == "key"
+        look_up = self._accounts.principal if is_key else self._tokens.principal
         found = await look_up(credential)
         if found is None:
             return None

@@ -19,7 +19,7 @@ import pytest
 from screener.settings import Settings
 from store.accounts import Plan
 from tests.oauth.conversation import Host, error_of, new_host
-from tests.postgres import fresh_database
+from tests.postgres import ENGINES, fresh_database
 from tests.service import Service, apart, new_key
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
@@ -30,7 +30,7 @@ ROUND = 12
 
 @contextmanager
 def process(folder: Path, database_url: str, public_url: str, key: str) -> Iterator[Service]:
-    """A `screener serve` of its own on a free port."""
+    """A separate `screener serve` on a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -54,7 +54,7 @@ def process(folder: Path, database_url: str, public_url: str, key: str) -> Itera
         server.communicate(timeout=60)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=ENGINES)
 def services(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Service, Service]]:
@@ -74,13 +74,13 @@ def services(
 
 @pytest.fixture
 def hosts(services: tuple[Service, Service]) -> tuple[Host, Host]:
-    """One host, as it speaks to either process."""
+    """One host, once for each process that it talks to."""
     host = new_host(services[0])
     return host, replace(host, service=services[1])
 
 
 def test_of_many_exchanges_over_both_exactly_one_succeeds(hosts: tuple[Host, Host]) -> None:
-    """U14, T10, T08: and the replay it amounts to revokes everything, everywhere."""
+    """U14, T10, T08: the others count as a replay, which revokes the grant in both processes."""
     code = hosts[0].code()
     with ThreadPoolExecutor(ROUND) as executor:
         answers = list(executor.map(lambda n: hosts[n % 2].exchange(code), range(ROUND)))
