@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: help install install-providers up test check format lock bench clean
+.PHONY: help install install-providers up test check mutate format lock bench clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -34,6 +34,9 @@ test: $(INSTALLED) ## Lint, type-check and run all tests
 	$(BIN)/pytest -n auto
 
 check: test ## The same as test
+
+mutate: $(INSTALLED) ## Change the code of limits and credentials; a test must notice each change
+	$(BIN)/python -m tests.mutate
 
 format: $(INSTALLED) ## Format the code and mend what ruff can
 	$(BIN)/ruff check --fix .

@@ -1,0 +1,151 @@
+"""Mutants of the code that decides who may call, how often, and whose answer it is.
+
+mutmut changes one thing at a time in the files that `[tool.mutmut]` of pyproject.toml names, and
+runs the tests that reach it. A mutant that no test notices has survived: either a test is missing,
+or the mutant does the same and `mutants.toml` says why. Run it with `make mutate`.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import libcst as cst
+from mutmut.__main__ import cli
+from mutmut.mutation import mutators
+from mutmut.mutation.data import SourceFileMutationData
+from mutmut.mutation.diff_apply import get_diff_for_mutant
+from mutmut.stats import status_by_exit_code
+from mutmut.utils.file_utils import walk_mutatable_files
+from mutmut.utils.format_utils import orig_function_and_class_names_from_key
+
+FOLDER = Path("mutants")
+NIGHT = FOLDER / "night"
+EQUIVALENTS = Path(__file__).with_name("mutants.toml")
+
+LENIENT = {"oauth/authorization.py", "oauth/tokens.py"}
+"""Files in which some mutants may survive; the others decide on expiry, revocation, limits or whose
+answer it is, and let none through."""
+
+MOST_SURVIVORS = 0.10
+
+SEAL = """
+import sys
+from pathlib import Path
+from screener.nightly import seal_sample
+from screener.settings import Settings
+seal_sample(Settings(data_dir=Path(sys.argv[1])))
+"""
+
+
+class Mutant(NamedTuple):
+    """One change of one function."""
+
+    file: str
+    function: str
+    line: int
+    diff: str
+    status: str
+
+    @property
+    def change(self) -> str:
+        """The lines that differ, as `mutants.toml` spells them."""
+        return "\n".join(
+            line[0] + " " + line[1:].strip()
+            for line in self.diff.splitlines()[2:]
+            if line[0] in "+-"
+        )
+
+
+def main(names: list[str]) -> int:
+    """Test all mutants anew, or again those whose names match; 1 if too many survive."""
+    if not names:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    if not NIGHT.exists():
+        subprocess.run([sys.executable, "-c", SEAL, str(NIGHT)], check=True)
+    os.environ["SCREENER_TEST_NIGHT"] = str(NIGHT.absolute())
+    mutators.mutation_operators[:] = [
+        (kind, _without_texts if operator is mutators.operator_arg_removal else operator)
+        for kind, operator in mutators.mutation_operators
+        if operator is not mutators.operator_string
+    ]
+    cli(["run", *names], standalone_mode=False)
+    return _judge(list(_mutants()))
+
+
+def _without_texts(call: cst.Call) -> Iterator[cst.Call]:
+    """The calls with one argument less, except where it is a sentence for people."""
+    texts = {id(argument) for argument in call.args if _is_text(argument.value)}
+    for mutated in mutators.operator_arg_removal(call):
+        if texts <= {id(argument) for argument in mutated.args}:
+            yield mutated
+
+
+def _is_text(value: cst.BaseExpression) -> bool:
+    if isinstance(value, cst.SimpleString):
+        return isinstance(value.evaluated_value, str) and " " in value.evaluated_value
+    return isinstance(value, cst.ConcatenatedString | cst.FormattedString)
+
+
+def _mutants() -> Iterator[Mutant]:
+    for path in walk_mutatable_files():
+        data = SourceFileMutationData(path=path)
+        data.load()
+        lines = _first_lines(path)
+        for name, code in data.exit_code_by_key.items():
+            method, owner = orig_function_and_class_names_from_key(name)
+            function = f"{owner}.{method}" if owner else method
+            diff = get_diff_for_mutant(name, path=path)
+            line = lines[function] + _offset(diff)
+            yield Mutant(str(path), function, line, diff, status_by_exit_code[code])
+
+
+def _first_lines(path: Path) -> dict[str, int]:
+    """The line on which each function and method of a file begins."""
+    lines = {}
+    for node in ast.parse(path.read_text()).body:
+        for child in (node, *getattr(node, "body", ())):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+                lines[owner + child.name] = child.lineno
+    return lines
+
+
+def _offset(diff: str) -> int:
+    """How many lines of the function stand before the change."""
+    _, _, hunk, *rest = diff.splitlines()
+    start = re.match(r"@@ -(\d+)", hunk)
+    assert start is not None
+    same = next(number for number, line in enumerate(rest) if line[0] in "+-")
+    return int(start[1]) - 1 + same
+
+
+def _judge(mutants: list[Mutant]) -> int:
+    rows = tomllib.loads(EQUIVALENTS.read_text())["equivalent"]
+    argued = {(row["file"], row["function"], row["change"].strip()) for row in rows}
+    alive = [one for one in mutants if one.status not in {"killed", "timeout"}]
+    missed = [one for one in alive if (one.file, one.function, one.change) not in argued]
+    for one in missed:
+        print(f"\n{one.file}:{one.line} {one.status}\n{one.diff}")
+    print()
+    for file in sorted({one.file for one in mutants}):
+        counts = [sum(one.file == file for one in some) for some in (mutants, alive, missed)]
+        print("{:36} {:4} mutants, {:3} alive, {:3} of them not equivalent".format(file, *counts))
+    unknown = argued - {(one.file, one.function, one.change) for one in alive}
+    for file, function, change in sorted(unknown):
+        print(f"\nNo such survivor any more: {file} {function}\n{change}")
+    print(f"\n{len(mutants)} mutants, {len(alive)} alive, {len(missed)} not equivalent")
+    too_many = len(missed) > MOST_SURVIVORS * len(mutants)
+    return int(too_many or any(one.file not in LENIENT for one in missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
