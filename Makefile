@@ -1,55 +1,92 @@
 # Every task needs only python3 (3.11 or newer), pip and make; each does its own set-up.
 .DEFAULT_GOAL := help
-PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
-INSTALLED := $(VENV)/installed
 
-.PHONY: help install install-providers up test check mutate format lock bench clean
+# The Python of the venv that is there, or python3. Another version gets a venv of its own.
+PYTHON ?= $(firstword $(wildcard .venv/bin/python) python3)
+WANTED := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+THERE := $(shell sed -n 's/^version = \([0-9]*\.[0-9]*\).*/\1/p' .venv/pyvenv.cfg 2>/dev/null)
+VENV := .venv$(if $(filter-out $(WANTED),$(THERE)),-$(WANTED))
+BIN := $(VENV)/bin
+
+# Each is a stamp: what its lock names is installed.
+RUN := $(VENV)/run.installed
+DEV := $(VENV)/dev.installed
+PROVIDERS := $(VENV)/providers.installed
+
+# By uv, which takes a fraction of the time, or by pip where uv cannot be had or cannot go on.
+INSTALL = if ! { test -x $(BIN)/uv && $(BIN)/uv pip install --python $(BIN)/python --quiet $(1); }; \
+	then $(BIN)/python -m pip install --quiet $(1); fi
+LOCKED := --require-hashes --requirement
+
+# Compiling a module once instead of at every start takes half a second off each command.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help install install-providers up test test-engines test-short check mutate format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-install: $(INSTALLED) ## Install everything into .venv, at the locked versions
-
-$(INSTALLED): pyproject.toml requirements.lock
+$(RUN): pyproject.toml locks/installer.lock locks/run.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; say make PYTHON=python3.12")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@echo "Installing into $(VENV) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --only-binary :all: $(LOCKED) locks/installer.lock || \
+		echo "uv cannot be had here; pip does without."
+	@$(call INSTALL,$(LOCKED) locks/run.lock)
+	@$(call INSTALL,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
-install-providers: $(INSTALLED) ## Install the clients of providers of bars too, for their tests
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement providers.lock
+$(DEV): $(RUN) locks/dev.lock
+	@echo "Installing what the tests need ..."
+	@$(call INSTALL,$(LOCKED) locks/dev.lock)
+	@touch $@
 
-up: $(INSTALLED) ## Seal the sample night, make a first key, and serve on port 8000
+$(PROVIDERS): $(RUN) locks/providers.lock
+	@echo "Installing the clients of providers ..."
+	@$(call INSTALL,$(LOCKED) locks/providers.lock)
+	@touch $@
+
+install: $(DEV) ## Install everything into .venv, at the locked versions
+
+install-providers: $(PROVIDERS) ## Install the clients of providers of bars, yfinance and ccxt
+
+up: $(RUN) ## Seal the sample night, make a first key, and serve on port 8000
 	@$(BIN)/screener up
 
-test: $(INSTALLED) ## Lint, type-check and run all tests
+test: $(DEV) ## Lint, type-check and run the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy examples
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist worksteal -m "not engine"
+
+test-engines: $(DEV) ## Run the tests that need PostgreSQL, Node or Chromium; root installs them by apt
+	@.ci/engines
+	$(BIN)/pytest -n auto --dist worksteal -m engine -rs
+
+test-short: $(DEV) ## Run the tests of the store, the tools and the nightly alone; for another PYTHON
+	$(BIN)/python --version
+	$(BIN)/pytest -n auto --dist worksteal -m "not engine" tests/store tests/mcp_server tests/nightly
 
 check: test ## The same as test
 
-mutate: $(INSTALLED) ## Change the code of limits and credentials; a test must notice each change
+mutate: $(DEV) ## Change the code of limits and credentials; a test must notice each change
 	$(BIN)/python -m tests.mutate
 
-format: $(INSTALLED) ## Format the code and mend what ruff can
+format: $(DEV) ## Format the code and mend what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-lock: ## Write both locks anew from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --group dev --extra dask --extra fast --extra postgresql --universal \
-		--python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-		--no-annotate --custom-compile-command "make lock" --output-file requirements.lock
-	uv pip compile pyproject.toml --extra yfinance --extra ccxt --constraint requirements.lock \
-		--universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-emit-find-links --no-annotate --custom-compile-command "make lock" \
-		--output-file providers.lock
+LOCK = $(BIN)/uv pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
+OURS = pyproject.toml --constraint locks/dev.lock
+
+lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade takes newer versions
+	$(LOCK) pyproject.toml --group dev --extra dask --extra fast --extra postgresql -o locks/dev.lock
+	$(LOCK) $(OURS) --group build --extra fast --extra postgresql -o locks/run.lock
+	$(LOCK) $(OURS) --extra yfinance --extra ccxt -o locks/providers.lock
+	$(LOCK) --group installer -o locks/installer.lock
 
 clean: ## Remove what the tasks made, but no data
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants

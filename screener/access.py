@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.app import sessions_of
-from screener.console import err, fail, out, table, with_database
-from screener.settings import Settings
-from store.accounts import Accounts
-from store.database import Database
-from store.grants import Client, Grant, Grants
-from store.sessions import Session
+from screener.console import Table, err, fail, out, with_database
+
+if TYPE_CHECKING:
+    from screener.settings import Settings
+    from store.database import Database
+    from store.grants import Client, Grant
+    from store.sessions import Session
 
 sessions_app = typer.Typer(no_args_is_help=True, help="List and end the sign-ins of browsers.")
 grants_app = typer.Typer(no_args_is_help=True, help="List and revoke what accounts approved.")
@@ -24,11 +24,12 @@ Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
 @sessions_app.command("list")
 def list_sessions() -> None:
     """List the browsers that are signed in."""
+    from screener.sessions import sessions_of
 
     async def work(database: Database, chosen: Settings) -> list[Session]:
         return await sessions_of(chosen, database).all()
 
-    listed = table("email", "since", "last seen")
+    listed = Table("email", "since", "last seen")
     for session in with_database(work):
         days = (f"{session.created_at:%Y-%m-%d}", f"{session.seen_at:%Y-%m-%d}")
         listed.add_row(session.email, *days)
@@ -38,6 +39,8 @@ def list_sessions() -> None:
 @sessions_app.command("end")
 def end_sessions(email: Email) -> None:
     """Sign an account out of every browser."""
+    from screener.sessions import sessions_of
+    from store.accounts import Accounts
 
     async def work(database: Database, chosen: Settings) -> int:
         account = await Accounts(database).get(email)
@@ -49,12 +52,14 @@ def end_sessions(email: Email) -> None:
 @grants_app.command("list")
 def list_grants() -> None:
     """List which account let which host in."""
+    from store.accounts import Accounts
+    from store.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> list[tuple[str, Grant]]:
         emails = {account.id: account.email for account in await Accounts(database).all()}
         return [(emails[grant.account_id], grant) for grant in await Grants(database).all_grants()]
 
-    listed = table("prefix", "email", "host", "created", "revoked")
+    listed = Table("prefix", "email", "host", "created", "revoked")
     for email, grant in with_database(work):
         revoked = f"{grant.revoked_at:%Y-%m-%d}" if grant.revoked_at else ""
         listed.add_row(grant.prefix, email, grant.name, f"{grant.created_at:%Y-%m-%d}", revoked)
@@ -66,6 +71,7 @@ def revoke_grant(
     prefix: Annotated[str, typer.Argument(help="The grant's 16 characters, as listed.")],
 ) -> None:
     """Revoke a grant: everything it issued dies at once."""
+    from store.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> bool:
         grants = Grants(database)
@@ -83,11 +89,12 @@ def list_clients() -> None:
 
     A host whose id is an address is known by the document there, read again once it is stale.
     """
+    from store.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> list[Client]:
         return await Grants(database).clients()
 
-    listed = table("client", "name", "since", "approved", "document")
+    listed = Table("client", "name", "since", "approved", "document")
     for client in with_database(work):
         approved = f"{client.approved_at:%Y-%m-%d}" if client.approved_at else ""
         fresh = f"fresh until {client.fresh_until:%Y-%m-%d %H:%M} UTC" if client.fresh_until else ""
@@ -101,6 +108,7 @@ def delete_client(
     client_id: Annotated[str, typer.Argument(help="The client's id, as listed.")],
 ) -> None:
     """Delete a host with everything that accounts granted it."""
+    from store.grants import Grants
 
     async def work(database: Database, _chosen: Settings) -> bool:
         return await Grants(database).delete_client(client_id)
@@ -116,6 +124,8 @@ def purge() -> None:
     The service does the same by itself. Used codes and tokens stay while anything they issued can
     live, so that showing one again is still noticed.
     """
+    from screener.sessions import sessions_of
+    from store.grants import Grants
 
     async def work(database: Database, chosen: Settings) -> tuple[int, int, int]:
         swept = await Grants(database).sweep()

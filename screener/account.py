@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from screener.console import err, out, plainly, table, with_accounts
-from store.accounts import Account, Accounts, Key, Plan
-from store.passwords import Passwords, check_strength
+from screener.console import Table, err, out, plainly, with_accounts
+
+if TYPE_CHECKING:
+    from store.accounts import Account, Accounts, Key
 
 accounts_app = typer.Typer(no_args_is_help=True, help="Add, list, change and silence accounts.")
 keys_app = typer.Typer(no_args_is_help=True, help="Create, list, replace and revoke API keys.")
@@ -18,31 +19,35 @@ Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
 FromStdin = Annotated[
     bool, typer.Option("--password-stdin", help="Read the sign-in password from stdin.")
 ]
+PlanName = Literal["premium_plus", "premium", "none"]
 Prefix = Annotated[str, typer.Argument(help="First 16 characters of the key, as /me shows them.")]
 
 
 @accounts_app.command("add")
 def add(
     email: Email,
-    plan: Annotated[Plan, typer.Option(help="premium_plus: 200 tickers; premium: 50 in beta.")],
+    plan: Annotated[PlanName, typer.Option(help="premium_plus: 200 tickers; premium: 50 in beta.")],
     password_stdin: FromStdin = False,
 ) -> None:
     """Add an account."""
+    from store.accounts import Plan
+    from store.passwords import Passwords
+
     password = _read_password() if password_stdin else None
 
     async def work(accounts: Accounts) -> Account:
         hashed = await Passwords().hash(password) if password else None
-        return await accounts.add(email, plan, hashed)
+        return await accounts.add(email, Plan(plan), hashed)
 
     account = with_accounts(work)
-    err.print(f"Added {account.email} with plan {account.plan}. Next: ", end="")
-    err.print(f"screener key create {account.email} --name NAME")
+    err.print(f"Added {account.email} with plan {account.plan}.")
+    err.print(f"Next: screener key create {account.email} --name NAME")
 
 
 @accounts_app.command("list")
 def list_accounts() -> None:
     """List the accounts."""
-    listed = table("email", "plan", "active", "created")
+    listed = Table("email", "plan", "active", "created")
     for account in with_accounts(lambda accounts: accounts.all()):
         created = f"{account.created_at:%Y-%m-%d}"
         listed.add_row(account.email, account.plan, "yes" if account.active else "no", created)
@@ -50,15 +55,19 @@ def list_accounts() -> None:
 
 
 @accounts_app.command("plan")
-def set_plan(email: Email, plan: Annotated[Plan, typer.Argument(help="The new plan.")]) -> None:
+def set_plan(email: Email, plan: Annotated[PlanName, typer.Argument(help="The new plan.")]) -> None:
     """Change an account's plan; its keys follow at once."""
-    account = with_accounts(lambda accounts: accounts.set_plan(email, plan))
+    from store.accounts import Plan
+
+    account = with_accounts(lambda accounts: accounts.set_plan(email, Plan(plan)))
     err.print(f"{account.email} has plan {account.plan} now.")
 
 
 @accounts_app.command("password")
 def set_password(email: Email, password_stdin: FromStdin = False) -> None:
     """Give an account a new sign-in password, which signs it out of every browser."""
+    from store.passwords import Passwords
+
     password = _read_password() if password_stdin else _ask_password()
 
     async def work(accounts: Accounts) -> int:
@@ -107,7 +116,7 @@ def revoke(prefix: Prefix) -> None:
 @keys_app.command("list")
 def list_keys(email: Email) -> None:
     """List the keys of an account."""
-    listed = table("prefix", "name", "created", "revoked")
+    listed = Table("prefix", "name", "created", "revoked")
     for key in with_accounts(lambda accounts: accounts.keys(email)):
         revoked = f"{key.revoked_at:%Y-%m-%d}" if key.revoked_at else ""
         listed.add_row(key.prefix, key.name, f"{key.created_at:%Y-%m-%d}", revoked)
@@ -128,6 +137,8 @@ def _ask_password() -> str:
 
 
 def _strong(password: str) -> str:
+    from store.passwords import check_strength
+
     with plainly():
         check_strength(password)
     return password

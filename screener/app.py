@@ -30,6 +30,7 @@ from oauth.metadata import ProtectedResource
 from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
+from screener.sessions import sessions_of
 from screener.settings import Settings
 from screener.supervisor import Loop, keep_running
 from store.accounts import Accounts
@@ -37,7 +38,6 @@ from store.active_night import ActiveNight
 from store.database import Database
 from store.grants import Grants
 from store.principals import Changes, Principals
-from store.sessions import Sessions
 from store.tokens import Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
@@ -183,15 +183,6 @@ def _documents(
     if not settings.client_metadata_documents:
         return None
     return ClientDocuments(grants, (fetcher or Fetcher(Resolver())).read, quota)
-
-
-def sessions_of(settings: Settings, database: Database) -> Sessions:
-    """The sign-ins of browsers, as long as the settings let them last."""
-    return Sessions(
-        database,
-        idle=dt.timedelta(days=settings.session_idle_days),
-        lifetime=dt.timedelta(days=settings.session_days),
-    )
 
 
 def _origins(settings: Settings) -> Origins:

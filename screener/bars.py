@@ -1,7 +1,6 @@
 """`screener bars`: a local store of daily bars, fetched from a provider and kept up to date.
 
-Providers and Polars are imported by the commands that need them: a serving process has no use for
-them.
+Providers and Polars are imported by the commands that need them (`screener.console` says why).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.console import USAGE, err, fail, out, plainly, settings, table
+from screener.console import USAGE, Table, err, fail, out, plainly, settings
 
 if TYPE_CHECKING:
     from nightly.providers.fetch import Fetched
@@ -89,7 +88,7 @@ def list_bars(store: Store = None) -> None:
     from nightly.providers.kept import BarStore
 
     with plainly():
-        listed = table("symbol", "provider", "spelled", "bars", "first", "last")
+        listed = Table("symbol", "provider", "spelled", "bars", "first", "last")
         for kept in BarStore(_folder(store)).all():
             days = kept.bars["date"]
             ends = (str(days.min() or "-"), str(days.max() or "-"))
@@ -119,7 +118,7 @@ def _symbols(text: str | None) -> list[str]:
 
 
 def _print(done: Sequence[Fetched], folder: Path) -> None:
-    shown = table("symbol", "result", "bars added", "first", "last")
+    shown = Table("symbol", "result", "bars added", "first", "last")
     moved = [fetched for fetched in done if fetched.status not in ("current", "failed")]
     for fetched in moved[:SHOWN]:
         days = (str(fetched.first), str(fetched.last))
@@ -134,7 +133,7 @@ def _print(done: Sequence[Fetched], folder: Path) -> None:
         out.print(f"Fetched anew as a whole, for their history moved or goes further back: {named}")
     failed = [fetched for fetched in done if fetched.status == "failed"]
     for fetched in failed[:SHOWN]:
-        err.print(f"Failed: {fetched.symbol}: {fetched.reason}", markup=False, soft_wrap=True)
+        err.print(f"Failed: {fetched.symbol}: {fetched.reason}")
     counts = Counter(fetched.status for fetched in done)
     told = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
-    out.print(f"{len(done)} symbols: {told}; kept in {folder}", markup=False)
+    out.print(f"{len(done)} symbols: {told}; kept in {folder}")

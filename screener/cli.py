@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
-import anyio
 import typer
 
 from screener import access, account, bars, night
 from screener.console import err, out, plainly, prepare_data_dir, settings
-from screener.serving import bind, check_active_night, serve
-from screener.settings import Settings
-from screener.start import first_account, greeting, seal_first_night
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Breakout chart patterns of a nightly market scan, served to agents over MCP and REST.",
 )
 app.add_typer(account.accounts_app, name="account")
 app.add_typer(account.keys_app, name="key")
@@ -35,28 +32,54 @@ Workers = Annotated[int | None, typer.Option(help="Processes that serve; SCREENE
 Port = Annotated[int | None, typer.Option(help="Port to listen on; SCREENER_PORT.")]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        out.print(version("pattern-screener"))
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Breakout chart patterns of a nightly market scan, served to agents over MCP and REST."""
+
+
 @app.command()
 def up(port: Port = None, host: Host = None) -> None:
     """Start everything: seal the sample night if there is none, make a first key, serve."""
+    import anyio
+
+    from screener.serving import bind, serve
+    from screener.start import first_account, greeting, seal_first_night
+
     chosen = settings(host=host, port=port)
     with plainly():
         prepare_data_dir(chosen)
         with bind(chosen) as listener:
             seal_first_night(chosen)
             secret = anyio.run(first_account, chosen)
-            err.print(greeting(chosen, secret), markup=False, soft_wrap=True)
+            for line in greeting(chosen, secret).splitlines():
+                err.print(line)
             serve(chosen, listener)
 
 
 @app.command("serve")
 def serve_command(host: Host = None, port: Port = None, workers: Workers = None) -> None:
     """Serve the active night; a new one is noticed within a second."""
+    from screener.serving import bind, check_active_night, serve
+
     chosen = settings(host=host, port=port, workers=workers)
     with plainly():
         prepare_data_dir(chosen)
         check_active_night(chosen)
         with bind(chosen) as listener:
-            err.print(f"Serving {chosen.url}", markup=False)
+            err.print(f"Serving {chosen.url}")
             serve(chosen, listener)
 
 
@@ -64,10 +87,10 @@ def serve_command(host: Host = None, port: Port = None, workers: Workers = None)
 def show_settings() -> None:
     """List every setting, its value and what it is for."""
     chosen = settings()
-    for name, field in Settings.model_fields.items():
+    for name, field in type(chosen).model_fields.items():
         value, default = _plain(getattr(chosen, name)), _plain(field.default)
-        out.print(f"SCREENER_{name.upper()}={value}", markup=False)
-        out.print(f"    {field.description} (default: {default or 'unset'})", markup=False)
+        out.print(f"SCREENER_{name.upper()}={value}")
+        out.print(f"    {field.description} (default: {default or 'unset'})")
 
 
 def _plain(value: object) -> str:
@@ -78,4 +101,7 @@ def _plain(value: object) -> str:
 
 def main() -> None:
     """The `screener` command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A letter that the terminal does not have is printed as its number, as stderr does it.
+        sys.stdout.reconfigure(errors="backslashreplace")
     app()

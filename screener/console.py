@@ -1,23 +1,30 @@
-"""Console: where the command line writes, and how it fails: one line, exit code 2."""
+"""Console: where the command line writes, and how it fails: one line, exit code 2.
+
+Names that strangers gave are printed too. So no text is markup here, and whatever is printed is one
+line without control characters, which could steer the terminal.
+
+Here and in the modules of commands, a function imports what it needs when it is called: `--help`
+and a list of keys should not wait for a web server and a detector to load.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
-import anyio
 import typer
-from rich.console import Console
-from rich.table import Column, Table
 
 from nightly.errors import NightlyError, WorkerError
-from screener.settings import Settings, SettingsError, load_settings
-from store.accounts import Accounts
-from store.database import Database
 from store.errors import BusyError, HeldBackError, SealedError, StoreError
 from store.files import private_folder
+
+if TYPE_CHECKING:
+    from screener.settings import Settings
+    from store.accounts import Accounts
+    from store.database import Database
 
 USAGE = 2
 """The exit code of everything that the operator can put right."""
@@ -33,36 +40,68 @@ EXITS: Mapping[type[Exception], int] = {
 DRIFT = 6
 """The night is published, but a walk that was resumed is not what its bars give."""
 
-PIPED_WIDTH = 200
-"""Columns where nobody watches: a table is read by a program then, and must not be cut."""
-
-# Without markup: a name of a file or symbol in brackets would be read as a style, and vanish.
-err = Console(stderr=True, highlight=False, markup=False)
-out = Console(
-    highlight=False,
-    markup=False,
-    soft_wrap=True,
-    width=None if sys.stdout.isatty() else PIPED_WIDTH,
-)
-
 T = TypeVar("T")
 
 
-def table(*names: str) -> Table:
-    """A table with columns of these names, in as little room as it can do with."""
-    columns = (Column(name, no_wrap=True) for name in names)
-    return Table(*columns, box=None, pad_edge=False)
+def harmless(text: str) -> str:
+    """A text in one line: what is not printable, such as ESC or a line's end, is replaced."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+class Table:
+    """Cells under names, each column as wide as its widest cell: nothing is cut."""
+
+    def __init__(self, *names: str) -> None:
+        self._rows = [names]
+
+    def add_row(self, *cells: str) -> None:
+        """Add a row with a cell for each column."""
+        self._rows.append(tuple(map(harmless, cells)))
+
+    def lines(self) -> Iterator[str]:
+        """The table as text."""
+        from rich.cells import cell_len
+
+        widths = [max(map(cell_len, column)) for column in zip(*self._rows, strict=True)]
+        for row in self._rows:
+            padded = (
+                cell + " " * (width - cell_len(cell))
+                for cell, width in zip(row, widths, strict=True)
+            )
+            yield "  ".join(padded).rstrip()
+
+
+class Output:
+    """Prints lines on one of the standard streams."""
+
+    def __init__(self, stream: Literal["stdout", "stderr"]) -> None:
+        self._stream = stream
+
+    def print(self, what: str | Table = "") -> None:
+        """Print one line, or a table."""
+        lines = what.lines() if isinstance(what, Table) else [harmless(what)]
+        getattr(sys, self._stream).writelines(f"{line}\n" for line in lines)
+
+    def print_json(self, value: object) -> None:
+        """Print JSON values, indented, in ASCII: whatever is not is escaped."""
+        getattr(sys, self._stream).write(f"{json.dumps(value, indent=2)}\n")
+
+
+err = Output("stderr")
+out = Output("stdout")
 
 
 def fail(message: str, code: int = USAGE) -> NoReturn:
     """End the command with one line on stderr."""
-    sys.stderr.write(f"screener: {message}\n")
+    err.print(f"screener: {message}")
     raise typer.Exit(code)
 
 
 @contextmanager
 def plainly() -> Iterator[None]:
     """Turn every expected failure into its one line."""
+    from screener.settings import SettingsError
+
     try:
         yield
     except (NightlyError, SettingsError, StoreError) as error:
@@ -71,15 +110,21 @@ def plainly() -> Iterator[None]:
 
 def settings(**overrides: object) -> Settings:
     """The settings, or one line that says which one is wrong."""
+    from screener.settings import load_settings
+
     with plainly():
         return load_settings(**overrides)
 
 
 def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) -> T:
     """Run work on the configured database, brought up to date first."""
+    import anyio
+
+    from store.database import Database
+
+    chosen = settings()
 
     async def run() -> T:
-        chosen = load_settings()
         prepare_data_dir(chosen)
         database = Database(chosen.accounts_url)
         try:
@@ -94,6 +139,8 @@ def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) 
 
 def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
     """Run work on the accounts of the configured database."""
+    from store.accounts import Accounts
+
     return with_database(
         lambda database, chosen: work(Accounts(database, key_prefix=chosen.key_prefix))
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from screener.console import fail, out, table
+from screener.console import Table, fail, out
 from store.manifest import Manifest
 from store.method import Estimate, Measure, Method
 
@@ -13,7 +13,7 @@ def print_method(manifest: Manifest, method: Method | None) -> None:
     """Print every group with its errors and what may be said of it; fail where none is kept."""
     if method is None:
         fail(f"Night {manifest.data_version} carries no statistics; run `screener nightly` again.")
-    shown = table(
+    shown = Table(
         *("family", "direction", "entered", "trades", "wins", "reached", "95% range", "random"),
         *("avg loss", "avg R", "less random", "10 bp", "25 bp", "in words"),
     )

@@ -1,35 +1,28 @@
 """`screener nightly`, `screener night` and `screener detect`: making and keeping nights.
 
-The nightly itself is imported by the commands that run it: it brings numba and Polars, 100 MB that
-a serving process has no use for.
+Its own parts and the nightly, which brings numba and Polars, are imported by the commands that use
+them (`screener.console` says why).
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import resource
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-import orjson
 import typer
 
-from screener.console import DRIFT, EXITS, err, fail, out, plainly, settings, table
-from screener.difference import told
-from screener.method import print_method
+from screener.console import DRIFT, EXITS, Table, err, fail, out, plainly, settings
 from store.errors import HeldBackError
-from store.files import replace_file
-from store.lock import locked
-from store.manifest import Manifest
-from store.nights import Nights
 
 if TYPE_CHECKING:
     from nightly.reference import Adjustment
     from nightly.report import Report
     from screener.quality import Quality
+    from store.manifest import Manifest
 
 nights_app = typer.Typer(
     no_args_is_help=True, help="List, show, verify, activate and prune sealed nights."
@@ -62,8 +55,6 @@ MaybeVersion = Annotated[
 
 SHOWN = 8
 """Symbols named for each reason; `screener night report` names them all."""
-
-JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 def nightly(
@@ -100,6 +91,7 @@ def nightly(
     A symbol with bad bars is left out and named; a failed night leaves the old one serving.
     docs/scheduling.md tells the exit codes.
     """
+    from screener.difference import told
     from screener.nightly import order_of, read_date, seal, timed, try_out, working
     from screener.nightly import wait_for_session as wait
 
@@ -143,10 +135,12 @@ def nightly(
 @nights_app.command("list")
 def list_nights() -> None:
     """List the sealed nights, newest session first; * marks the active one."""
+    from store.nights import Nights
+
     with plainly():
         nights = Nights(settings().data_dir)
         active = nights.active()
-        listed = table("", "version", "session", "bars", "covered", "setups", "resolved", "MB")
+        listed = Table("", "version", "session", "bars", "covered", "setups", "resolved", "MB")
         for night in nights.sealed():
             mark = "*" if active and night.data_version == active.data_version else ""
             counts = night.counts
@@ -171,6 +165,9 @@ def show(
     ] = False,
 ) -> None:
     """Show a night's manifest, and whom it left out and why, as JSON."""
+    from screener.method import print_method
+    from store.nights import Nights
+
     with plainly():
         nights = Nights(settings().data_dir)
         manifest = nights.get(version) if version else nights.check_active()
@@ -179,7 +176,7 @@ def show(
             return
         report = {k: v for k, v in nights.report(manifest).items() if k != "found"}
         shown = {**manifest.model_dump(mode="json"), "report": report}
-    out.print_json(orjson.dumps(shown).decode())
+    out.print_json(shown)
 
 
 @nights_app.command("report")
@@ -191,6 +188,7 @@ def report(
 ) -> None:
     """Show what was found in each symbol's bars and what was done, totals by rule first."""
     from screener.quality import Quality
+    from store.nights import Nights
 
     if as_json and as_csv:
         fail("--json and --csv exclude each other; give one of them.")
@@ -199,9 +197,10 @@ def report(
         manifest = nights.get(version) if version else nights.check_active()
         quality = Quality.of(nights.report(manifest), symbol.upper() if symbol else None)
     if as_json:
-        sys.stdout.write(orjson.dumps(quality.as_dict(), option=JSON).decode())
+        out.print_json(quality.as_dict())
     elif as_csv:
-        sys.stdout.write(quality.as_csv())
+        for line in quality.as_csv().splitlines():
+            out.print(line)
     else:
         _print_quality(manifest, quality)
 
@@ -209,6 +208,8 @@ def report(
 @nights_app.command("verify")
 def verify(version: MaybeVersion = None) -> None:
     """Check that a night's book is byte for byte what was sealed."""
+    from store.nights import Nights
+
     with plainly():
         nights = Nights(settings().data_dir)
         manifest = nights.verify(version) if version else nights.check_active()
@@ -218,6 +219,9 @@ def verify(version: MaybeVersion = None) -> None:
 @nights_app.command("activate")
 def activate(version: Version) -> None:
     """Make a sealed night the active one, to roll back or forward."""
+    from store.lock import locked
+    from store.nights import Nights
+
     with plainly():
         folder = settings().data_dir
         nights = Nights(folder)
@@ -229,6 +233,9 @@ def activate(version: Version) -> None:
 @nights_app.command("prune")
 def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -> None:
     """Remove old nights and their charts; the active one always stays."""
+    from store.lock import locked
+    from store.nights import Nights
+
     with plainly():
         folder = settings().data_dir
         nights = Nights(folder)
@@ -251,10 +258,13 @@ def detect(
     ] = "default",
 ) -> None:
     """Write every version of every pattern that was served, session by session, for research."""
+    import orjson
+
     from nightly.night import plan, pool_of
     from nightly.parameters import DETECTORS
     from nightly.research import versions
     from screener.nightly import order_of, working
+    from store.files import replace_file
 
     if detector not in DETECTORS:
         fail(f"--detector {detector!r} is not one of {', '.join(DETECTORS)}.")
@@ -288,7 +298,7 @@ def _adjustment(text: str) -> Adjustment:
 def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
     ours, workers = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
     memory = max(resource.getrusage(who).ru_maxrss for who in (ours, workers))
-    found = table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
+    found = Table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
     for entry in report.families:
         record = entry.track_record
         facts = (
@@ -324,10 +334,10 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
 
 
 def _print_quality(manifest: Manifest, quality: Quality) -> None:
-    totals = table("rule", "symbols", "bars", "done")
+    totals = Table("rule", "symbols", "bars", "done")
     for total in quality.totals:
         totals.add_row(total.rule, f"{total.symbols:,}", _number(total.bars), total.done)
-    found = table("symbol", "rule", "bars", "done", "reason")
+    found = Table("symbol", "rule", "bars", "done", "reason")
     for finding in quality.findings:
         bars = _number(finding.bars)
         found.add_row(finding.symbol, finding.rule, bars, finding.done, finding.reason)

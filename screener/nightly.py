@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -192,7 +193,9 @@ def watched() -> Iterator[Watch]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+    console = Console(stderr=True)
+    shown = console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
         yield Watch(progress)
 
 

@@ -1,17 +1,20 @@
-"""Settings: the only reader of the environment. Every one is `SCREENER_` and its name."""
+"""Settings: the only reader of the environment. Every one is `SCREENER_` and its name.
+
+Every command reads them, so what few of them need is imported where it is needed.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from mcp_server.operations.limits import Quotas
-from mcp_server.operations.services import Offer
-from store.credentials import BRAND
+if TYPE_CHECKING:
+    from mcp_server.operations.limits import Quotas
+    from mcp_server.operations.services import Offer
 
 DISCLAIMER = "Educational chart analysis, not investment advice."
 
@@ -119,6 +122,8 @@ class Settings(BaseSettings):
     @field_validator("key_prefix")
     @classmethod
     def _eight_characters(cls, value: str) -> str:
+        from store.credentials import BRAND
+
         if not re.fullmatch(r"[A-Za-z0-9_-]{8}", value):
             raise ValueError("must be 8 letters, digits, underscores or hyphens")
         if value.startswith(BRAND):
@@ -153,11 +158,15 @@ class Settings(BaseSettings):
     @property
     def offer(self) -> Offer:
         """What the service tells its clients."""
+        from mcp_server.operations.services import Offer
+
         return Offer(public_url=self.url, demo_symbols=self.demo_symbols, beta=self.beta)
 
     @property
     def quotas(self) -> Quotas:
         """The rate limits."""
+        from mcp_server.operations.limits import Quotas
+
         return Quotas(self.key_per_minute, self.key_per_day, self.keyless_per_minute)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -125,23 +126,28 @@ class Book:
             BookError: the file is not a book, or not one of this schema.
         """
         address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
-        try:
-            connection = sqlite3.connect(address, uri=True, check_same_thread=False)
-            found = connection.execute("PRAGMA user_version").fetchone()[0]
-        except sqlite3.Error as error:
-            raise BookError(f"{path} is not a book ({error}); run `screener nightly`.") from error
-        if found != SCHEMA_VERSION:
-            connection.close()
-            raise BookError(
-                f"{path} has schema {found}, not {SCHEMA_VERSION}; run `screener nightly`."
+        with ExitStack() as unless_opened:
+            try:
+                connection = sqlite3.connect(address, uri=True, check_same_thread=False)
+                unless_opened.callback(connection.close)
+                found = connection.execute("PRAGMA user_version").fetchone()[0]
+            except sqlite3.Error as error:
+                raise BookError(
+                    f"{path} is not a book ({error}); run `screener nightly`."
+                ) from error
+            if found != SCHEMA_VERSION:
+                raise BookError(
+                    f"{path} has schema {found}, not {SCHEMA_VERSION}; run `screener nightly`."
+                )
+            book = cls(
+                connection,
+                session=manifest.as_of_session,
+                data_version=manifest.data_version,
+                source=manifest.source,
+                disclaimer=manifest.disclaimer,
             )
-        return cls(
-            connection,
-            session=manifest.as_of_session,
-            data_version=manifest.data_version,
-            source=manifest.source,
-            disclaimer=manifest.disclaimer,
-        )
+            unless_opened.pop_all()
+        return book
 
     @classmethod
     def empty(cls, source: str, disclaimer: str) -> Book:

@@ -17,6 +17,9 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 OWNER = "postgres"
 
+ENGINES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.engine)]
+"""The parameters of what holds on both."""
+
 
 def postgres_bin() -> Path | None:
     """The folder of a PostgreSQL server's programs."""

@@ -76,7 +76,7 @@ def open_provider(name: str, url: str | None = None) -> Provider:
         )
     if find_spec(extra) is None:
         raise ProviderError(
-            f"{extra} is not installed; install it with pip install 'pattern-screener[{extra}]'."
+            f"{extra} is not installed; `make install-providers` in the checkout installs it."
         )
     module = import_module(f"nightly.providers.{MODULES[extra]}")
     opened: Provider = module.open_provider(detail, url)

@@ -163,6 +163,7 @@ async def test_authlib_signs_in_calls_and_refreshes(service: Service, browser: B
     assert answer.status_code == 200
 
 
+@pytest.mark.engine
 async def test_the_typescript_sdk_signs_in_calls_and_refreshes(
     service: Service, browser: Browser, node_modules: Path
 ) -> None:
@@ -182,6 +183,7 @@ async def test_the_typescript_sdk_signs_in_calls_and_refreshes(
     assert said == {"before": 0, "after": 0, "rotated": True}
 
 
+@pytest.mark.engine
 async def test_mcp_remote_signs_in_and_calls(
     service: Service, browser: Browser, node_modules: Path, tmp_path: Path
 ) -> None:

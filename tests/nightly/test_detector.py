@@ -254,7 +254,7 @@ def test_a_line_laid_anew_keeps_clear_of_every_close(clearance: float) -> None:
         levels = np.array([line_values(version, bar)[side] for bar in inside])
         closes = np.log(shape.bars.close[inside.start : inside.stop])
         atr = [last_atr(shape.bars.take(slice(0, bar + 1))) for bar in inside]
-        distance = float((sign * (levels - closes) / atr).min())
+        distance = float(np.min(sign * (levels - closes) / atr))
         moved = sign * (levels[0] - drawn[side](inside.start))
         assert distance >= clearance - 1e-12
         assert moved > 0.1 * atr[0] if clearance > 0.4 else moved == pytest.approx(0, abs=1e-12)
@@ -285,9 +285,9 @@ def test_squeezes_aim_at_their_pole_and_keep_their_stop_apart(direction: int) ->
     entry = shape.break_bar(direction)
     before = slice(shape.lines.start - 12, shape.lines.start)
     top = float(shape.bars.high[shape.lines.start])
-    base = float(shape.bars.low[before].min())
+    base = float(np.min(shape.bars.low[before]))
     if direction < 0:
-        top = float(shape.bars.high[before].max())
+        top = float(np.max(shape.bars.high[before]))
         base = float(shape.bars.low[shape.lines.start])
     pole = math.log(top / base)
     trigger = shape.lines.upper_at(entry) if direction > 0 else shape.lines.lower_at(entry)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -41,10 +43,11 @@ def open_book(folder: Path, manifest: Manifest) -> Book:
 
 
 @pytest.fixture(scope="module")
-def book(night: Path) -> Book:
+def book(night: Path) -> Iterator[Book]:
     manifest = Nights(night).active()
     assert manifest is not None
-    return open_book(night, manifest)
+    with closing(open_book(night, manifest)) as opened:
+        yield opened
 
 
 def sample_bars(symbol: str) -> Bars:
@@ -128,6 +131,8 @@ def test_a_night_never_sees_bars_after_its_session(tmp_path: Path) -> None:
         assert books["cut"].patterns(symbol) == books["whole"].patterns(symbol)
         assert books["cut"].history(symbol) == books["whole"].history(symbol)
     assert rows(books["cut"]) == rows(books["whole"])
+    for book in books.values():
+        book.close()
 
 
 def write_csv(path: Path, bars: Bars) -> None:
@@ -323,3 +328,4 @@ def test_a_symbol_with_bad_bars_is_named_and_the_others_are_served(tmp_path: Pat
         assert (body["available"], body["reason"], body["setups"]) == (False, "not_covered", [])
     assert book.history("OLD") is not None
     assert sum(row.symbol == "OLD" for row in rows(book)) == 0
+    book.close()

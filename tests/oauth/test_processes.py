@@ -19,7 +19,7 @@ import pytest
 from screener.settings import Settings
 from store.accounts import Plan
 from tests.oauth.conversation import Host, error_of, new_host
-from tests.postgres import fresh_database
+from tests.postgres import ENGINES, fresh_database
 from tests.service import Service, apart, new_key
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
@@ -54,7 +54,7 @@ def process(folder: Path, database_url: str, public_url: str, key: str) -> Itera
         server.communicate(timeout=60)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=ENGINES)
 def services(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Service, Service]]:

@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 from screener.cli import app
 from screener.settings import Settings
 from store.passwords import Passwords
+from tests.screener.command import COMMAND, check_refusal, run
 
 FIELDS = {
     *("symbol", "family", "pattern_type", "direction", "lineage", "attempt", "quality"),
@@ -31,31 +32,6 @@ FIELDS = {
     *("upper", "lower", "trigger_date", "entry_price", "stop_price", "target_price"),
     *("outcome", "exit_date", "exit_price"),
 }
-
-COMMAND = [str(Path(sys.executable).with_name("screener"))]
-
-
-def run(
-    data: Path, *arguments: str, stdin: str = "", **settings: str
-) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "SCREENER_DATA_DIR": str(data), "COLUMNS": "200", **settings}
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        env=environment,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-def check_refusal(result: subprocess.CompletedProcess[str], words: str) -> None:
-    assert result.returncode == 2
-    assert result.stderr.startswith("screener: ")
-    assert len(result.stderr.strip().splitlines()) == 1
-    assert words in result.stderr
-    assert "Traceback" not in result.stderr
 
 
 def free_port() -> int:

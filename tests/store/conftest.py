@@ -1,4 +1,4 @@
-"""The account database on both engines: SQLite always, PostgreSQL where its server is installed."""
+"""The account database: SQLite by `make test`, PostgreSQL too by `make test-engines`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from store.database import Database
-from tests.postgres import fresh_database
+from tests.postgres import ENGINES, fresh_database
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=ENGINES)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     """An empty, migrated account database."""
     if request.param == "sqlite":

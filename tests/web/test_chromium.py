@@ -69,6 +69,7 @@ def chromium() -> Iterator[BrowserContext]:
         browser.close()
 
 
+@pytest.mark.engine
 def test_a_person_signs_in_makes_a_key_tracks_tickers_and_connects_an_app(
     service: Service, chromium: BrowserContext, callback: str
 ) -> None:

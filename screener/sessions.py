@@ -1,0 +1,18 @@
+"""The sign-ins of browsers, as the settings have them; for the service and the command line."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from screener.settings import Settings
+from store.database import Database
+from store.sessions import Sessions
+
+
+def sessions_of(settings: Settings, database: Database) -> Sessions:
+    """The sign-ins of browsers, as long as the settings let them last."""
+    return Sessions(
+        database,
+        idle=dt.timedelta(days=settings.session_idle_days),
+        lifetime=dt.timedelta(days=settings.session_days),
+    )

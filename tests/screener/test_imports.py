@@ -1,0 +1,65 @@
+"""What a command loads: `--help` and a list of keys do not wait for what they do not use."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from screener.account import PlanName
+from store.accounts import Plan
+from tests.screener.command import COMMAND, run
+
+SERVING = {"mcp", "starlette", "uvicorn", "PIL", "jinja2", "authlib"}
+NUMERICS = {"numpy", "polars", "numba", "exchange_calendars"}
+DATABASE = {"sqlalchemy", "alembic", "pydantic_settings"}
+
+
+def loaded(data: Path, *arguments: str) -> set[str]:
+    """The packages that a command loads."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *COMMAND, *arguments],
+        env={**os.environ, "SCREENER_DATA_DIR": str(data)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    names = (line.rpartition("|")[2].strip() for line in done.stderr.splitlines())
+    found = {name.partition(".")[0] for name in names}
+    assert "typer" in found
+    return found
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("--version",), ("key", "--help"), ("nightly", "--help")]
+)
+def test_help_and_version_load_nothing_heavy(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    assert loaded(tmp_path, *arguments) & (SERVING | NUMERICS | DATABASE) == set()
+
+
+@pytest.mark.parametrize(
+    "arguments", [("key", "list", "ada@example.com"), ("account", "list"), ("session", "list")]
+)
+def test_a_list_loads_neither_a_server_nor_a_detector(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    run(tmp_path, "account", "add", "ada@example.com", "--plan", "premium")
+
+    assert loaded(tmp_path, *arguments) & (SERVING | NUMERICS | {"alembic"}) == set()
+
+
+def test_the_plans_of_the_command_line_are_the_plans_there_are() -> None:
+    assert get_args(PlanName) == tuple(Plan)
+
+
+def test_the_version_is_that_of_the_distribution(tmp_path: Path) -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    version = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"]
+
+    assert run(tmp_path, "--version").stdout == f"{version}\n"
