@@ -16,8 +16,9 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
+import click
 import libcst as cst
 from mutmut.__main__ import cli
 from mutmut.mutation import mutators
@@ -72,13 +73,17 @@ def main(names: list[str]) -> int:
     if not NIGHT.exists():
         subprocess.run([sys.executable, "-c", SEAL, str(NIGHT)], check=True)
     os.environ["SCREENER_TEST_NIGHT"] = str(NIGHT.absolute())
-    mutators.mutation_operators[:] = [
-        (kind, _without_texts if operator is mutators.operator_arg_removal else operator)
-        for kind, operator in mutators.mutation_operators
-        if operator is not mutators.operator_string
-    ]
+    _leave_texts_alone(cast("list[Any]", mutators.mutation_operators))
     cli(["run", *names], standalone_mode=False)
     return _judge(list(_mutants()))
+
+
+def _leave_texts_alone(operators: list[Any]) -> None:
+    operators[:] = [
+        (kind, _without_texts if operator is mutators.operator_arg_removal else operator)
+        for kind, operator in operators
+        if operator is not mutators.operator_string
+    ]
 
 
 def _without_texts(call: cst.Call) -> Iterator[cst.Call]:
@@ -134,15 +139,17 @@ def _judge(mutants: list[Mutant]) -> int:
     alive = [one for one in mutants if one.status not in {"killed", "timeout"}]
     missed = [one for one in alive if (one.file, one.function, one.change) not in argued]
     for one in missed:
-        print(f"\n{one.file}:{one.line} {one.status}\n{one.diff}")
-    print()
+        click.echo(f"\n{one.file}:{one.line} {one.status}\n{one.diff}")
+    click.echo()
     for file in sorted({one.file for one in mutants}):
         counts = [sum(one.file == file for one in some) for some in (mutants, alive, missed)]
-        print("{:36} {:4} mutants, {:3} alive, {:3} of them not equivalent".format(file, *counts))
+        click.echo(
+            "{:36} {:4} mutants, {:3} alive, {:3} of them not equivalent".format(file, *counts)
+        )
     unknown = argued - {(one.file, one.function, one.change) for one in alive}
     for file, function, change in sorted(unknown):
-        print(f"\nNo such survivor any more: {file} {function}\n{change}")
-    print(f"\n{len(mutants)} mutants, {len(alive)} alive, {len(missed)} not equivalent")
+        click.echo(f"\nNo such survivor any more: {file} {function}\n{change}")
+    click.echo(f"\n{len(mutants)} mutants, {len(alive)} alive, {len(missed)} not equivalent")
     too_many = len(missed) > MOST_SURVIVORS * len(mutants)
     return int(too_many or any(one.file not in LENIENT for one in missed))
 

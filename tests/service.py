@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import anyio
 import httpx
 import uvicorn
+from starlette.types import Receive, Scope, Send
 
 from oauth.fetching import Fetcher
 from screener.app import build_app
@@ -149,7 +150,13 @@ def serving(
         chosen = Settings(data_dir=folder, port=port, **options)
         key = new_key(chosen, email)
         app = build_app(chosen, fetcher)
-        server = uvicorn.Server(server_config(app, chosen, log_config=None))
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            # uvicorn calls an app without arguments to see whether it makes one, and the wrapper
+            # that mutmut puts around the app's own method takes such a call.
+            await app(scope, receive, send)
+
+        server = uvicorn.Server(server_config(serve, chosen, log_config=None))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         url = f"http://127.0.0.1:{port}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
+import threading
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
+from screener.app import build_app
+from screener.settings import Settings
 from store.grants import Grants
 from store.tokens import Tokens
 from tests.agent import call, connected
@@ -273,26 +277,25 @@ def test_no_secret_is_in_the_database_or_the_log(
         assert secret not in caplog.text
 
 
-def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credential(
+async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credential(
     tmp_path: Path,
 ) -> None:
-    body = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": "list_tracked_tickers"},
-    }
-    with serving(tmp_path) as service:
-        headers = {"Authorization": f"Bearer {service.key}"}
-        path = tmp_path / "accounts.sqlite"
-        with closing(sqlite3.connect(path, isolation_level=None)) as operator:
-            operator.execute("ALTER TABLE keys RENAME TO elsewhere")
-            rest = service.get("/me")
-            agent = httpx.post(service.mcp_url, json=body, headers=headers)
-            operator.execute("ALTER TABLE elsewhere RENAME TO keys")
+    nowhere = tmp_path / "away" / "accounts.sqlite"
+    settings = Settings(data_dir=tmp_path, database_url=f"sqlite+aiosqlite:///{nowhere}")
+    tool = {"name": "list_tracked_tickers", "arguments": {}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
+    before = set(threading.enumerate())
+    transport = httpx.ASGITransport(build_app(settings))
+    headers = {**ACCEPT, "Authorization": "Bearer ps_live_a_key_or_none"}
+    async with httpx.AsyncClient(
+        transport=transport, base_url=settings.url, headers=headers
+    ) as client:
+        rest = await client.get("/api/v1/me")
+        agent = await client.post("/mcp", json=body)
+    for driver in set(threading.enumerate()) - before:
+        await asyncio.to_thread(driver.join)  # it tells this loop that it has ended
 
-        assert (rest.status_code, rest.json()["error"]) == (503, "unavailable")
-        assert rest.headers["retry-after"] == "1"
-        assert agent.json()["result"]["isError"]
-        assert agent.json()["result"]["content"][0]["text"].startswith("unavailable:")
-        assert service.get("/me").status_code == 200
+    assert (rest.status_code, rest.json()["error"]) == (503, "unavailable")
+    assert rest.headers["retry-after"] == "1"
+    assert agent.json()["result"]["isError"]
+    assert agent.json()["result"]["content"][0]["text"].startswith("unavailable:")
