@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, cast
 import click
 import libcst as cst
 from mutmut.__main__ import cli
+from mutmut.configuration import config
 from mutmut.mutation import mutators
 from mutmut.mutation.data import SourceFileMutationData
 from mutmut.mutation.diff_apply import get_diff_for_mutant
@@ -37,6 +38,19 @@ LENIENT = {"oauth/authorization.py", "oauth/tokens.py"}
 answer it is, and let none through."""
 
 MOST_SURVIVORS = 0.10
+"""Of the mutants that the type check lets through."""
+
+TYPE_CHECK = [
+    *("-m", "mypy", "--config-file=", "--strict", "--ignore-missing-imports", "--output=json"),
+    # What the code around the mutants gives rise to, and not a mutant itself.
+    *("--disable-error-code=unused-ignore", "--disable-error-code=ignore-without-code"),
+    *("--disable-error-code=type-arg", "--disable-error-code=has-type"),
+    "--disable-error-code=no-redef",
+    *("mcp_server/operations", "oauth", "store"),
+]
+"""`make test` runs mypy, so a mutant that mypy refuses needs no test."""
+
+DEAD = {"killed", "timeout", "caught by type check"}
 
 SEAL = """
 import sys
@@ -57,6 +71,11 @@ class Mutant(NamedTuple):
     status: str
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """What `mutants.toml` names it by."""
+        return self.file, self.function, self.change
+
+    @property
     def change(self) -> str:
         """The lines that differ, as `mutants.toml` spells them."""
         return "\n".join(
@@ -74,6 +93,7 @@ def main(names: list[str]) -> int:
         subprocess.run([sys.executable, "-c", SEAL, str(NIGHT)], check=True)
     os.environ["SCREENER_TEST_NIGHT"] = str(NIGHT.absolute())
     _leave_texts_alone(cast("list[Any]", mutators.mutation_operators))
+    config().type_check_command = [sys.executable, *TYPE_CHECK]
     cli(["run", *names], standalone_mode=False)
     return _judge(list(_mutants()))
 
@@ -136,22 +156,29 @@ def _offset(diff: str) -> int:
 def _judge(mutants: list[Mutant]) -> int:
     rows = tomllib.loads(EQUIVALENTS.read_text())["equivalent"]
     argued = {(row["file"], row["function"], row["change"].strip()) for row in rows}
-    alive = [one for one in mutants if one.status not in {"killed", "timeout"}]
-    missed = [one for one in alive if (one.file, one.function, one.change) not in argued]
+    alive = [one for one in mutants if one.status not in DEAD]
+    missed = [one for one in alive if one.key not in argued]
     for one in missed:
         click.echo(f"\n{one.file}:{one.line} {one.status}\n{one.diff}")
-    click.echo()
-    for file in sorted({one.file for one in mutants}):
-        counts = [sum(one.file == file for one in some) for some in (mutants, alive, missed)]
-        click.echo(
-            "{:36} {:4} mutants, {:3} alive, {:3} of them not equivalent".format(file, *counts)
-        )
-    unknown = argued - {(one.file, one.function, one.change) for one in alive}
-    for file, function, change in sorted(unknown):
-        click.echo(f"\nNo such survivor any more: {file} {function}\n{change}")
-    click.echo(f"\n{len(mutants)} mutants, {len(alive)} alive, {len(missed)} not equivalent")
-    too_many = len(missed) > MOST_SURVIVORS * len(mutants)
+    for file, function, change in sorted(argued - {one.key for one in alive}):
+        click.echo(f"\nNo longer alive: {file} {function}\n{change}")
+    click.echo("\nmutants  by types  by tests  equivalent  missed")
+    files = sorted({one.file for one in mutants})
+    for file in files:
+        click.echo(_row([one for one in mutants if one.file == file], alive, missed) + file)
+    click.echo(_row(mutants, alive, missed) + "in all")
+    tested = [one for one in mutants if one.status != "caught by type check"]
+    too_many = len(missed) > MOST_SURVIVORS * len(tested)
     return int(too_many or any(one.file not in LENIENT for one in missed))
+
+
+def _row(mutants: list[Mutant], alive: list[Mutant], missed: list[Mutant]) -> str:
+    """How mutants ended, as a row of the last table."""
+    lived, by_nobody = (len(set(mutants) & set(some)) for some in (alive, missed))
+    by_types = sum(one.status == "caught by type check" for one in mutants)
+    by_tests = len(mutants) - by_types - lived
+    ends = (len(mutants), by_types, by_tests, lived - by_nobody, by_nobody)
+    return "{:7}  {:8}  {:8}  {:10}  {:6}  ".format(*ends)
 
 
 if __name__ == "__main__":
