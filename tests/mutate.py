@@ -174,7 +174,7 @@ def _judge(mutants: list[Mutant]) -> int:
 
 def _row(mutants: list[Mutant], alive: list[Mutant], missed: list[Mutant]) -> str:
     """How mutants ended, as a row of the last table."""
-    lived, by_nobody = (len(set(mutants) & set(some)) for some in (alive, missed))
+    lived, by_nobody = (sum(one in some for one in mutants) for some in (alive, missed))
     by_types = sum(one.status == "caught by type check" for one in mutants)
     by_tests = len(mutants) - by_types - lived
     ends = (len(mutants), by_types, by_tests, lived - by_nobody, by_nobody)
