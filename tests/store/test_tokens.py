@@ -300,6 +300,23 @@ async def test_a_replay_revokes_one_grant_and_tells_the_operator_which(
     assert told == {f"{prefix} is revoked." for prefix in ended}
 
 
+async def test_what_is_revoked_already_is_neither_revoked_nor_told_again(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = await approve(database)
+    pair = await at(database, START).redeem(code, "host", "challenge", None)
+    assert pair is not None
+    await at(database, START + SECOND).revoke(pair.access, "host")
+
+    later = at(database, START + 2 * SECOND)
+    await later.revoke(pair.access, "host")
+    await later.redeem(code, "host", "challenge", None)
+
+    [grant] = await Grants(database).of_account(1)
+    assert grant.revoked_at == START + SECOND
+    assert caplog.records == []
+
+
 async def test_what_is_issued_now_lives_from_now_on(database: Database) -> None:
     code, moment = await approve(database), START + 10 * SECOND
     pair = await at(database, moment).redeem(code, "host", "challenge", CALLBACK)
