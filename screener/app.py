@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -33,7 +33,7 @@ from rest_facade.facade import Facade
 from screener.sessions import sessions_of
 from screener.settings import Settings
 from screener.supervisor import Loop, keep_running
-from store.accounts import Accounts
+from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
 from store.database import Database
 from store.grants import Grants
@@ -47,22 +47,27 @@ from web.site import Site
 from web.throttle import SIGN_UPS_PER_ADDRESS, Throttle
 
 BASE = "/api/v1"
+Clock = Callable[[], dt.datetime]
 LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
 
 def build_app(
-    settings: Settings, fetcher: Fetcher | None = None, counters: Path | None = None
+    settings: Settings,
+    fetcher: Fetcher | None = None,
+    counters: Path | None = None,
+    clock: Clock = utc_now,
 ) -> ASGIApp:
     """The whole service as one ASGI app; it opens what it needs when its lifespan starts.
 
     Several processes that serve together count calls in files of one folder, `counters`.
     Documents of apps, where the settings let them be read, come from the Internet by default.
+    Tokens end by the clock.
     """
     database = Database(settings.accounts_url)
     grants = Grants(database)
     quota = Quota(settings.registrations_per_minute, file=counters and counters / "apps")
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
-    services = services_of(settings, database, counters)
+    services = services_of(settings, database, counters, clock)
     offer = services.offer
     resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
     site = Site(
@@ -108,7 +113,7 @@ def build_app(
     facade = Facade(services, resource, BASE)
     reference = facade.documents["/llms.txt"].body.decode()
     routes = [
-        *oauth_routes(grants, _tokens(settings, database), resource, clients, quota),
+        *oauth_routes(grants, _tokens(settings, database, clock), resource, clients, quota),
         *web_routes(site, reference),
     ]
     handlers = exception_handlers(offer.docs_url)
@@ -148,7 +153,9 @@ class Front:
         await surface(scope, receive, send)
 
 
-def services_of(settings: Settings, database: Database, counters: Path | None) -> Services:
+def services_of(
+    settings: Settings, database: Database, counters: Path | None, clock: Clock = utc_now
+) -> Services:
     """Everything the operations use."""
     watchlist = Watchlist(database)
     return Services(
@@ -158,9 +165,10 @@ def services_of(settings: Settings, database: Database, counters: Path | None) -
         ),
         principals=Principals(
             _accounts(settings, database),
-            _tokens(settings, database),
+            _tokens(settings, database, clock),
             watchlist,
             Changes(database.url),
+            clock=clock,
         ),
         watchlist=watchlist,
         usage=UsageLog(database),
@@ -173,8 +181,9 @@ def _accounts(settings: Settings, database: Database) -> Accounts:
     return Accounts(database, key_prefix=settings.key_prefix)
 
 
-def _tokens(settings: Settings, database: Database) -> Tokens:
-    return Tokens(database, leeway=dt.timedelta(seconds=settings.refresh_leeway_seconds))
+def _tokens(settings: Settings, database: Database, clock: Clock) -> Tokens:
+    leeway = dt.timedelta(seconds=settings.refresh_leeway_seconds)
+    return Tokens(database, clock=clock, leeway=leeway)
 
 
 def _documents(

@@ -17,12 +17,14 @@ ERAS = ("legacy", "2026-07-28")
 
 
 @asynccontextmanager
-async def connected(url: str, key: str = "", era: str = "legacy") -> AsyncIterator[Client]:
-    """A connected client; without a key it sends no credentials."""
+async def connected(
+    url: str, key: str = "", era: str = "legacy", host: types.Implementation | None = None
+) -> AsyncIterator[Client]:
+    """A connected client of a host; without a key it sends no credentials."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
         transport = streamable_http_client(url, http_client=http, terminate_on_close=False)
-        async with Client(transport, mode=era) as client:
+        async with Client(transport, mode=era, client_info=host) as client:
             yield client
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,8 @@ hypothesis_settings.load_profile("steady")
 @pytest.fixture(scope="session")
 def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the sample night in it; to be read only."""
+    if sealed := os.environ.get("SCREENER_TEST_NIGHT"):
+        return Path(sealed)
     folder = tmp_path_factory.mktemp("night")
     seal_sample(Settings(data_dir=folder))
     return folder

@@ -15,12 +15,13 @@ from typing import Any, TypeVar
 import anyio
 import httpx
 import uvicorn
+from starlette.types import Receive, Scope, Send
 
 from oauth.fetching import Fetcher
-from screener.app import build_app
+from screener.app import Clock, build_app
 from screener.serving import server_config
 from screener.settings import Settings
-from store.accounts import Accounts, Plan
+from store.accounts import Accounts, Plan, utc_now
 from store.database import Database
 from store.watchlist import Watchlist
 
@@ -133,6 +134,7 @@ def serving(
     *,
     email: str = "reader@example.com",
     fetcher: Fetcher | None = None,
+    clock: Clock = utc_now,
     **settings: Any,
 ) -> Iterator[Service]:
     """Serve a data folder on a free port within the block, with a key of a new account."""
@@ -148,8 +150,14 @@ def serving(
         }
         chosen = Settings(data_dir=folder, port=port, **options)
         key = new_key(chosen, email)
-        app = build_app(chosen, fetcher)
-        server = uvicorn.Server(server_config(app, chosen, log_config=None))
+        app = build_app(chosen, fetcher, clock=clock)
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            # uvicorn calls an app without arguments to see whether it makes one, and the wrapper
+            # that mutmut puts around the app's own method takes such a call.
+            await app(scope, receive, send)
+
+        server = uvicorn.Server(server_config(serve, chosen, log_config=None))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         url = f"http://127.0.0.1:{port}"

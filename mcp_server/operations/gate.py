@@ -67,9 +67,10 @@ async def _answer(
     kept = services.answers.get(key) if operation.sealed else None
     if kept is not None:
         return kept
+    # Nothing was waited for since the version was read: it is of the book that is pinned.
     with services.active_night.pin() as book:
         answer = await operation.handler(Call(arguments, caller, book, services, pictures))
-    if operation.sealed and book.data_version == version:
+    if operation.sealed:
         services.answers.keep(key, answer)
     return answer
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import mcp_types as types
 import pytest
 
 from store.accounts import Accounts
@@ -181,6 +182,17 @@ def test_initialize_records_the_hosts_client_info(data_dir: Path) -> None:
         assert post(live.mcp_url, live.key, body).status_code == 200
 
     assert usage(live, live.key)["initialize"].host == "some-host/3.1"
+
+
+@pytest.mark.proves("MCP-client")
+async def test_a_call_of_2026_records_the_host_that_it_names(data_dir: Path) -> None:
+    host = types.Implementation(name="some-host", version="3.1")
+    with serving(data_dir) as live:
+        async with connected(live.mcp_url, live.key, "2026-07-28", host) as agent:
+            assert not (await call(agent, "list_tracked_tickers")).is_error
+
+    line = usage(live, live.key)["list_tracked_tickers"]
+    assert line.host == "some-host/3.1"
 
 
 @pytest.mark.proves("OAUTH-key")

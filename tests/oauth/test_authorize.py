@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from oauth.authorization import PageError, RedirectError
+from oauth.authorization import Authorization, AuthorizationRequest, PageError, RedirectError
+from oauth.client_documents import ClientDocuments
+from oauth.clients import Clients
+from oauth.fetching import Document
+from oauth.metadata import ProtectedResource
+from oauth.quota import Quota
+from store.database import Database
 from store.grants import Grants
 from tests.oauth.conversation import (
     CALLBACK,
@@ -16,6 +25,7 @@ from tests.oauth.conversation import (
     authorization_of,
     new_host,
 )
+from tests.oauth.documents import HOST, address, document
 from tests.service import Service, on_database
 
 HTTPS = "https://app.example.com/cb"
@@ -90,8 +100,9 @@ def test_without_a_state_none_comes_back(host: Host) -> None:
 @pytest.mark.parametrize("client_id", [None, "", "unknown", "' OR 1=1 --", "\0", "é"])
 def test_an_unknown_client_is_told_on_a_page(host: Host, client_id: str | None) -> None:
     """A06."""
-    with pytest.raises(PageError, match="not registered"):
+    with pytest.raises(PageError, match="not registered") as caught:
         host.check(host.query(client_id=client_id))
+    assert (caught.value.status, caught.value.retry_after) == (400, None)
 
 
 @pytest.mark.parametrize(
@@ -317,3 +328,126 @@ def test_a_client_deleted_while_its_page_was_open_gets_no_code(
 
     with pytest.raises(PageError, match="no longer"):
         on_database(service, work)
+
+
+RESOURCE = ProtectedResource("https://s.example/mcp", "https://s.example", "https://s.example/docs")
+OURS = address()
+
+
+@dataclass
+class Server:
+    """The authorization server's logic over a database, without a service around it."""
+
+    database: Database
+    grants: Grants
+
+    def authorization(self, per_minute: int = 100) -> Authorization:
+        """One that reads documents of apps, and finds one at any address."""
+
+        async def read(url: str) -> Document:
+            return Document(document(url), None)
+
+        documents = ClientDocuments(self.grants, read, Quota(per_minute))
+        return Authorization(self.grants, RESOURCE, Clients(self.grants, documents))
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Server]:
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
+    await database.migrate()
+    yield Server(database, Grants(database))
+    await database.close()
+
+
+def asked(client_id: str, **changes: str) -> list[tuple[str, str]]:
+    """An authorization request of an app."""
+    query = {
+        "response_type": "code",
+        "client_id": client_id,
+        "code_challenge": CHALLENGE,
+        "code_challenge_method": "S256",
+        **changes,
+    }
+    return list(query.items())
+
+
+@pytest.mark.parametrize(
+    ("client_ids", "reads"),
+    [([OURS], True), (["app"], False), ([], False), ([OURS, OURS], False), (["app", OURS], False)],
+)
+def test_only_for_a_single_address_of_a_document_is_one_read(
+    server: Server, client_ids: list[str], reads: bool
+) -> None:
+    query = [("state", OURS), *(("client_id", client_id) for client_id in client_ids)]
+
+    assert server.authorization().reads_document(query) is reads
+    assert not Authorization(server.grants, RESOURCE).reads_document(query)
+
+
+async def test_an_apps_document_is_read_on_the_account_of_an_address_alone(server: Server) -> None:
+    authorization = server.authorization()
+
+    with pytest.raises(PageError, match="not registered"):
+        await authorization.check(asked(OURS))
+    request = await authorization.check(asked(OURS), "192.0.2.1")
+    again = await authorization.check(asked(OURS))
+
+    assert request == again
+    assert request == AuthorizationRequest(
+        client_id=OURS,
+        client_name="Document host",
+        client_host=HOST,
+        redirect_uri=CALLBACK,
+        destination="127.0.0.1 (this computer)",
+        state=None,
+        code_challenge=CHALLENGE,
+        scope="patterns",
+        resource=None,
+    )
+
+
+async def test_a_document_that_is_not_read_now_is_told_on_a_page_with_the_wait(
+    server: Server,
+) -> None:
+    authorization = server.authorization(per_minute=1)
+    await authorization.check(asked(OURS), "192.0.2.1")
+
+    with pytest.raises(PageError) as caught:
+        await authorization.check(asked(address("/other.json")), "192.0.2.1")
+
+    assert caught.value.status == 429
+    assert caught.value.retry_after is not None
+    assert 1 <= caught.value.retry_after <= 60
+    assert str(caught.value) == caught.value.message
+    assert caught.value.message.startswith("Too many new apps.")
+
+
+async def test_a_registered_app_is_found_with_and_without_an_address(server: Server) -> None:
+    await server.grants.add_client("app", "An app", (CALLBACK,))
+    query = asked("app", state="xyz", resource=RESOURCE.resource, redirect_uri=CALLBACK)
+
+    requests = [await server.authorization().check(query, where) for where in (None, "192.0.2.1")]
+
+    assert requests[0] == requests[1]
+    assert (requests[0].client_host, requests[0].state) == (None, "xyz")
+    assert requests[0].resource == RESOURCE.resource
+
+
+async def test_an_error_is_told_to_the_app_at_its_address_with_one_state(server: Server) -> None:
+    await server.grants.add_client("app", "An app", (CALLBACK,))
+    wrong = asked("app", response_type="token")
+    told = []
+    for states in ((), ("a",), ("a", "b")):
+        with pytest.raises(RedirectError) as caught:
+            await server.authorization().check([*wrong, *(("state", one) for one in states)])
+        assert str(caught.value) == caught.value.error
+        assert caught.value.location.startswith(f"{CALLBACK}?error=")
+        told.append(answer_in(caught.value.location))
+
+    assert [answer.get("state") for answer in told] == [None, ["a"], None]
+    assert [answer["error"] for answer in told] == [
+        ["unsupported_response_type"],
+        ["unsupported_response_type"],
+        ["invalid_request"],
+    ]
+    assert {answer["iss"][0] for answer in told} == {RESOURCE.authorization_server}

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
+import threading
+from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
+from mcp_server.operations.callers import Caller
+from oauth.bearer import BearerMiddleware, bearer_token
+from screener.app import build_app
+from screener.settings import Settings
+from store.accounts import Accounts, Plan
+from store.credentials import LIFETIMES, Kind
+from store.database import Database
 from store.grants import Grants
+from store.principals import Changes, Principals
 from store.tokens import Tokens
+from store.watchlist import Watchlist
 from tests.agent import call, connected
 from tests.oauth.conversation import (
     CHALLENGE,
@@ -231,6 +245,39 @@ def test_an_expired_token_is_an_invalid_token(host: Host, service: Service) -> N
     check_refused_everywhere(service, on_database(service, issue_a_week_ago))
 
 
+@dataclass
+class LaterClock:
+    """The time of the machine, or so much later."""
+
+    later: timedelta = timedelta(0)
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.later
+
+
+@pytest.mark.proves("OAUTH-expired", "LIM-access-token")
+def test_a_token_that_was_used_until_its_end_is_an_invalid_token_from_then_on(
+    tmp_path: Path,
+) -> None:
+    clock = LaterClock()
+    with serving(tmp_path, clock=clock) as service:
+        host = new_host(service)
+        tokens = host.tokens()
+        token = tokens["access_token"]
+        headers = {**ACCEPT, "Authorization": f"Bearer {token}"}
+        for later in (timedelta(0), LIFETIMES[Kind.ACCESS] - timedelta(hours=1)):
+            clock.later = later
+            assert host.opens(token)
+            assert post_mcp(service, headers).status_code == 200
+
+        clock.later = LIFETIMES[Kind.ACCESS]
+
+        check_refused_everywhere(service, token)
+        assert host.opens(host.refresh(tokens["refresh_token"]).json()["access_token"])
+        clock.later = LIFETIMES[Kind.ACCESS] + LIFETIMES[Kind.REFRESH]
+        assert host.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
+
+
 def test_an_api_key_never_starts_a_sign_in(service: Service) -> None:
     """B10 and B11."""
     damaged = service.key[:-1]
@@ -273,26 +320,143 @@ def test_no_secret_is_in_the_database_or_the_log(
         assert secret not in caplog.text
 
 
-def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credential(
+@pytest.fixture
+async def principals(tmp_path: Path) -> AsyncIterator[Principals]:
+    """Principals of a database with one account, which has no key yet."""
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
+    await database.migrate()
+    accounts = Accounts(database)
+    await accounts.add("ada@example.com", Plan.PREMIUM)
+    changes = Changes(database.url)
+    yield Principals(accounts, Tokens(database), Watchlist(database), changes)
+    await database.close()
+
+
+async def caller_of(
+    principals: Principals, *headers: tuple[bytes, bytes], client: Any = ("192.0.2.1", 50_000)
+) -> Caller:
+    """Who calls with some headers from an address, as the app behind the middleware sees it."""
+    scopes = list[Scope]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        assert await receive() == {"type": "http.request"}
+        await send({"type": "http.response.start"})
+        scopes.append(scope)
+
+    sent = list[Message]()
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "headers": headers, "client": client}
+    await BearerMiddleware(app, principals)(scope, receive, send)
+    assert sent == [{"type": "http.response.start"}]
+    caller: Caller = scopes[0]["caller"]
+    return caller
+
+
+AGENT, NAMED = (b"user-agent", b"curl/8"), (b"x-service-client", b"notebook/2")
+
+
+@pytest.mark.parametrize(
+    ("headers", "name"),
+    [
+        ((), ""),
+        ((AGENT,), "curl/8"),
+        ((AGENT, NAMED), "notebook/2"),
+        ((NAMED, AGENT), "notebook/2"),
+        (((b"user-agent", b"x" * 200),), "x" * 200),
+        (((b"user-agent", b"x" * 201),), "x" * 200),
+        (((b"user-agent", "a\x07b\u00ad\u00e9".encode("latin-1")),), "ab\u00e9"),
+        (((b"accept", b"text/html"),), ""),
+    ],
+)
+@pytest.mark.parametrize("credential", [None, b"Bearer unknown", b"Basic x"])
+async def test_a_caller_has_the_name_that_the_client_gives_itself(
+    principals: Principals, headers: Any, name: str, credential: bytes | None
+) -> None:
+    given = [*headers, *([(b"authorization", credential)] if credential else [])]
+
+    caller = await caller_of(principals, *given)
+
+    assert caller.client == name
+
+
+@pytest.mark.parametrize(
+    ("credential", "refused"),
+    [
+        (None, None),
+        (b"Bearer ps_live_unknown", "key"),
+        (b"Bearer pso_at_unknown", "token"),
+        (b"Basic dTpw", "token"),
+        (b"Bearer " + b"x" * 600, "token"),
+    ],
+)
+@pytest.mark.parametrize("client", [("192.0.2.7", 1), None])
+async def test_a_caller_without_a_live_credential_has_an_address_and_no_account(
+    principals: Principals, credential: bytes | None, refused: str | None, client: Any
+) -> None:
+    headers = [] if credential is None else [(b"authorization", credential)]
+
+    caller = await caller_of(principals, *headers, client=client)
+
+    assert caller == Caller(client[0] if client else "", refused=refused)  # type: ignore[arg-type]
+
+
+async def test_a_caller_with_a_live_key_is_its_account(principals: Principals) -> None:
+    key, secret = await principals._accounts.create_key("ada@example.com", "laptop")
+
+    caller = await caller_of(principals, AGENT, (b"authorization", b"Bearer " + secret.encode()))
+
+    assert caller.principal is not None
+    assert caller.principal.account.email == "ada@example.com"
+    assert caller.principal.key.prefix == key.prefix
+    assert caller[2:] == (None, "curl/8", "")
+    assert caller.address == "192.0.2.1"
+
+
+@pytest.mark.parametrize(
+    ("credentials", "token"),
+    [
+        ([b"Bearer abc"], "abc"),
+        ([b"bEARER abc"], "abc"),
+        ([b" Bearer \t abc "], "abc"),
+        ([b"Bearer " + b"x" * 505], "x" * 505),
+        ([b"Bearer " + b"x" * 506], None),
+        ([b"Bearer \xff"], None),
+        ([b"Bearer"], None),
+        ([b"Bearer a b"], None),
+        ([b"Basic abc"], None),
+        ([b"Bearer abc", b"Bearer abc"], None),
+        ([], None),
+    ],
+)
+def test_one_well_formed_header_has_a_token(credentials: list[bytes], token: str | None) -> None:
+    assert bearer_token(credentials) == token
+
+
+async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credential(
     tmp_path: Path,
 ) -> None:
-    body = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": "list_tracked_tickers"},
-    }
-    with serving(tmp_path) as service:
-        headers = {"Authorization": f"Bearer {service.key}"}
-        path = tmp_path / "accounts.sqlite"
-        with closing(sqlite3.connect(path, isolation_level=None)) as operator:
-            operator.execute("ALTER TABLE keys RENAME TO elsewhere")
-            rest = service.get("/me")
-            agent = httpx.post(service.mcp_url, json=body, headers=headers)
-            operator.execute("ALTER TABLE elsewhere RENAME TO keys")
+    nowhere = tmp_path / "away" / "accounts.sqlite"
+    settings = Settings(data_dir=tmp_path, database_url=f"sqlite+aiosqlite:///{nowhere}")
+    tool = {"name": "list_tracked_tickers", "arguments": {}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
+    before = set(threading.enumerate())
+    transport = httpx.ASGITransport(build_app(settings))
+    headers = {**ACCEPT, "Authorization": "Bearer ps_live_a_key_or_none"}
+    async with httpx.AsyncClient(
+        transport=transport, base_url=settings.url, headers=headers
+    ) as client:
+        rest = await client.get("/api/v1/me")
+        agent = await client.post("/mcp", json=body)
+    for driver in set(threading.enumerate()) - before:
+        await asyncio.to_thread(driver.join)  # it tells this loop that it has ended
 
-        assert (rest.status_code, rest.json()["error"]) == (503, "unavailable")
-        assert rest.headers["retry-after"] == "1"
-        assert agent.json()["result"]["isError"]
-        assert agent.json()["result"]["content"][0]["text"].startswith("unavailable:")
-        assert service.get("/me").status_code == 200
+    assert (rest.status_code, rest.json()["error"]) == (503, "unavailable")
+    assert rest.headers["retry-after"] == "1"
+    assert agent.json()["result"]["isError"]
+    assert agent.json()["result"]["content"][0]["text"].startswith("unavailable:")

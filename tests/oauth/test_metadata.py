@@ -84,25 +84,40 @@ def test_no_header_of_a_request_is_reflected(service: Service, path: str, host: 
     assert "evil" not in str(response.headers)
 
 
-@pytest.mark.parametrize("path", [*DOCUMENTS, "/mcp", "/oauth/token", "/oauth/register"])
-def test_a_foreign_page_gets_no_credentials_through(service: Service, path: str) -> None:
-    """M09 and B13."""
-    headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
-    response = httpx.options(service.url + path, headers=headers)
-
-    assert "access-control-allow-credentials" not in response.headers
+FOREIGN = {"Origin": "https://evil.example"}
 
 
-def test_the_consent_page_is_for_no_script_of_another_site(service: Service) -> None:
-    """M09."""
-    headers = {"Origin": "https://evil.example", "Access-Control-Request-Method": "GET"}
-    answers = [
-        httpx.request(method, f"{service.url}/oauth/authorize", headers=headers)
-        for method in ("OPTIONS", "GET", "POST")
-    ]
+def check_closed_to_scripts(answer: httpx.Response) -> None:
+    """No header lets a script of another site read an answer."""
+    assert [name for name in answer.headers if name.startswith("access-control-")] == []
 
-    for answer in answers:
-        assert not any(name.startswith("access-control-") for name in answer.headers)
+
+@pytest.mark.parametrize(
+    ("path", "method", "status"),
+    [
+        *((path, "GET", 200) for path in DOCUMENTS),
+        ("/api/v1/me", "GET", 200),
+        ("/mcp", "POST", 403),
+        ("/oauth/token", "POST", 400),
+        ("/oauth/register", "POST", 400),
+        ("/oauth/revoke", "POST", 400),
+        ("/oauth/authorize", "GET", 400),
+    ],
+)
+def test_a_script_of_another_site_may_neither_ask_first_nor_read_the_answer(
+    service: Service, path: str, method: str, status: int
+) -> None:
+    """M09 and B13: a browser asks with OPTIONS before it sends a header or JSON."""
+    asks = {**FOREIGN, "Access-Control-Request-Method": method}
+    headers = {**FOREIGN, "Authorization": f"Bearer {service.key}"}
+
+    asked = httpx.options(service.url + path, headers=asks)
+    sent = httpx.request(method, service.url + path, headers=headers)
+
+    assert asked.status_code == 405
+    assert sent.status_code == status
+    check_closed_to_scripts(asked)
+    check_closed_to_scripts(sent)
 
 
 def test_the_issuer_is_the_public_address_byte_for_byte(night: Path, tmp_path: Path) -> None:

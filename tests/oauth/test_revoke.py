@@ -52,6 +52,17 @@ def test_a_foreign_client_revokes_nothing(host: Host, service: Service, kind: st
     assert host.opens(tokens["access_token"])
 
 
+def test_other_grants_of_the_client_survive(host: Host) -> None:
+    revoked, other = host.tokens(), host.tokens()
+
+    answer = host.revoke(revoked["access_token"])
+
+    assert not host.opens(revoked["access_token"])
+    assert host.opens(other["access_token"])
+    assert host.refresh(other["refresh_token"]).status_code == 200
+    assert (answer.content, answer.headers["cache-control"]) == (b"", "no-store")
+
+
 def test_no_token_is_told(host: Host) -> None:
     """V07."""
     assert error_of(host.revoke("")) == (400, "invalid_request")

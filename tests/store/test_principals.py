@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import sqlite3
 from collections.abc import AsyncIterator
@@ -16,7 +17,7 @@ from store.accounts import Accounts, Plan, Principal
 from store.credentials import LIFETIMES, Kind
 from store.database import Database
 from store.grants import Grants
-from store.principals import Changes, Principals
+from store.principals import PRINCIPAL_BYTES, SYMBOL_BYTES, Changes, Principals
 from store.tokens import Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
@@ -231,9 +232,93 @@ async def test_what_is_kept_is_bounded(house: House) -> None:
     small.close()
 
 
-async def test_a_database_that_cannot_be_asked_cheaply_keeps_nothing(house: House) -> None:
+async def test_a_principal_and_what_it_tracks_are_kept_within_their_bound(house: House) -> None:
+    bound = 2 * PRINCIPAL_BYTES + 10 * SYMBOL_BYTES
+    changes = Changes(house.database.url)
+    small = Principals(house.accounts, house.tokens, house.watchlist, changes, kept_bytes=bound)
+    small.open()
+    looked_up = []
+    for count in (10, 11):
+        await house.watchlist.replace(house.account_id, [f"A{n}" for n in range(count)], 50)
+        for _ in range(2):
+            house.asked = 0
+            found = await small.find(house.secret)
+            assert found is not None
+            small.remember(found)
+            assert len(await small.tracked(found)) == count
+        looked_up.append(house.asked)
+    small.close()
+
+    assert looked_up == [0, 2]
+
+
+async def test_nothing_is_kept_while_the_count_of_changes_cannot_be_read(house: House) -> None:
+    principal = await house.admitted(house.secret)
+    await house.principals.tracked(principal)
+
+    with closing(sqlite3.connect(house.path)) as shell:
+        shell.execute("ALTER TABLE changes RENAME TO elsewhere")
+        house.asked = 0
+        for _ in range(2):
+            await house.principals.tracked(await house.admitted(house.secret))
+        unread = house.asked
+        shell.execute("ALTER TABLE elsewhere RENAME TO changes")
+    for _ in range(2):
+        await house.principals.tracked(await house.admitted(house.secret))
+
+    assert unread == 4
+    assert house.asked == unread + 2
+
+
+async def test_what_was_looked_up_while_something_changed_is_not_kept(house: House) -> None:
+    principal = await house.admitted(house.secret)
+    look_up = asyncio.create_task(house.principals.tracked(principal))
+    await asyncio.sleep(0)  # it asks the database
+    with closing(sqlite3.connect(house.path)) as shell:
+        shell.execute("UPDATE accounts SET plan = 'none'")
+        shell.commit()
+    await house.principals.find("ps_live_somebody_else")  # notices the change
+    await look_up
+    house.asked = 0
+
+    await house.principals.tracked(await house.admitted(house.secret))
+
+    assert house.asked == 2
+
+
+async def test_an_account_found_before_a_change_is_not_given_what_was_kept_since(
+    house: House,
+) -> None:
+    before = await house.admitted(house.secret)
+    await house.watchlist.replace(house.account_id, ["AAPL"], 5)
+    await house.principals.tracked(await house.admitted(house.secret))
+    house.asked = 0
+
+    assert await house.principals.tracked(before) == ("AAPL",)
+
+    assert house.asked == 1
+
+
+async def test_once_closed_nothing_is_kept(house: House) -> None:
+    await house.admitted(house.secret)
+    for _ in range(2):
+        house.principals.close()
+    house.asked = 0
+
+    for _ in range(2):
+        await house.admitted(house.secret)
+
+    assert house.asked == 2
+
+
+async def test_a_database_that_cannot_be_asked_cheaply_keeps_nothing(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     changes = Changes("postgresql+asyncpg://somewhere/else")
     changes.open()
+    assert list(Path().iterdir()) == []
     forgetful = Principals(house.accounts, house.tokens, house.watchlist, changes)
 
     for _ in range(2):

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from store import database as tables
-from store.accounts import Accounts, Plan, hash_secret
+from store.accounts import Accounts, Key, Plan, hash_secret
 from store.credentials import LIFETIMES, PREFIXES, Kind, new_credential, new_seed, successor
 from store.database import Database
 from store.grants import Grants
@@ -224,6 +224,108 @@ async def test_the_leeway_is_for_the_client_of_a_live_grant_alone(database: Data
     assert await tokens.principal(new.access) is not None
     await tokens.revoke(new.access, "host")
     assert await tokens.rotate(old.refresh, "host") is None
+
+
+async def test_within_the_leeway_each_refresh_gives_its_own_pair_again(database: Database) -> None:
+    tokens = lenient(database)
+    olds = [await redeemed(database) for _ in range(3)]
+    news = [await tokens.rotate(old.refresh, "host") for old in olds]
+
+    again = [await tokens.rotate(old.refresh, "host") for old in olds]
+
+    assert None not in news
+    assert again == news
+
+
+async def test_an_inactive_account_gets_nothing_again_within_the_leeway(
+    database: Database,
+) -> None:
+    old, tokens = await redeemed(database), lenient(database)
+    await tokens.rotate(old.refresh, "host")
+    await Accounts(database).set_active("ada@example.com", active=False)
+
+    assert await tokens.rotate(old.refresh, "host") is None
+
+
+async def test_a_principal_is_the_account_of_its_grant_until_its_token_ends(
+    database: Database,
+) -> None:
+    pair = await redeemed(database)
+    await Accounts(database).add("eve@example.com", Plan.NONE)
+    [grant] = await Grants(database).of_account(1)
+
+    principal = await at(database, START).principal(pair.access)
+
+    assert principal is not None
+    assert principal.account.email == "ada@example.com"
+    assert principal.key == Key(grant.prefix, "A host", START, None)
+    assert principal.expires_at == START + LIFETIMES[Kind.ACCESS]
+
+
+async def test_a_rotation_ends_the_access_tokens_of_its_grant_alone(database: Database) -> None:
+    rotated, other, tokens = await redeemed(database), await redeemed(database), at(database, START)
+
+    new = await tokens.rotate(rotated.refresh, "host")
+
+    assert new is not None
+    assert await tokens.principal(rotated.access) is None
+    assert await tokens.principal(new.access) is not None
+    assert await tokens.principal(other.access) is not None
+    assert await tokens.rotate(other.refresh, "host") is not None
+
+
+async def test_a_replay_revokes_one_grant_and_tells_the_operator_which(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    tokens, code = at(database, START), await approve(database)
+    by_code = await tokens.redeem(code, "host", "challenge", None)
+    by_token, other = await redeemed(database), await redeemed(database)
+    await tokens.rotate(by_token.refresh, "host")
+
+    await tokens.redeem(code, "host", "challenge", None)
+    await tokens.rotate(by_token.refresh, "host")
+    await tokens.rotate("unknown", "host")
+
+    assert by_code is not None
+    assert await tokens.principal(by_code.access) is None
+    assert await tokens.principal(other.access) is not None
+    grants = await Grants(database).of_account(1)
+    ended = {grant.prefix for grant in grants if grant.revoked_at is not None}
+    assert (len(grants), len(ended)) == (3, 2)
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 2
+    assert messages[0].startswith("Client host showed a used code again; ")
+    assert messages[1].startswith("Client host showed a used refresh token again; ")
+    told = {message.split("; ")[1] for message in messages}
+    assert told == {f"{prefix} is revoked." for prefix in ended}
+
+
+async def test_what_is_revoked_already_is_neither_revoked_nor_told_again(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = await approve(database)
+    pair = await at(database, START).redeem(code, "host", "challenge", None)
+    assert pair is not None
+    await at(database, START + SECOND).revoke(pair.access, "host")
+
+    later = at(database, START + 2 * SECOND)
+    await later.revoke(pair.access, "host")
+    await later.redeem(code, "host", "challenge", None)
+
+    [grant] = await Grants(database).of_account(1)
+    assert grant.revoked_at == START + SECOND
+    assert caplog.records == []
+
+
+async def test_what_is_issued_now_lives_from_now_on(database: Database) -> None:
+    code, moment = await approve(database), START + 10 * SECOND
+    pair = await at(database, moment).redeem(code, "host", "challenge", CALLBACK)
+    assert pair is not None
+
+    principal = await at(database, moment).principal(pair.access)
+
+    assert principal is not None
+    assert principal.expires_at == moment + LIFETIMES[Kind.ACCESS]
 
 
 async def test_of_two_processes_all_get_the_same_pair_within_the_leeway(

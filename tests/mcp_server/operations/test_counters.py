@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 from bisect import bisect_right
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mcp_server.operations.counters import SLOTS, Counters, CountersError
+from mcp_server.operations.counters import MOST_BYTES, SLOTS, WORD, Counters, CountersError
 
 DAY = 86_400
 NOON = 20_000 * DAY + 43_200.0
@@ -74,13 +75,14 @@ def test_a_call_taken_back_leaves_room_for_another() -> None:
     assert not counters.hit("a", NOON + 4).counted
 
 
-def test_taking_back_more_than_was_counted_gives_nothing_away() -> None:
-    counters = Counters(2, 60)
+@pytest.mark.parametrize("size", [1, 2])
+def test_taking_back_more_than_was_counted_gives_nothing_away(size: int) -> None:
+    counters = Counters(size, 60)
     counters.hit("a", NOON)
     for _ in range(5):
         counters.take_back("a", NOON + 1)
 
-    assert [counters.hit("a", NOON + 2).counted for _ in range(3)] == [True, True, False]
+    assert [counters.hit("a", NOON + 2).counted for _ in range(size + 1)] == [True] * size + [False]
 
 
 def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
@@ -111,6 +113,122 @@ def test_slots_are_taken_over_once_their_calls_are_spent() -> None:
     assert all(counters.hit(f"later {n}", NOON + 61).counted for n in range(1_000))
 
 
+CROWD = 8
+SIZE = MOST_BYTES // (CROWD * WORD)
+"""So many hits that a table has room for eight slots, and for the one that the others share."""
+
+
+def crowded(now: float = NOON, per_day: int | None = None) -> Counters:
+    """Counters whose eight slots have owners, who have called once."""
+    counters = Counters(SIZE, 60, per_day)
+    assert {counters.hit(f"owner {n}", now).left for n in range(CROWD)} == {SIZE - 1}
+    return counters
+
+
+def test_callers_without_a_slot_share_one_and_leave_the_others_alone() -> None:
+    counters = crowded()
+
+    newcomers = [counters.hit(f"newcomer {n}", NOON).left for n in range(3)]
+    owners = {counters.hit(f"owner {n}", NOON).left for n in range(CROWD)}
+
+    assert newcomers == [SIZE - 1, SIZE - 2, SIZE - 3]
+    assert owners == {SIZE - 2}
+
+
+def test_callers_without_a_slot_have_one_day_together() -> None:
+    counters = crowded(per_day=2)
+
+    assert [counters.hit(f"newcomer {n}", NOON).counted for n in range(4)] == [
+        *(True, True),
+        *(False, False),
+    ]
+    assert [counters.hit("owner 0", NOON).counted for _ in range(2)] == [True, False]
+
+
+@pytest.mark.parametrize(("later", "left"), [(59.9, {SIZE - 1, SIZE - 2}), (60, {SIZE - 1})])
+def test_a_slot_is_free_once_the_calls_of_its_owner_left_the_window(
+    later: float, left: set[int]
+) -> None:
+    counters = crowded()
+
+    assert {counters.hit(f"newcomer {n}", NOON + later).left for n in range(2)} == left
+
+
+def test_a_slot_whose_day_counts_is_free_once_the_day_is_over() -> None:
+    counters = crowded(per_day=2)
+    evening, midnight = NOON + 43_199, NOON + 43_200
+
+    shared = [counters.hit(f"newcomer {n}", evening).counted for n in range(3)]
+    own = [counters.hit(f"newcomer {n}", midnight) for n in range(3)]
+
+    assert shared == [True, True, False]
+    assert {(hit.counted, hit.left, hit.today) for hit in own} == {(True, SIZE - 1, 1)}
+
+
+def test_a_slot_that_is_taken_over_begins_anew() -> None:
+    counters = crowded(per_day=3)
+    for n in range(CROWD):
+        counters.hit(f"owner {n}", NOON)
+    tomorrow = NOON + DAY
+
+    hits = [counters.hit(f"newcomer {n}", tomorrow) for n in range(CROWD)]
+
+    assert {(hit.left, hit.reset, hit.today) for hit in hits} == {(SIZE - 1, 60.0, 1)}
+
+
+def test_an_owner_finds_its_slot_again_behind_others_that_are_spent() -> None:
+    counters = crowded()
+
+    hits = [counters.hit(f"owner {n}", NOON + 61) for n in range(CROWD)]
+
+    assert {hit.today for hit in hits} == {2}
+
+
+def test_a_refusal_for_the_day_waits_for_no_window() -> None:
+    counters = Counters(5, 60, per_day=1)
+    counters.hit("a", NOON)
+
+    assert counters.hit("a", NOON + 60) == (False, 5, 0.0, 1)
+
+
+@pytest.mark.parametrize(("ahead", "counted"), [(1.0, False), (1.5, True)])
+def test_a_clock_that_is_set_back_by_a_second_forgives_nothing(ahead: float, counted: bool) -> None:
+    counters = Counters(1, 60)
+    counters.hit("a", NOON + ahead)
+
+    assert counters.hit("a", NOON).counted is counted
+
+
+def test_after_a_clock_was_set_back_all_calls_fit_again() -> None:
+    counters = Counters(3, 60)
+    for _ in range(3):
+        counters.hit("a", NOON + 3_600)
+
+    assert [counters.hit("a", NOON).left for _ in range(4)] == [2, 1, 0, 0]
+
+
+def test_a_call_taken_back_is_the_newest_of_the_window_and_of_the_day() -> None:
+    counters = Counters(3, 60, per_day=3)
+    for at in (0, 10, 20):
+        counters.hit("a", NOON + at)
+
+    counters.take_back("a", NOON + 20)
+    hit = counters.hit("a", NOON + 30)
+
+    assert hit == (True, 0, 30.0, 3)
+    assert counters.hit("a", NOON + 60) == (False, 1, 10.0, 3)
+
+
+@pytest.mark.parametrize(("later", "taken_back"), [(59.9, True), (60, False)])
+def test_a_call_that_left_the_window_is_not_taken_back(later: float, taken_back: bool) -> None:
+    counters = Counters(3, 60, per_day=1)
+    counters.hit("a", NOON)
+
+    counters.take_back("a", NOON + later)
+
+    assert counters.hit("a", NOON + later).counted is taken_back
+
+
 def _count(file: Path, calls: int) -> int:
     counters = Counters(50, 60, 1_000, file)
     return sum(counters.hit("shared", NOON).counted for _ in range(calls))
@@ -122,6 +240,26 @@ def test_several_processes_count_together(tmp_path: Path) -> None:
         counted = pool.starmap(_count, [(tmp_path / "keys", 100)] * 4)
 
     assert sum(counted) == 50
+
+
+def test_counters_over_one_file_count_together_and_let_go_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "of" / "all" / "keys"
+    one, other = both = [Counters(2, 60, 10, file) for _ in range(2)]
+
+    assert one.hit("a", NOON) == (True, 1, 60.0, 1)
+    assert other.hit("a", NOON) == (True, 0, 60.0, 2)
+    other.take_back("a", NOON)
+    assert one.hit("a", NOON + 1) == (True, 0, 59.0, 2)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:
+        assert not apart.submit(_left_by_others, file).result()
+    assert file.stat().st_mode & 0o777 == 0o600
+    for counters in both:
+        counters._file.close()  # type: ignore[union-attr]
+
+
+def _left_by_others(file: Path) -> bool:
+    counters = Counters(2, 60, 10, file)
+    return counters.hit("a", NOON + 1).counted
 
 
 def test_a_file_that_cannot_be_shared_is_one_clear_line(tmp_path: Path) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +88,150 @@ def test_callers_without_a_key_share_their_address_on_each_surface() -> None:
     limiter.count(Caller("192.0.2.2"), "rest")
     with pytest.raises(ApiError):
         limiter.count(Caller("192.0.2.1"), "rest")
+
+
+MIDNIGHT = 20_000 * 86_400.0
+
+
+@dataclass
+class Clock:
+    """A time that the test sets."""
+
+    now: float = MIDNIGHT + 43_200
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def refused(limiter: Limiter, caller: Caller, surface: str = "rest") -> ApiError:
+    """The refusal of a call."""
+    with pytest.raises(ApiError) as refusal:
+        limiter.count(caller, surface)
+    assert refusal.value.code == "rate_limited"
+    return refusal.value
+
+
+def wait(refusal: ApiError) -> int:
+    """The seconds that a refusal asks to wait, which its message tells too."""
+    assert refusal.details is not None
+    seconds: int = refusal.details["retry_after_seconds"]
+    assert refusal.message.endswith(f"; wait {seconds} s.")
+    return seconds
+
+
+def test_each_call_is_told_its_quotas_and_what_is_left_of_them() -> None:
+    clock = Clock()
+    limiter = Limiter(Quotas(key_per_minute=3, key_per_day=9), clock)
+
+    first = limiter.count(keyed("a"), "rest")
+    clock.now += 10.5
+    second = limiter.count(keyed("a"), "rest")
+
+    assert first.policy == second.policy == b'"minute";q=3;w=60, "day";q=9;w=86400'
+    assert first.state == b'"minute";r=2;t=60, "day";r=8;t=43200'
+    assert second.state == b'"minute";r=1;t=50, "day";r=7;t=43190'
+
+
+def test_each_call_without_a_key_is_told_its_quota_and_what_is_left_of_it() -> None:
+    clock = Clock()
+    limiter = Limiter(Quotas(keyless_per_minute=3), clock)
+
+    limiter.count(Caller("192.0.2.1"), "rest")
+    clock.now += 10.5
+    second = limiter.count(Caller("192.0.2.1"), "rest")
+
+    assert second.policy == b'"keyless-minute";q=3;w=60'
+    assert second.state == b'"keyless-minute";r=1;t=50'
+
+
+def test_a_refusal_of_the_minute_names_it_and_waits_for_its_oldest_call() -> None:
+    clock = Clock()
+    limiter = Limiter(Quotas(key_per_minute=1, keyless_per_minute=2), clock)
+    limiter.count(keyed("a"), "rest")
+    for _ in range(2):
+        limiter.count(Caller("192.0.2.1"), "rest")
+    clock.now += 20
+
+    key, address = refused(limiter, keyed("a")), refused(limiter, Caller("192.0.2.1"))
+
+    assert wait(key) == wait(address) == 40
+    assert key.message.startswith("More than 1 calls in 60 s with one key;")
+    assert address.message.startswith("More than 2 calls in 60 s without a key;")
+    assert key.allowance is not None
+    assert key.allowance.state == b'"minute";r=0;t=40, "day";r=9999;t=43180'
+    assert address.allowance is not None
+    assert address.allowance.policy == b'"keyless-minute";q=2;w=60'
+    assert address.allowance.state == b'"keyless-minute";r=0;t=40'
+
+
+@pytest.mark.parametrize(
+    ("per_minute", "until_midnight", "window", "waited"),
+    [
+        (5, 43_200, 86_400, 43_200),
+        (5, 10, 86_400, 10),
+        (2, 43_200, 86_400, 43_200),
+        (2, 61, 86_400, 61),
+        (2, 60, 60, 60),
+        (2, 10, 60, 60),
+    ],
+)
+def test_a_refusal_of_the_day_waits_for_midnight_or_for_the_minute_if_that_is_longer(
+    per_minute: int, until_midnight: int, window: int, waited: int
+) -> None:
+    clock = Clock(MIDNIGHT - until_midnight)
+    limiter = Limiter(Quotas(key_per_minute=per_minute, key_per_day=2), clock)
+    for _ in range(2):
+        limiter.count(keyed("a"), "rest")
+
+    refusal = refused(limiter, keyed("a"))
+
+    assert refusal.message.startswith(f"More than 2 calls in {window} s with one key;")
+    assert wait(refusal) == waited
+    assert refusal.allowance is not None
+    assert refusal.allowance.state.endswith(b'"day";r=0;t=%d' % until_midnight)
+
+
+def test_who_may_not_call_at_all_is_told_to_wait_a_second() -> None:
+    limiter = Limiter(Quotas(keyless_per_minute=0), Clock())
+
+    assert wait(refused(limiter, Caller("192.0.2.1"))) == 1
+
+
+@contextmanager
+def sharing(folder: Path, *quotas: Quotas) -> Iterator[list[Limiter]]:
+    """Limiters that count in one folder, as those of several processes do."""
+    limiters = [Limiter(each, Clock(), folder / "counters") for each in quotas]
+    yield limiters
+    for limiter in limiters:
+        for counters in (limiter._keys, limiter._addresses):
+            counters._file.close()  # type: ignore[union-attr]
+
+
+def test_limiters_of_several_processes_count_in_one_folder(tmp_path: Path) -> None:
+    quotas = Quotas(key_per_minute=2, keyless_per_minute=1)
+    with sharing(tmp_path, quotas, quotas) as limiters:
+        for limiter in limiters:
+            limiter.count(keyed("a"), "rest")
+        limiters[0].count(Caller("192.0.2.1"), "rest")
+
+        for limiter in limiters:
+            refused(limiter, keyed("a"))
+            refused(limiter, Caller("192.0.2.1"))
+
+
+def test_a_day_whose_quota_was_lowered_has_nothing_left(tmp_path: Path) -> None:
+    with sharing(tmp_path, Quotas(key_per_day=5), Quotas(key_per_day=2)) as (before, after):
+        for _ in range(4):
+            before.count(keyed("a"), "rest")
+
+        refusal = refused(after, keyed("a"))
+
+    assert refusal.allowance is not None
+    assert b'"day";r=0;' in refusal.allowance.state
+
+
+def test_the_limits_are_those_that_clients_were_promised() -> None:
+    assert Quotas() == Quotas(key_per_minute=60, key_per_day=10_000, keyless_per_minute=30)
 
 
 @pytest.mark.parametrize(

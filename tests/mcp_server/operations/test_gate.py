@@ -1,0 +1,384 @@
+"""The gate: the order of its checks, what it counts and records, and which answers it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from mcp_server.operations.answers import Answer, Result
+from mcp_server.operations.arguments import Arguments, SymbolArguments
+from mcp_server.operations.callers import Caller
+from mcp_server.operations.calls import Call
+from mcp_server.operations.errors import ApiError
+from mcp_server.operations.gate import Raw, invoke
+from mcp_server.operations.services import Services
+from mcp_server.operations.table import Operation
+from screener.app import services_of
+from screener.settings import Settings
+from store.accounts import Accounts, Plan
+from store.database import Database
+from store.errors import DatabaseUnavailableError
+from store.usage import Use
+
+EMAIL = "ada@example.com"
+
+
+@dataclass
+class Gate:
+    """The services over an account database, with one account that has a key."""
+
+    database: Database
+    services: Services
+    key: str
+    asked: int = 0
+    """Statements that read the database."""
+    handled: list[Call[Any]] = field(default_factory=list)
+
+    async def answer(self, call: Call[Any]) -> Answer:
+        """The handler of the tests: notes the call, and answers its number."""
+        self.handled.append(call)
+        return Answer(b"%d" % len(self.handled))
+
+    def operation(self, **row: Any) -> Operation:
+        """A row of the table with the handler of the tests."""
+        return Operation(**{"name": "test", "handler": self.answer, "summary": "", **row})
+
+    async def caller(self, **fields: Any) -> Caller:
+        """Who calls with the key, looked up as for each call."""
+        principal = await self.services.principals.find(self.key)
+        assert principal is not None
+        return Caller("192.0.2.1", principal, **fields)
+
+    async def call(
+        self, operation: Operation, raw: Raw | None = None, caller: Caller | None = None, **how: Any
+    ) -> Result:
+        """Invoke an operation, with the key unless told otherwise."""
+        caller = await self.caller() if caller is None else caller
+        how = {"surface": "rest", **how}
+        return await invoke(operation, raw or {}, caller, self.services, **how)
+
+    async def refusal(self, operation: Operation, *given: Any, **how: Any) -> ApiError:
+        """The error in which a call ends."""
+        with pytest.raises(ApiError) as refused:
+            await self.call(operation, *given, **how)
+        return refused.value
+
+    async def uses(self) -> list[Use]:
+        """The lines of the usage log."""
+        await self.services.usage.flush()
+        return [entry.use for entry in await self.services.usage.entries(1)]
+
+
+async def opened(folder: Path, **settings: Any) -> Gate:
+    chosen = Settings(data_dir=folder, **settings)
+    database = Database(chosen.accounts_url)
+    await database.migrate()
+    accounts = Accounts(database)
+    await accounts.add(EMAIL, Plan.PREMIUM_PLUS)
+    _, secret = await accounts.create_key(EMAIL, "laptop")
+    gate = Gate(database, services_of(chosen, database, None), secret)
+    gate.services.principals.open()
+
+    @sa.event.listens_for(database.engine.sync_engine, "before_cursor_execute")
+    def note(_c: object, _cursor: object, statement: str, *_: object) -> None:
+        gate.asked += statement.lstrip().startswith("SELECT")
+
+    return gate
+
+
+async def closed(gate: Gate) -> None:
+    gate.services.principals.close()
+    gate.services.active_night.close()
+    await gate.database.close()
+
+
+@pytest.fixture
+async def gate(tmp_path: Path) -> AsyncIterator[Gate]:
+    gate = await opened(tmp_path, key_per_minute=5, keyless_per_minute=2)
+    yield gate
+    await closed(gate)
+
+
+async def track(gate: Gate, *symbols: str) -> None:
+    [account] = await Accounts(gate.database).all()
+    await gate.services.watchlist.replace(account.id, list(symbols), 200)
+
+
+@pytest.mark.parametrize(
+    ("caller", "code"),
+    [
+        (Caller("192.0.2.1", refused="key"), "invalid_api_key"),
+        (Caller("192.0.2.1", refused="token"), "invalid_api_key"),
+        (Caller("192.0.2.1", refused="unavailable"), "unavailable"),
+        (Caller("192.0.2.1"), "missing_api_key"),
+    ],
+)
+async def test_a_caller_without_a_live_credential_is_refused_and_counts_nowhere(
+    gate: Gate, caller: Caller, code: str
+) -> None:
+    refusals = [await gate.refusal(gate.operation(), caller=caller) for _ in range(4)]
+
+    assert {refusal.code for refusal in refusals} == {code}
+    assert all(refusal.allowance is None for refusal in refusals)
+    assert gate.handled == []
+    result = await gate.call(gate.operation(access="keyless"), caller=Caller("192.0.2.1"))
+    assert result.allowance.state == b'"keyless-minute";r=1;t=60'
+
+
+async def test_a_bad_credential_opens_no_keyless_operation(gate: Gate) -> None:
+    caller = Caller("192.0.2.1", refused="token")
+
+    refusal = await gate.refusal(gate.operation(access="keyless"), caller=caller)
+
+    assert refusal.code == "invalid_api_key"
+
+
+async def test_a_call_over_the_limit_is_refused_before_its_arguments_are_read(gate: Gate) -> None:
+    async def unread() -> dict[str, Any]:
+        raise AssertionError("The body of a refused call was read.")
+
+    for _ in range(5):
+        await gate.call(gate.operation())
+
+    refusal = await gate.refusal(gate.operation(), unread)
+
+    assert refusal.code == "rate_limited"
+    assert len(gate.handled) == 5
+
+
+async def test_a_call_counts_on_the_surface_that_it_came_by(gate: Gate) -> None:
+    operation, caller = gate.operation(access="keyless"), Caller("192.0.2.1")
+    for surface in ("rest", "mcp", "rest", "mcp"):
+        await gate.call(operation, caller=caller, surface=surface)
+
+    for surface in ("rest", "mcp"):
+        refusal = await gate.refusal(operation, caller=caller, surface=surface)
+        assert refusal.code == "rate_limited"
+
+
+async def test_every_call_with_a_key_is_recorded_with_who_what_and_by_which_host(
+    gate: Gate,
+) -> None:
+    caller = await gate.caller(client="curl/8", host="claude/1")
+    assert caller.principal is not None
+    await gate.call(gate.operation(name="scan"), caller=caller)
+    await gate.call(gate.operation(name="demo", access="keyless"), caller=caller)
+    await gate.call(gate.operation(access="keyless"), caller=Caller("192.0.2.1"))
+
+    uses = {use.operation: use for use in await gate.uses()}
+
+    assert set(uses) == {"scan", "demo"}
+    for use in uses.values():
+        assert use.account_id == caller.principal.account.id
+        assert use.key_prefix == caller.principal.key.prefix
+        assert (use.client, use.host) == ("curl/8", "claude/1")
+
+
+async def test_an_admitted_caller_is_remembered(gate: Gate) -> None:
+    await gate.call(gate.operation())
+    gate.asked = 0
+
+    await gate.call(gate.operation())
+
+    assert gate.asked == 0
+
+
+async def test_a_caller_over_the_limit_is_not_remembered(gate: Gate) -> None:
+    callers = [await gate.caller() for _ in range(6)]
+    for caller in callers[:5]:
+        gate.services.limiter.count(caller, "rest")
+    assert (await gate.refusal(gate.operation(), caller=callers[5])).code == "rate_limited"
+    gate.asked = 0
+
+    await gate.caller()
+
+    assert gate.asked == 1
+
+
+@pytest.mark.parametrize("refused", ["key", "token", "unavailable"])
+async def test_a_refused_caller_is_not_remembered_whoever_they_are(
+    gate: Gate, refused: Any
+) -> None:
+    caller = await gate.caller(refused=refused)
+    assert (await gate.refusal(gate.operation(), caller=caller)).status in {401, 503}
+    gate.asked = 0
+
+    await gate.caller()
+
+    assert gate.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("beta", "plan", "admitted"),
+    [
+        (True, Plan.PREMIUM_PLUS, True),
+        (True, Plan.PREMIUM, True),
+        (True, Plan.NONE, False),
+        (False, Plan.PREMIUM_PLUS, True),
+        (False, Plan.PREMIUM, False),
+        (False, Plan.NONE, False),
+    ],
+)
+async def test_a_plan_opens_keyed_operations_and_none_is_asked_for_the_others(
+    tmp_path: Path, beta: bool, plan: Plan, admitted: bool
+) -> None:
+    gate = await opened(tmp_path, beta=beta)
+    await Accounts(gate.database).set_plan(EMAIL, plan)
+
+    await gate.call(gate.operation(access="keyless"))
+    if admitted:
+        await gate.call(gate.operation())
+    else:
+        assert (await gate.refusal(gate.operation())).code == "forbidden"
+
+    assert len(gate.handled) == 1 + admitted
+    await closed(gate)
+
+
+async def test_a_refusal_after_the_count_says_what_is_left(gate: Gate) -> None:
+    await Accounts(gate.database).set_plan(EMAIL, Plan.NONE)
+
+    refusal = await gate.refusal(gate.operation())
+
+    assert refusal.allowance is not None
+    assert refusal.allowance.state.startswith(b'"minute";r=4;t=60, "day";r=9999;')
+
+
+async def test_arguments_are_read_from_the_body_of_an_admitted_call(gate: Gate) -> None:
+    async def body() -> dict[str, Any]:
+        return {"symbol": "aapl"}
+
+    await gate.call(gate.operation(arguments=SymbolArguments), body)
+    refusal = await gate.refusal(gate.operation(arguments=SymbolArguments), {"symbol": 1})
+
+    [call] = gate.handled
+    assert call.arguments.symbol == "AAPL"
+    assert refusal.code == "bad_request"
+
+
+async def test_a_handler_is_given_the_call_as_it_is(gate: Gate) -> None:
+    caller = await gate.caller(client="curl/8")
+
+    await gate.call(gate.operation(), caller=caller)
+    await gate.call(gate.operation(), caller=caller, pictures=True)
+
+    plain, picture = gate.handled
+    assert isinstance(plain.arguments, Arguments)
+    assert plain.caller is caller
+    assert plain.book is gate.services.active_night.book
+    assert plain.services is gate.services
+    assert (plain.pictures, picture.pictures) == (False, True)
+
+
+TRACKED: dict[str, Any] = {"arguments": SymbolArguments, "tracked": True}
+
+
+async def test_only_a_tracked_ticker_is_answered(gate: Gate) -> None:
+    await track(gate, "AAPL")
+
+    await gate.call(gate.operation(**TRACKED), {"symbol": "AAPL"})
+    refusal = await gate.refusal(gate.operation(**TRACKED), {"symbol": "IBM"})
+
+    assert refusal.code == "ticker_not_tracked"
+    assert len(gate.handled) == 1
+
+
+async def test_without_an_account_no_ticker_is_tracked(gate: Gate) -> None:
+    operation = gate.operation(access="keyless", **TRACKED)
+
+    refusal = await gate.refusal(operation, {"symbol": "AAPL"}, caller=Caller("192.0.2.1"))
+
+    assert refusal.code == "missing_api_key"
+
+
+@pytest.mark.parametrize(
+    ("count", "slots", "fix"),
+    [
+        (0, "50 of 50 slots are free", "add the ticker"),
+        (48, "2 of 50 slots are free", "add the ticker"),
+        (49, "1 of 50 slot is free", "add the ticker"),
+        (50, "0 of 50 slots are free", "remove one that may go"),
+        (60, "0 of 50 slots are free", "remove one that may go"),
+    ],
+)
+async def test_an_untracked_ticker_is_told_how_many_slots_are_free(
+    gate: Gate, count: int, slots: str, fix: str
+) -> None:
+    await track(gate, *(f"A{number}" for number in range(count)))
+    await Accounts(gate.database).set_plan(EMAIL, Plan.PREMIUM)
+
+    refusal = await gate.refusal(gate.operation(**TRACKED), {"symbol": "IBM"})
+
+    assert refusal.fix.startswith(f"{slots}: {fix}")
+    assert refusal.tool_fix.startswith(f"{slots}: ")
+    assert ("ask the user" in refusal.tool_fix) is (count >= 50)
+
+
+async def test_a_database_that_goes_away_during_a_call_is_a_busy_service(gate: Gate) -> None:
+    async def away(_call: Call[Any]) -> Answer:
+        raise DatabaseUnavailableError("It does not answer.")
+
+    refusal = await gate.refusal(gate.operation(handler=away))
+
+    assert refusal.code == "unavailable"
+    assert refusal.details == {"retry_after_seconds": 1}
+
+
+async def test_a_sealed_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> None:
+    operation = gate.operation(name="a", arguments=SymbolArguments, sealed=True)
+    other = gate.operation(name="b", arguments=SymbolArguments, sealed=True)
+
+    first = await gate.call(operation, {"symbol": "AAPL"})
+    again = await gate.call(operation, {"symbol": "aapl"})
+    others = [
+        await gate.call(operation, {"symbol": "IBM"}),
+        await gate.call(operation, {"symbol": "AAPL"}, pictures=True),
+        await gate.call(other, {"symbol": "AAPL"}),
+    ]
+
+    assert again.answer is first.answer
+    assert len({id(result.answer) for result in (first, *others)}) == 4
+    assert len(gate.handled) == 4
+
+
+async def test_an_answer_of_an_account_is_made_anew_each_time(gate: Gate) -> None:
+    answers = [(await gate.call(gate.operation())).answer.body for _ in range(2)]
+
+    assert answers == [b"1", b"2"]
+    assert len(gate.services.answers) == 0
+
+
+async def test_a_kept_answer_is_for_its_night_alone(data_dir: Path) -> None:
+    gate = await opened(data_dir)
+    operation = gate.operation(sealed=True)
+    empty = await gate.call(operation)
+    await gate.services.active_night.poll()
+
+    night = await gate.call(operation)
+
+    assert (empty.answer.body, night.answer.body) == (b"1", b"2")
+    assert (await gate.call(operation)).answer is night.answer
+    await closed(gate)
+
+
+async def test_a_call_that_began_before_a_new_night_is_answered_from_the_old_one(
+    data_dir: Path,
+) -> None:
+    gate = await opened(data_dir)
+    old = gate.services.active_night.book
+
+    async def slow(call: Call[Any]) -> Answer:
+        await gate.services.active_night.poll()
+        return await gate.answer(call)
+
+    operation = gate.operation(handler=slow, sealed=True)
+    bodies = [(await gate.call(operation)).answer.body for _ in range(3)]
+
+    assert bodies == [b"1", b"2", b"2"]
+    assert [call.book is old for call in gate.handled] == [True, False]
+    await closed(gate)
