@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcp_server.http.requests import prefers_html
 from mcp_server.http.responses import error_response
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.errors import ApiError
@@ -64,7 +65,7 @@ class ChallengeMiddleware:
         headers = {"Allow": "POST", "Vary": "Accept"}
         if challenge is not None:
             headers["WWW-Authenticate"] = challenge
-        if b"text/html" in dict(scope["headers"]).get(b"accept", b""):
+        if prefers_html(dict(scope["headers"]).get(b"accept", b"")):
             headers |= {"Cache-Control": "no-store", "Content-Security-Policy": POLICY}
             return HTMLResponse(PAGE.format(docs_url=self._docs_url), 405, headers)
         error = ApiError(

@@ -92,7 +92,9 @@ class Facade:
             given = functools.partial(_read_query, scope["query_string"], route.query, raw)
         else:
             given = raw
-        operation, headers = OPERATIONS[route.operation], scope["headers"]
+        operation = OPERATIONS[route.operation]
+        # A change is neither answered 304 (RFC 9110 section 15.4.5) nor worth compressing.
+        headers = scope["headers"] if route.method == "GET" else ()
         answer, left = await invoke(
             operation, given, scope["caller"], self._services, surface="rest"
         )

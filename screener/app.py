@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -36,6 +37,7 @@ from screener.supervisor import Loop, keep_running
 from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
 from store.database import Database
+from store.errors import DatabaseUnavailableError
 from store.grants import Grants
 from store.principals import Changes, Principals
 from store.tokens import Tokens
@@ -45,6 +47,8 @@ from web.errors import exception_handlers
 from web.routes import web_routes
 from web.site import Site
 from web.throttle import SIGN_UPS_PER_ADDRESS, Throttle
+
+log = logging.getLogger(__name__)
 
 BASE = "/api/v1"
 Clock = Callable[[], dt.datetime]
@@ -94,7 +98,7 @@ def build_app(
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            await database.migrate()
+            await _migrate(database)
             stack.push_async_callback(database.close)
             services.principals.open()
             stack.callback(services.principals.close)
@@ -151,6 +155,15 @@ class Front:
         if surface is None:
             surface = self._facade if self._facade.owns(path) else self._pages
         await surface(scope, receive, send)
+
+
+async def _migrate(database: Database) -> None:
+    try:
+        await database.migrate()
+    except DatabaseUnavailableError as error:
+        # `screener serve` has migrated it. A worker that is replaced while the database is away
+        # must serve what needs no account.
+        log.warning("Keyed calls answer 503 until the database does: %s", error)
 
 
 def services_of(

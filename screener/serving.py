@@ -11,11 +11,13 @@ from typing import Any
 
 import anyio
 import uvicorn
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from mcp_server.operations.limits import Limiter
 from screener.app import build_app
 from screener.settings import Settings, SettingsError
+from screener.supervisor import EXIT_CODE
 from store.database import Database
 from store.nights import Nights
 
@@ -58,17 +60,22 @@ def serve(settings: Settings, listener: socket.socket) -> None:
 
     Raises:
         CountersError: several processes cannot count calls together here.
+        DatabaseError: the account database cannot be opened.
+        SystemExit: a worker could not start.
     """
+    anyio.run(_migrate, settings.accounts_url)  # once, and with one clear line if it fails
     if settings.workers == 1:
         uvicorn.Server(server_config(build_app(settings), settings)).run(sockets=[listener])
         return
-    anyio.run(_migrate, settings.accounts_url)  # once, before they would all try
     with tempfile.TemporaryDirectory(prefix="screener-counters-") as folder:
         counters = Path(folder)
         Limiter(settings.quotas, folder=counters)  # says now what each worker would say
         app = functools.partial(build_app, settings, counters=counters)
         config = server_config(app, settings, factory=True, workers=settings.workers)
-        Multiprocess(config, sockets=[listener]).run()
+        parent = Multiprocess(config, sockets=[listener])
+        parent.run()
+    if any(worker.exitcode == STARTUP_FAILURE for worker in parent.processes):
+        raise SystemExit(EXIT_CODE)  # uvicorn stops all workers when one cannot start
 
 
 async def _migrate(url: str) -> None:
@@ -90,8 +97,8 @@ def server_config(app: Callable[..., Any], settings: Settings, **options: Any) -
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=10,
-        # A worker on a busy machine is slow, not hung: killing it would only add to the load. But a
-        # worker that dies while the parent waits for its reply holds up a stop for as long.
+        # A worker on a busy machine is slow, not hung: killing it would only add to the load. The
+        # price: if a worker dies while it is being asked, a stop takes up to 30 s.
         timeout_worker_healthcheck=30,
         **options,
     )

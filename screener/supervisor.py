@@ -50,6 +50,7 @@ async def keep_running(
         began = clock()
         try:
             await loop()
+            raise RuntimeError("The loop ended by itself.")  # noqa: TRY301 - a fault like any other
         except Exception:
             failures = 1 if clock() - began > WELL_SECONDS else failures + 1
             if failures >= MOST_FAILURES:

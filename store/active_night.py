@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -46,8 +45,7 @@ class _Pinned:
         trace: TracebackType | None,
     ) -> None:
         self.readers -= 1
-        if self.retired:
-            self.close_if_done()
+        self.close_if_done()
 
     def close_if_done(self) -> None:
         if self.retired and self.readers == 0:
@@ -65,7 +63,6 @@ class ActiveNight:
         self._pinned = _Pinned(self.book)
         self._opened: Stamp | None = None
         self._fault = ""
-        self._opening = anyio.Lock()
 
     def pin(self) -> AbstractContextManager[Book]:
         """Pin the current book: `with active_night.pin() as book`.
@@ -88,16 +85,16 @@ class ActiveNight:
         manifest that is copied before its book is therefore served once the book arrives.
         """
         stamp = self._stamp()
-        if stamp is None or stamp == self._opened or self._opening.locked():
+        if stamp is None or stamp == self._opened:
             return True
-        async with self._opening:
-            try:
-                book = await anyio.to_thread.run_sync(self._open)
-            except (StoreError, OSError, sqlite3.Error) as error:
-                self._report(str(error))
-                return False
-            self._opened, self._fault = stamp, ""
-            self._serve(book)
+        try:
+            book = await anyio.to_thread.run_sync(self._open)
+        except Exception as error:
+            # Whatever is wrong with a new night, the old one must stay.
+            self._report(error)
+            return False
+        self._opened, self._fault = stamp, ""
+        self._serve(book)
         return True
 
     def close(self) -> None:
@@ -116,9 +113,12 @@ class ActiveNight:
         manifest = read_manifest(self._manifest_path)
         return Book.open(known_book(self._nights, manifest), manifest)
 
-    def _report(self, fault: str) -> None:
+    def _report(self, error: Exception) -> None:
+        fault = str(error)
         if fault != self._fault:  # log a fault once, however often it recurs
-            log.error("The new night cannot be opened; the old one stays active: %s", fault)
+            trace = None if isinstance(error, StoreError | OSError) else error
+            message = "The new night cannot be opened; the old one stays active: %s"
+            log.error(message, fault, exc_info=trace)
         self._fault = fault
 
     def _serve(self, book: Book) -> None:

@@ -34,7 +34,7 @@ HEAD = "0005"
 BUSY_SECONDS = 5
 """Seconds a transaction waits for another writer before the caller is told to try again."""
 
-PASSING = (
+TRANSIENT = (
     "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
     "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_NOMEM",
 )  # fmt: skip
@@ -209,11 +209,12 @@ class Database:
                     f"The account database is at schema {revision}, newer than this program's "
                     f"{HEAD}; run the newer version."
                 )
-            async with self.engine.begin() as connection:
+            async with self.engine.execution_options(writes=True).begin() as connection:
                 await connection.run_sync(_upgrade)
         except (DBAPIError, OSError) as error:
             reason = error.orig if isinstance(error, DBAPIError) else error
-            raise DatabaseError(
+            kind = DatabaseUnavailableError if _is_transient(error) else DatabaseError
+            raise kind(
                 f"The account database cannot be opened ({reason}); check SCREENER_DATA_DIR and "
                 "SCREENER_DATABASE_URL."
             ) from error
@@ -237,17 +238,17 @@ def _translated() -> Iterator[None]:
     except IntegrityError:
         raise
     except (SQLAlchemyError, OSError) as error:
-        if _passes(error):
+        if _is_transient(error):
             message = "The account database does not answer; try again."
             raise DatabaseUnavailableError(message) from error
         raise DatabaseError(f"The account database refused a statement ({error}).") from error
 
 
-def _passes(error: Exception) -> bool:
+def _is_transient(error: Exception) -> bool:
     """Whether an error is temporary, so that trying again may succeed."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, sqlite3.OperationalError):
-        return cause.sqlite_errorname.startswith(PASSING)
+        return cause.sqlite_errorname.startswith(TRANSIENT)
     return not isinstance(error, ProgrammingError | DataError | NotSupportedError | ArgumentError)
 
 

@@ -1,22 +1,18 @@
 """Evidence: the scan in rank order, as columns to match on and bodies to serve.
 
-A scan matches every row, so the columns are kept in memory. It shows only one page of rows, mostly
-of high rank, so only the bodies used last are kept; others are read when they are shown.
+A scan matches every row, so the columns are kept in memory. It shows only one page of rows, so the
+bodies are read when they are shown.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-
-KEPT_BODIES = 1024
-"""Bodies kept in memory, about 2.6 KB each."""
 
 Numbers = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -36,27 +32,24 @@ class Labels:
 
 
 class Bodies:
-    """The stored ScanSetup of every row. The ones used last are kept in memory."""
+    """The stored ScanSetup of every row."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._count: int = connection.execute("SELECT count(*) FROM scan").fetchone()[0]
-        self._kept = lru_cache(KEPT_BODIES)(self._read)
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[bytes]:
-        return map(self._read, range(self._count))
+        return (body for (body,) in self._connection.execute("SELECT body FROM scan ORDER BY rank"))
 
-    def at(self, rows: Iterable[int]) -> list[bytes]:
-        """The bodies of some rows."""
-        return [self._kept(row) for row in rows]
-
-    def _read(self, row: int) -> bytes:
-        query = "SELECT body FROM scan WHERE rank = ?"
-        body: bytes = self._connection.execute(query, (row + 1,)).fetchone()[0]
-        return body
+    def at(self, rows: Sequence[int]) -> list[bytes]:
+        """The bodies of the rows of one page, in the order of `rows`."""
+        ranks = [row + 1 for row in rows]
+        query = f"SELECT rank, body FROM scan WHERE rank IN ({','.join('?' * len(ranks))})"  # noqa: S608
+        bodies = dict(self._connection.execute(query, ranks))
+        return [bodies[rank] for rank in ranks]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -159,10 +159,11 @@ class Nights:
         removed = []
         for manifest in self.sealed()[keep:]:
             if active is None or manifest.data_version != active.data_version:
-                (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
+                # The manifest goes last, so that the next run ends what a killed one began.
+                shutil.rmtree(self.charts / manifest.data_version, ignore_errors=True)
                 (self.folder / manifest.book.file).unlink(missing_ok=True)
                 stamp_path(self.folder, manifest).unlink(missing_ok=True)
-                shutil.rmtree(self.charts / manifest.data_version, ignore_errors=True)
+                (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
                 removed.append(manifest.data_version)
         return removed
 

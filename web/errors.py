@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -26,8 +25,6 @@ SENTENCES = {
 
 Handler = Callable[[Request, Any], Awaitable[Response]]
 
-log = logging.getLogger(__name__)
-
 
 def exception_handlers(docs_url: str) -> dict[Any, Handler]:
     """Starlette's handlers for a request that no route takes, and for one that fails."""
@@ -39,8 +36,8 @@ def exception_handlers(docs_url: str) -> dict[Any, Handler]:
         response.headers.update(error.headers or {})
         return response
 
-    async def crash(request: Request, error: Exception) -> Response:
-        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    async def crash(request: Request, _error: Exception) -> Response:
+        # Starlette raises the error again behind this response, and the server logs it.
         return _response(request, ApiError("internal_error"), docs_url, pages)
 
     return {HTTPException: no_route, Exception: crash}

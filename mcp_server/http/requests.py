@@ -68,7 +68,7 @@ def parse_weights(field: bytes) -> dict[str, float]:
 def accepts_json(accept: bytes) -> bool:
     """Whether an Accept field accepts application/json; an absent one accepts anything."""
     # A shortcut for what hosts send in practice: no weights are parsed.
-    if not accept or accept.startswith(b"application/json"):
+    if not accept or accept.startswith(b"application/json,"):
         return True
     named = parse_weights(accept)
     taken = ("application/json", "application/*", "*/*")

@@ -82,7 +82,7 @@ def answer_response(
             codings = codings + b"," + value if codings else value
         elif name == b"if-none-match":
             known = value
-    coding = best_coding(codings, CODINGS) if codings and is_large(answer) else None
+    coding = best_coding(codings, CODINGS) if codings and is_compressible(answer) else None
     form = answer.forms.get((age, coding))
     if form is None:
         form = answer.forms[age, coding] = _form(answer, age, coding)
@@ -95,7 +95,7 @@ def answer_response(
     return HttpResponse(200, headers, form.body)
 
 
-def is_large(answer: Answer) -> bool:
+def is_compressible(answer: Answer) -> bool:
     """Whether an answer is worth compressing."""
     return len(answer.body) >= LARGE and answer.media_type != PNG
 
@@ -109,7 +109,7 @@ def _form(answer: Answer, age: str, coding: str | None) -> Form:
         etag = b'"%b-%b"' % (answer.tag, coding.encode())
         content.append((b"content-encoding", coding.encode()))
     content.append((b"content-length", b"%d" % len(body)))
-    vary = b"Authorization, Accept-Encoding" if is_large(answer) else b"Authorization"
+    vary = b"Authorization, Accept-Encoding" if is_compressible(answer) else b"Authorization"
     shared = ((b"cache-control", age.encode()), (b"etag", etag), (b"vary", vary))
     return Form(etag, shared, tuple(content), body)
 

@@ -1,4 +1,4 @@
-"""Caller: who is calling, as far as the handlers need to know. It never holds a token or a key."""
+"""Caller: who is calling, as far as the handlers need to know. It never holds a secret."""
 
 from __future__ import annotations
 

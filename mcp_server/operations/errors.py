@@ -184,12 +184,13 @@ class ApiError(Exception):
                 yield name, value
 
 
-def busy(retry_after_seconds: int = 1) -> ApiError:
+def busy(retry_after_seconds: int = 1, allowance: Allowance | None = None) -> ApiError:
     """The refusal when the service cannot take more work right now."""
     return ApiError(
         "unavailable",
         tool_fix=f"Wait {retry_after_seconds} s, then retry.",
         details={"retry_after_seconds": retry_after_seconds},
+        allowance=allowance,
     )
 
 

@@ -1,12 +1,13 @@
 """The gate: `invoke` is the only way to a handler, whatever the surface.
 
 It checks in a fixed order: access (401), limits (429), plan (403), arguments (400), tracked ticker
-(403). Then it returns the kept answer, or calls the handler (404) with one book pinned for the
-whole call.
+(403). Then it returns the kept answer, or calls the handler with one book pinned for the whole
+call. A call that a limit refuses is not counted; any other admitted call is.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -19,7 +20,9 @@ from mcp_server.operations.errors import ApiError, busy
 from mcp_server.operations.services import Services
 from mcp_server.operations.table import Access, Operation
 from store.accounts import Principal
-from store.errors import DatabaseUnavailableError
+from store.errors import DatabaseError
+
+log = logging.getLogger(__name__)
 
 Raw = dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]
 """Arguments as sent, or a function that reads them: a body is read only for an admitted caller."""
@@ -51,25 +54,26 @@ async def invoke(
         if operation.tracked:
             await _check_tracked(arguments.symbol, principal, services)
         return Result(await _answer(operation, arguments, caller, services, pictures), allowance)
-    except DatabaseUnavailableError as error:
-        raise busy() from error
     except ApiError as error:
         error.allowance = allowance
         raise
+    except DatabaseError as error:
+        log.warning("%s was not answered: %s", operation.name, error)
+        raise busy(allowance=allowance) from error
 
 
 async def _answer(
     operation: Operation, arguments: Arguments, caller: Caller, services: Services, pictures: bool
 ) -> Answer:
     """The kept answer of a sealed operation, else the handler's answer."""
-    version = services.active_night.book.data_version
-    key = (version, operation.name, pictures, *vars(arguments).values())
+    version, pictured = services.active_night.book.data_version, pictures and operation.pictured
+    key = (version, operation.name, pictured, *vars(arguments).values())
     kept = services.answers.get(key) if operation.sealed else None
     if kept is not None:
         return kept
     # Nothing was waited for since the version was read: it is of the book that is pinned.
     with services.active_night.pin() as book:
-        answer = await operation.handler(Call(arguments, caller, book, services, pictures))
+        answer = await operation.handler(Call(arguments, caller, book, services, pictured))
     if operation.sealed:
         services.answers.keep(key, answer)
     return answer

@@ -60,6 +60,8 @@ class Operation:
     """Whether the argument `symbol` must be on the caller's watchlist."""
     sealed: bool = False
     """Whether the answer depends on the night and the arguments alone, and so is kept."""
+    pictured: bool = False
+    """Whether a picture stands beside its JSON on a surface that shows pictures."""
     errors: tuple[str, ...] = ()
     """The error codes it may answer, besides the codes of its access."""
     answers: tuple[type[Record], ...] = ()
@@ -169,6 +171,7 @@ _TABLE = (
         SymbolArguments,
         access="keyless",
         sealed=True,
+        pictured=True,
         errors=("not_a_demo_symbol",),
         answers=(Demo,),
         tool=Tool(

@@ -232,8 +232,8 @@ class McpEndpoint:
             methods.validate_client_request("tools/call", version, params)
         except (ValidationError, KeyError):
             return None
-        operation, arguments = TOOLS.get(params["name"]), params.get("arguments", {})
-        if operation is None or arguments is None:
+        operation, arguments = TOOLS.get(params["name"]), params.get("arguments") or {}
+        if operation is None:
             return None
         return await call_tool(
             operation, arguments, caller, self._services, keyless=self._keyless, stamp=stamp

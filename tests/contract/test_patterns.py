@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ PATHS = ("/tickers/{}/patterns", "/tickers/{}/history", "/tickers/{}/chart.png?s
 def key(market: Market) -> str:
     """A key of an account on the market that tracks symbols of every kind."""
     tracked = ("M1", "M2", "QUIET", "SHORT")
-    return new_key(market.service.settings, "patterns@example.com", tracked=tracked)
+    return new_key(
+        market.service.settings, f"patterns-{secrets.token_hex(4)}@example.com", tracked=tracked
+    )
 
 
 @pytest.mark.proves("PAT-patterns", "PAT-reason", "RULE-1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any, cast
 
 import pytest
@@ -34,7 +35,7 @@ DESCRIBED: list[Any] = [cast("Any", found).ok() for found in DOCUMENT.get_all_op
 @pytest.fixture(scope="module")
 def key(service: Service) -> str:
     """A key of a separate account, because the calls change its watchlist arbitrarily."""
-    return new_key(service.settings, "schemathesis@example.com")
+    return new_key(service.settings, f"schemathesis-{secrets.token_hex(4)}@example.com")
 
 
 @pytest.mark.parametrize("keyed", [True, False], ids=["with a key", "without"])

@@ -246,3 +246,14 @@ def test_every_answer_says_what_is_left(data_dir: Path) -> None:
     assert keyed.headers["ratelimit"].startswith('"minute";r=2;t=60, "day";r=49;t=')
     assert refused.headers["ratelimit"].startswith('"minute";r=1;t=')
     assert keyless.headers["ratelimit"] == '"keyless-minute";r=8;t=60'
+
+
+def test_a_change_is_never_answered_as_unchanged(service: Service) -> None:
+    key = new_key(service.settings, "conditional@example.com", tracked=())
+
+    for condition in ("*", service.get("/tickers", key=key).headers["etag"]):
+        answer = service.request(
+            "PUT", "/tickers", key=key, json={"symbols": []}, headers={"If-None-Match": condition}
+        )
+        assert answer.status_code == 200
+        assert answer.json()["count"] == 0

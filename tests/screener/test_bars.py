@@ -24,8 +24,8 @@ from store.manifest import Manifest
 from store.nights import Nights
 from tests.nightly import shelves
 from tests.nightly.exchange_floor import Floor, serving
+from tests.screener.command import COMMAND, environment, run
 
-COMMAND = [str(Path(sys.executable).with_name("screener"))]
 SESSION = "2012-10-03"
 TICKERS = ("AAPL", "MSFT")
 
@@ -33,21 +33,6 @@ needs_yfinance = pytest.mark.skipif(
     find_spec("yfinance") is None,
     reason="yfinance is not installed; make install-providers installs it",
 )
-
-
-def environment(data: Path) -> dict[str, str]:
-    return {**os.environ, "COLUMNS": "200", "SCREENER_DATA_DIR": str(data)}
-
-
-def run(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        env=environment(data),
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
 
 
 def sample_series() -> dict[str, pl.DataFrame]:

@@ -14,7 +14,7 @@ from store import database as tables
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.grants import Grants
-from tests.screener.command import run
+from tests.screener.command import run, run_process
 
 NAMES = [
     "[/x]",
@@ -87,7 +87,7 @@ def test_what_is_told_of_an_account_is_one_line_too(tmp_path: Path) -> None:
 def test_a_terminal_without_a_letter_gets_its_number(tmp_path: Path) -> None:
     on(tmp_path, lambda database: store(database, "猫 [/x]"))
 
-    listed = run(tmp_path, "client", "list", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    listed = run_process(tmp_path, "client", "list", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
 
     assert listed.returncode == 0
     assert "\\u732b [/x]" in listed.stdout

@@ -28,8 +28,8 @@ from store.lock import locked
 from store.nights import Nights
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
+from tests.screener import command
 
-COMMAND = [str(Path(sys.executable).with_name("screener")), "nightly"]
 SYMBOLS, BARS = 30, 600
 PUBLISHED, USAGE, BUSY, HELD_BACK, NOTHING_NEW, DRIFT, WORKERS_DIED = 0, 2, 3, 4, 5, 6, 7
 ROOT = Path(__file__).parents[2]
@@ -43,8 +43,8 @@ needs_dask = pytest.mark.skipif(
 
 def begin(data: Path, *arguments: str) -> psutil.Popen:
     return psutil.Popen(
-        [*COMMAND, *arguments],
-        env={**os.environ, "SCREENER_DATA_DIR": str(data), "COLUMNS": "200"},
+        [*command.COMMAND, "nightly", *arguments],
+        env=command.environment(data),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -52,9 +52,8 @@ def begin(data: Path, *arguments: str) -> psutil.Popen:
 
 
 def run(data: Path, *arguments: str) -> tuple[int, str, str]:
-    process = begin(data, *arguments)
-    output, errors = process.communicate(timeout=240)
-    return process.returncode, output, errors
+    done = command.run(data, "nightly", *arguments)
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +102,7 @@ def test_the_same_bars_again_are_nothing_new(bars: Path, sealed: Path) -> None:
     code, _, errors = run(sealed, "--bars", str(bars))
 
     assert code == NOTHING_NEW
-    assert "is sealed as" in errors
+    assert "is already sealed as" in errors
 
 
 def test_a_second_run_on_a_folder_is_told_of_the_first(bars: Path, tmp_path: Path) -> None:
@@ -325,8 +324,8 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[psutil.Popen]]]:
     commands = [scheduler, worker, worker]
     with (folder / "cluster.log").open("w") as log:
         processes = [
-            psutil.Popen([*dask, *command], env=environment, stdout=log, stderr=log, cwd=folder)
-            for command in commands
+            psutil.Popen([*dask, *words], env=environment, stdout=log, stderr=log, cwd=folder)
+            for words in commands
         ]
         try:
             wait_for_workers(f"tcp://127.0.0.1:{port}", 2)

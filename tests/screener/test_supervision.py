@@ -138,6 +138,17 @@ def test_a_worker_whose_loop_cannot_run_is_replaced(data_dir: Path) -> None:
         process.live.get("/families", key="").raise_for_status()
 
 
+@pytest.mark.engine  # the parent notices the death of a worker only after a minute
+def test_a_worker_that_cannot_start_ends_the_service_with_a_code(data_dir: Path) -> None:
+    with started(data_dir, workers=2) as process:
+        with closing(sqlite3.connect(data_dir / "accounts.sqlite")) as database:
+            database.execute("UPDATE alembic_version SET version_num = '9999'")
+            database.commit()
+        os.kill(min(workers_of(process.server.pid)), signal.SIGKILL)
+
+        assert process.server.wait(timeout=90) == EXIT_CODE
+
+
 def workers_of(parent: int) -> set[int]:
     """The worker processes of a running service."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()

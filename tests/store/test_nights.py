@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from store.active_night import ActiveNight
@@ -254,6 +255,23 @@ async def test_a_damaged_new_night_leaves_the_old_one_serving(tmp_path: Path) ->
 
     with active_night.pin() as book:
         assert book.data_version == old.data_version
+    active_night.close()
+
+
+async def test_whatever_is_wrong_inside_a_new_night_the_old_one_stays(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    old = write(nights)
+    active_night = active_night_of(tmp_path)
+    await active_night.poll()
+
+    def spoil(writer: BookWriter) -> None:
+        writer.add_numbers("rsi", np.array([50.0]))
+        writer._db.execute("UPDATE evidence SET body = x'00'")  # what no writer leaves behind
+
+    write(nights, session=SESSION + dt.timedelta(days=1), spoil=spoil)
+
+    assert not await active_night.poll()
+    assert active_night.book.data_version == old.data_version
     active_night.close()
 
 

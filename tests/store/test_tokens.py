@@ -294,8 +294,8 @@ async def test_a_replay_revokes_one_grant_and_tells_the_operator_which(
     assert (len(grants), len(ended)) == (3, 2)
     messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == 2
-    assert messages[0].startswith("Client host showed a used code again; ")
-    assert messages[1].startswith("Client host showed a used refresh token again; ")
+    assert messages[0].startswith("Client host reused a used code; ")
+    assert messages[1].startswith("Client host reused a used refresh token; ")
     told = {message.split("; ")[1] for message in messages}
     assert told == {f"{prefix} is revoked." for prefix in ended}
 

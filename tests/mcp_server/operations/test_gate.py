@@ -266,13 +266,16 @@ async def test_a_handler_is_given_the_call_as_it_is(gate: Gate) -> None:
 
     await gate.call(gate.operation(), caller=caller)
     await gate.call(gate.operation(), caller=caller, pictures=True)
+    await gate.call(gate.operation(pictured=True), caller=caller)
+    await gate.call(gate.operation(pictured=True), caller=caller, pictures=True)
 
-    plain, picture = gate.handled
+    plain, *others = gate.handled
     assert isinstance(plain.arguments, Arguments)
     assert plain.caller is caller
     assert plain.book is gate.services.active_night.book
     assert plain.services is gate.services
-    assert (plain.pictures, picture.pictures) == (False, True)
+    # A picture takes an operation that has one and a surface that shows it.
+    assert [call.pictures for call in (plain, *others)] == [False, False, False, True]
 
 
 TRACKED: dict[str, Any] = {"arguments": SymbolArguments, "tracked": True}
@@ -302,8 +305,8 @@ async def test_without_an_account_no_ticker_is_tracked(gate: Gate) -> None:
         (0, "50 of 50 slots are free", "add the ticker"),
         (48, "2 of 50 slots are free", "add the ticker"),
         (49, "1 of 50 slot is free", "add the ticker"),
-        (50, "0 of 50 slots are free", "remove one that may go"),
-        (60, "0 of 50 slots are free", "remove one that may go"),
+        (50, "0 of 50 slots are free", "remove a ticker that may go"),
+        (60, "0 of 50 slots are free", "remove a ticker that may go"),
     ],
 )
 async def test_an_untracked_ticker_is_told_how_many_slots_are_free(
@@ -330,7 +333,7 @@ async def test_a_database_that_goes_away_during_a_call_is_a_busy_service(gate: G
 
 
 async def test_a_sealed_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> None:
-    operation = gate.operation(name="a", arguments=SymbolArguments, sealed=True)
+    operation = gate.operation(name="a", arguments=SymbolArguments, sealed=True, pictured=True)
     other = gate.operation(name="b", arguments=SymbolArguments, sealed=True)
 
     first = await gate.call(operation, {"symbol": "AAPL"})
