@@ -297,7 +297,7 @@ async def test_a_replay_revokes_one_grant_and_tells_the_operator_which(
     assert messages[0].startswith("Client host reused a used code; ")
     assert messages[1].startswith("Client host reused a used refresh token; ")
     told = {message.split("; ")[1] for message in messages}
-    assert told == {f"{prefix} is revoked." for prefix in ended}
+    assert told == {f"grant {prefix} is revoked." for prefix in ended}
 
 
 async def test_what_is_revoked_already_is_neither_revoked_nor_told_again(
