@@ -1,8 +1,8 @@
-"""Drawing a chart against a plain way to draw it: Pillow at twice the size, scaled down, in RGB.
+"""Drawing a chart, compared with a plain way: Pillow at twice the size, scaled down, in RGB.
 
-Prints the median CPU time and the size of both over the same views in the same run, and their
-ratios. Each view has its own symbol, dates and prices, so that kept lettering helps only as far as
-it does in a night.
+Prints the median CPU time and size of both over the same views in the same run, and their ratios.
+Each view has its own symbol, dates and prices, so that cached lettering helps only as much as it
+does in a real night.
 
     python -m benchmarks.charts
 """
@@ -139,7 +139,7 @@ def measure(way: Callable[[ChartView], bytes], views: Sequence[ChartView]) -> tu
 
 
 def main() -> None:
-    """Draw new views in turns, both ways, and print the medians over the rounds."""
+    """Draw new views both ways in turn, and print the medians over the rounds."""
     draw(a_view(0))
     ours, reference = [], []
     for turn in range(ROUNDS):

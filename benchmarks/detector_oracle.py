@@ -2,7 +2,7 @@
 
     python -m benchmarks.detector_oracle [symbols]
 
-The real bars and the prototype are no part of the project; see `tests/nightly/oracle.py`.
+The real bars and the prototype are not part of the project; see `tests/nightly/oracle.py`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ NO_GAP = 100_000
 
 
 def timed(work: Callable[[Bars], Result], bars: Bars) -> tuple[Result, float]:
-    """A result and the processor time that it took."""
+    """The result of a function, and its processor time."""
     start = time.process_time()
     result = work(bars)
     return result, time.process_time() - start
 
 
 def ours(bars: Bars) -> EventLog:
-    """Our log with the prototype's parameters and data gaps ignored, as it knows none."""
+    """Our log with the prototype's parameters, without data gaps, which the prototype ignores."""
     return detect(bars, Parameters.reference(), gap_days=NO_GAP)
 
 

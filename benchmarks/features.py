@@ -1,6 +1,6 @@
-"""What the screening features and the placebo trades of one 20-year symbol cost.
+"""The cost of the screening features and the placebo trades of one symbol with 20 years of bars.
 
-The features are timed in turn with the reference implementation where it is at hand (in
+The features are timed in turn with the reference implementation, if it is available (in
 `$SCREENER_SHARED`, or `shared` beside the project), so that their ratio holds on any machine.
 
     python -m benchmarks.features
@@ -41,7 +41,7 @@ def symbol(number: int) -> Bars:
 
 
 def reference(folder: Path) -> Analyse | None:
-    """The reference implementation, copied to where its machine code may be cached."""
+    """The reference implementation, copied to a folder where its machine code can be cached."""
     if not REFERENCE.is_file():
         return None
     copy = shutil.copy(REFERENCE, folder / "reference_features.py")

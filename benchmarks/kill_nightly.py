@@ -1,11 +1,11 @@
-"""Kills a nightly at random moments, and sees what serves afterwards.
+"""Kills a nightly at random moments, and checks which night is active afterwards.
 
     python -m benchmarks.kill_nightly BARS [TIMES] [SEED]
 
-A night two sessions older than the bars is sealed; then, each time, a nightly over all bars is
-begun and killed with SIGKILL at a moment between its start and its usual end. Afterwards either the
-old or the new night has to serve, whole, and the run after that has to leave the new night and no
-draft. Prints each moment and what served; ends with 1 at the first thing that is not so.
+First it publishes a night two sessions older than the bars. Then, each time, it starts a nightly
+over all bars and kills it with SIGKILL at a moment between its start and its usual end. Afterwards
+either the old or the new night must be active and undamaged, and the next run must leave the new
+night and no draft. Prints each moment and the active night; ends with 1 at the first violation.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from store.nights import Nights
 
 SCREENER = str(Path(sys.executable).with_name("screener"))
 ALLOWED = (0, 5)
-"""Exit codes of the run after a kill: published, or sealed before the kill."""
+"""Allowed exit codes of the run after a kill: published, or already sealed before the kill."""
 
 
 def begin(bars: str, data: Path, *options: str) -> subprocess.Popen[bytes]:
-    """A nightly of the bars."""
+    """Start a nightly over the bars."""
     return subprocess.Popen(  # noqa: S603 - our own command
         [SCREENER, "nightly", "--bars", bars, *options],
         env={**os.environ, "SCREENER_DATA_DIR": str(data)},
@@ -47,7 +47,7 @@ def older_session(bars: str) -> dt.date:
 
 
 def killed(bars: str, data: Path, after: float) -> Manifest:
-    """The night that serves after a nightly was killed so many seconds after its start."""
+    """The active night after a nightly was killed `after` seconds after its start."""
     process = begin(bars, data)
     try:
         process.wait(timeout=after)
@@ -58,7 +58,7 @@ def killed(bars: str, data: Path, after: float) -> Manifest:
 
 
 def main() -> None:
-    """Kill and look, so many times."""
+    """Kill a nightly and check the result, `TIMES` times."""
     bars, *rest = sys.argv[1:]
     times = int(rest[0]) if rest else 10
     seed = int(rest[1]) if rest[1:] else 1

@@ -2,10 +2,10 @@
 
     python -m benchmarks.market FILE [SYMBOLS] [YEARS]
 
-Geometric Brownian motion with a volatility that wanders (the log of it is an AR(1) process),
-Student t innovations of four degrees of freedom and a factor that all symbols share; listings begin
+Prices follow geometric Brownian motion with a wandering volatility (its log is an AR(1) process),
+Student t innovations of four degrees of freedom and a factor that all symbols share. Listings begin
 on different days, some symbols are delisted, and volume follows the size of the move. Symbols are
-seeded by their number, so a larger market begins with the smaller one.
+seeded by their number, so a larger market contains the smaller one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def sessions(years: int) -> npt.NDArray[np.int32]:
     first = LAST_SESSION.replace(year=LAST_SESSION.year - years)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        # A calendar of the library begins with a session, so it has to begin before the first.
+        # The library's calendar must begin before the first session that is asked for.
         start = first - dt.timedelta(days=10)
         calendar: Any = exchange_calendars.get_calendar("XNYS", start=str(start), end="2025-12-31")
     days = calendar.sessions_in_range(str(first), str(LAST_SESSION))
@@ -48,7 +48,7 @@ def sessions(years: int) -> npt.NDArray[np.int32]:
 
 
 def symbol_of(number: int) -> str:
-    """Five letters, in the order of the numbers."""
+    """The symbol of a number: five letters, in the order of the numbers."""
     letters = ""
     for _ in range(5):
         number, letter = divmod(number, 26)
@@ -95,7 +95,7 @@ def bars_of(number: int, days: npt.NDArray[np.int32], factor: Floats) -> pl.Data
 
 
 def write_market(file: Path, symbols: int, years: int = 20) -> int:
-    """Write the market's table, sorted by symbol; how many bars it has."""
+    """Write the market's table, sorted by symbol; return its number of bars."""
     days = sessions(years)
     factor = np.random.default_rng(20).normal(size=len(days))
     bars = 0
@@ -110,13 +110,13 @@ def write_market(file: Path, symbols: int, years: int = 20) -> int:
 
 
 def write_until(source: Path, file: Path, day: dt.date) -> None:
-    """The same market as it was on an earlier day."""
+    """Write the same market as it was on an earlier day."""
     rows = pl.scan_parquet(source).filter(pl.col("date") <= day)
     rows.sink_parquet(file, row_group_size=ROW_GROUP)
 
 
 def main() -> None:
-    """Write one."""
+    """Write a market to a file."""
     file, *sizes = sys.argv[1:]
     symbols = int(sizes[0]) if sizes else 1000
     years = int(sizes[1]) if sizes[1:] else 20

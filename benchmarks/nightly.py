@@ -1,9 +1,9 @@
-"""A whole night over a table of bars, through the command line, against one plain read of it.
+"""A whole night over a table of bars, run by the command line, compared with a plain read of it.
 
     python -m benchmarks.nightly BARS [REFERENCE] [SESSION]
 
-Prints seconds, bars a second and the largest process, and the ratio to reading the same table with
-Polars and doing nothing with it.
+Prints the night's report, seconds and bars per second, and the ratio to only reading the same table
+with Polars.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
     python -m benchmarks.scale FOLDER [SYMBOLS ...]
 
-For each size (1,000, 3,000 and 10,000 symbols of 20 years unless given) a synthetic market is made
-in the folder and a night of it sealed from an empty data folder, by the command line. For the
-largest, the night before is sealed first and the repeat with one new session is measured, then
-checked by a full walk, whose book has to have the same bytes. The references, measured in this same
-run: Polars reading the file and doing nothing with it, and the detector alone on one core. Where
-other work shares the cores, the processor time tells more than the clock.
+For each size (by default 1,000, 3,000 and 10,000 symbols of 20 years) it makes a synthetic market
+in the folder and runs a night over it by the command line, from an empty data folder. For the
+largest market it also publishes the night before, measures the next night with one new session, and
+checks it by a full walk, whose book must have the same bytes. Two references are measured in the
+same run: Polars only reading the file, and the detector alone on one core. If other work shares the
+cores, the processor time says more than the wall time.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from store.manifest import read_manifest
 SIZES = (1000, 3000, 10_000)
 SCREENER = str(Path(sys.executable).with_name("screener"))
 WALKED = 50
-"""Symbols of the walk on one core."""
+"""Symbols that the detector walks alone on one core."""
 
 
 def seal(market: Path, data: Path, *options: str) -> Watched:
-    """One night of a market."""
+    """Publish one night of a market."""
     made = watch([SCREENER, "nightly", "--bars", str(market), *options], data)
     if made.code:
         sys.exit(made.output)
@@ -52,14 +52,14 @@ def told(name: str, made: Watched, bars: int) -> str:
 
 
 def read(market: Path) -> tuple[float, float, int]:
-    """Seconds by the clock and of the processors to read a market with Polars, and its bars."""
+    """Wall and processor seconds to read a market with Polars, and its number of bars."""
     clock, processors = time.perf_counter(), time.process_time()
     bars = len(pl.read_parquet(market))
     return time.perf_counter() - clock, time.process_time() - processors, bars
 
 
 def walk(market: Path) -> float:
-    """Processor seconds for each bar of the detector alone, on one core."""
+    """Processor seconds per bar of the detector alone, on one core."""
     source = open_source(market)
     loaded = [item.bars for item in source.load(source.names()[:WALKED])]
     detect(loaded[0])
@@ -70,7 +70,7 @@ def walk(market: Path) -> float:
 
 
 def measure(folder: Path, symbols: int) -> tuple[Path, float]:
-    """Seal a market of a size and print how it went; its processor seconds a bar."""
+    """Publish a night of a market, print its cost, and return the processor seconds per bar."""
     market = folder / f"market-{symbols}.parquet"
     if not market.exists():
         write_market(market, symbols)
@@ -91,7 +91,7 @@ def measure(folder: Path, symbols: int) -> tuple[Path, float]:
 
 
 def repeat(folder: Path, market: Path) -> None:
-    """Measure one more day, and see that it is the night that a full walk gives."""
+    """Measure a night with one more day, and check that a full walk gives the same night."""
     data = folder / "data-repeat"
     shutil.rmtree(data, ignore_errors=True)
     before = session_at(LAST_SESSION - dt.timedelta(days=1))

@@ -1,4 +1,4 @@
-"""The scan: five predicates and a page of 50 over 20,000 setups, against SQL and Polars.
+"""The scan: five predicates and a page of 50 over 20,000 setups, compared with SQL and Polars.
 
     python -m benchmarks.scan [ROWS]
 
@@ -45,7 +45,7 @@ from store.usage import UsageLog
 from store.watchlist import Watchlist
 
 ROUNDS, BLOCK = 300, 20
-"""Queries of each contender, and how many it runs before the next one's turn."""
+"""Queries of each contender, and how many it runs before the next contender follows."""
 LABELS = (("family", "triangle"), ("direction", "bullish"), ("status", "forming"))
 PREDICATES = (
     ("rsi", "<", 62.0),
@@ -57,14 +57,14 @@ PREDICATES = (
 
 
 def sample_row(folder: Path) -> ScanSetup:
-    """A real scan row to multiply."""
+    """A real scan row to repeat."""
     manifest = seal_sample(Settings(data_dir=folder))
     book = Book.open(folder / "nights" / manifest.book.file, manifest)
     return ScanSetup.model_validate_json(next(iter(book.evidence.bodies)))
 
 
 def columns(rows: int) -> dict[str, np.ndarray]:
-    """Seeded evidence: what a market's columns look like, with gaps."""
+    """Seeded random evidence columns like those of a market, with gaps."""
     random = np.random.default_rng(7)
     found = {name: random.normal(0, 20, rows) for name in (*COLUMNS, "min_win_rate", "min_rr")}
     found["rsi"] = random.uniform(5, 95, rows)
@@ -117,7 +117,7 @@ def services(folder: Path) -> Services:
 
 
 def filters(jitter: float) -> str:
-    """The five predicates as a client sends them; a jitter makes a query that was not cached."""
+    """The five predicates as a client sends them; each `jitter` makes a query not yet cached."""
     predicates = []
     for name, op, value in PREDICATES:
         kind, _, period = name.rpartition("_")
@@ -129,7 +129,7 @@ def filters(jitter: float) -> str:
 def contenders(
     book: Book, folder: Path, numbers: dict[str, np.ndarray]
 ) -> dict[str, Callable[[int], object]]:
-    """The same query, four ways; each takes the number of the round."""
+    """The same query in four ways; each takes the number of the round."""
     built = services(folder)
 
     def ours(jitter: float) -> bytes | None:
@@ -184,7 +184,7 @@ def _condition(column: pl.Expr, op: str, value: float) -> pl.Expr:
 
 
 def timed(label: str, query: Callable[[int], object], number: int) -> float:
-    """Microseconds of CPU of one query; Polars works in threads of its own, the others in this."""
+    """CPU microseconds of one query. Polars works in its own threads, the others in this one."""
     clock = time.process_time_ns if label == "Polars" else time.thread_time_ns
     start = clock()
     query(number)

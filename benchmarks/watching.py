@@ -1,4 +1,4 @@
-"""Watching a command from outside: its wall clock, its processor time and its memory."""
+"""Measures a command from outside: its wall time, its processor time and its memory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 import psutil
 
 EVERY = 0.05
-"""Seconds between two looks at the memory."""
+"""Seconds between two samples of the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What a command took and said. Memory is the largest sum of the resident sets of all its
-    processes, so pages that they share count once for each; processor time is theirs too.
+    """The cost and output of a command. Memory is the largest sum of the resident sets of all its
+    processes, so shared pages count once per process. Processor time is that of all processes.
     """
 
     seconds: float
@@ -28,7 +28,7 @@ class Watched:
 
 
 def watch(command: list[str], data_dir: Path) -> Watched:
-    """Run a command to its end, on a data folder of its own."""
+    """Run a command to its end, with its own data folder."""
     environment = {**os.environ, "SCREENER_DATA_DIR": str(data_dir), "COLUMNS": "160"}
     start, memory = time.perf_counter(), 0
     cpu: dict[int, float] = {}
@@ -45,7 +45,7 @@ def watch(command: list[str], data_dir: Path) -> Watched:
 
 
 def _look(process: psutil.Process, cpu: dict[int, float]) -> int:
-    """The memory of a process and its children now; their processor time goes into `cpu`."""
+    """The current memory of a process and its children; stores their processor time in `cpu`."""
     memory = 0
     try:
         for one in (process, *process.children(recursive=True)):

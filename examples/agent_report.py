@@ -41,7 +41,7 @@ class Findings:
     patterns: Json
     history: Json
     charts: dict[str, bytes]
-    """A picture by setup id; setups that cannot be drawn have none."""
+    """Pictures by setup id; a setup that cannot be drawn has none."""
 
     @property
     def symbol(self) -> str:
@@ -51,7 +51,7 @@ class Findings:
 
 
 def main() -> None:
-    """Look, act, read and write; then say what was changed."""
+    """Track the tickers, read their setups, write the report and print what was changed."""
     options = _options()
     with connected(options.url, key_from_environment()) as screener:
         symbols = [symbol.upper() for symbol in options.symbols] or best(screener, options.best)
@@ -73,7 +73,7 @@ def best(screener: Screener, count: int) -> list[str]:
 
 
 def track(screener: Screener, symbols: Sequence[str]) -> list[str]:
-    """Add what is not tracked yet, and nothing else; what changed, in words."""
+    """Add the tickers that are not tracked yet; return the changes in words."""
     before = screener.get("/tickers")
     tracked = [ticker["symbol"] for ticker in before["tickers"]]
     missing = [symbol for symbol in dict.fromkeys(symbols) if symbol not in tracked]
@@ -98,7 +98,7 @@ def read(screener: Screener, symbol: str) -> Findings:
 
 
 def chart(screener: Screener, setup: Json) -> bytes | None:
-    """The picture of a setup, or nothing where it cannot be drawn."""
+    """The picture of a setup; None if it cannot be drawn."""
     path = f"/tickers/{setup['symbol']}/chart.png"
     try:
         return screener.picture(path, setup_id=setup["setup_id"])

@@ -39,7 +39,7 @@ examples:
 
 
 class ToolError(ScreenerError):
-    """A tool refused; its text begins with the code and ends with what to do."""
+    """A tool refused; the message begins with the error code and ends with what to do."""
 
 
 async def run(options: argparse.Namespace, key: str) -> None:
@@ -66,7 +66,7 @@ async def connected(url: str, key: str = "") -> AsyncIterator[Client]:
 
 
 async def say_why(response: httpx2.Response) -> None:
-    """Keep the service's own words when it refuses a connection; the SDK drops them."""
+    """Report the service's own message when it refuses a connection; the SDK drops it."""
     if response.status_code in (401, 403, 429):
         raise RefusedError(refusal(await response.aread(), str(response.url)))
 
@@ -123,7 +123,7 @@ def texts(result: types.CallToolResult) -> list[str]:
 
 
 def show_setups(body: Json) -> None:
-    """Every setup in words, then which session they are of."""
+    """Every setup in words, then the session that they describe."""
     if not body["setups"]:
         print("  Nothing forms on it now.")
     for setup in body["setups"]:
@@ -145,7 +145,7 @@ def save_chart(result: types.CallToolResult, path: Path) -> None:
 
 
 def main() -> None:
-    """Run, and say in one line what went wrong when something did."""
+    """Run the example; report any failure in one line."""
     made = parser("Connect to the MCP demo, list its tools and save a chart.", EPILOG)
     made.add_argument("--symbol", default="AAPL", help="a demo symbol (default: %(default)s)")
     made.add_argument(
@@ -164,7 +164,7 @@ def main() -> None:
 
 
 def innermost(error: Exception) -> Exception:
-    """What went wrong, out of the groups that the SDK's tasks wrap it in."""
+    """The actual error, taken out of the exception groups that the SDK's tasks wrap it in."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -64,7 +64,7 @@ def read_pages(screener: Screener, query: Json) -> list[Json]:
 
 
 def report(page: Json, setups: Sequence[Json]) -> str:
-    """The table, what stands behind its win rates, and the footing."""
+    """The table, the track records behind its win rates, and the footing."""
     if not page["available"]:
         return f"There is no book for this session yet.\n{footing(page)}"
     if not setups:
@@ -118,7 +118,7 @@ def track_records(setups: Sequence[Json]) -> list[str]:
 
 
 def predicate(condition: str) -> Json:
-    """A condition as a filter of the scan; whether it makes sense is for the service to say."""
+    """A condition as a filter of the scan; the service checks whether it makes sense."""
     match = CONDITION.fullmatch(condition.strip())
     if match is None:
         raise argparse.ArgumentTypeError(f"not a condition such as 'rsi < 70': {condition}")

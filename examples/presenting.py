@@ -19,7 +19,7 @@ def money(price: float) -> str:
 
 
 def win_rate(record: Json | None) -> str:
-    """A win rate with what it must never be shown without."""
+    """A win rate with its sample size and average loss."""
     if record is None:
         return "no record yet"
     loss = record["avg_loss_pct"]
@@ -51,7 +51,7 @@ def title(setup: Json) -> str:
 
 
 def facts(setup: Json) -> list[str]:
-    """The facts of a setup, one a line."""
+    """The facts of a setup, one per line."""
     lines = setup["lines"]
     return [
         f"Last close: {money(setup['last_close'])} on {setup['as_of_session']}",
@@ -63,7 +63,7 @@ def facts(setup: Json) -> list[str]:
 
 
 def records(setup: Json) -> list[Json]:
-    """The track records of a setup: its family's and, where there is one, its ticker's."""
+    """The track records of a setup: its family's and, if there is one, its ticker's."""
     both = (setup["track_record"]["family"], setup["track_record"]["ticker"])
     return [record for record in both if record is not None]
 

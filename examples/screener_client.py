@@ -1,7 +1,7 @@
-"""What the REST examples share: one polite client, and failures of one line.
+"""The code that the REST examples share: a polite client, and failures as one line.
 
-Polite means that it says who it is, slows down when `RateLimit` says that nothing is left, and on a
-429 waits as long as the service asks, tries once more, and then backs off.
+The client identifies itself and slows down when `RateLimit` says that no calls remain. On a 429 it
+waits as long as the service asks, tries once more, and then backs off.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ PATIENCE = 90
 """Seconds of one wait; a service that asks for more is not waited for."""
 RETRIES = 3
 SESSIONS = 3
-"""How often work is started over because a new night came in."""
+"""How many times work is restarted because a new night became active."""
 
 WINDOW = re.compile(r'"[^"]*";r=(\d+);t=(\d+)')
 """An item of the `RateLimit` field: how many calls remain, and the seconds until more do."""
 
 
 class ScreenerError(Exception):
-    """A failure that a person can do something about; its text is one line."""
+    """A failure that a person can correct; its message is one line."""
 
     exit_code = 1
 
 
 class RefusedError(ScreenerError):
-    """The service said no: branch on `code`, show the rest to a person."""
+    """The service refused: branch on `code`, and show the message to a person."""
 
     def __init__(self, body: Json) -> None:
         self.code: str = body["error"]
@@ -49,13 +49,13 @@ class RefusedError(ScreenerError):
 
 
 class UnreachableError(ScreenerError):
-    """Nothing that talks like the service answers at that address."""
+    """No pattern screener answers at that address."""
 
     exit_code = 2
 
 
 class SessionChangedError(ScreenerError):
-    """A new night came in between two answers, so they do not belong together."""
+    """A new night became active between two answers, so they do not belong together."""
 
 
 class Screener:
@@ -89,7 +89,7 @@ class Screener:
         return self._request("GET", path, params=query).content
 
     def in_one_session(self, work: Callable[[], T]) -> T:
-        """Do work whose answers must all be of one night; start over when a new one comes in.
+        """Do work whose answers must all be of one night; restart it when the night changes.
 
         Setups, their ids and the order of the scan are new every night: a second page of another
         night is not the second page of the first.
@@ -135,7 +135,7 @@ class Screener:
         return response
 
     def _wait(self, seconds: float, reason: str) -> bool:
-        """Wait, unless it is longer than the patience; whether it did."""
+        """Wait, unless that takes longer than the patience allows; return whether it waited."""
         if not 0 < seconds <= self._patience:
             return False
         _notice(f"Waiting {seconds:g} s: {reason}.")
@@ -145,7 +145,7 @@ class Screener:
 
 @contextmanager
 def connected(url: str, key: str, patience: float = PATIENCE) -> Iterator[Screener]:
-    """A client of the service at an address, until left."""
+    """A client of the service at an address, closed when the block ends."""
     headers = {"X-Service-Client": CLIENT}
     if key:
         headers["Authorization"] = f"Bearer {key}"
@@ -217,7 +217,7 @@ def _read(content: bytes, fields: set[str], where: str) -> Json:
 
 
 def _asked_wait(response: httpx.Response) -> int:
-    """The seconds that a 429 or 503 asks for; 0 when nothing does."""
+    """The seconds that a 429 or 503 asks to wait; 0 for any other answer."""
     if response.is_success:
         return 0
     seconds: int = _refusal(response).get("details", {}).get("retry_after_seconds", 0)

@@ -1,1 +1,1 @@
-"""What fills the store: bars in, setups and their statistics out, sealed as one night."""
+"""The nightly: reads bars, finds setups, measures their statistics and publishes one night."""

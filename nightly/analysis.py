@@ -1,7 +1,7 @@
-"""Analysis: everything that one night finds out about one symbol, from its bars alone.
+"""Analysis: everything that a night finds out about one symbol from its bars.
 
-This is the unit of parallel work: a worker process loads, cleans, walks and measures its symbols
-and hands back values; what needs all symbols together is done afterwards, in `nightly.assembly`.
+This is the unit of parallel work. A worker process loads, cleans, walks and measures its symbols
+and returns values. Work that needs all symbols is done afterwards, in `nightly.assembly`.
 """
 
 from __future__ import annotations
@@ -34,35 +34,35 @@ from nightly.version import code_version
 from store.book import Prices
 
 CHART_BARS = 320
-"""Bars kept for charts: the longest pattern is 150 bars, and wants room before it."""
+"""Bars stored for charts: the longest pattern has 150 bars and needs room before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Some symbols to analyse: each by its raw name in the source and its listing."""
+    """Some symbols to analyse, each given by its raw name in the source and its listing."""
 
     source: BarSource
     symbols: Sequence[tuple[str, Listing]]
     as_of: dt.date
     windows: Mapping[AssetType, Window]
-    """The last day that may be used and the session after it, by asset type."""
+    """By asset type: the last usable day, the session after it, and the last day that has begun."""
     adjustment: Adjustment
     code_version: str
     kept: Mapping[str, bytes] = field(default_factory=dict)
-    """What the last night kept of the walks, by symbol."""
+    """The last night's checkpoints, by symbol."""
     check: bool = False
-    """Whether to walk all bars and compare with what was kept."""
+    """Whether to walk all bars and compare the result with the checkpoints."""
 
     def check_version(self) -> None:
-        """See that the worker runs the program that the night is named after.
+        """Check that the worker runs the same version of the program as the night.
 
         Raises:
-            NightlyError: it runs another version.
+            NightlyError: the worker runs another version.
         """
         if self.code_version != code_version():
             raise NightlyError(
-                f"A worker runs version {code_version()} of the program, this is "
-                f"{self.code_version}; install the same on every machine."
+                f"A worker runs version {code_version()} of the program, but this is version "
+                f"{self.code_version}; install the same version on every machine."
             )
 
     def clean(self, loaded: Loaded, listing: Listing) -> Cleaned:
@@ -79,7 +79,7 @@ class Task:
         )
 
     def walk(self, bars: Bars, listing: Listing) -> Resumed:
-        """What the detector served over cleaned bars, from where the last night ended."""
+        """Walk cleaned bars with the detector, from the last night's checkpoint if it is valid."""
         return resume(
             self.kept.get(listing.symbol),
             bars,
@@ -90,7 +90,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """What is known of one symbol after its bars were read."""
+    """The results for one symbol."""
 
     listing: Listing
     bars: int
@@ -103,11 +103,11 @@ class Analysis:
     features: Floats | None
     prices: Prices | None
     scored_from: int | None
-    """Day number of the first bar with 60 bars before it."""
+    """The day number of the first bar with 60 bars before it."""
     began: Began | None = None
-    """How the walk over its bars began; None without bars."""
+    """How the walk over its bars began; None if there was none."""
     kept: bytes | None = None
-    """What the next night may go on from."""
+    """The checkpoint for the next night."""
 
     @property
     def symbol(self) -> str:

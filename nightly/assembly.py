@@ -1,4 +1,4 @@
-"""Assembly: every symbol's analysis, put together into the records of one night."""
+"""Assembly: combines the analyses of all symbols into the records of one night."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from store.records import FamilyEntry, TrackRecord, TrackRecords
 
 @dataclass(frozen=True, slots=True)
 class FamilyFacts:
-    """What a family's trades over all symbols came to."""
+    """The statistics of a family's trades over all symbols."""
 
     record: TrackRecord | None
     placebo_pct: float | None
     expected_r: float | None
-    """Unrounded, as the prior of its tickers; None without a resolved trade."""
+    """Not rounded, because it is the prior of its tickers; None without a resolved trade."""
     win_in_atrs: float | None
-    """The median win in ATRs at entry; None without a win."""
+    """The median win in ATRs at entry, or that of all families if it has no win, or None."""
 
 
 class Statistics:
@@ -66,7 +66,7 @@ class Statistics:
         )
 
     def family(self, family: Family) -> FamilyFacts:
-        """A family's facts."""
+        """The statistics of one family."""
         return self._families[family]
 
     def entries(self) -> list[FamilyEntry]:
@@ -77,7 +77,7 @@ class Statistics:
         ]
 
     def resolved(self) -> int:
-        """How many resolved first attempts stand behind the family records."""
+        """The number of resolved first attempts in all family records."""
         records = [facts.record for facts in self._families.values()]
         return sum(record.sample_size for record in records if record)
 
@@ -91,7 +91,7 @@ class Statistics:
         start = to_date(analysis.scored_from) if analysis.scored_from else self._as_of
         sample = Sample(formation.family, analysis.symbol, mine, start, self._as_of)
         ticker = track_record(sample, family.placebo_pct, family.expected_r or 0.0)
-        assert analysis.features is not None  # noqa: S101 - a covered symbol has them
+        assert analysis.features is not None  # noqa: S101 - a covered symbol has features
         return Candidate(
             formation=formation,
             records=TrackRecords(family=family.record, ticker=ticker),
@@ -114,7 +114,7 @@ def _win_in_atrs(facts: Rows) -> float | None:
 
 
 def universe(analyses: Sequence[Analysis]) -> Iterator[Mapping[str, str | None]]:
-    """The entries of the universe: what is known of every covered symbol."""
+    """The entries of the universe: the reference data of every covered symbol."""
     for analysis in analyses:
         if analysis.covered:
             yield universe_entry(analysis.listing)

@@ -1,6 +1,6 @@
-"""Bars: the daily OHLCV of one symbol, as six arrays of one length.
+"""Bars: the daily OHLCV bars of one symbol, as six arrays of equal length.
 
-Everything downstream of the sources speaks in these; nothing here knows a file format.
+Everything after the sources works on these arrays. Nothing here knows a file format.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def to_day(date: dt.date) -> int:
 class Bars:
     """Daily bars of one symbol, oldest first.
 
-    `date` is int32 days since 1970-01-01, strictly increasing; prices are float64 dollars (or the
-    quote currency), `volume` float64 units of the asset.
+    `date` is int32 days since 1970-01-01, strictly increasing. Prices are float64 in dollars (or
+    the quote currency); `volume` is float64 in units of the asset.
     """
 
     date: Days

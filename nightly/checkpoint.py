@@ -1,9 +1,9 @@
-"""Checkpoint: where the walk over a symbol's bars stood, so that the next night can resume it.
+"""Checkpoint: the state of the walk over a symbol's bars, so that the next night can resume it.
 
-It is an optimisation and nothing else. A checkpoint is believed only if every bar that was walked
-is bit for bit the same, and so are the parameters and the kernel. Otherwise, and if its bytes are
-damaged, the symbol is walked from its first bar. Only the walk is kept; everything that is derived
-from its log is derived again.
+Checkpoints only save time. A checkpoint is used only if every bar that was walked is bit for bit
+the same, and so are the parameters and the kernel. Otherwise, or if its bytes are damaged, the
+symbol is walked from its first bar. Only the walk is stored; everything derived from its log is
+computed again.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from nightly.kernel.state import STATE
 from nightly.parameters import Parameters
 
 Began = Literal["resumed", "anew", "drifted"]
-"""How a walk began: where the last one ended, at the first bar, or at the first bar because a check
-found that the checkpoint is not what its bars give."""
+"""How a walk began: `resumed` from the checkpoint, `anew` at the first bar, or `drifted`: at the
+first bar, because a check found that the checkpoint differs from a new walk over the same bars."""
 
 DIGEST = 32
 LEVEL = 1
-"""Of zlib: most of a state is zeros, and more effort does not pay."""
+"""The zlib level. Most of a state is zeros, so a higher level does not pay."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resumed:
-    """A walk, how it began, and what to keep of it for the next night."""
+    """The event log of a walk, how the walk began, and its checkpoint for the next night."""
 
     log: EventLog
     began: Began
@@ -49,9 +49,9 @@ def resume(
     check: bool = False,
     parameters: Parameters = DEFAULTS,
 ) -> Resumed:
-    """Walk the bars of one symbol, from where the kept walk ended if these are its bars.
+    """Walk the bars of one symbol, from the end of the kept walk if it was over the same bars.
 
-    With `check` the kept bars are walked once more and the outcome is compared.
+    With `check`, the bars of the kept walk are walked again and the results compared.
     """
     rows = _rows(bars)
     digest = hashlib.blake2b(_context(parameters, gap_days), digest_size=DIGEST)
@@ -74,14 +74,14 @@ def resume(
 
 
 def encoded(walk: Walk, digest: bytes) -> bytes:
-    """A walk and the digest of what it walked, compressed and with a check sum."""
+    """A walk and the digest of its inputs, compressed, with zlib's checksum."""
     columns = _columns(walk)
     sizes = np.array([walk.bars, *map(len, columns)], "<i8")
     return zlib.compress(b"".join([digest, sizes.tobytes(), *columns]), LEVEL)
 
 
 def decoded(kept: bytes) -> tuple[Walk, bytes] | None:
-    """The inverse of `encoded`; None for bytes that are damaged or of another layout."""
+    """The inverse of `encoded`; None if the bytes are damaged or have another layout."""
     try:
         body = zlib.decompress(kept)
         head = DIGEST + 5 * 8
@@ -107,7 +107,7 @@ def _columns(walk: Walk) -> list[bytes]:
 
 
 def _rows(bars: Bars) -> Floats:
-    """What the walk reads, one row a bar, so that the first bars are the first bytes."""
+    """The columns that the walk reads, one row per bar, so that the first bars come first."""
     columns = (bars.date, bars.open, bars.high, bars.low, bars.close)
     return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
 

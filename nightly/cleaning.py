@@ -1,9 +1,9 @@
-"""Cleaning: what of a symbol's raw bars is analysed.
+"""Cleaning: which of a symbol's raw bars are analysed, and how they are corrected.
 
-Every rule has a name under which it counts what it touched (`nightly.rules` explains each). A price
-is never made up: bars are dropped, a range is widened to hold its own open and close, splits that
-the reference gives are applied, and years without trade before the present ones are left away.
-Whether what is left can be trusted is for `nightly.doubt` to say.
+Every rule counts the bars it affects under its name (`nightly.rules` explains each). A price is
+never made up: bars are dropped, a range is widened to contain its own open and close, the
+reference's splits are applied, and years without trading before the current ones are dropped.
+`nightly.doubt` decides whether the remaining bars can be trusted.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ REUSE_DAYS: Final = 90
 """A longer gap in calendar days separates two owners of one ticker."""
 
 OUTSIDE: Final = 0.01
-"""An open or close this share beyond the range is a contradiction; less is rounding."""
+"""An open or close further beyond the range than this is a contradiction; less is rounding."""
 
 MISPRINT: Final = 2.0
-"""An open this many times both closes beside it, or so small a part of both, is no trade ..."""
+"""An open over this many times both closes beside it, or under this fraction, is a misprint ..."""
 MISPRINT_VOLUME: Final = 5.0
-"""... unless the day's volume is more than this many times the median of the days before."""
+"""... unless the day's volume is over this many times the median of the days before."""
 Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cleaned:
-    """The bars to analyse (none where the symbol is refused outright) and what was found.
+    """The bars to analyse (none if the symbol is refused outright) and the findings.
 
-    A refusal whose `analysed` is true leaves the bars in place: they count in the statistics, and
-    nothing current is served from them.
+    If a refusal has `analysed` set, the bars stay: they count in the statistics, but nothing
+    current is served from them.
     """
 
     bars: Bars
@@ -59,10 +59,10 @@ def clean(
     adjustment: Adjustment | None = None,
     splits: Sequence[Split] = (),
 ) -> Cleaned:
-    """Clean the bars of one symbol up to a session, `as_of` being its day number.
+    """Clean the bars of one symbol up to the session with day number `as_of`.
 
-    Splits are applied only to bars that are raw (`adjustment` is `none`), and only those up to the
-    last bar: a later split is not known on that session.
+    Splits are applied only to unadjusted bars (`adjustment` is `none`), and only splits up to the
+    last bar, because a later split is not yet known in that session.
     """
     findings: dict[str, int] = {}
     bars = raw.until(as_of)
@@ -105,7 +105,7 @@ def _without_bad_bars(bars: Bars, findings: dict[str, int]) -> Bars:
 
 
 def _with_whole_ranges(bars: Bars, findings: dict[str, int]) -> Bars:
-    """Ranges that hold open and close, and volumes that are numbers: no volume known is none."""
+    """Widen ranges to contain open and close, and set unusable volumes to 0."""
     top, bottom = np.maximum(bars.open, bars.close), np.minimum(bars.open, bars.close)
     outside = (top > bars.high) | (bottom < bars.low)
     far = (top * (1 - OUTSIDE) > bars.high) | (bottom < bars.low * (1 - OUTSIDE))
@@ -131,9 +131,9 @@ def _without_halts(bars: Bars, findings: dict[str, int]) -> Bars:
 
 
 def _without_misprints(bars: Bars, findings: dict[str, int]) -> Bars:
-    """Bars whose open is far from both closes beside it, on a day without unusual volume.
+    """Drop bars whose open is far from both closes beside it, on days without unusual volume.
 
-    The range holds the open, so the high or the low is no trade either, and could end one.
+    The range contains the open, so the high or the low is wrong too and could resolve a trade.
     """
     opened = np.log(bars.open)
     before = np.log(np.concatenate([bars.close[:1], bars.close[:-1]]))
@@ -147,10 +147,10 @@ def _without_misprints(bars: Bars, findings: dict[str, int]) -> Bars:
 
 
 def _since_idle(bars: Bars, findings: dict[str, int]) -> tuple[Bars, float]:
-    """The bars after the last year that was mostly idle, and the idle share of the last year.
+    """The bars after the last mostly idle year, and the idle share of the most recent year.
 
-    A bar is idle without a range, and without volume where the series knows volumes. Lines through
-    such years are steps of the quote, not swings.
+    A bar is idle if it has no range or, in a series with volumes, no volume. Lines through such
+    years would follow steps of the quote, not swings.
     """
     if not len(bars):
         return bars, 0.0
@@ -169,12 +169,12 @@ def _since_idle(bars: Bars, findings: dict[str, int]) -> tuple[Bars, float]:
 
 
 def _without_weekends(bars: Bars, findings: dict[str, int]) -> Bars:
-    """No American exchange opens on a weekend: such a bar is dated wrongly or made up."""
+    """Drop weekend bars: no American exchange opens then, so they are misdated or made up."""
     return _dropped(bars, (bars.date + 3) % 7 >= 5, "weekend", findings)
 
 
 def _with_splits(bars: Bars, splits: Sequence[Split], findings: dict[str, int]) -> Bars:
-    """Prices and volumes in the shares of the last bar."""
+    """Prices and volumes converted to the shares of the last bar."""
     factor = np.ones(len(bars))
     last = int(bars.date[-1]) if len(bars) else 0
     for split in splits:

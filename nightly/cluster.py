@@ -1,7 +1,7 @@
-"""The cluster: the pool of a Dask scheduler, for a market that one machine is too slow for.
+"""The cluster: a pool of Dask workers, for a market that is too large for one machine.
 
-Every worker needs this same version of the program and sees the bars under the same path. A worker
-that dies is replaced by its nanny, and the scheduler gives its tasks to others a few times.
+Every worker needs the same version of the program and must see the bars under the same path. Dask's
+nanny replaces a worker that dies, and the scheduler gives its tasks to others a few times.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from nightly.pool import Pool
 SCHEME = "dask://"
 
 CONNECT_SECONDS = 15
-"""How long a scheduler may take to answer at first."""
+"""How long to wait for the scheduler's first answer."""
 
 RETRIES = 2
-"""How often a task that failed for another reason than its input is tried again."""
+"""How many times Dask repeats a task that failed."""
 
 
 @contextmanager
@@ -29,8 +29,8 @@ def cluster_pool(address: str) -> Iterator[Pool]:
     """The workers behind `dask://HOST:PORT`.
 
     Raises:
-        NightlyError: the address is not of that form, Dask is not installed, or nobody answers.
-        WorkerError: a task killed several workers, or the scheduler went away.
+        NightlyError: the address is malformed, Dask is not installed, or no scheduler answers.
+        WorkerError: a task killed several workers, or the scheduler disappeared.
     """
     if not address.startswith(SCHEME):
         raise NightlyError(f"--executor {address!r} is not an address; write {SCHEME}HOST:PORT.")
@@ -52,7 +52,7 @@ def cluster_pool(address: str) -> Iterator[Pool]:
         yield Pool(client.get_executor(pure=False, retries=RETRIES), threads)
     except (distributed.KilledWorker, CancelledError) as error:
         raise WorkerError(
-            f"Workers of {address} keep dying, perhaps for want of memory; look at their logs."
+            f"Workers of {address} keep dying, perhaps out of memory; read their logs."
         ) from error
     finally:
         client.close()

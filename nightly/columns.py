@@ -1,6 +1,6 @@
-"""Columns: how the columns of a table are found by name, and how dates of any kind become days.
+"""Columns: find the columns of a table by name, and convert dates of any kind to day numbers.
 
-It knows polars expressions and the usual spellings; it opens no file.
+This module knows the usual spellings and builds polars expressions. It opens no file.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
 
 NEW_YORK: Final = "America/New_York"
 CRYPTO_TICKER: Final = "X:"
-"""How Massive marks a crypto pair in its day files."""
+"""Massive's prefix for crypto pairs in its day files."""
 IGNORED: Final[Mapping[str, str]] = {
-    "adjclose": "ignored: prices are those of Close, adjusted for splits and not for dividends",
+    "adjclose": "ignored: prices come from Close, adjusted for splits and not for dividends",
 }
 
-# An epoch below the bound counts in the unit; each bound is the year 5138 in its unit.
+# An epoch below the bound is in seconds, milliseconds or microseconds; the factor gives
+# microseconds. Each bound is the year 5138 in its unit.
 _EPOCHS: Final = ((1e11, 1_000_000), (1e14, 1_000), (1e17, 1))
 _MICROSECONDS_A_DAY: Final = 86_400_000_000
 _CALENDAR: Final = (to_day(dt.date.min), to_day(dt.date.max))
@@ -50,7 +51,7 @@ def find_columns(
     wanted: Sequence[str],
     spellings: Mapping[str, tuple[str, ...]] = SPELLINGS,
 ) -> dict[str, str]:
-    """The actual name of each wanted column that the table has, whatever its case and order."""
+    """The actual name of each wanted column that the table has, in any case and order."""
     actual: dict[str, str] = {}
     for name in names:
         actual.setdefault(squeeze(name), name)
@@ -63,7 +64,7 @@ def find_columns(
 
 
 def bar_columns(names: Iterable[str]) -> dict[str, str]:
-    """The actual names of the bars' columns, and of `symbol` where the table has one.
+    """The actual names of the bars' columns, and of `symbol` if the table has one.
 
     Raises:
         SourceError: a column of the bars is missing.
@@ -78,7 +79,7 @@ def bar_columns(names: Iterable[str]) -> dict[str, str]:
 
 
 def echo(names: Iterable[str]) -> dict[str, str]:
-    """What becomes of each column whose name does not say it: its role, or why it is ignored."""
+    """How each column with an unusual name is used: its role, or that it is ignored and why."""
     names = list(names)
     role = {name: column for column, name in find_columns(names, ("symbol", *BARS)).items()}
     told = {name: role.get(name) or IGNORED.get(squeeze(name), "ignored") for name in names}
@@ -105,18 +106,18 @@ def bar_expressions(schema: pl.Schema) -> Iterator[pl.Expr]:
 
 
 def _as(kind: type[pl.DataType], column: str, schema: pl.Schema) -> pl.Expr:
-    # A cast would hide the column from the statistics of the row groups.
+    # A needless cast would stop polars from using the row groups' statistics of the column.
     values = pl.col(column)
     return values if schema[column] == kind else values.cast(kind, strict=False)
 
 
 def _dated(days: pl.Expr) -> pl.Expr:
-    """Days within the years 1 to 9999; any other, as of a garbled epoch, is no date."""
+    """Days within the years 1 to 9999; any other day, as from a garbled epoch, becomes null."""
     return pl.when(days.is_between(*_CALENDAR)).then(days)
 
 
 def _session(window: str, ticker: str) -> pl.Expr:
-    """The day of a window that opens at midnight: New York's, crypto's by UTC."""
+    """The day of a window that opens at midnight, in New York or, for crypto, in UTC."""
     opened = pl.from_epoch(pl.col(window).cast(pl.Int64, strict=False), "ns").dt
     there = opened.replace_time_zone("UTC").dt.convert_time_zone(NEW_YORK)
     crypto = pl.col(ticker).cast(pl.String).str.starts_with(CRYPTO_TICKER)
@@ -124,13 +125,13 @@ def _session(window: str, ticker: str) -> pl.Expr:
 
 
 def day_of(column: str, dtype: pl.DataType) -> pl.Expr:
-    """Days since 1970-01-01 of a date column of any kind; null where a value is no date.
+    """Days since 1970-01-01 for a date column of any kind; null where a value is not a date.
 
-    Dates, datetimes (in their own zone), ISO strings, `YYYYMMDD`, and epochs in seconds,
-    milliseconds, microseconds or nanoseconds, told apart value by value.
+    Reads dates, datetimes (in their own zone), ISO strings, `YYYYMMDD`, and epochs in seconds,
+    milliseconds, microseconds or nanoseconds. The form is recognised value by value.
 
     Raises:
-        SourceError: the column holds something else.
+        SourceError: the column has another type.
     """
     values = pl.col(column)
     if dtype == pl.Date:

@@ -1,7 +1,7 @@
-"""Detector: chart patterns in the daily bars of one symbol, as an event log.
+"""Detector: finds chart patterns in the daily bars of one symbol and returns an event log.
 
-The face of `nightly.kernel`, and the only module that the rest of the nightly asks about lines,
-touches and levels. It knows bars and event logs, and no symbol, file or market.
+This is the interface to `nightly.kernel`, and the module that the rest of the nightly asks about
+lines, touches and levels. It knows bars and event logs, but no symbol, file or market.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ DEFAULTS = Parameters()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Walk:
-    """A walk that can go on: the book after some bars, and the log of what it served."""
+    """A walk that can be resumed: the state after some bars, and the event log so far."""
 
     bars: int
     state: Rows
     """One `STATE` record."""
     log: EventLog
     open_trades: Indices
-    """Rows of the trades that are open."""
+    """The rows of the open trades in the log."""
 
 
 def detect(bars: Bars, parameters: Parameters = DEFAULTS, *, gap_days: int = 10) -> EventLog:
@@ -63,9 +63,9 @@ def detect(bars: Bars, parameters: Parameters = DEFAULTS, *, gap_days: int = 10)
 def walk_on(
     earlier: Walk | None, bars: Bars, parameters: Parameters = DEFAULTS, *, gap_days: int = 10
 ) -> Walk:
-    """The walk over all bars, from where an earlier one over the first of them ended.
+    """Walk all bars; if an earlier walk over the first of them is given, resume it.
 
-    It is bit for bit the walk from the first bar, if the bars that `earlier` walked are the same.
+    The result is bit for bit that of a walk from the first bar, if `earlier` walked the same bars.
     """
     prices = prices_of(bars, parameters)
     prices["segment"] = segments(bars.date, gap_days)
@@ -83,7 +83,7 @@ def walk_on(
 
 
 def enlarged_log(earlier: Walk) -> Log:
-    """The log of a walk with the room that a new one begins with behind its rows."""
+    """The log of a walk, with as much room behind its rows as a new log has."""
     log = new_log()
     trades = np.concatenate([earlier.log.trades, log.trades])
     open_trades = np.empty(len(trades), np.int64)
@@ -96,12 +96,12 @@ def touches_of(
 ) -> tuple[Indices, Indices]:
     """The bars that touch the upper and the lower line of a version, as known at bar `upto`.
 
-    The rule is the kernel's own, but each list begins at its own line's start, where the line is
-    drawn from; the kernel counts from the earlier of the two. `upto` must not lie beyond the data
-    gap that ended a version.
+    The rule is the kernel's, except that each list begins at the start of its own line, from which
+    the line is drawn; the kernel counts from the earlier start of the two. If a data gap ended the
+    version, `upto` must lie before it.
     """
     start = int(start_of(version))
-    # The ATR of a bar needs the true ranges before it, and the first of those a close.
+    # The ATR of a bar needs the true ranges before it, and the first of them the close before it.
     origin = max(0, start - parameters.atr_bars)
     prices = prices_of(bars.take(slice(origin, upto + 1)), parameters)
     record = parameters.record()
@@ -134,7 +134,7 @@ def line_values(version: Record, bar: int) -> tuple[float, float]:
 def plan_of(
     version: Record, atr: float, direction: int, bar: int, parameters: Parameters = DEFAULTS
 ) -> Plan:
-    """The levels of a version as if it broke in a direction at a bar, say the next one."""
+    """The plan of a version for a breakout in a direction at a bar, such as the next bar."""
     upper, lower = line_values(version, bar)
     return plan_levels(
         upper, lower, atr, version["height"], direction, parameters.stop_distance_min
@@ -148,7 +148,7 @@ def last_atr(bars: Bars, parameters: Parameters = DEFAULTS) -> float:
 
 
 def prices_of(bars: Bars, parameters: Parameters) -> Rows:
-    """The kernel's view of bars, as one uninterrupted segment."""
+    """The bars as `PRICE` records for the kernel, as one segment without data gaps."""
     prices = np.zeros(len(bars), PRICE)
     prices["open"] = bars.open
     prices["high"] = bars.high
@@ -159,7 +159,7 @@ def prices_of(bars: Bars, parameters: Parameters) -> Rows:
 
 
 def segments(date: Days, gap_days: int) -> npt.NDArray[np.int64]:
-    """For each bar the first bar after the last data gap before it."""
+    """For each bar, the first bar after the last data gap before it."""
     starts = np.zeros(len(date), np.int64)
     after_gap = 1 + np.flatnonzero(np.diff(date) > gap_days)
     starts[after_gap] = after_gap
@@ -167,7 +167,7 @@ def segments(date: Days, gap_days: int) -> npt.NDArray[np.int64]:
 
 
 def lines_of(version: Record, origin: int) -> Rows:
-    """The two lines of a version as the kernel has them, with bars counted from an origin."""
+    """The two lines of a version as `LINE` records, with bars counted from an origin."""
     lines = np.zeros(2, LINE)
     lines["start"] = version["upper_start"] - origin, version["lower_start"] - origin
     lines["value"] = version["upper_value"], -version["lower_value"]

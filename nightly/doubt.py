@@ -1,7 +1,7 @@
-"""Doubt: why what is left of a symbol's bars is not served tonight, if it is not.
+"""Doubt: the reasons not to serve a symbol after its bars were cleaned.
 
-Bars that cannot be trusted are refused outright; sound ones that have nothing current to show are
-analysed all the same. Nothing here changes a bar.
+Bars that cannot be trusted are refused outright. Sound bars without anything current to serve are
+still analysed. Nothing here changes a bar.
 """
 
 from __future__ import annotations
@@ -21,63 +21,63 @@ from nightly.reference import AssetType
 
 MIN_BARS: Final = 60
 GAP_DAYS: Final[Mapping[AssetType, int]] = {"stock": 10, "etf": 10, "crypto": 3}
-"""A longer gap ends what was forming; a last bar older than this before the session is stale."""
+"""A longer gap ends all forming setups; a last bar that is older at the session is stale."""
 
 BAD_SHARE: Final = 0.01
-"""Share of raw bars that contradict themselves above which the whole series is doubted."""
+"""A series is refused if a larger share of its raw bars contradict themselves."""
 BAD_BARS: Final = 3
-"""So many contradictions are forgiven however short the series."""
+"""This many contradictions are accepted, however short the series."""
 CONTRADICTIONS: Final = ("bad_bar", "price_outside_range", "weekend", "misprint")
 
 FLAT_SHARE: Final = 0.4
-"""Share of a year's bars without range or trade above which nothing is traded."""
+"""A symbol counts as not traded if a larger share of a year's bars has no range or no volume."""
 FLAT_BARS: Final = 250
 STEPPED_SHARE: Final = 1 / 3
-"""Share of the last year's closes that repeat the one before above which the tick is too coarse."""
+"""The tick is too coarse if a larger share of the last year's closes repeats the one before."""
 
 SPIKE: Final = 3.0
-"""A close this many times the one before and back on the next bar is a bad print."""
+"""A close over this many times the one before, and back on the next bar, is a bad print."""
 JUMP: Final = 5.0
 MAX_JUMPS: Final = 1
-"""One jump of this size happens to real companies; a second one has not been seen in sound data."""
+"""Real companies have had one jump by the factor `JUMP`; sound data never showed a second."""
 JUMP_LIMIT: Final = 20.0
-"""No close of a sound series has been this many times the one before; the largest was 9.6."""
+"""No close of a sound series was ever this many times the one before; the largest was 9.6."""
 
 SPLIT_LOG: Final = 0.5
 SPLIT_TOLERANCE: Final = 0.02
 SPLIT_RATIOS: Final = (2, 3, 4, 5, 6, 7, 8, 10, 15, 20, 25, 30, 50, 100)
 LEVEL_BARS: Final = 5
-"""Closes on either side of a split whose medians stand as the shares do ..."""
+"""Closes on either side of a split, whose medians must have the ratio of the split ..."""
 LEVEL_TOLERANCE: Final = 0.25
-"""... within this share: news moves a price on, a split does not."""
+"""... within this tolerance: after news the price moves on, after a split it does not."""
 ORDINARY_RANGE: Final = 3.0
-"""The day of a split has at most this many times the usual range, of the 20 bars before."""
+"""The day of a split has at most this many times the median range of the 20 bars before."""
 USUAL_BARS: Final = 20
 
 Mask = npt.NDArray[np.bool_]
 
 
 def dated_ahead(bars: Bars, begun: dt.date) -> Refusal | None:
-    """Why bars are not read that say they are of a day to come: other dates may be wrong too."""
+    """Refuse bars whose last date is in the future, because their other dates may be wrong too."""
     if not len(bars) or bars.date[-1] <= to_day(begun):
         return None
     last = to_date(bars.date[-1])
-    return Refusal("future_date", f"The last bar is of {last}, a day to come; correct its date.")
+    return Refusal("future_date", f"The last bar is dated {last}, in the future; correct its date.")
 
 
 def doubt(
     bars: Bars, given: int, idle_share: float, asset_type: AssetType, findings: dict[str, int]
 ) -> Refusal | None:
-    """Why the bars cannot be trusted, if they cannot; counts what speaks against them.
+    """Refuse bars that cannot be trusted, and count the findings against them.
 
-    `given` counts the raw bars, `idle_share` is that of the last year of them.
+    `given` is the number of raw bars, `idle_share` the share of idle bars in the last year.
     """
     bad = sum(findings.get(rule, 0) for rule in CONTRADICTIONS)
     if bad > max(BAD_BARS, BAD_SHARE * given):
         return Refusal("bad_bars", f"{bad} of {given} bars contradict themselves.")
     if idle_share > FLAT_SHARE:
         return Refusal(
-            "flat_bars", f"{idle_share:.0%} of the last year's bars have no range or no trade."
+            "flat_bars", f"{idle_share:.0%} of the last year's bars have no range or no volume."
         )
     if len(bars) < MIN_BARS:
         return Refusal("too_few_bars", f"{len(bars)} bars are left; {MIN_BARS} are needed.")
@@ -90,11 +90,12 @@ def doubt(
 
 
 def rest(bars: Bars, asset_type: AssetType, as_of: int) -> Refusal | None:
-    """Why sound bars serve nothing tonight, though their past trades count."""
+    """Refuse sound bars that have nothing current to serve; their past trades still count."""
     age = as_of - int(bars.date[-1])
     if age > GAP_DAYS[asset_type]:
         last = to_date(bars.date[-1])
-        return Refusal("stale", f"The last bar is of {last}, {age} days old.", analysed=True)
+        reason = f"The last bar is of {last}, {age} days before the session."
+        return Refusal("stale", reason, analysed=True)
     if mean_range(bars) < Parameters().atr_floor:
         reason = f"The price moves less than {Parameters().atr_floor:.1%} a day."
         return Refusal("low_volatility", reason, analysed=True)
@@ -102,7 +103,7 @@ def rest(bars: Bars, asset_type: AssetType, as_of: int) -> Refusal | None:
 
 
 def mean_range(bars: Bars) -> float:
-    """The log ATR of the last bar, below whose floor the detector draws nothing."""
+    """The log ATR of the last bar; the detector draws no lines below a floor of it."""
     number = Parameters().atr_bars
     before = bars.close[-number - 1 : -1]
     high = np.maximum(bars.high[-number:], before)
@@ -111,10 +112,10 @@ def mean_range(bars: Bars) -> float:
 
 
 def suspected_splits(bars: Bars) -> list[int]:
-    """Indices of bars whose open stands to the close before as shares do across a split.
+    """Indices of bars whose open has the ratio of a split to the close before.
 
-    The level must stay there and the day be an ordinary one: news that halves a price comes with a
-    wide range, and a bad open is gone by the close.
+    The price must also stay at the new level, and the day must have an ordinary range: news that
+    halves a price comes with a wide range, and a bad open is gone by the close.
     """
     gaps: Floats = np.log(bars.open[1:]) - np.log(bars.close[:-1])
     wide = np.flatnonzero(np.abs(gaps) > SPLIT_LOG)
@@ -148,13 +149,15 @@ def _jumps(bars: Bars, findings: dict[str, int]) -> Refusal | None:
     _count("price_spike", spikes, findings)
     if spikes.any():
         day = to_date(bars.date[1 + int(np.flatnonzero(spikes)[0])])
-        return Refusal("price_spike", f"The close leaps and falls back on {day}.")
+        return Refusal("price_spike", f"The close of {day} is a spike that the next bar reverses.")
     _count("price_jump", np.abs(moves) > math.log(JUMP), findings)
     jumps = findings.get("price_jump", 0)
     if jumps > MAX_JUMPS:
-        return Refusal("price_jumps", f"{jumps} closes are {JUMP:.0f} times the one before.")
+        reason = f"{jumps} closes differ from the one before by a factor over {JUMP:.0f}."
+        return Refusal("price_jumps", reason)
     if float(np.abs(moves).max()) > math.log(JUMP_LIMIT):
-        return Refusal("price_jumps", f"A close is over {JUMP_LIMIT:.0f} times the one before.")
+        reason = f"A close differs from the one before by a factor over {JUMP_LIMIT:.0f}."
+        return Refusal("price_jumps", reason)
     return None
 
 

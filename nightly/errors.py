@@ -1,7 +1,7 @@
-"""Errors of the nightly: what stops a night, and what keeps one symbol out of it.
+"""Errors of the nightly: exceptions that stop a night, and refusals that leave out one symbol.
 
-A night stops with an exception whose one sentence says what to do. A symbol is kept out by a value
-that travels with it, so that one odd file never stops the other symbols.
+The message of an exception is one sentence that says what to do. A refusal is a value, not an
+exception, so that one bad file never stops the other symbols.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ class SourceError(NightlyError):
 
 
 class WorkerError(NightlyError):
-    """A process that did part of the work died; the bars are not to blame."""
+    """A worker process died; the bars are not the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why one symbol is not covered tonight.
 
-    `code` is stable and short, `reason` one sentence for people. `analysed` says that its bars are
-    sound all the same: they are walked for the statistics, only nothing current is served.
+    `code` is short and stable, `reason` is one sentence for people. `analysed` means that the bars
+    are sound nevertheless: they count in the statistics, but no current setup is served.
     """
 
     code: str

@@ -1,7 +1,7 @@
-"""The event log: what one walk over one symbol's bars served, versions and trades.
+"""The event log: the versions and trades that one walk over one symbol's bars served.
 
-Two numpy record arrays with fixed dtypes, so a log pickles, compares and hashes as bytes. Bar
-indices count from the first bar of the series; line values are natural logs of price.
+It is two numpy record arrays with fixed dtypes, so it can be pickled, compared and hashed as bytes.
+Bar indices count from the first bar of the series; line values are natural logs of price.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Scale(IntEnum):
 
 
 class EndReason(IntEnum):
-    """Why a version stopped being served as forming; FORMING while it still is."""
+    """Why a version stopped being served as forming; FORMING if it still is."""
 
     FORMING = 0
     TRIGGERED = 1
@@ -48,7 +48,7 @@ class EndReason(IntEnum):
 
 
 class Outcome(IntEnum):
-    """How a trade stands."""
+    """Whether a trade is open, won or lost."""
 
     OPEN = 0
     WIN = 1

@@ -1,8 +1,8 @@
-"""Features: what the scan's price and volume filters match on, at the last bar of one symbol.
+"""Features: the values that the scan's price and volume filters match on, at a symbol's last bar.
 
-Owns the table of columns and their formulas. It knows bars only: no reference data, no setups and
-no track records. Every column is a float64; NaN says that there is no evidence (too little
-history, or a quotient without a value), booleans are 1.0 and 0.0.
+This module has the table of columns and their formulas. It knows bars only: no reference data, no
+setups and no track records. Every column is a float64. NaN means no evidence (too little history,
+or a division by zero); booleans are 1.0 and 0.0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nightly.bars import Bars, Floats, to_date, to_day
 
 
 class Column(NamedTuple):
-    """What a column is evidence for: the filter's kind, and its period where it takes one."""
+    """The filter that a column is evidence for: its kind, and its period if it takes one."""
 
     kind: str
     period: str | None = None
@@ -43,7 +43,7 @@ EXTREME_PERIODS: Final = (
     *(f"{count}m" for count in MONTHS),
 )
 
-# The interface's order of kinds, each with its periods in the interface's order.
+# The kinds in the order of the interface, each with its periods in that order.
 _KINDS: Final[dict[str, tuple[str | int | None, ...]]] = {
     "price": (None,),
     "avg_volume": (None,),
@@ -84,14 +84,14 @@ COLUMNS: Final[dict[str, Column]] = _columns()
 
 NAN: Final = math.nan
 TRADING_DAYS: Final = 252  # sessions a year on an exchange
-CALENDAR_DAYS: Final = 365  # sessions a year where no session closes
+CALENDAR_DAYS: Final = 365  # sessions a year for crypto
 
 
 def features(bars: Bars, *, crypto: bool) -> Floats:
     """The value of every column of `COLUMNS`, in its order, at the last of the cleaned bars.
 
-    Prices and dollar volumes are in the quote currency, volumes in units of the asset, everything
-    else in percent, as a ratio (`volume_ratio`) or 0-100 (`rsi`, `volume_percentile`).
+    Prices and dollar volumes are in the quote currency, volumes in units of the asset. The others
+    are percentages, except `volume_ratio` (a ratio), and `rsi` and `volume_percentile` (0-100).
     """
     if len(bars) == 0:
         return np.full(len(COLUMNS), NAN)
@@ -136,7 +136,7 @@ def _percentile(volume: Floats) -> float:
 
 
 def _ranges(bars: Bars) -> dict[str, float]:
-    """Mean daily range over 14 sessions, in percent of each low (adr) or of the close (atr)."""
+    """Mean range of 14 sessions: in percent of each low (adr); true, of the last close (atr)."""
     before = bars.close[-15:-1]
     if len(before) < 14:
         return {"adr": NAN, "atr": NAN}
@@ -149,7 +149,7 @@ def _ranges(bars: Bars) -> dict[str, float]:
 
 
 def _rsi(close: Floats) -> float:
-    """Wilder's 14-day RSI, smoothed from the first bar on; 50 where nothing ever moved."""
+    """Wilder's 14-day RSI, smoothed from the first bar on; 50 if the price never moved."""
     if len(close) < 15:
         return NAN
     changes = np.diff(close)
@@ -162,7 +162,7 @@ def _rsi(close: Floats) -> float:
 
 
 def _volatility(close: Floats, sessions: int) -> float:
-    """Annualised sample deviation of 20 daily log returns, in percent."""
+    """The annualised sample standard deviation of 20 daily log returns, in percent."""
     if len(close) < 21:
         return NAN
     returns = np.diff(np.log(close[-21:]))
@@ -171,8 +171,8 @@ def _volatility(close: Floats, sessions: int) -> float:
 
 def _averages(close: Floats) -> dict[str, float]:
     price = float(close[-1])
-    # Averaged as distances from the last close, so that a flat series has exactly its price as
-    # average: rounding must not read as a cross.
+    # Distances from the last close are averaged, so that the average of a flat series is exactly
+    # its price: rounding must not look like a cross.
     apart = close - price
     ema = {span: price + _ema(apart, span) for span in EMA_SPANS}
     sma = {span: price + _mean(apart, span) for span in SMA_SPANS}
@@ -219,8 +219,9 @@ def _extremes(bars: Bars) -> dict[str, float]:
 def _window_lengths(bars: Bars) -> list[int]:
     """The number of bars in each window of `EXTREME_PERIODS`; 0 if the history does not fill it.
 
-    A week or month window holds the bars after its cut. Without a bar on or before the cut nothing
-    tells a young listing from a full window, and its high since listing is not a twelve-month high.
+    A week or month window contains the bars after its cut. It needs a bar on or before the cut:
+    otherwise the listing may be younger than the window, and its high since listing is not a
+    twelve-month high.
     """
     length = len(bars)
     sessions = [span if length >= span else 0 for span in EXTREME_SPANS]
@@ -230,7 +231,7 @@ def _window_lengths(bars: Bars) -> list[int]:
 
 
 class _Cuts(NamedTuple):
-    """Day numbers that depend on the last bar's day alone, so that a whole night shares them."""
+    """Day numbers that depend only on the last bar's day, so most symbols of a night share them."""
 
     new_year: np.int32
     windows: npt.NDArray[np.int32]  # the last day before each week and month window
@@ -261,7 +262,7 @@ def _ema(values: Floats, span: int) -> float:
 
 
 def _smoothed(values: Floats, seed: float, alpha: float) -> float:
-    """The end of the recursion `x += alpha * (value - x)` from `seed`, as one weighted sum."""
+    """The result of the recursion `x += alpha * (value - x)` from `seed`, as one weighted sum."""
     weights = _decay(alpha, 1 << len(values).bit_length())
     recent = float((weights[: len(values)] * values[::-1]).sum())
     return alpha * recent + float(weights[len(values)]) * seed
@@ -271,7 +272,7 @@ def _smoothed(values: Floats, seed: float, alpha: float) -> float:
 def _decay(alpha: float, size: int) -> Floats:
     """The weights (1 - alpha)^k for k below `size`."""
     weights = np.power(1 - alpha, np.arange(size))
-    weights[weights < 1e-280] = 0.0  # no subnormal products, they cost a hundred cycles each
+    weights[weights < 1e-280] = 0.0  # avoids subnormal products, a hundred cycles each
     weights.setflags(write=False)
     return weights
 
@@ -296,5 +297,5 @@ def _ratio(value: float, base: float) -> float:
 
 
 def _above(value: float, base: float) -> float:
-    """1.0 or 0.0, or NaN without one of the two."""
+    """1.0 if the value is above the base, else 0.0; NaN if either is NaN."""
     return NAN if math.isnan(value) or math.isnan(base) else float(value > base)

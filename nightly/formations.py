@@ -1,7 +1,7 @@
-"""Formations: the setups that one symbol shows tonight, as they will be served.
+"""Formations: the current setups of one symbol, in the form in which they are served.
 
-A forming one is a live version; a running one is an open trade. Plans are for the next session:
-the lines move, and with them trigger, stop and target.
+A forming setup is a live version; a running setup is an open trade. Plans of forming setups are for
+the next session, because the lines move, and with them trigger, stop and target.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from store.families import Family
 from store.records import Line, Lines, Plan, PricePoint, Status
 
 ARMED_PCT = 1.0
-"""A trigger this near, or within one ATR, makes a forming setup armed."""
+"""A forming setup is armed if its trigger is within this distance or within one ATR."""
 
 
 @dataclass(frozen=True, slots=True)
 class Formation:
-    """One current setup, complete but for the track records."""
+    """One current setup, complete except for its track records."""
 
     fields: Mapping[str, Any]
     """The fields of `Setup`, without `track_record`."""
@@ -51,17 +51,17 @@ class Formation:
     pre_pattern_move_pct: float
     atr_pct: float
     evidence: Mapping[str, float | int | str]
-    """The score and what it is made of, and the entry of a running trade: kept beside the setup."""
+    """The score and its parts, and the entry of a running trade; stored beside the setup."""
 
     @property
     def order(self) -> tuple[bool, float]:
-        """The order on a ticker: forming first, then quality, descending."""
+        """The sort key on a ticker: forming setups first, then by descending quality."""
         return self.status != "forming", -self.quality
 
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """The sessions that a symbol's setups are described in."""
+    """A symbol with the session that its setups describe and the next session."""
 
     symbol: str
     as_of: dt.date
@@ -70,7 +70,7 @@ class Market:
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """The ids of a setup in the session."""
+    """The ids of a setup and its lineage in the session."""
 
     setup: str
     lineage: str

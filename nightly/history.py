@@ -1,4 +1,4 @@
-"""History: the first attempts of a symbol's lineages as the nightly served them, win or lose."""
+"""History: the first attempts of a symbol's lineages as past nights served them, win or lose."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ FACTS = np.dtype(
         ("drawn_r", "f8"),  # sum of their R multiples
     ]
 )
-"""What statistics need of one first attempt."""
+"""The numbers of one first attempt that the statistics need."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """History rows newest first: an outcome letter and a JSON body each."""
+    """History rows, newest first: an outcome letter and a JSON body for each."""
 
     outcomes: str
     bodies: list[bytes]
 
 
 class Lineages:
-    """The lineages of one event log: their ids, those of their setups, and their attempts."""
+    """The lineages of one event log: their ids, the ids of their setups, and their attempts."""
 
     def __init__(self, symbol: str, bars: Bars, log: EventLog) -> None:
         self._symbol = symbol
@@ -75,18 +75,18 @@ class Lineages:
         return self._ids[number]
 
     def setup_id(self, row: int, number: int, attempt: int, bar: int, session: dt.date) -> str:
-        """The id that a version had or has in a session whose last bar is `bar`."""
+        """The id of a version's setup in a past or current session whose last bar is `bar`."""
         older = (other for other in self._setups[number, attempt] if other < row)
         twin = sum(any(a <= bar < b for a, b in self._lives[other]) for other in older)
         return setup_id(self.id(number), attempt, session, twin)
 
     def attempts(self, number: int) -> int:
-        """How often a lineage has triggered so far."""
+        """How many times a lineage has triggered so far."""
         return self._attempts[number]
 
 
 def _born(versions: Rows) -> dict[int, tuple[int, int, int, int]]:
-    """Of each lineage: scale, first bar, bar first served, and how many older ones share these."""
+    """For each lineage: scale, first bar, bar first served, and how many older ones share these."""
     numbers, rows = np.unique(versions["lineage"], return_index=True)
     first = versions[rows]
     starts = np.minimum(first["upper_start"], first["lower_start"])
@@ -101,11 +101,11 @@ def _born(versions: Rows) -> dict[int, tuple[int, int, int, int]]:
 
 
 Life = tuple[int, int]
-"""The bars at which something is served, the second one excluded."""
+"""A half-open range of bars at which a setup is served: the second bar is excluded."""
 
 
 def _lives(log: EventLog) -> list[list[Life]]:
-    """Of each version when it was served: as forming, and as a running trade."""
+    """For each version, when it was served: as a forming setup, and as a running trade."""
     ends = np.where(log.versions["end"] >= 0, log.versions["end"], FOREVER).tolist()
     lives = [[life] for life in zip(log.versions["first_served"].tolist(), ends, strict=True)]
     exits = np.where(log.trades["exit"] >= 0, log.trades["exit"], FOREVER).tolist()
@@ -116,15 +116,15 @@ def _lives(log: EventLog) -> list[list[Life]]:
 
 
 def first_attempts(log: EventLog) -> Rows:
-    """The trades that were the first attempt of their lineage."""
+    """The trades that are the first attempt of their lineage."""
     first: Rows = log.trades[log.versions["attempt"][log.trades["version"]] == 1]
     return first
 
 
 def trade_facts(symbol: str, bars: Bars, log: EventLog) -> Rows:
-    """The first attempts as `FACTS` rows, in order of entry; r and realized are NaN while open.
+    """The first attempts as `FACTS` rows, in order of entry; open ones have no R and no move (NaN).
 
-    Open trades have no placebo: nobody knows how they compare.
+    Open trades have no placebo, because without an outcome there is nothing to compare.
     """
     trades = first_attempts(log)
     facts = np.zeros(len(trades), FACTS)
@@ -150,7 +150,7 @@ def trade_facts(symbol: str, bars: Bars, log: EventLog) -> Rows:
 
 
 def history_rows(bars: Bars, log: EventLog, lineages: Lineages) -> StoredRows:
-    """The history a client reads: newest entry first, then by lineage id."""
+    """The history rows that clients read: newest entry first, then by lineage id."""
     trades = first_attempts(log)
     dates = [to_date(day) for day in bars.date[_bars_named(trades)].tolist()]
     pairs = zip(_records(trades), _records(log.versions[trades["version"]]), strict=True)
@@ -166,12 +166,12 @@ def history_rows(bars: Bars, log: EventLog, lineages: Lineages) -> StoredRows:
 
 
 def _bars_named(trades: Rows) -> npt.NDArray[np.int32]:
-    """Of each trade the bar before its entry, its entry and its exit (the last bar for none)."""
+    """For each trade: the bar before its entry, its entry, and its exit (the last bar if open)."""
     return np.stack([trades["entry"] - 1, trades["entry"], trades["exit"]], axis=1).ravel()
 
 
 def _records(rows: Rows) -> list[dict[str, Any]]:
-    """Rows as plain values: reading one field of a numpy record costs as much as all of these."""
+    """Rows as dictionaries, because reading fields of numpy records one by one is slow."""
     names = rows.dtype.names or ()
     return [dict(zip(names, row, strict=True)) for row in rows.tolist()]
 
@@ -183,7 +183,7 @@ def _row(
     lineages: Lineages,
     dates: Sequence[dt.date],
 ) -> dict[str, Any]:
-    """The fields of `HistoryRow`, in its order; publishing holds every row to that model."""
+    """The fields of `HistoryRow`, in its order. Publishing validates every row with that model."""
     served, entered, left = dates
     entry, sign = trade["entry_price"], trade["direction"]
     risk = abs(entry - trade["stop_price"])
@@ -216,5 +216,5 @@ def _row(
 
 
 def target_move_pct(height: float, sign: int) -> float:
-    """The measured move from the line to the target, percent of price."""
+    """The measured move from the line to the target, in percent of price."""
     return percent(100 * (math.exp(height) - 1 if sign > 0 else 1 - math.exp(-height)))

@@ -1,4 +1,4 @@
-"""Ids of lineages and setups: short digests of facts, equal on every run over the same bars."""
+"""Ids of lineages and setups: short digests of their facts, the same on every run over the bars."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from nightly.events import Scale
 def lineage_id(
     symbol: str, scale: Scale, start: dt.date, first_served: dt.date, twin: int = 0
 ) -> str:
-    """The id of a lineage, from its first version: it never changes while the bars do not.
+    """The id of a lineage, from its first version: it never changes unless the bars do.
 
     `twin` counts the older lineages of the same scale that begin and are first served on the same
-    days, as a wedge and a triangle from one low may.
+    days, for example a wedge and a triangle that start at the same low.
     """
     return _digest(twin, symbol, scale.name, start.isoformat(), first_served.isoformat())
 
 
 def setup_id(lineage: str, attempt: int, session: dt.date, twin: int = 0) -> str:
-    """The id of a setup in one session; a running trade and its re-attempt differ by attempt.
+    """The id of a setup in one session. A running trade and a later attempt differ by attempt.
 
-    `twin` counts the older setups of one lineage and attempt that are served beside it: a candidate
-    joins a lineage by the lineage's span, which may be longer than that of the setup in it.
+    `twin` counts the older setups of the same lineage and attempt that are served in that session.
+    There may be some, because a candidate joins a lineage by the lineage's span, which may be
+    longer than the span of the setup in it.
     """
     return _digest(twin, lineage, str(attempt), session.isoformat())
 

@@ -1,8 +1,8 @@
-"""Industries: what reference tables say, in the labels that the scan filters by.
+"""Industries: translate the industry names of reference tables to the labels of the scan's filter.
 
-Owns the shipped tables `shipped/industries.csv` (Nasdaq's, GICS's and Yahoo's words) and
-`shipped/funds.csv` (words in the names of funds). An empty label in a table is a decision: the word
-covers too much for any one label.
+Reads the shipped tables `shipped/industries.csv` (names used by Nasdaq, GICS and Yahoo) and
+`shipped/funds.csv` (phrases in fund names). An empty label is deliberate: the name is too broad for
+any one label.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from store.labels import INDUSTRIES
 
 
 def industry_label(industry: str | None, sector: str | None = None) -> str | None:
-    """The label of an industry's name, whatever its case and punctuation; None if none fits.
+    """The label of an industry name in any case and punctuation; None if none fits.
 
-    A few of Nasdaq's industries mean different things in different sectors, so the sector is asked
-    first; where no industry is given, the sector stands for it.
+    A few of Nasdaq's industries mean different things in different sectors, so the pair of sector
+    and industry is tried first. Without an industry the sector is used alone.
     """
     said, within = words(industry or ""), words(sector or "")
     table = _industries()
@@ -32,13 +32,13 @@ def industry_label(industry: str | None, sector: str | None = None) -> str | Non
 
 
 def fund_label(name: str | None) -> str | None:
-    """The label that the words in a fund's name make clear, None if they do not."""
+    """The label that a phrase in a fund's name determines; None if no phrase does."""
     padded = f" {words(name or '')} "
     return next((label for phrase, label in _funds() if f" {phrase} " in padded), None)
 
 
 def words(text: str) -> str:
-    """Lower-case words alone, `&` spelled out: the key under which the tables are matched."""
+    """The words of a text in lower case, with `&` spelled out: the key for matching the tables."""
     return " ".join(re.findall(r"[a-z0-9]+", text.casefold().replace("&", " and ")))
 
 
@@ -52,7 +52,7 @@ def _industries() -> Mapping[tuple[str, str], str | None]:
 
 @cache
 def _funds() -> tuple[tuple[str, str | None], ...]:
-    """Phrases with their labels; the first that a name contains decides."""
+    """Phrases with their labels; the first phrase that a name contains decides."""
     return tuple((words(row["phrase"]), row["label"] or None) for row in _rows("funds.csv"))
 
 

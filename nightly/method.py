@@ -1,4 +1,4 @@
-"""The method's numbers: trades beside their placebo, by family, direction and decade."""
+"""The method's numbers: trades compared with their placebo, by family, direction and decade."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from store.families import Direction, Family
 from store.method import Costs, Estimate, Measure, Method
 
 COSTS: Final = (10, 25)
-"""Basis points of the entry price for a round trip."""
+"""Round-trip costs in basis points of the entry price."""
 
 
 def method(trades: Rows, *, symbols: int, ended: int, start: dt.date, as_of: dt.date) -> Method:
-    """The record over `FACTS` rows of every symbol; `ended` of the symbols stopped before."""
+    """The method record of the `FACTS` rows of all symbols; `ended` symbols end before `as_of`."""
     resolved = trades[trades["outcome"] != Outcome.OPEN]
     return Method(
         as_of_session=as_of,
@@ -61,7 +61,7 @@ def measure(
     direction: Direction | None = None,
     decade: int | None = None,
 ) -> Measure:
-    """One group of resolved trades, at least one."""
+    """The measure of one group of resolved trades, at least one."""
     won = trades["outcome"] == Outcome.WIN
     moves, r, draws = trades["realized_pct"], trades["r"], trades["draws"].astype(np.float64)
     wins, number = int(np.count_nonzero(won)), len(trades)
@@ -70,7 +70,7 @@ def measure(
     own = r[drawn] - trades["drawn_r"][drawn] / draws[drawn]
     low, high = intervals.wilson(wins, number)
     avg_r = _estimate(r, one, months)
-    assert avg_r is not None  # noqa: S101 - there is a trade
+    assert avg_r is not None  # noqa: S101 - there is at least one trade
     return Measure(
         family=family,
         direction=direction,
@@ -111,5 +111,5 @@ def _estimate(
 
 
 def _after(trades: Rows, basis_points: int) -> float:
-    """Average R when a round trip costs so much: the tighter the stop, the more R it takes."""
+    """Average R after round-trip costs; the tighter the stop, the more R they take."""
     return float((trades["r"] - basis_points / 100 / trades["risk_pct"]).mean())

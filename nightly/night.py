@@ -1,4 +1,4 @@
-"""One night, from bars to a published book: the order in which everything else is called."""
+"""One night, from bars to a published book: calls everything else in order."""
 
 from __future__ import annotations
 
@@ -36,65 +36,65 @@ MAX_RENAMED = 1000
 FINDING = "finding patterns (compiling them first on a new machine)"
 
 Step = Callable[[str, int, int], None]
-"""Progress: the name of a step, how much of it is done, and how much there is."""
+"""A progress callback: the name of a step, how much of it is done, and its total."""
 
 
 def silent(_name: str, _done: int, _total: int) -> None:
-    """No progress."""
+    """Report no progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to make a night of."""
+    """The inputs and options of a night."""
 
     source: BarSource
     name: str
-    """What the source is called in the manifest: `sample`, or a file's or folder's own name."""
+    """The source's name in the manifest: `sample`, or the file's or folder's own name."""
     told: Mapping[str, Any] = field(default_factory=dict)
-    """How the source was read: its forms and columns, for the report."""
+    """How the source was read, for the report: its file forms and columns."""
     reference: Reference = field(default_factory=Reference)
     reference_sha256: str | None = None
     adjustment: Adjustment = "split"
     session: dt.date | None = None
-    """The session to stop at; the newest that enough symbols reach when None."""
+    """The requested session; None for the newest one that enough symbols reach."""
     jobs: int = 1
     executor: str | None = None
-    """The address of a Dask scheduler that has the work done; this machine does it when None."""
+    """The address of a Dask scheduler; None to work on this machine."""
     source_label: str = "nightly"
     disclaimer: str = ""
     chart_symbols: int | None = None
-    """How many symbols keep the prices that charts need, by symbol; all when None."""
+    """Store chart prices only for this many symbols, in symbol order; None for all symbols."""
     accept_fall: bool = False
     full: bool = False
-    """Whether to walk every bar and compare with what the last night kept."""
+    """Whether to walk every bar and compare the result with the last night's checkpoints."""
     only_new: bool = False
-    """Whether to stop where the night is sealed already."""
+    """Whether to stop if the night is already sealed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An order, once its source was looked through: who is read, up to which session."""
+    """An order after its source was looked through: which symbols to read, up to which session."""
 
     tasks: Sequence[Task]
     symbols: Sequence[str]
     as_of: dt.date
     crypto_until: dt.date
-    """The last finished day of crypto, which may be the one before."""
+    """The last finished crypto day up to `as_of`, which may be the day before it."""
     refused: Mapping[str, Refusal]
     """Raw names that cannot be symbols."""
     later: Sequence[str]
-    """Symbols with later sessions, which too few others reach."""
+    """Symbols with sessions after the night's, which too few symbols reach."""
     future_dates: int
-    """How many symbols have a bar of a day to come."""
+    """How many symbols have a bar dated in the future."""
     workers: int | str
-    """How many processes of this machine do the work, or the address of who does it."""
+    """The number of processes on this machine, or the address of a Dask scheduler."""
 
 
 def plan(order: Order, now: dt.datetime) -> Plan:
-    """Look the source through and settle the session.
+    """Look through the source and choose the session.
 
     Raises:
-        NightlyError: no name in it is a symbol, or no bar lies before the session.
+        NightlyError: no name in the source is a symbol, or no symbol has a usable bar.
     """
     last_days = order.source.last_days()
     resolved = resolve(order.source.names())
@@ -119,7 +119,7 @@ def plan(order: Order, now: dt.datetime) -> Plan:
 
 
 def _later(ends: Sequence[tuple[Listing, int]], as_of: dt.date, now: dt.datetime) -> Sequence[str]:
-    """Symbols that would have given the night a later session, were they not too few."""
+    """Symbols that reach a later session than the night's; there were too few of them."""
     known = Ends.of(((its.asset_type, day) for its, day in ends), now)
     if known.newest(now) == as_of:
         return ()
@@ -132,14 +132,14 @@ def _later(ends: Sequence[tuple[Listing, int]], as_of: dt.date, now: dt.datetime
 
 
 def pool_of(chosen: Plan) -> AbstractContextManager[Pool]:
-    """Those who do the work of a plan."""
+    """The pool of workers for a plan."""
     if isinstance(chosen.workers, str):
         return cluster_pool(chosen.workers)
     return local_pool(chosen.workers)
 
 
 def renamed(plan: Plan) -> dict[str, str]:
-    """The symbol of each raw name that is spelled otherwise, up to `MAX_RENAMED`."""
+    """The symbol of each raw name that differs from it, at most `MAX_RENAMED` of them."""
     pairs = ((raw, known.symbol) for task in plan.tasks for raw, known in task.symbols)
     return dict(islice(((raw, to) for raw, to in pairs if raw.upper() != to), MAX_RENAMED))
 
@@ -152,14 +152,14 @@ def make_night(
     step: Step = silent,
     checkpoints: Checkpoints | None = None,
 ) -> tuple[Manifest, Report]:
-    """Analyse every symbol and publish what was found as one night.
+    """Analyse every symbol and publish the results as one night.
 
-    The bytes of the night are the same with `checkpoints` of an earlier night and without.
+    The bytes of the night are the same with and without `checkpoints` of an earlier night.
 
     Raises:
-        NightlyError: the bars cannot be used at all, or those who work on them fail.
-        SealedError: the night is sealed already, and only a new one was asked for.
-        StoreError: the night did not pass its gates; the active one stays.
+        NightlyError: no bars can be used, or a worker failed.
+        SealedError: the night is already sealed, and only a new one was asked for.
+        StoreError: the night did not pass its checks; the active night stays.
     """
     step("reading the source", 0, 0)
     chosen = plan(order, now)
@@ -203,14 +203,15 @@ def make_night(
 def _check_new(nights: Nights, version: str) -> None:
     sealed = next((night for night in nights.sealed() if night.data_version == version), None)
     if sealed is None or not nights.was_active(version):
-        return  # or a run was killed before its night became the active one
+        return  # a night that was never active was left by a run killed before activating it
     try:
         nights.verify(version)
     except ManifestError:
-        return  # the same bars make it anew
+        return  # the sealed book is damaged; make the night again
     raise SealedError(
-        f"Nothing new: session {sealed.as_of_session} of these bars is sealed as {version}; "
-        f"`screener night activate {version}` serves it if another one is."
+        f"Nothing new: session {sealed.as_of_session} of these bars is already sealed as "
+        f"{version}; if another night is active, `screener night activate {version}` serves this "
+        "one."
     )
 
 
@@ -223,7 +224,7 @@ def _forget(_symbol: str, _kept: bytes) -> None:
 
 
 def _prepared(task: Task, order: Order, checkpoints: Checkpoints | None) -> Task:
-    """A task with what is kept of its symbols, read when it is sent: all at once is too much."""
+    """A task with the checkpoints of its symbols, read only now because all would not fit."""
     kept = checkpoints.read(listing.symbol for _, listing in task.symbols) if checkpoints else {}
     return replace(task, kept=kept, check=order.full)
 
@@ -253,7 +254,7 @@ def _written(
     analyses: Iterable[Analysis],
     keep: Callable[[str, bytes], None],
 ) -> Iterator[Analysis]:
-    """The analyses as they come, without what is stored at once: it is most of their size."""
+    """Store each analysis as it arrives, and yield it without its large, already stored parts."""
     charted = 0
     for analysis in analyses:
         reason = analysis.refusal.code if analysis.refusal else None
@@ -269,7 +270,7 @@ def _written(
 
 
 def _write_unread(writer: BookWriter, order: Order, analyses: Sequence[Analysis]) -> None:
-    """The symbols that the reference knows and the bars do not."""
+    """Add the symbols that are in the reference but not in the source."""
     read = {analysis.symbol for analysis in analyses}
     for symbol in sorted(set(order.reference) - read):
         writer.add_symbol(symbol, covered=False, reason="no_bars")
@@ -307,10 +308,11 @@ def _write_scan(writer: BookWriter, candidates: Sequence[Candidate]) -> None:
 
 
 def inputs_of(order: Order, chosen: Plan) -> Inputs:
-    """What a night is made from, as its manifest names it."""
-    # The clock decides it beside the bars, so the version must tell.
+    """The inputs of a night, as its manifest states them."""
+    # This day depends on the clock and not only on the bars, so it must enter the version.
     cut = {"crypto_until": chosen.crypto_until.isoformat()}
-    # Days to come become fewer as time goes by: their number tells which symbols have one.
+    # Which dates are in the future depends on the clock too. As time passes there are only fewer
+    # of them, so their number identifies the symbols.
     ahead = {"future_dates": chosen.future_dates}
     return Inputs(
         bars=order.name,

@@ -1,4 +1,4 @@
-"""How numbers are written: prices keep significant digits, shares and multiples few decimals."""
+"""How numbers are rounded: prices to significant digits, percentages and multiples to decimals."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ PRICE_DIGITS = 7
 
 
 def price(value: float) -> float:
-    """A price with seven significant digits, so that one of 0.00001 keeps as many as one of 600."""
+    """A price rounded to seven significant digits, so that 0.00001 keeps as many as 600."""
     return float(f"{value:.{PRICE_DIGITS}g}")
 
 
 def percent(value: float) -> float:
-    """A percentage with two decimals, never minus zero."""
+    """A percentage rounded to two decimals, never minus zero."""
     return round(float(value), 2) + 0.0
 
 
 def multiple(value: float) -> float:
-    """An R multiple or a ratio with three decimals, never minus zero."""
+    """An R multiple or a ratio rounded to three decimals, never minus zero."""
     return round(float(value), 3) + 0.0
 
 
 def evidence(value: float | None) -> float:
-    """A number as filter evidence: NaN where there is none."""
+    """A number as filter evidence: NaN for None."""
     return math.nan if value is None else float(value)
 
 
 def dollars(value: float) -> str:
-    """A price as people read it: cents from one dollar up, five significant digits below."""
+    """A price for people: with cents from one dollar up, five significant digits below."""
     if value >= 1:
         return f"${value:,.2f}"
     digits = 4 - math.floor(math.log10(value))

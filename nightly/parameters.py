@@ -1,8 +1,8 @@
-"""The detector's parameters: every threshold it knows, with its unit and its reason.
+"""The detector's parameters: all its thresholds, with their units and reasons.
 
-Lengths count bars, heights and tolerances count ATR, shares lie between 0 and 1. There are no
-dollar thresholds, so results do not change when prices are multiplied. A NamedTuple, because the
-compiled kernel takes one as it is and `_asdict()` enters the data version.
+Lengths are in bars, heights and tolerances in ATR; shares are between 0 and 1. There are no dollar
+thresholds, so multiplying all prices changes nothing. `Parameters` is a NamedTuple because
+`_asdict()` enters the data version.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Parameters(NamedTuple):
-    """The defaults, as docs/detector.md sections 1 to 6 explain them."""
+    """The parameters with their defaults; docs/detector.md sections 1 to 6 explain them."""
 
     # History and volatility.
     atr_bars: int = 14  # true ranges in the plain mean
@@ -22,30 +22,30 @@ class Parameters(NamedTuple):
 
     # Swings and lines.
     short_swing_order: int = 1  # bars on either side of a swing, short scale
-    long_swing_order: int = 2  # finds 2 to 4 points more than 3; retreats remove the small ones
-    short_line_bars: int = 24  # life of a line from its first touch, half of it from its last
-    long_line_bars: int = 130  # six months; beyond is another time scale
-    anchor_spacing: int = 2  # least bars between the two swings that draw a line
+    long_swing_order: int = 2  # finds 2 to 4 points more than 3 does; retreats remove small swings
+    short_line_bars: int = 24  # life of a line from its first touch; half as long from its last
+    long_line_bars: int = 130  # six months; longer lines belong to another time scale
+    anchor_spacing: int = 2  # minimum bars between the two swings that draw a line
     line_slope_max: float = 0.6  # ATR per bar; steeper is a run, not a line
-    touch_tolerance: float = 0.45  # ATR short of the line that still touches it
+    touch_tolerance: float = 0.45  # ATR that a swing may stay short of the line and still touch it
     wick_tolerance: float = 0.5  # ATR beyond the line that an extreme may reach
-    close_tolerance: float = 0.25  # ATR a line moves outward at most to hold every close
-    duplicate_tolerance: float = 0.08  # ATR at both ends within which two lines are one
+    close_tolerance: float = 0.25  # ATR that a line moves outward at most to contain every close
+    duplicate_tolerance: float = 0.08  # ATR; lines closer than this at both ends are the same line
 
-    refit_touches: int = 2  # touches of a line from which it is laid through all of them; 0: never
-    close_clearance: float = 0.2  # ATR that a line laid anew keeps from every close
+    refit_touches: int = 2  # a line with this many touches is refitted to all of them; 0: never
+    close_clearance: float = 0.2  # ATR that a refitted line keeps from every close
 
-    # Touches: one counts again only after a retreat across the pattern.
+    # Touches: the next touch counts only after a retreat across the pattern.
     retreat_min: float = 0.55  # share of the width
     short_touch_spacing: int = 2  # bars
     long_touch_spacing: int = 3  # bars
 
     # Wedges and triangles (long scale).
     width_min: float = 0.2  # ATR between the lines today
-    length_min: int = 15  # three weeks; shorter is a squeeze
+    length_min: int = 15  # three weeks; anything shorter is a squeeze
     length_max: int = 130  # six months
     length_expiry: int = 150
-    progress_min: float = 0.45  # share of the way to the apex; less is a channel
+    progress_min: float = 0.45  # share of the way to the apex; with less it may be a channel
     progress_max: float = 0.85  # both scales
     progress_expiry: float = 0.92  # both scales
     height_min: float = 4.5  # ATR at the later start; smaller is noise
@@ -56,12 +56,12 @@ class Parameters(NamedTuple):
     wedge_touches: int = 5  # three on one line, two on the other
     triangle_touches: int = 4
     crossings_min: int = 4  # side changes in the touch sequence: price must fill the pattern
-    later_crossings_min: int = 3  # the same of a later attempt: a line has been broken in between
+    later_crossings_min: int = 3  # the same for a later attempt, when a line was broken in between
     middle_move_max: float = 1.2  # widths the middle moves at most, else a trend; 0: any
-    leg_min: float = 0.6  # share of the width that price turns back by at the end of a leg
+    leg_min: float = 0.6  # share of the width by which price turns back at the end of a leg
     efficiency_min: float = 0.53  # length of all legs as a share of all moves; 0: any
     flat_slope: float = 0.12  # widths a flat line moves over the pattern at most
-    wedge_slope: float = 0.15  # widths a wedge's line moves at least; the gap stops flip-flop
+    wedge_slope: float = 0.15  # widths a wedge's line moves at least; the gap prevents flip-flop
 
     # Squeezes (short scale): a pole, then a small pattern that gives little of it back.
     squeeze_length_min: int = 5
@@ -83,13 +83,13 @@ class Parameters(NamedTuple):
 
     # The book.
     quality_min: float = 74.0
-    later_quality_min: float = 70.0  # the same of a later attempt
+    later_quality_min: float = 70.0  # the same for a later attempt
     squeeze_quality_min: float = 56.0
-    overlap_min: float = 0.5  # intersection over union of two spans that are one formation
+    overlap_min: float = 0.5  # intersection over union from which two spans are one formation
     cross_scale_overlap_min: float = 0.65
-    replace_margin: float = 0.5  # quality a new version must add
-    same_lines_margin: float = 1.0  # the same, when it merely redraws the lines
-    same_lines_tolerance: float = 0.3  # ATR today within which both lines are the same
+    replace_margin: float = 0.5  # quality that a new version must add
+    same_lines_margin: float = 1.0  # the same if the new version merely redraws the lines
+    same_lines_tolerance: float = 0.3  # ATR; lines closer than this today are the same line
     squeeze_over_long_margin: float = -4.0
     long_over_squeeze_margin: float = 12.0
     stale_share: float = 0.5  # share of the length without a touch
@@ -100,8 +100,8 @@ class Parameters(NamedTuple):
     approach_bars: int = 20  # bars whose move into the pattern is recorded
 
     def record(self) -> Parameters:
-        """The same names as one numpy record: the kernel takes a pointer, not sixty arguments."""
-        # By the defaults, so that a whole number given for a float compiles nothing anew.
+        """The same fields as one numpy record, which the kernel takes as a single pointer."""
+        # Types follow the defaults, so an int passed for a float does not recompile the kernel.
         kinds = [
             (name, "i8" if isinstance(default, int) else "f8")
             for name, default in self._field_defaults.items()
@@ -110,7 +110,7 @@ class Parameters(NamedTuple):
 
     @classmethod
     def reference(cls) -> Parameters:
-        """The parameters of the prototype, whose event log the kernel then reproduces."""
+        """The parameters of the prototype, with which the kernel reproduces its event log."""
         return cls(
             anchor_spacing=3,
             touch_tolerance=0.35,
@@ -132,4 +132,4 @@ class Parameters(NamedTuple):
 
 
 DETECTORS = {"default": Parameters(), "reference": Parameters.reference()}
-"""The parameter sets that have a name, for research and benchmarks; nights take the default."""
+"""The named parameter sets, for research and benchmarks. Nights use the default."""

@@ -1,4 +1,4 @@
-"""Names of what the kernel numbers: pattern types, directions and families."""
+"""Names for the kernel's numbers: pattern types, directions and families."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def direction_name(sign: int) -> Direction:
 
 @cache
 def family_index(kind: int) -> int:
-    """The position of a pattern type's family among the five."""
+    """The position of a pattern type's family among the five families."""
     direction: Direction = "bearish" if kind == PatternType.BEARISH_SQUEEZE else "bullish"
     return FAMILIES.index(family_of(type_name(kind), direction))
 
 
 def is_symmetrical(kind: int) -> bool:
-    """Whether both sides of a pattern are armed."""
+    """Whether a pattern is a symmetrical triangle, which may trigger on either side."""
     return kind == PatternType.SYMMETRICAL_TRIANGLE

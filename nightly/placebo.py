@@ -1,20 +1,23 @@
 """Placebo trades: the stops and targets of real trades, taken at random later dates.
 
-What it measures: a trade whose target lies three times as far as its stop reaches it about a
-quarter of the time on a driftless walk, and more often in a rising market, without any pattern. A
-win rate alone therefore says little. For every resolved first attempt three entries are drawn,
-uniformly 40 to 400 bars after the real one, so that the formation is behind them while the symbol
-and roughly its market are the same; each keeps the direction and the logarithmic distances of stop
-and target and is resolved by the same rule. The share that reaches the target is what those stops
-and targets are worth by themselves; the difference to the real trades is what the pattern adds. On
-6,717 surviving US stocks no family differed from its placebo by two standard errors, which is why
-the share stands in every `measured` sentence.
+Why: a trade whose target is three times as far away as its stop reaches the target about a quarter
+of the time on a driftless walk, and more often in a rising market, without any pattern. A win rate
+alone therefore says little.
 
-Draws depend on the symbol, the entry's date and the direction alone, never on the order of trades,
-the process or the length of the series, so a resolved draw stays as it is when bars are appended. A
-draw past the end of the series is dropped, not redrawn: that depends on the calendar and not on the
-outcome, while drawing within what is left would move every night and crowd the last bars. Draws
-still open are left out of the rates, as open trades are. A night as of t passes bars up to t.
+How: for every resolved first attempt three entries are drawn, uniformly 40 to 400 bars after the
+real one. The formation is then over, but the symbol and roughly its market are the same. Each draw
+keeps the direction and the logarithmic distances of stop and target and is resolved by the same
+rule. The share of draws that reach the target is what those stops and targets achieve by
+themselves; the difference from the real trades is what the pattern adds. On 6,717 surviving US
+stocks no family differed from its placebo by two standard errors, so every `measured` sentence
+states the share.
+
+Draws depend only on the symbol, the entry date and the direction, not on the order of trades, the
+process or the length of the series. A resolved draw therefore stays the same when bars are
+appended. A draw past the end of the series is dropped, not redrawn. Dropping depends on the
+calendar and not on the outcome; redrawing within the remaining bars would change every night and
+crowd the last bars. Open draws are left out of the rates, as open trades are. A night as of t
+passes bars up to t.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ DRAW = np.dtype(
 
 
 def seed_of(symbol: str, entry: dt.date, direction: int) -> int:
-    """The seed of a trade's draws, 64 bits; direction is +1 or -1."""
+    """The 64-bit seed of a trade's draws; direction is +1 or -1."""
     text = f"{symbol} {entry.isoformat()} {direction:+d}"
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
@@ -60,19 +63,20 @@ def placebo(
     target_distance: Floats,
     seeds: Seeds,
 ) -> Rows:
-    """`DRAW` rows of shape (trades, `DRAWS`) for real entries at bar indices of these bars.
+    """`DRAW` rows of shape (trades, `DRAWS`) for real trades that entered at the bars `entries`.
 
-    Directions are +1 or -1; distances from the entry's close are natural logs of price ratios.
+    Directions are +1 or -1. Distances are measured from the entry's close, as natural logs of price
+    ratios.
 
     Raises:
-        ValueError: a distance is not a positive number.
+        ValueError: a distance is not a positive finite number.
     """
     for distance in (stop_distance, target_distance):
         if not np.all((distance > 0) & np.isfinite(distance)):
             raise ValueError("Pass stop and target distances as positive logs of price ratios.")
     entry = np.asarray(entries, dtype=np.int64)[:, None] + _offsets(seeds)
     direction = np.asarray(directions, dtype=np.int64)[:, None]
-    # A draw past the end stays open whatever its price.
+    # A draw past the end stays open, whatever its price is.
     price = bars.close[np.minimum(entry, len(bars) - 1)]
     stop = price * np.exp(-direction * stop_distance[:, None])
     target = price * np.exp(direction * target_distance[:, None])
@@ -98,7 +102,7 @@ def placebo_of(symbol: str, bars: Bars, trades: Rows) -> Rows:
 
 
 def _offsets(seeds: Seeds) -> npt.NDArray[np.int64]:
-    """`DRAWS` numbers of bars for each seed, by the finaliser of SplitMix64."""
+    """`DRAWS` bar offsets for each seed, made by the finaliser of SplitMix64."""
     steps = np.arange(1, DRAWS + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     mixed = seeds[:, None] + steps
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

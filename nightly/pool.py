@@ -1,7 +1,7 @@
-"""The pool: work on many symbols, in order, by the processes of this machine or of a cluster.
+"""The pool: runs tasks in the processes of this machine or of a cluster, with results in order.
 
-Only the tasks next in line are under way, so finished work never piles up, however large the
-market and however slow what comes after.
+Only a few tasks are submitted at a time, so finished results never pile up, even if the market is
+large and their consumer slow.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import TypeVar
 from nightly.errors import WorkerError
 
 BATCH = 128
-"""Symbols of one piece of work at most: about 650,000 bars, 30 MB."""
+"""The most symbols in one task: about 650,000 bars, 30 MB."""
 
 INLINE = 16
-"""Up to this many symbols a process of their own is not worth its start."""
+"""Up to this many symbols, starting worker processes does not pay."""
 
 AHEAD = 3
-"""Tasks under way for each process: one at work, one waiting for it, one waiting for its turn."""
+"""Submitted tasks for each process: one running and two waiting."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -33,10 +33,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Who does the work: an executor and how many tasks it can do at a time."""
+    """An executor and the number of tasks that it runs at a time."""
 
     executor: Executor | None
-    """None: this very process."""
+    """None runs the tasks in this process."""
     jobs: int
 
     def run(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
@@ -58,34 +58,34 @@ class Pool:
                 yield under_way.popleft().result()
         except BrokenExecutor as error:
             raise WorkerError(
-                "A worker process died, perhaps for want of memory; run it again with fewer --jobs."
+                "A worker process died, perhaps out of memory; run it again with fewer --jobs."
             ) from error
 
 
 def default_jobs() -> int:
-    """As many processes as the machine has cores for this one."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def batches(items: Sequence[T], jobs: int) -> list[Sequence[T]]:
-    """Pieces of consecutive items, small enough that every process stays busy to the end."""
+    """Split items into consecutive batches, small enough to keep every process busy to the end."""
     size = max(1, min(BATCH, len(items) // (8 * jobs) + 1))
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 @contextmanager
 def local_pool(jobs: int) -> Iterator[Pool]:
-    """The processes of this machine; this very one where one will do."""
+    """A pool of processes on this machine; with one job, this process itself."""
     if jobs == 1:
         yield Pool(None, jobs)
         return
-    # Forking a process whose libraries run threads can deadlock, so every worker starts afresh.
+    # Forking a process whose libraries run threads can deadlock, so workers are spawned.
     context = multiprocessing.get_context("spawn")
     executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_follow_parent)
     try:
         yield Pool(executor, jobs)
     except WorkerError:
-        # A pool that breaks while it still starts a process waits for that one without end.
+        # A pool that breaks while it is still starting a process would wait for it forever.
         for child in multiprocessing.active_children():
             child.kill()
         raise
@@ -94,7 +94,7 @@ def local_pool(jobs: int) -> Iterator[Pool]:
 
 
 def _follow_parent() -> None:
-    """End this worker with its parent: one that is killed cannot tell it to."""
+    """End this worker when its parent ends, because a killed parent cannot stop its workers."""
     Thread(target=_exit_after_parent, daemon=True).start()
 
 

@@ -1,7 +1,7 @@
-"""Reference: what is known of a symbol besides its bars, read from one table.
+"""Reference: the facts about symbols other than their bars, read from one table.
 
-Columns are found by name, whatever their case and order. It knows no bars: a symbol that is listed
-here is known even where nobody has bars for it.
+Columns are found by name, in any case and order. This module knows no bars: a symbol that the table
+lists is known even if the source has no bars for it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _MAGNITUDES: Final = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A split of shares: from `date` on, one old share is `ratio` new ones."""
+    """A share split: from `date` on, one old share is `ratio` new shares."""
 
     date: dt.date
     ratio: float
@@ -71,10 +71,10 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What is known of one symbol; None is not known.
+    """The facts about one symbol; None means unknown.
 
-    `exchange`, `industry` and `country` hold labels of the scan's filters; `market_cap` is in
-    dollars; `adjustment` says what the symbol's bars are.
+    `exchange`, `industry` and `country` hold labels of the scan's filters. `market_cap` is in
+    dollars. `adjustment` says for what the symbol's bars are adjusted.
     """
 
     symbol: str
@@ -90,13 +90,13 @@ class Listing:
 
     @property
     def crypto(self) -> bool:
-        """Whether the symbol trades every day of the week."""
+        """Whether the symbol is crypto, which trades every day of the week."""
         return self.asset_type == "crypto"
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Every listing by symbol, and what was counted while reading them."""
+    """Every listing by symbol, and the number of bad rows by finding."""
 
     listings: Mapping[str, Listing] = field(default_factory=dict)
     findings: Mapping[str, int] = field(default_factory=dict)
@@ -111,14 +111,14 @@ class Reference:
         return iter(self.listings)
 
     def listing(self, symbol: str) -> Listing:
-        """The symbol's listing; a bare one where the table has none."""
+        """The symbol's listing; if the table has none, one derived from the symbol alone."""
         return self.listings.get(symbol) or unlisted(symbol)
 
 
 def unlisted(symbol: str) -> Listing:
-    """What a symbol alone tells: a pair quoted in dollars or dollar coins is crypto, else a stock.
+    """A listing from the symbol alone: crypto for a pair in dollars or dollar coins, else stock.
 
-    At least six characters, which no American ticker has without a dot.
+    A pair has at least six characters; no American ticker without a dot is that long.
     """
     if _PAIR.fullmatch(symbol):
         return Listing(symbol, asset_type="crypto", industry="Crypto", country="GLOBAL")
@@ -126,7 +126,7 @@ def unlisted(symbol: str) -> Listing:
 
 
 def read_reference(path: Path) -> Reference:
-    """Read a CSV or Parquet table with one row a symbol; of two rows for one symbol the first wins.
+    """Read a CSV or Parquet table with one row per symbol. A repeated symbol keeps its first row.
 
     Raises:
         SourceError: the table cannot be read or has no symbol column.
@@ -153,7 +153,7 @@ def read_reference(path: Path) -> Reference:
 
 
 def parse_splits(text: str | None) -> tuple[Split, ...]:
-    """The splits in `2005-02-28 2:1; 2014-06-09 7`, by date; what is no split is left out."""
+    """Parse splits such as `2005-02-28 2:1; 2014-06-09 7`, sorted by date; ignore other text."""
     splits = []
     for day, new, old in _SPLIT.findall(text or ""):
         ratio = float(new) / (float(old or 1) or math.nan)
@@ -216,7 +216,7 @@ def _adjustment(said: str | None) -> Adjustment | None:
 
 
 def _amount(said: str | None) -> float | None:
-    """Dollars written as 1234.5, $1,234.50 or 1.2B; None where it is no positive number."""
+    """Parse dollars written as 1234.5, $1,234.50 or 1.2B; None if not a positive number."""
     text = (said or "").lower().strip().replace(",", "").removeprefix("$")
     factor = _MAGNITUDES.get(text[-1:], 1.0)
     try:

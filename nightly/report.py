@@ -1,4 +1,4 @@
-"""The report of a night: what was found in the bars of every symbol, kept and refused, and why."""
+"""The report of a night: what it found in the bars, which symbols it refused, and why."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from store.records import FamilyEntry
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the operator reads when a night is done."""
+    """The report that the operator reads after a night."""
 
     bars: int
     covered: int
     refused: Mapping[str, Mapping[str, str]]
-    """By reason code: the symbols and the sentence for each."""
+    """By refusal code: the refused symbols, each with its reason."""
     found: Mapping[str, Mapping[str, int]]
-    """By symbol: how many of its bars each rule touched."""
+    """By symbol: how many of its bars each rule affected."""
     forming: Mapping[Family, int]
     running: Mapping[Family, int]
     families: Sequence[FamilyEntry]
     dividend_adjusted: int
-    """How many symbols' bars are adjusted for dividends too: their history moves with each one."""
+    """How many symbols have dividend-adjusted bars, whose history moves with every dividend."""
     walks: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The symbols by how their walk began; not in the book, which is the same however it did."""
+    """The symbols by how their walk began. Not in the book, whose bytes do not depend on it."""
     later: Sequence[str] = ()
-    """Symbols with sessions after the night's, which too few others reach; not in the book."""
+    """Symbols with sessions after the night's, which too few symbols reach. Not in the book."""
 
     @classmethod
     def of(
@@ -45,7 +45,7 @@ class Report:
         candidates: Sequence[Candidate],
         adjustment: Adjustment,
     ) -> Report:
-        """The report over everything that was analysed."""
+        """The report over all analysed symbols."""
         refused: dict[str, dict[str, str]] = {}
         reasons = {a.symbol: a.refusal for a in analyses if a.refusal}
         for name, refusal in {**reasons, **refused_names}.items():
@@ -66,7 +66,7 @@ class Report:
 
     @property
     def findings(self) -> dict[str, tuple[int, int]]:
-        """By rule: how many bars it touched, in how many symbols."""
+        """By rule: how many bars it affected, in how many symbols."""
         bars: Counter[str] = Counter()
         symbols: Counter[str] = Counter()
         for counts in self.found.values():
@@ -76,16 +76,16 @@ class Report:
 
     @property
     def behind(self) -> Sequence[str]:
-        """Symbols that are served as of a bar before the session."""
+        """Symbols whose last bar is before the session and which are served as of that bar."""
         return sorted(symbol for symbol, rules in self.found.items() if "behind" in rules)
 
     @property
     def drifted(self) -> Sequence[str]:
-        """Symbols whose kept walk was checked and is not what a walk over the same bars gives."""
+        """Symbols whose checkpoint was checked and differs from a new walk over the same bars."""
         return self.walks.get("drifted", ())
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as JSON values, kept in the book."""
+        """The report as JSON values, as stored in the book."""
         return {
             "bars": self.bars,
             "covered": self.covered,

@@ -1,4 +1,4 @@
-"""Research: every version that a walk served, as plain values, for study outside the service."""
+"""Research: every version that a walk served, as plain values, for studies outside the service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Value = Any
 
 
 def versions(task: Task, parameters: Parameters) -> list[dict[str, Value]]:
-    """One record a version that these parameters serve of a task's symbols; runs in a worker."""
+    """One record for each version of a task's symbols under these parameters; runs in a worker."""
     task.check_version()
     listings = dict(task.symbols)
     found: list[dict[str, Value]] = []

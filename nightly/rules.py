@@ -1,7 +1,7 @@
-"""Rules: every data rule by name, when it holds and what is done, for reports and documents.
+"""Rules: every data rule in words, for reports and documents: when it applies and what it does.
 
-The code of a rule is the word under which bars are counted or a symbol is refused. Rules stand in
-the order in which they are applied.
+The code of a rule is the name under which bars are counted or a symbol is refused. Rules are listed
+in the order in which they are applied.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ _SMALL = ", ".join(str(ratio) for ratio in SPLIT_RATIOS[7:])
 _ATR_BARS, _ATR_FLOOR = Parameters().atr_bars, Parameters().atr_floor
 
 FINDINGS: Final = (
-    Rule("undated_row", "a row without a date that can be read", "dropped"),
+    Rule("undated_row", "a row without a readable date", "dropped"),
     Rule("repeated_date", "a second row for one date", "the last row is kept"),
-    Rule("second_file", "a further file for one name in a folder", "not read"),
+    Rule("second_file", "another file for the same name in a folder", "not read"),
     Rule("bad_bar", "a price missing, zero or negative, or the high below the low", "dropped"),
-    Rule("bad_volume", "a volume missing or negative", "counts as 0"),
+    Rule("bad_volume", "a missing or negative volume", "counts as 0"),
     Rule("range_widened", "the open or close lies outside the range", "the range is widened"),
     Rule(
         "price_outside_range",
-        f"of these, by more than {OUTSIDE:.0%}",
+        f"it lies outside by more than {OUTSIDE:.0%}",
         "the range is widened; a contradiction",
     ),
     Rule("weekend", "a weekend bar of a stock or ETF", "dropped; a contradiction"),
-    Rule("split_applied", "a split in the reference, of bars that are raw", "applied"),
+    Rule("split_applied", "a split in the reference, if the bars are unadjusted", "applied"),
     Rule(
         "misprint",
         f"the open is over {MISPRINT:.0f} times both the close before and its own, or under "
@@ -70,42 +70,42 @@ FINDINGS: Final = (
     ),
     Rule(
         "idle_past",
-        f"bars up to the last {FLAT_BARS} of which over {FLAT_SHARE:.0%} have no range or no "
-        "volume, if that is past",
+        f"all bars up to the end of the last {FLAT_BARS} bars of which over {FLAT_SHARE:.0%} have "
+        "no range or no volume, if later bars are better",
         "dropped",
     ),
-    Rule("halted", "no volume and no range", "dropped"),
-    Rule("no_volume", "no volume but a range", "kept"),
+    Rule("halted", "a bar without volume and without range", "dropped"),
+    Rule("no_volume", "a bar with a range but without volume", "kept"),
     Rule("ticker_reuse", f"a gap of more than {REUSE_DAYS} days", "only the newest series is kept"),
     Rule(
         "gap",
         f"more than {_STOCK} calendar days between bars, crypto {_CRYPTO}",
-        "lines and setups end there, trades stay",
+        "lines and setups end there, trades stay open",
     ),
-    Rule("flat_bar", "volume but no range", "kept"),
+    Rule("flat_bar", "a bar with volume but without range", "kept"),
     Rule(
         "price_jump", f"a close over {JUMP:.0f} times the one before, or under 1/{JUMP:.0f}", "kept"
     ),
     Rule(
         "behind",
-        "no bar of the session itself, though the last one is not stale",
+        "the last bar is before the session, but not stale",
         "served as of its last bar",
     ),
 )
-"""What is counted, per symbol, whether the symbol is covered or not."""
+"""What is counted for each symbol, whether it is covered or not."""
 
 REFUSALS: Final = (
     Rule("bad_symbol", "the name cannot be a symbol", "left out"),
     Rule("duplicate_symbol", "a second name for one symbol", "left out"),
-    Rule("no_bars", "in the reference without bars, or gone when it was read", "left out"),
+    Rule("no_bars", "only the reference lists it, or its bars were gone when read", "left out"),
     Rule("unreadable_file", "its file cannot be read", "left out"),
     Rule(
         "other_interval",
-        "none of its files holds daily prices; beside daily ones such files are counted",
+        "none of its files holds daily prices; files beside daily ones are only counted",
         "left out",
     ),
-    Rule("foreign_listing", "Stooq lists it abroad, on days of its own", "left out"),
-    Rule("future_date", "the last bar is of a day that has begun nowhere yet", "left out"),
+    Rule("foreign_listing", "a Stooq listing abroad, with other trading days", "left out"),
+    Rule("future_date", "the last bar is dated in the future anywhere on earth", "left out"),
     Rule(
         "bad_bars",
         f"{', '.join(CONTRADICTIONS[:-1])} and {CONTRADICTIONS[-1]} together exceed {BAD_BARS} and "
@@ -126,16 +126,16 @@ REFUSALS: Final = (
     ),
     Rule(
         "unadjusted_split",
-        f"no crypto: an open with a log gap above {SPLIT_LOG} within {SPLIT_TOLERANCE:.0%} of n:1 "
-        f"or 1:n, n one of 2 to {SPLIT_RATIOS[6]}, {_SMALL}; the medians of {LEVEL_BARS} closes on "
-        f"either side stand so too, within {LEVEL_TOLERANCE:.0%}, and the day's range is at most "
-        f"{ORDINARY_RANGE:.0f} times the usual one",
+        f"not for crypto: an open with a log gap above {SPLIT_LOG} within {SPLIT_TOLERANCE:.0%} of "
+        f"n:1 or 1:n, n one of 2 to {SPLIT_RATIOS[6]}, {_SMALL}; the medians of {LEVEL_BARS} "
+        f"closes on either side have that ratio too, within {LEVEL_TOLERANCE:.0%}, and the day's "
+        f"range is at most {ORDINARY_RANGE:.0f} times the usual one",
         "left out",
     ),
     Rule(
         "price_spike",
-        f"a close over {SPIKE:.0f} times the one before, or under 1/{SPIKE:.0f}, and as far back "
-        "on the next bar",
+        f"a close over {SPIKE:.0f} times the one before, or under 1/{SPIKE:.0f}, and a move as "
+        "large back on the next bar",
         "left out",
     ),
     Rule(
@@ -147,14 +147,14 @@ REFUSALS: Final = (
     Rule(
         "stale",
         f"the last bar is over {_STOCK} calendar days before the session, crypto {_CRYPTO}",
-        "not served; its trades count",
+        "not served, but its trades count",
     ),
     Rule(
         "low_volatility",
         f"the mean true range of {_ATR_BARS} bars is under {_ATR_FLOOR:.1%}, the detector's floor",
-        "not served; its trades count",
+        "not served, but its trades count",
     ),
 )
-"""Why a symbol is not covered tonight; the first that holds."""
+"""Why a symbol is not covered tonight; the first rule that applies."""
 
 RULES: Final = {rule.code: rule for rule in (*FINDINGS, *REFUSALS)}

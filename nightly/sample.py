@@ -1,6 +1,6 @@
-"""Sample: the few real bars that the project ships, and what is known of their symbols.
+"""Sample: the few real bars that the project ships, and the reference table for their symbols.
 
-The files and where they come from are in `shipped/`, described in `shipped/SAMPLE.md`.
+The files are in `shipped/`; `shipped/SAMPLE.md` says where they come from.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _SHIPPED: Final = Path(__file__).parent / "shipped"
 
 
 def sample_source() -> TableSource:
-    """The sample's bars as they were printed: the splits are the reference's to give."""
+    """The sample's bars, unadjusted; the splits are in its reference table."""
     return TableSource(_SHIPPED / "sample.csv.gz")
 
 
 def sample_reference() -> Reference:
-    """Five listings with bars and one without."""
+    """The sample's reference table: five listings with bars and one without."""
     return read_reference(_SHIPPED / "sample_reference.csv")

@@ -1,7 +1,7 @@
-"""The scan: every setup of the night ranked by its typical gain, with the filters' evidence.
+"""The scan: every setup of the night, ranked by its typical gain, with the evidence for filters.
 
-The typical gain is a gain *if it wins*; it ranks volatile tickers first, which is why the win rate
-and its sample stand in the same row.
+The typical gain is the gain *if the trade wins*. It ranks volatile tickers first, so each row also
+states the win rate and its sample.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from nightly.statistics import expected_r
 from store.records import ScanSetup, Setup, TrackRecord, TrackRecords
 
 PRIOR_WINS = 10
-"""Wins of prior weight in the typical gain."""
+"""Weight of the family's median win in the typical gain, in wins."""
 
 TICKER_SAMPLE = 20
-"""A ticker's own win rate is shown from this many trades on, else its family's."""
+"""With at least this many trades a ticker's own win rate is shown, else its family's."""
 
 EVIDENCE_SAMPLE = 5
-"""A ticker's own record is filter evidence from this many trades on."""
+"""With at least this many trades a ticker's own record is filter evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A setup with what its rank and its filters need."""
+    """A setup with the data that its rank and the filters need."""
 
     formation: Formation
     records: TrackRecords
     ticker_facts: Rows
     """The ticker's resolved first attempts in the family."""
     win_in_atrs: float | None
-    """The family's median win in ATRs, of all families when it has none, else None."""
+    """The family's median win in ATRs, or that of all families if it has no win, or None."""
     family_r: float | None
     """The family's expected R."""
     listing: Listing
@@ -48,7 +48,7 @@ class Candidate:
 
     @property
     def typical_gain_pct(self) -> float | None:
-        """The ticker's median win blended with the family's, scaled by the ticker's ATR."""
+        """The ticker's median win, blended with the family's scaled by the ticker's ATR."""
         if self.win_in_atrs is None:
             return None
         won = self.ticker_facts["realized_pct"][self.ticker_facts["outcome"] == Outcome.WIN]
@@ -65,13 +65,13 @@ class Candidate:
 
     @property
     def own_record(self) -> TrackRecord | None:
-        """The ticker's record, once it is evidence."""
+        """The ticker's record if it has enough trades to be evidence, else None."""
         ticker = self.records.ticker
         return ticker if ticker is not None and ticker.sample_size >= EVIDENCE_SAMPLE else None
 
     @property
     def order(self) -> tuple[float, float, float, str, str]:
-        """Best rank first: typical gain, quality, nearness, then symbol and id."""
+        """The sort key, best rank first: typical gain, quality, nearness, then symbol and id."""
         gain = self.typical_gain_pct
         return (
             float("inf") if gain is None else -gain,
@@ -99,7 +99,7 @@ class Candidate:
         )
 
     def numbers(self) -> dict[str, float]:
-        """The numeric evidence of the row that is not a price feature."""
+        """The numeric evidence of the row, except its price and volume features."""
         own, formation = self.own_record, self.formation
         return {
             "dist_to_entry": formation.distance_pct,
@@ -133,7 +133,7 @@ class Candidate:
 
 
 def number_columns(candidates: Sequence[Candidate]) -> dict[str, npt.NDArray[np.float64]]:
-    """The numeric evidence columns, one value a candidate, NaN where there is none."""
+    """The numeric evidence columns: one value per candidate, NaN for no evidence."""
     rows = [candidate.numbers() for candidate in candidates]
     names = list(rows[0]) if rows else []
     columns = {name: np.array([row[name] for row in rows]) for name in names}
@@ -144,6 +144,6 @@ def number_columns(candidates: Sequence[Candidate]) -> dict[str, npt.NDArray[np.
 
 
 def label_columns(candidates: Sequence[Candidate]) -> Mapping[str, list[str | None]]:
-    """The choice evidence columns, one label a candidate, None where there is none."""
+    """The choice evidence columns: one label per candidate, None for no evidence."""
     rows = [candidate.labels() for candidate in candidates]
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}

@@ -1,7 +1,7 @@
-"""Sessions: which day a night describes, and which day follows it.
+"""Sessions: which session a night describes, and which session follows it.
 
-Stocks and funds follow the New York calendar, crypto the days of UTC. The clock is passed in;
-nothing here knows bars or files.
+Stocks and funds follow the New York calendar; crypto follows UTC days. The clock is passed in.
+Nothing here knows bars or files.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from nightly.reference import AssetType
 
 EXCHANGE: Final = "XNYS"
 QUORUM: Final = 0.8
-"""Share of the active symbols whose bars must reach a session before a night describes it. With all
-of them one late file would hold up the market; with few, most levels would be older than the
-session that states them.
+"""Share of the active symbols whose bars must reach a session before a night describes it. If all
+were needed, one late file would delay the night; if few were, most levels would be older than the
+session they are stated for.
 """
 ACTIVE_SESSIONS: Final = 10
-"""A symbol without a bar in so many sessions has ended or was given up: nobody waits for it."""
+"""A symbol without a bar in this many sessions is inactive, and no night waits for it."""
 
 _DAY: Final = dt.timedelta(days=1)
 _EARLIEST_ZONE: Final = dt.timedelta(hours=14)
-"""How far the clocks of the Line Islands, where each day begins first, are ahead of UTC."""
+"""How far the Line Islands, where each day begins first, are ahead of UTC."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The last days of all symbols as sorted day numbers: of stocks with funds, and of crypto."""
+    """The last days of all symbols as sorted day numbers: stocks and funds, and crypto."""
 
     stocks: Sequence[int]
     crypto: Sequence[int]
 
     @classmethod
     def of(cls, last_days: Iterable[tuple[AssetType, int]], now: dt.datetime) -> Ends:
-        """Those that can be: a day to come is a wrong date of one symbol, and moves no night.
+        """Collect the last days, ignoring days in the future, which are wrong dates.
 
         Raises:
-            SourceError: no symbol has a bar, or none one up to today.
+            SourceError: no symbol has a bar, or every symbol has a last bar in the future.
         """
         given = list(last_days)
         if not given:
@@ -53,11 +53,11 @@ class Ends:
         stocks = sorted(day for kind, day in given if kind != "crypto" and day <= begun)
         crypto = sorted(day for kind, day in given if kind == "crypto" and day <= begun)
         if not stocks and not crypto:
-            raise SourceError("Every symbol has a bar of a day to come; correct the dates.")
+            raise SourceError("Every symbol has a bar dated in the future; correct the dates.")
         return cls(stocks, crypto)
 
     def newest(self, now: dt.datetime, requested: dt.date | None = None) -> dt.date:
-        """The newest completed session that any symbol reaches, not after `requested`."""
+        """The newest completed session that any symbol reaches, but none after `requested`."""
         ends: Sequence[int] = self.stocks or self.crypto
         completed = last_completed(now, "stock" if self.stocks else "crypto")
         return self._session(min(to_date(ends[-1]), completed, requested or dt.date.max))
@@ -65,8 +65,8 @@ class Ends:
     def agreed(self, now: dt.datetime, quorum: float = QUORUM) -> dt.date:
         """The newest completed session that enough symbols reach.
 
-        Enough is a share `quorum` of all active symbols, and of the stocks and funds among them:
-        coins, which trade every day, do not outvote those whose calendar it is.
+        Enough means a share `quorum` of all active symbols, and also of the stocks and funds among
+        them, so that crypto, which trades every day, cannot outvote them on their own calendar.
         """
         return next(
             session
@@ -78,18 +78,18 @@ class Ends:
         )
 
     def _candidates(self, newest: dt.date) -> Iterator[dt.date]:
-        """The sessions on which some symbol ends, newest first: only there more symbols agree."""
+        """The sessions at which some symbol ends, newest first; between them the count is equal."""
         yield newest
         limit = to_day(newest)
         for day in sorted({day for day in (*self.stocks, *self.crypto) if day < limit})[::-1]:
             yield self._session(to_date(day))
 
     def _reach(self, session: dt.date, now: dt.datetime) -> Iterator[tuple[int, int]]:
-        """How many symbols have a bar of a session or later, and how many are active: of the
-        stocks, if there are any, and of all.
+        """How many symbols reach a session, and how many are active: first of the stocks and funds,
+        if there are any, then of all symbols.
         """
         stocks = _reach(self.stocks, session, "stock")
-        # The day of crypto may still run when New York closes; nobody has its bar then.
+        # The UTC day may still be running when New York closes; its bar does not exist then.
         crypto = _reach(self.crypto, min(session, last_completed(now, "crypto")), "crypto")
         if self.stocks:
             yield stocks
@@ -116,13 +116,13 @@ def as_of_session(
 ) -> dt.date:
     """The session that a night describes; no bar after it may be used.
 
-    It is the newest completed New York session that enough symbols reach by their last days (day
-    numbers), or the newest such UTC day where all are crypto. With a session that was asked for
-    (`requested`) it is the newest one up to there that any symbol reaches: people may know better
+    It is the newest completed New York session that enough symbols reach with their last days (day
+    numbers), or the newest such UTC day if all symbols are crypto. If a session is `requested`, it
+    is the newest session up to that one that any symbol reaches, because the operator may know
     which symbols are late. `now` is an aware time.
 
     Raises:
-        SourceError: no symbol has a bar, or none one up to today.
+        SourceError: no symbol has a bar, or every symbol has a last bar in the future.
     """
     ends = Ends.of(last_days, now)
     return ends.newest(now, requested) if requested else ends.agreed(now)
@@ -130,9 +130,9 @@ def as_of_session(
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What one kind of asset knows on a night: no bar after `last`, and the session after it.
+    """One asset type's days on a night: the last usable one, and the session `following` it.
 
-    A bar after `begun` is of a day to come: its date is wrong, whatever the night's session.
+    A bar after `begun` is dated in the future, so its date is wrong.
     """
 
     last: dt.date
@@ -141,7 +141,7 @@ class Window:
 
 
 def windows(as_of: dt.date, now: dt.datetime) -> dict[AssetType, Window]:
-    """Each asset type's window at an aware time: a UTC day still runs when New York closes."""
+    """Each asset type's window at an aware time: the UTC day is unfinished when New York closes."""
     found: dict[AssetType, Window] = {}
     for asset_type in get_args(AssetType):
         last = min(as_of, last_completed(now, "crypto")) if asset_type == "crypto" else as_of
@@ -164,7 +164,7 @@ def last_completed(now: dt.datetime, asset_type: AssetType) -> dt.date:
 
 
 def settled_at(now: dt.datetime, settle: dt.timedelta) -> dt.datetime:
-    """When the newest New York session that has begun at an aware time is over and settled."""
+    """When the newest New York session that has begun by `now` is closed and its bars settled."""
     session = session_at(now.astimezone(dt.UTC).date())
     if _open(session) > now:
         session = session_at(session - _DAY)
@@ -177,7 +177,7 @@ def next_session(day: dt.date, asset_type: AssetType) -> dt.date:
 
 
 def session_at(day: dt.date) -> dt.date:
-    """The New York session of a day, or the one before it where the exchange is closed."""
+    """The New York session of a day, or the session before it if the exchange is closed."""
     return _session(day, "previous")
 
 
@@ -198,8 +198,8 @@ def _close(session: dt.date) -> dt.datetime:
 
 @lru_cache(maxsize=4)
 def _calendar(year: int) -> Any:  # noqa: ANN401 - the library has no types
-    """The exchange's calendar of a year, with the days around it."""
-    # Imported where it is needed: it brings pandas, and only the nightly asks for sessions.
+    """The exchange's calendar of a year, with a few days before and after."""
+    # Imported here because it imports pandas, which is slow to load.
     import exchange_calendars  # type: ignore[import-untyped]
 
     start, end = dt.date(year - 1, 12, 15), dt.date(year + 1, 1, 15)

@@ -1,7 +1,7 @@
-"""Track records: what the resolved first attempts of a family, or of a ticker in it, came to.
+"""Track records: the results of the resolved first attempts of a family, or of one ticker in it.
 
-Losses and samples stand beside every win rate, and beside both stands the placebo: how often the
-same stops and targets at random dates reached the target.
+Every win rate comes with its sample size, its losses and the placebo: how often the same stops and
+targets at random dates reached the target.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from store.families import Family
 from store.records import TrackRecord
 
 SHRINKAGE = 60
-"""Trades of prior weight: predicting later R from earlier R, the error falls up to about here."""
+"""Weight of the prior in trades. Predicting later R from earlier R improves up to about here."""
 
 R_CLIP = (-3.0, 10.0)
-"""Bounds of one trade's R inside `expected_r` only, so that one outlier cannot carry it."""
+"""Bounds for one trade's R, used only in `expected_r`, so that one outlier cannot dominate it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The trades that one record is about."""
+    """The trades that one track record covers."""
 
     family: Family
     symbol: str | None
@@ -36,19 +36,19 @@ class Sample:
 
     @property
     def resolved(self) -> Rows:
-        """The trades that are over."""
+        """The resolved trades."""
         over: Rows = self.facts[self.facts["outcome"] != Outcome.OPEN]
         return over
 
 
 def reached_pct(facts: Rows) -> float | None:
-    """The share of the trades' placebo draws that reached the target, percent; None without any."""
+    """The percentage of the trades' placebo draws that reached the target; None without draws."""
     draws = int(facts["draws"].sum())
     return 100 * int(facts["drawn_wins"].sum()) / draws if draws else None
 
 
 def expected_r(r: npt.NDArray[np.float64], prior: float = 0.0) -> float:
-    """The mean R shrunk towards a prior: 0 for a family, its family's for a ticker."""
+    """The mean R shrunk towards a prior: 0 for a family, the family's value for a ticker."""
     total = float(np.clip(r, *R_CLIP).sum())
     return (total + SHRINKAGE * prior) / (len(r) + SHRINKAGE)
 
@@ -56,7 +56,7 @@ def expected_r(r: npt.NDArray[np.float64], prior: float = 0.0) -> float:
 def track_record(
     sample: Sample, placebo_pct: float | None, prior_r: float = 0.0
 ) -> TrackRecord | None:
-    """The record of a sample beside its family's placebo; None when no trade of it is resolved."""
+    """The record of a sample with its family's placebo; None if it has no resolved trade."""
     facts = sample.resolved
     if not len(facts):
         return None

@@ -1,6 +1,6 @@
-"""Symbols: how a name in a file becomes the symbol that is served.
+"""Symbols: how a name in a source becomes the symbol that is served.
 
-One table and one rule; it knows nothing of files, listings or bars.
+This module is one table and one rule. It knows nothing of files, listings or bars.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ QUOTES: Final = frozenset(
         *("BTC", "ETH", "BNB"),
     }
 )
-"""Currencies that close a pair: `BTC-USD` is one word, where `BRK-B` is a class of shares."""
+"""Currencies at the end of a pair: `BTC-USD` is a pair, but `BRK-B` is a class of shares."""
 
 _SEPARATOR: Final = re.compile(r"[-/_ ]")
 _SYMBOL: Final = re.compile(r"[A-Z0-9]+(\.[A-Z0-9]+)*")
 
 SHAPE: Final = f"letters, digits and dots, {LONGEST_SYMBOL} at most"
-"""What a symbol is made of, in words."""
+"""The form of a symbol, in words."""
 
 
 def normalise(raw: str) -> str | None:
-    """The served symbol of a raw name: upper-case letters, digits and dots; None if there is none,
-    or a longer one than any answer may carry.
+    """The served symbol of a raw name: upper-case letters, digits and dots. None if the name cannot
+    be written so, or is longer than `LONGEST_SYMBOL`.
 
-    A separator before a quote currency vanishes (`BTC/USD` is `BTCUSD`), any other becomes a dot
-    (`BRK-B` is `BRK.B`).
+    A separator before a quote currency is removed (`BTC/USD` becomes `BTCUSD`); any other becomes a
+    dot (`BRK-B` becomes `BRK.B`).
     """
     first, *rest = _SEPARATOR.split(raw.strip().upper())
     symbol = first
@@ -45,20 +45,20 @@ def normalise(raw: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The symbols among raw names: `raw_of` each symbol, and the raw names that are `refused`."""
+    """The raw name of each symbol, and the refused raw names."""
 
     raw_of: Mapping[str, str]
     refused: Mapping[str, Refusal]
 
 
 def resolve(names: Iterable[str]) -> Resolved:
-    """Give each raw name its symbol; of two names with one symbol the first keeps it."""
+    """Assign each raw name its symbol. If two names give one symbol, the second is refused."""
     raw_of: dict[str, str] = {}
     refused: dict[str, Refusal] = {}
     for raw in names:
         symbol = normalise(raw)
         if symbol is None:
-            refused[raw] = Refusal("bad_symbol", f"The name is not made of {SHAPE}; rename it.")
+            refused[raw] = Refusal("bad_symbol", f"A symbol consists of {SHAPE}; rename it.")
         elif raw_of.setdefault(symbol, raw) != raw:
             refused[raw] = Refusal(
                 "duplicate_symbol",

@@ -1,4 +1,4 @@
-"""Version: a name for the code that a book comes from."""
+"""Version: an identifier of the code that made a book."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @cache
 def code_version() -> str:
-    """A digest of every source file that shapes a book: an edit makes another night."""
+    """A digest of every source file that shapes a book, so an edit makes another data version."""
     digest = hashlib.sha256()
     for package in ("nightly", "store"):
         root = Path(str(resources.files(package)))

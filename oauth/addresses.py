@@ -1,14 +1,14 @@
-"""Addresses: which of them lie on the public Internet, and so may be reached for a stranger."""
+"""Addresses: which are on the public Internet, so that a stranger may have us fetch from them."""
 
 from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 GLOBAL_UNICAST = IPv6Network("2000::/3")
-"""All of IPv6 that is given out (RFC 4291 section 2.4)."""
+"""The part of IPv6 that is allocated for global unicast (RFC 4291 section 2.4)."""
 
 NAT64 = IPv6Network("64:ff9b::/96")
-"""IPv4 as networks without it see it (RFC 6052); what it stands for is judged in its place."""
+"""IPv4 as seen from IPv6-only networks (RFC 6052); the embedded IPv4 address is checked instead."""
 
 SPECIAL: tuple[IPv4Network | IPv6Network, ...] = (
     *(IPv4Network(f"192.{rest}") for rest in ("0.0.0/24", "31.196.0/24", "52.193.0/24")),
@@ -16,11 +16,12 @@ SPECIAL: tuple[IPv4Network | IPv6Network, ...] = (
     *(IPv6Network(network) for network in ("2001::/23", "2001:db8::/32", "2002::/16")),
     *(IPv6Network(network) for network in ("2620:4f:8000::/48", "3fff::/20")),
 )
-"""Special purposes (RFC 6890) that some releases of `ipaddress` call global, tunnels among them."""
+"""Special-purpose networks (RFC 6890), such as tunnels, that some releases of `ipaddress` call
+global."""
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is one of the public Internet, whichever way it is written."""
+    """Whether an address, in any notation, is on the public Internet."""
     try:
         parsed = ip_address(address)
     except ValueError:

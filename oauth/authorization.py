@@ -1,7 +1,7 @@
-"""Authorization requests (RFC 6749 section 4.1): checked here, shown and decided by the pages.
+"""Authorization requests (RFC 6749 section 4.1): checked here; the pages show and decide them.
 
-An error in who asks or where the answer goes is told to the person on a page. Only once both are
-known to belong together do other errors go to the client.
+If the client or its redirect address is wrong, the error is shown to the person on a page. Any
+other error is sent to the client at its redirect address.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from oauth.client_documents import DocumentError, document_host
 from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
-from oauth.redirects import destination, is_registered, with_answer
+from oauth.redirects import destination, is_registered, with_response
 from store.errors import UnknownClientError
 from store.grants import Client, Grants
 
 CODE_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
-"""What S256 makes of any verifier (RFC 7636 section 4.2)."""
+"""The pattern of every S256 challenge (RFC 7636 section 4.2)."""
 
 Query = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """What an app asks for, once it is known to be sound."""
+    """A checked authorization request of an app."""
 
     client_id: str
     client_name: str
-    """As the app calls itself, without characters that hide or turn text around."""
+    """The app's own name, without characters that hide or reverse text."""
     client_host: str | None
-    """Where the document is that the app calls itself so in; None if it registered."""
+    """The host of the client document that gives this name; None if the app registered."""
     redirect_uri: str
     destination: str
-    """Where the code will go, for people."""
+    """Where the code will go, in words for people."""
     state: str | None
     code_challenge: str
     scope: str
@@ -46,18 +46,18 @@ class AuthorizationRequest:
 
 
 class PageError(Exception):
-    """A request that must not be answered to anybody but the person; its message is for them."""
+    """A request whose error is shown to the person only; the message is written for them."""
 
     def __init__(self, message: str, status: int = 400, retry_after: int | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.status = status
         self.retry_after = retry_after
-        """Seconds after which trying again is right."""
+        """Seconds to wait before trying again."""
 
 
 class RedirectError(Exception):
-    """A request whose client is to be told, at `location`, what is wrong with it."""
+    """A request whose error is sent to the client, by a redirect to `location`."""
 
     def __init__(self, location: str, error: str) -> None:
         super().__init__(error)
@@ -66,7 +66,7 @@ class RedirectError(Exception):
 
 
 class Authorization:
-    """Checks authorization requests, and says where the browser goes with the decision."""
+    """Checks authorization requests, and gives the address to redirect to after the decision."""
 
     def __init__(
         self, grants: Grants, resource: ProtectedResource, clients: Clients | None = None
@@ -76,15 +76,15 @@ class Authorization:
         self._clients = clients or Clients(grants)
 
     def reads_document(self, query: Query) -> bool:
-        """Whether the app that asks is known by a document, which no stranger may have us read."""
+        """Whether the app has a client document, which is fetched only for a signed-in visitor."""
         client_ids = _values(query, "client_id")
         return len(client_ids) == 1 and self._clients.has_document(client_ids[0])
 
     async def check(self, query: Query, address: str | None = None) -> AuthorizationRequest:
-        """What a query asks for.
+        """The checked request of a query.
 
-        The app's document, if it has one, is read on the account of a network address; without
-        one the app is taken as it was last seen.
+        With a network address, the app's client document is fetched if it is new or stale, and the
+        fetch counts for that address. Without one, the app is taken as it was last seen.
 
         Raises:
             PageError: the client or its redirect address is not known.
@@ -101,7 +101,7 @@ class Authorization:
             raise RedirectError(location, error.error) from error
 
     async def approve(self, request: AuthorizationRequest, account_id: int) -> str:
-        """Where the browser takes the code (RFC 6749 section 4.1.2).
+        """The address that takes the code to the client (RFC 6749 section 4.1.2).
 
         Raises:
             PageError: the client was deleted meanwhile.
@@ -119,7 +119,7 @@ class Authorization:
         return self._location(request.redirect_uri, request.state, [("code", code)])
 
     def refuse(self, request: AuthorizationRequest) -> str:
-        """Where the browser takes the person's no (RFC 6749 section 4.1.2.1)."""
+        """The address that takes the person's refusal to the client (RFC 6749 section 4.1.2.1)."""
         body = AccessDeniedError().get_body()
         return self._location(request.redirect_uri, request.state, body)
 
@@ -129,7 +129,9 @@ class Authorization:
             client = await self._find(client_ids[0], address)
             if client is not None:
                 return client
-        raise PageError("This app is not registered here. Remove it where you use it; add it anew.")
+        raise PageError(
+            "This app is not registered here. Remove it where you use it; add it again."
+        )
 
     async def _find(self, client_id: str, address: str | None) -> Client | None:
         if address is None:
@@ -147,10 +149,10 @@ class Authorization:
             raise InvalidRequestError("code_challenge_method must be S256.")
         challenge = required(query, "code_challenge")
         if not CODE_CHALLENGE.fullmatch(challenge):
-            raise InvalidRequestError("code_challenge is not one of S256.")
+            raise InvalidRequestError("code_challenge is not an S256 challenge.")
         scope, resource = granted_scope(query.get("scope")), query.get("resource")
         if not self._resource.is_named_by(resource):
-            raise OAuth2Error("The resource is not this one.", error="invalid_target")
+            raise OAuth2Error("The resource is not this service.", error="invalid_target")
         return AuthorizationRequest(
             client.client_id,
             client.name,
@@ -164,10 +166,10 @@ class Authorization:
         )
 
     def _location(self, redirect_uri: str, state: str | None, body: list[tuple[str, str]]) -> str:
-        # The issuer guards against mix-up of two servers (RFC 9207 section 2).
+        # The issuer prevents mix-up attacks between two servers (RFC 9207 section 2).
         stated = [("state", state)] if state else []
         issuer = ("iss", self._resource.authorization_server)
-        return with_answer(redirect_uri, [*body, *stated, issuer])
+        return with_response(redirect_uri, [*body, *stated, issuer])
 
 
 def _redirect_uri(query: Query, client: Client) -> str:
@@ -175,12 +177,12 @@ def _redirect_uri(query: Query, client: Client) -> str:
     if not named and len(client.redirect_uris) == 1:
         return client.redirect_uris[0]
     if len(named) != 1 or not is_registered(named[0], client.redirect_uris):
-        raise PageError("The app asks to be answered at an address that it has not registered.")
+        raise PageError("The app wants to send you on to an address that it has not registered.")
     return named[0]
 
 
 def _check_response(query: dict[str, str]) -> None:
-    """Refuse what is not a plain request for a code in the query (RFC 9101, RFC 9700)."""
+    """Refuse any request but a plain one for a code in the query (RFC 9101, RFC 9700)."""
     if "request" in query:
         raise RequestNotSupportedError()
     if "request_uri" in query:

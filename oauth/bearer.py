@@ -6,20 +6,22 @@ refuses a call: each surface answers a bad credential in its own way.
 
 from __future__ import annotations
 
-from typing import Literal
+import logging
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_server.operations.callers import Caller
-from store.errors import DatabaseUnavailableError
+from store.errors import DatabaseError
 from store.principals import Principals
 
 MAX_CREDENTIAL, MAX_NAME = 512, 200
-"""Bytes of a credential that are worth looking up, and of a client's own name."""
+"""Most bytes of an Authorization field that is read, and of a client's own name that are kept."""
+
+log = logging.getLogger(__name__)
 
 
 class BearerMiddleware:
-    """Pure ASGI middleware around everything that knows callers."""
+    """Pure ASGI middleware around every surface that needs a caller."""
 
     def __init__(self, app: ASGIApp, principals: Principals) -> None:
         self._app = app
@@ -40,8 +42,8 @@ class BearerMiddleware:
                 agent = value
             elif name == b"x-service-client":
                 service = value
-        peer = scope.get("client")
-        address, client = peer[0] if peer else "", (service or agent)[:MAX_NAME].decode("latin-1")
+        address, *_port = scope.get("client") or ("",)
+        client = (service or agent)[:MAX_NAME].decode("latin-1")
         if not client.isprintable():
             client = "".join(filter(str.isprintable, client))
         if not credentials:
@@ -51,18 +53,19 @@ class BearerMiddleware:
             return Caller(address, refused="token", client=client)
         try:
             principal = await self._principals.find(token)
-        except DatabaseUnavailableError:
+        except DatabaseError as error:
+            # Never reported as a bad credential, because hosts then delete their tokens.
+            log.warning("A credential was not looked up: %s", error)
             return Caller(address, refused="unavailable", client=client)
-        if principal is None:
-            kind: Literal["key", "token"] = "key" if self._principals.is_key(token) else "token"
-            return Caller(address, refused=kind, client=client)
-        return Caller(address, principal, client=client)
+        if principal is not None:
+            return Caller(address, principal, client=client)
+        return Caller(address, refused=self._principals.kind(token), client=client)
 
 
 def bearer_token(credentials: list[bytes]) -> str | None:
     """The token of one well-formed Bearer header, or None for anything else.
 
-    The scheme is case-insensitive (RFC 9110 section 11.1); two headers are never read.
+    The scheme is case-insensitive (RFC 9110 section 11.1). Of two headers neither is read.
     """
     if len(credentials) != 1 or len(credentials[0]) > MAX_CREDENTIAL:
         return None

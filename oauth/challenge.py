@@ -1,4 +1,4 @@
-"""The challenge: what an MCP address says over HTTP before any JSON-RPC is read (RFC 9728)."""
+"""The challenge: the responses of an MCP address before any JSON-RPC is read (RFC 9728)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ to sign in.</p>
 <p><a href="{docs_url}">How to connect it</a></p>
 </html>
 """
-"""What a person reads who opens the address in a browser."""
+"""The page for a person who opens the address in a browser."""
 
 POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 

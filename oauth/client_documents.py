@@ -1,7 +1,7 @@
 """Client documents: an app's id may be the https address of a document that describes the app.
 
-This is draft-ietf-oauth-client-id-metadata-document. Decided here are which ids are such addresses,
-what a document must say, and how long it is believed. Nobody vouches for what it says.
+This is draft-ietf-oauth-client-id-metadata-document. This module decides which ids are such
+addresses, what a document must say, and how long it stays fresh. Nobody verifies what it says.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from store.grants import Client, Grants
 
 MAX_CLIENT_ID = 300
 LOWEST_PORT = 1024
-"""Below it only 443 is spoken to, and that goes without saying."""
+"""The lowest port that an address may state; an address without a port means 443."""
 
 LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 CHARACTER = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%(?!2[EeFf]|5[Cc]|[01]|7[Ff])[0-9A-Fa-f]{2})"
@@ -33,13 +33,14 @@ ADDRESS = re.compile(
     rf"https://((?:{LABEL}\.)+(?=[a-z]){LABEL}(?::([1-9][0-9]{{3,4}}))?)"
     rf"((?:/{CHARACTER}*)+)(?:\?(?:{CHARACTER}|[/?])+)?"
 )
-"""Section 3, in one spelling: lower-case host, no number for one, no encoded dot or slash."""
+"""Section 3 of the draft, in one spelling: a host name in lower case, not an IP address; no encoded
+dot or slash."""
 
 SHORTEST, USUAL, LONGEST = dt.timedelta(minutes=5), dt.timedelta(hours=1), dt.timedelta(days=1)
-"""Bounds of how long a document is believed, and how long if its server does not say."""
+"""How long a document stays fresh: at least, if its server does not say, and at most."""
 
 PAUSE = dt.timedelta(seconds=10)
-"""How long an address that could not be read is left alone."""
+"""How long an address is not read again after a failure."""
 MAX_PAUSES = 1000
 
 Read = Callable[[str], Awaitable[Document]]
@@ -48,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 class DocumentError(Exception):
-    """An app's document is of no use; the message is for the person in front of the app."""
+    """An app's document cannot be used; the message is for the person who uses the app."""
 
     def __init__(self, message: str, status: int = 400, retry_after: int | None = None) -> None:
         super().__init__(message)
@@ -58,7 +59,7 @@ class DocumentError(Exception):
 
 
 class ClientDocuments:
-    """Reads the documents of clients, and keeps what they say with the clients that registered."""
+    """Reads the documents of clients, and stores what they say beside the registered clients."""
 
     def __init__(
         self,
@@ -75,10 +76,10 @@ class ClientDocuments:
         self._pauses: OrderedDict[str, dt.datetime] = OrderedDict()
 
     async def client(self, client_id: str, address: str) -> Client:
-        """The client that a document describes, read anew if what is kept is stale.
+        """The client that a document describes; the document is read if the stored client is stale.
 
         Raises:
-            DocumentError: it cannot be read, is none of a client, or was asked for too often.
+            DocumentError: it cannot be read, does not describe this client, or too many were read.
         """
         turn = self._turns.setdefault(client_id, anyio.Lock())
         async with turn:
@@ -94,9 +95,9 @@ class ClientDocuments:
             wait = PAUSE.seconds
             message = f"This app's description could not be read. Wait {wait} s and try again."
             raise DocumentError(message, 503, wait)
-        until_free = self._quota.admit(address)
+        until_free = self._quota.seconds_to_wait(address)
         if until_free is not None:
-            log.warning("Descriptions of apps are not read for %s for now: too many.", address)
+            log.warning("No descriptions of apps are read for %s for now: too many.", address)
             message = f"Too many new apps. Wait {until_free} s and try again."
             raise DocumentError(message, 429, until_free)
 
@@ -125,13 +126,13 @@ class ClientDocuments:
 
 
 class DocumentMetadata(ClientMetadata):
-    """What a document says of its client: as at registration, but there can be no secret."""
+    """The metadata in a client document: as at registration, but without a secret."""
 
     def validate_as(self, client_id: str) -> None:
         """Check and complete every field that is kept.
 
         Raises:
-            OAuth2Error: a field is unusable, or the document is of another client.
+            OAuth2Error: a field is unusable, or the document describes another client.
         """
         if self.get("client_id") != client_id:
             raise InvalidClientMetadataError("its client_id is not its address")
@@ -142,7 +143,7 @@ class DocumentMetadata(ClientMetadata):
         self.validate()
 
     def validate_token_endpoint_auth_method(self) -> None:
-        # Keys of a client's own (private_key_jwt) are not offered: a fetch more for each sign-in.
+        # private_key_jwt is not offered: the client's keys would cost one more fetch per sign-in.
         if self.setdefault("token_endpoint_auth_method", "none") != "none":
             raise InvalidClientMetadataError("its token_endpoint_auth_method is not none")
 
@@ -152,12 +153,12 @@ def _sentence(client_id: str, error: FetchError | OAuth2Error) -> str:
     where = document_host(client_id)
     return (
         f"This app's description at {where} cannot be used: {reason.rstrip('.')}. "
-        "Tell whoever makes the app."
+        "Tell the maker of the app."
     )
 
 
 def is_address(client_id: str) -> bool:
-    """Whether a client's id is an address, and so none that was given out here."""
+    """Whether a client's id is an address, which means that it was not issued here."""
     return client_id.startswith("https://")
 
 
@@ -172,6 +173,6 @@ def document_host(client_id: str) -> str | None:
 
 
 def lifetime(max_age: int | None) -> dt.timedelta:
-    """How long a document is believed, given what its server says."""
+    """How long a document stays fresh, given the seconds that its server states."""
     stated = USUAL if max_age is None else dt.timedelta(seconds=max_age)
     return min(max(stated, SHORTEST), LONGEST)

@@ -1,7 +1,7 @@
-"""Clients: who they are, and how they prove it (RFC 6749 section 2.3).
+"""Clients: how they identify and authenticate themselves (RFC 6749 section 2.3).
 
-Public clients name themselves. Those with a secret prove it in the body or by Basic, whichever they
-registered: some hosts register one and use the other.
+A public client only states its id. A client with a secret may send it in the body or by Basic, no
+matter which it registered, since some hosts register one and use the other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from store.grants import Client, Grants
 
 
 class Clients:
-    """The apps there are: those that registered and, if they are read, those with a document."""
+    """The known apps: registered ones and, if documents are read, those with a document."""
 
     def __init__(self, grants: Grants, documents: ClientDocuments | None = None) -> None:
         self._grants = grants
@@ -26,7 +26,7 @@ class Clients:
 
     @property
     def read_documents(self) -> bool:
-        """Whether an app may be known by a document of its own."""
+        """Whether an app may use the address of a client document as its id."""
         return self._documents is not None
 
     def has_document(self, client_id: str) -> bool:
@@ -35,7 +35,7 @@ class Clients:
 
     async def find(self, client_id: str | None) -> Client | None:
         """A client as it was last seen; nothing is fetched."""
-        # Whatever we issued is printable ASCII; a database may refuse to look for anything else.
+        # Every id that we issue is printable ASCII; a database may refuse to search for others.
         if client_id is None or not client_id.isascii() or not client_id.isprintable():
             return None
         if is_address(client_id) and not self.has_document(client_id):
@@ -43,10 +43,10 @@ class Clients:
         return await self._grants.client(client_id)
 
     async def meet(self, client_id: str, address: str) -> Client | None:
-        """A client as it is now: a document that is new or old is read on an address's account.
+        """A client as it is now: a new or stale document is read, which counts for an address.
 
         Raises:
-            DocumentError: it cannot be read, or is none of a client.
+            DocumentError: it cannot be read, does not describe this client, or too many were read.
         """
         if self._documents is not None and self.has_document(client_id):
             return await self._documents.client(client_id, address)
@@ -57,13 +57,15 @@ class Clients:
 
         Raises:
             InvalidClientError: it is unknown, or its secret is wrong or missing.
-            InvalidRequestError: it names itself in two ways that disagree.
+            InvalidRequestError: the body and the Authorization header name different clients.
         """
         basic = _basic(request)
         status = 400 if basic is None else 401
         client_id, secret = basic or (form.get("client_id"), form.get("client_secret"))
         if basic is not None and form.get("client_id", client_id) != client_id:
-            raise InvalidRequestError("The body and the Authorization header name two clients.")
+            raise InvalidRequestError(
+                "The body and the Authorization header disagree on client_id."
+            )
         client = await self.find(client_id)
         if client is None or not _proves(client, secret):
             raise InvalidClientError("Register again, then sign in again.", status_code=status)
@@ -71,7 +73,7 @@ class Clients:
 
 
 def _basic(request: Request) -> tuple[str | None, str | None] | None:
-    """The credentials of a Basic header; None where none is used."""
+    """The credentials of a Basic header; None if the request has no such header."""
     values = request.headers.getlist("authorization")
     if not any(value.lower().split(" ")[0].strip() == "basic" for value in values):
         return None

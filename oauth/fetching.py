@@ -1,9 +1,9 @@
-"""Fetching: reads a small JSON document from an address that a stranger chose, and harms nobody.
+"""Fetching: reads a small JSON document, safely, from an address that a stranger chose.
 
-Nothing but https is spoken, and only with addresses of the public Internet: the name is resolved
-once, every address is checked, and the connection goes to one of those. Redirects, encodings and
-whatever else is not the plain document are refused; bytes, seconds and fetches at once are bounded.
-It knows nothing of what the document means.
+Only https is used, and only to addresses on the public Internet: the name is resolved once, every
+address is checked, and the connection goes to a checked address. Redirects, encodings and any other
+response than a plain document are refused. Size, time and the number of fetches at once are
+bounded. What the document means is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from oauth.addresses import is_public
 
 MAX_BYTES = 5 * 1024
 SECONDS = 5.0
-"""For all of a fetch, from its place in the queue to the last byte."""
+"""Time for a whole fetch, from its place in the queue to the last byte."""
 ATTEMPTS, ATTEMPT_SECONDS = 3, 1.5
 """How many addresses of a host are tried, and for how long each."""
 AT_ONCE = 8
-"""Fetches; others wait for a place, within their own time."""
+"""Fetches under way; others wait for a place, within their own time."""
 RESOLVER_THREADS = 4
 
 HEADERS = (
@@ -44,20 +44,20 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 class FetchError(Exception):
-    """A document cannot be had; the text says why, and nothing about the network here."""
+    """A document cannot be read; the text says why, and reveals nothing about this network."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What an address answered."""
+    """The document at an address."""
 
     body: bytes
     max_age: int | None
-    """Seconds for which it may be kept (RFC 9111); None if the answer does not say."""
+    """Seconds for which it may be kept (RFC 9111); None if the response does not say."""
 
 
 class Resolver:
-    """The system's resolver in a few threads of its own, so that slow names hold up nothing."""
+    """The system's resolver, in a few threads of its own so that slow names block nothing else."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(RESOLVER_THREADS, "resolver")
@@ -70,7 +70,7 @@ class Resolver:
 
 
 class PublicBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to hosts on the public Internet alone, at the very address that was checked."""
+    """Connects only to hosts on the public Internet, and to the very address that was checked."""
 
     def __init__(self, resolve: Resolve, backend: httpcore2.AsyncNetworkBackend) -> None:
         self._resolve = resolve
@@ -98,14 +98,14 @@ class PublicBackend(httpcore2.AsyncNetworkBackend):
             addresses = await self._resolve(host, port)
         except OSError:
             addresses = ()
-        # One sentence for both, so that nobody learns which private names exist.
+        # One message for both cases, so that nobody learns which private names exist.
         if not addresses or not all(map(is_public, addresses)):
             raise FetchError("its host has no address, or one that is not public")
         return addresses
 
 
 class Fetcher:
-    """Reads documents; the resolver and what connects to an address are passed in."""
+    """Reads documents; the resolver and the network backend are passed in."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Fetcher:
         """The document at an https address.
 
         Raises:
-            FetchError: there is none that may be read.
+            FetchError: it cannot be read, or its response is not acceptable.
         """
         try:
             with anyio.fail_after(self._seconds):
@@ -161,7 +161,7 @@ def _parsed(url: str) -> httpcore2.URL:
 
 
 class _Headers:
-    """What a response says of itself, before a byte of its body is read."""
+    """The status and header fields of a response, checked before its body is read."""
 
     def __init__(self, response: httpcore2.Response) -> None:
         self._status = response.status
@@ -171,7 +171,7 @@ class _Headers:
         ]
 
     def check(self) -> None:
-        """Refuse what is not a plain JSON document."""
+        """Refuse any response but a plain JSON document."""
         if self._status != 200:
             raise FetchError(f"its server answers with status {self._status} instead of 200")
         kinds = self._values("content-type")
@@ -182,12 +182,12 @@ class _Headers:
 
     @property
     def max_age(self) -> int | None:
-        """The seconds of Cache-Control; 0 where it forbids keeping."""
+        """The max-age of Cache-Control in seconds; 0 if it forbids keeping, None if not stated."""
         directives = ",".join(self._values("cache-control")).lower().replace(" ", "").split(",")
         if "no-store" in directives or "no-cache" in directives:
             return 0
         ages = [d.partition("=")[2].strip('"') for d in directives if d.startswith("max-age=")]
-        # Nine digits are 31 years; a server that says more means less.
+        # Nine digits are 31 years; a longer number is a mistake and is ignored.
         stated = [int(age) for age in ages if re.fullmatch(r"[0-9]{1,9}", age)]
         return min(stated) if stated else None
 

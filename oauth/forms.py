@@ -1,4 +1,4 @@
-"""Forms: what the token and revocation endpoints read, strictly and up to a bound."""
+"""Forms: the bodies of the token and revocation endpoints, read strictly and up to a bound."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ async def read_form(request: Request) -> dict[str, str]:
     """The parameters of a posted form.
 
     Raises:
-        InvalidRequestError: it is no form or too large, has a parameter twice, or the address
-            carries parameters, where logs would keep them (RFC 6749 section 3.2).
+        InvalidRequestError: it is not a form, is too large or has a parameter twice, or the address
+            has parameters, which logs would keep (RFC 6749 section 3.2).
     """
     if request.url.query:
         raise InvalidRequestError("Parameters belong in the body, not in the address.")
@@ -39,35 +39,35 @@ async def body_of(request: Request) -> bytes:
     """The body of a request.
 
     Raises:
-        InvalidRequestError: it is over 64 KB; the status is 413.
+        InvalidRequestError: it is over 64 KB (the status is 413), or it is incomplete.
     """
     try:
         return await read_body(request.receive)
     except BodyTooLargeError as error:
         raise InvalidRequestError("The body is over 64 KB.", status_code=413) from error
     except DisconnectedError as error:
-        raise InvalidRequestError("The body was not sent to its end.") from error
+        raise InvalidRequestError("The body was not sent completely.") from error
 
 
 def single(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The parameters by name; one without a value counts as absent (RFC 6749 section 3.1).
 
     Raises:
-        InvalidRequestError: a parameter is there twice.
+        InvalidRequestError: a parameter appears twice.
     """
     parameters: dict[str, str] = {}
     for name, value in pairs:
         if name in parameters:
-            raise InvalidRequestError("A parameter is there twice.")
+            raise InvalidRequestError("A parameter appears twice.")
         parameters[name] = value
     return {name: value for name, value in parameters.items() if value}
 
 
 def required(parameters: dict[str, str], name: str) -> str:
-    """A parameter that must be there.
+    """The value of a required parameter.
 
     Raises:
-        InvalidRequestError: it is not.
+        InvalidRequestError: it is missing.
     """
     if name not in parameters:
         raise InvalidRequestError(f"{name} is missing.")

@@ -36,7 +36,7 @@ class ProtectedResource:
     resource: str
     """The MCP address, byte for byte."""
     authorization_server: str
-    """The issuer, without a slash at its end."""
+    """The issuer, without a trailing slash."""
     documentation: str
 
     @property
@@ -63,7 +63,7 @@ class ProtectedResource:
         return "Bearer " + ", ".join(parts)
 
     def is_named_by(self, resource: str | None) -> bool:
-        """Whether a `resource` parameter (RFC 8707) means this one: its address or its origin."""
+        """Whether a `resource` parameter (RFC 8707) is this address or its origin, or is absent."""
         address = urlsplit(self.resource)
         known = (self.resource, f"{address.scheme}://{address.netloc}")
         return resource is None or resource.removesuffix("/") in known
@@ -74,10 +74,10 @@ def server_metadata(
 ) -> dict[str, object]:
     """The authorization server's metadata (RFC 8414 section 2, RFC 9207 section 3).
 
-    With `client_documents` it says that an app may be known by a document of its own.
+    With `client_documents` it states that an app may use a client document.
 
     Raises:
-        ValueError: the document contradicts itself.
+        ValueError: the metadata is not valid.
     """
     issuer = resource.authorization_server
     document = rfc8414.AuthorizationServerMetadata(
@@ -101,16 +101,16 @@ def server_metadata(
     if is_secure_transport(issuer):
         document.validate(metadata_classes=[rfc9207.AuthorizationServerMetadata])
     else:
-        # Keys work over plain http on a private network; hosts refuse to sign in there.
+        # Keys work over plain http on a private network, but hosts refuse to sign in there.
         log.warning("Sign-in needs https: set SCREENER_PUBLIC_URL to an https address.")
     return dict(document)
 
 
 def granted_scope(asked: str | None) -> str:
-    """What is granted to who asks for a scope: the single one, never more.
+    """The scope that a request is granted: always the single one, whatever else it asks for.
 
     Raises:
-        InvalidScopeError: it is not among those asked for (RFC 6749 section 3.3).
+        InvalidScopeError: the request does not ask for that scope (RFC 6749 section 3.3).
     """
     if asked is not None and SCOPE not in asked.split(" "):
         raise InvalidScopeError()
@@ -118,7 +118,7 @@ def granted_scope(asked: str | None) -> str:
 
 
 class MetadataEndpoint:
-    """Serves one metadata document to whoever asks."""
+    """Serves one metadata document to everybody."""
 
     def __init__(self, document: Mapping[str, object]) -> None:
         self._response = JSONResponse(document, headers={"Cache-Control": "public, max-age=3600"})

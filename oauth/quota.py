@@ -1,4 +1,4 @@
-"""Quota: how often a network address may introduce apps, by registering them or by naming them."""
+"""Quota: how many apps a network address may introduce, by registration or by client document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MINUTE = 60
 
 
 class Quota:
-    """Counts introductions in a moving minute; several processes share a file."""
+    """Counts introductions in a moving minute; with a file, several processes share the counts."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class Quota:
         self._counters = Counters(per_minute, MINUTE, file=file)
         self._clock = clock
 
-    def admit(self, address: str) -> int | None:
-        """Count one more app of an address: None, or the seconds to wait if it is one too many."""
+    def seconds_to_wait(self, address: str) -> int | None:
+        """Count an app of an address; returns None, or the seconds to wait if it is refused."""
         hit = self._counters.hit(address, self._clock())
         return None if hit.counted else max(1, math.ceil(hit.reset))

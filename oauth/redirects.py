@@ -1,7 +1,7 @@
-"""Redirect addresses: which a client may register, and which of them a request may name.
+"""Redirect addresses: which ones a client may register, and which of those a request may name.
 
-Accepted are loopback addresses, https and the schemes of native apps (RFC 8252 section 7), each in
-the strict characters of RFC 3986. Whatever a browser would run or open itself is refused.
+Accepted are loopback addresses, https and the schemes of native apps (RFC 8252 section 7), written
+strictly in the characters of RFC 3986. Schemes that a browser would run or open itself are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HTTPS = re.compile(
 )
 
 NATIVE = re.compile(r"([a-z][a-z0-9+.-]*):/[^\[\]@]*")
-"""A scheme of an app's own (RFC 8252 section 7.1), always followed by a slash."""
+"""An app's own scheme (RFC 8252 section 7.1), always followed by a slash."""
 
 NOT_NATIVE = frozenset(
     {
@@ -35,10 +35,10 @@ NOT_NATIVE = frozenset(
         *("vbscript", "view-source", "ws", "wss", "wyciwyg"),
     }
 )
-"""Schemes that browsers and systems act on themselves."""
+"""Schemes that browsers and operating systems handle themselves."""
 
-ANSWERS = frozenset({"code", "error", "error_description", "iss", "state"})
-"""What an answer adds; a registered query may not pretend to be one."""
+RESPONSE_PARAMETERS = frozenset({"code", "error", "error_description", "iss", "state"})
+"""The parameters that an authorization response adds; a registered query may have none of them."""
 
 
 def is_acceptable(uri: object) -> bool:
@@ -46,7 +46,7 @@ def is_acceptable(uri: object) -> bool:
     if not isinstance(uri, str) or len(uri) > MAX_LENGTH or not CHARACTERS.fullmatch(uri):
         return False
     named = {name for name, _ in parse_qsl(uri.partition("?")[2], keep_blank_values=True)}
-    if named & ANSWERS:
+    if named & RESPONSE_PARAMETERS:
         return False
     web = LOOPBACK.fullmatch(uri) or HTTPS.fullmatch(uri)
     if web is not None:
@@ -56,9 +56,9 @@ def is_acceptable(uri: object) -> bool:
 
 
 def is_registered(uri: str, registered: Iterable[str]) -> bool:
-    """Whether a request's address is one of a client's: the same text, on loopback at any port.
+    """Whether a request's address is a registered one: the same text, on loopback with any port.
 
-    Loopback hosts do not stand for one another (RFC 8252 section 7.3, RFC 9700 section 2.1).
+    One loopback host does not match another (RFC 8252 section 7.3, RFC 9700 section 2.1).
     """
     if not is_acceptable(uri):
         return False
@@ -66,7 +66,7 @@ def is_registered(uri: str, registered: Iterable[str]) -> bool:
 
 
 def destination(uri: str) -> str:
-    """Where an answer will go, in words for people."""
+    """Where an authorization response will go, in words for people."""
     loopback = LOOPBACK.fullmatch(uri)
     if loopback is not None:
         return f"{loopback[1]} (this computer)"
@@ -76,8 +76,8 @@ def destination(uri: str) -> str:
     return f"{address.scheme}:" + ("//" if "://" in uri else "/")
 
 
-def with_answer(uri: str, answer: Iterable[tuple[str, str]]) -> str:
-    """The address with an answer in its query; what was registered stays byte for byte."""
+def with_response(uri: str, answer: Iterable[tuple[str, str]]) -> str:
+    """The address with a response in its query; the registered part stays byte for byte."""
     joint = "&" if "?" in uri else "?"
     return uri + joint + urlencode(list(answer), quote_via=quote, safe="")
 
@@ -86,5 +86,5 @@ def _same_loopback(uri: str, known: str) -> bool:
     asked, registered = LOOPBACK.fullmatch(uri), LOOPBACK.fullmatch(known)
     if asked is None or registered is None:
         return False
-    # No path and the root are one address (RFC 3986 section 6.2.3): VS Code asks with either.
+    # An empty path is the same as the root (RFC 3986 section 6.2.3), and VS Code sends either.
     return (asked[1], asked[3] or "/") == (registered[1], registered[3] or "/")

@@ -1,7 +1,7 @@
-"""The registration endpoint (RFC 7591): any app may introduce itself, and nobody vouches for it.
+"""The registration endpoint (RFC 7591): any app may register, and nobody verifies what it says.
 
-So its words are cleaned, its redirect addresses held to `oauth.redirects`, addresses of the web
-that it names are neither kept nor shown, and each network address may register only so often.
+So its name is cleaned, its redirect addresses must pass `oauth.redirects`, and web addresses that
+it names are neither kept nor shown. Each network address may register only so many apps a minute.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RegistrationEndpoint:
 
     async def respond(self, request: Request) -> Response:
         caller: Caller = request.scope["caller"]
-        wait = self._quota.admit(caller.network)
+        wait = self._quota.seconds_to_wait(caller.network)
         if wait is not None:
             return _too_many(caller.network, wait)
         metadata = ClientMetadata(parse_object(await body_of(request)), {})
@@ -68,10 +68,10 @@ def _too_many(address: str, wait: int) -> Response:
 
 
 class ClientMetadata(ClientMetadataClaims):  # type: ignore[misc] # authlib has no types
-    """What a client says of itself, checked; after `validate` it is what the client gets.
+    """The metadata that a client sends; after `validate`, the metadata that it is registered with.
 
-    Values that cannot be honoured are replaced where RFC 7591 section 3.2.1 lets us and hosts ask
-    for them out of habit (grant types, scope), and refused otherwise.
+    A value that is not offered is replaced if RFC 7591 section 3.2.1 allows it and hosts commonly
+    send it (grant types, scope); otherwise it is refused.
     """
 
     REGISTERED_CLAIMS = (
@@ -105,11 +105,13 @@ class ClientMetadata(ClientMetadataClaims):  # type: ignore[misc] # authlib has 
     def validate_client_name(self) -> None:
         name = self.get("client_name", "")
         if not isinstance(name, str) or len(name) > MAX_NAME:
-            raise InvalidClientMetadataError(f"client_name has at most {MAX_NAME} characters.")
+            raise InvalidClientMetadataError(
+                f"client_name must have at most {MAX_NAME} characters."
+            )
         self["client_name"] = clean(name) or destination(self["redirect_uris"][0])
 
     def validate_token_endpoint_auth_method(self) -> None:
-        # The RFC's default is Basic. Ours is `none`, which the hosts that say nothing expect.
+        # The RFC's default is Basic. Ours is `none`, because hosts that state no method expect it.
         method = self.setdefault("token_endpoint_auth_method", "none")
         if method not in AUTH_METHODS:
             raise InvalidClientMetadataError("This token_endpoint_auth_method is not offered.")
@@ -122,28 +124,28 @@ class ClientMetadata(ClientMetadataClaims):  # type: ignore[misc] # authlib has 
 
     def validate_scope(self) -> None:
         if not isinstance(self.get("scope", ""), str):
-            raise InvalidClientMetadataError("scope is a string.")
+            raise InvalidClientMetadataError("scope must be a string.")
         self["scope"] = SCOPE
 
     def _offered(self, field: str, offered: tuple[str, ...]) -> list[str]:
-        """The values of a field that are offered; the first of them is indispensable."""
+        """The values of a field that are offered; the first offered one must be among them."""
         asked = self.get(field, list(offered))
         if not isinstance(asked, list) or offered[0] not in asked:
-            raise InvalidClientMetadataError(f"{field} is a list with {offered[0]} in it.")
+            raise InvalidClientMetadataError(f"{field} must be a list with {offered[0]} in it.")
         return [value for value in offered if value in asked]
 
 
 def clean(name: str) -> str:
-    """A name without characters that are invisible or turn text around (Unicode class C)."""
+    """A name without characters that are invisible or reverse text (Unicode category C)."""
     shown = "".join(c for c in name if unicodedata.category(c)[0] != "C")
     return " ".join(shown.split())
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """The JSON object that a client describes itself with.
+    """The JSON object with a client's metadata.
 
     Raises:
-        InvalidClientMetadataError: it is none.
+        InvalidClientMetadataError: the body is not a JSON object.
     """
     try:
         content = orjson.loads(body)

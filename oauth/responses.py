@@ -1,4 +1,4 @@
-"""Responses of the OAuth endpoints: JSON that no cache keeps, whatever happened."""
+"""Responses of the OAuth endpoints: JSON that no cache keeps, also for errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def json_response(content: Mapping[str, object], status: int = 200) -> Response:
 
 
 def with_oauth_errors(endpoint: Endpoint) -> Endpoint:
-    """The endpoint, with what it raises turned into the error response of RFC 6749 section 5.2."""
+    """The endpoint, with its exceptions turned into error responses (RFC 6749 section 5.2)."""
 
     async def respond(request: Request) -> Response:
         try:

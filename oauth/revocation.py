@@ -1,4 +1,4 @@
-"""The revocation endpoint (RFC 7009): a token of either kind ends its whole grant."""
+"""The revocation endpoint (RFC 7009): to revoke a token of either kind ends its whole grant."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def oauth_routes(
     """Discovery, registration, tokens and revocation; /oauth/authorize belongs to the pages."""
     documents = {
         RESOURCE_METADATA_PATH: resource.metadata(),
-        # Some hosts ask here without reading the challenge.
+        # Some hosts request this address without reading the challenge.
         RESOURCE_METADATA_PATH.removesuffix("/mcp"): resource.metadata(),
         SERVER_METADATA_PATH: server_metadata(resource, client_documents=clients.read_documents),
     }

@@ -1,4 +1,4 @@
-"""The token endpoint (RFC 6749 section 3.2): codes and refresh tokens become pairs of tokens."""
+"""The token endpoint (RFC 6749 section 3.2): exchanges codes and refresh tokens for new tokens."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class TokenEndpoint:
         if grant_type not in GRANT_TYPES:
             raise OAuth2Error("This grant type is not offered.", error="unsupported_grant_type")
         client = await self._clients.authenticate(request, form)
-        # Looked at first, so that a wrong target costs neither code nor token (RFC 8707).
+        # Checked first, so that a wrong target uses up neither code nor token (RFC 8707).
         if not self._resource.is_named_by(form.get("resource")):
-            raise OAuth2Error("The resource is not this one.", error="invalid_target")
+            raise OAuth2Error("The resource is not this service.", error="invalid_target")
         exchange = self._redeem if grant_type == "authorization_code" else self._rotate
         pair = await exchange(form, client)
         if pair is None:
@@ -56,7 +56,7 @@ class TokenEndpoint:
         code = required(form, "code")
         verifier = required(form, "code_verifier")
         if not CODE_VERIFIER.fullmatch(verifier):
-            raise InvalidRequestError("code_verifier has 43 to 128 unreserved characters.")
+            raise InvalidRequestError("code_verifier must have 43 to 128 unreserved characters.")
         challenge = create_s256_code_challenge(verifier)
         return await self._tokens.redeem(
             code, client.client_id, challenge, form.get("redirect_uri")

@@ -27,7 +27,7 @@ def documents(offer: Offer, quotas: Quotas) -> dict[str, Answer]:
 
 
 def link_map(offer: Offer, quotas: Quotas) -> bytes:
-    """The fields of `/`, to stand behind the envelope."""
+    """The fields of `/`, which follow the envelope."""
     base = offer.base_url
     return orjson.dumps(
         {

@@ -1,7 +1,7 @@
 """The facade: the REST routes and the documents over the operations, as one ASGI app.
 
-It does its own routing, two look-ups in a table, because a stored answer costs less than a search
-through patterns of addresses would.
+It does its own routing with two look-ups in a table, because matching path patterns one by one
+would cost more than the stored answer.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Facade:
         self._table = _table(ROUTES)
 
     def owns(self, path: str) -> bool:
-        """Whether a path without a slash at its end is the facade's to answer."""
+        """Whether the facade serves a path, given without a trailing slash."""
         return path == self._base or path.startswith(f"{self._base}/") or path == REFERENCE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,7 +125,7 @@ class Facade:
 
 
 def _table(routes: tuple[RestRoute, ...]) -> dict[str, dict[str, RestRoute]]:
-    """The routes by path, with its one parameter written `*`."""
+    """The routes by path and method; the parameter of a path is written `*`."""
     table: dict[str, dict[str, RestRoute]] = {}
     for route in routes:
         parts = ["*" if part.startswith("{") else part for part in route.path.split("/")]
@@ -134,7 +134,7 @@ def _table(routes: tuple[RestRoute, ...]) -> dict[str, dict[str, RestRoute]]:
 
 
 def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, str]] | None:
-    """The methods of a path, and what stands in it for the parameter, by the parameter's name."""
+    """The methods of a path, and its parameter's value by name; None if no route has the path."""
     parts = path.split("/")
     if len(parts) == 2:
         methods = table.get(path)
@@ -152,13 +152,13 @@ def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, st
 async def _read_query(
     query: bytes, wanted: tuple[str, ...], names: Mapping[str, str]
 ) -> dict[str, str]:
-    """The wanted parameters of a query, the last value of a repeated one, and those of the path."""
+    """The wanted parameters of a query (the last value of a repeated one) and those of the path."""
     pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     return {**{name: value for name, value in pairs if name in wanted}, **names}
 
 
 async def _read_object(receive: Receive) -> dict[str, Any]:
-    """The JSON object that a request carries.
+    """The JSON object in the body of a request.
 
     Raises:
         ApiError: `payload_too_large` over 64 KB; `bad_request` for anything but an object.
@@ -169,7 +169,7 @@ async def _read_object(receive: Receive) -> dict[str, Any]:
         message = f"The body is over {MAX_BODY // 1024} KB."
         raise ApiError("payload_too_large", message) from error
     except DisconnectedError as error:
-        raise ApiError("bad_request", "The body was not sent to its end.") from error
+        raise ApiError("bad_request", "The body was not sent completely.") from error
     except orjson.JSONDecodeError as error:
         raise ApiError("bad_request", "The body is not JSON.") from error
     if not isinstance(content, dict):

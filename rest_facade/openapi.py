@@ -1,6 +1,6 @@
 """The OpenAPI 3.1 document, generated from routes, argument models, records and the catalogue.
 
-What the interface leaves open is left open here: such an answer is an object without fields.
+An answer whose shape the interface leaves open is an object without fields here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DOCUMENTS = {
     "/skill.md": ("skill_md", "The agent reference as a skill file.", "text/markdown"),
     "/openapi.json": ("openapi_json", "This document.", "application/json"),
 }
-"""The documents by path: operation id, what they are, media type."""
+"""The documents by path: operation id, summary, media type."""
 
 
 def openapi(offer: Offer) -> Schema:
@@ -73,7 +73,7 @@ def _components() -> Schema:
 def _error_schema() -> Schema:
     return {
         "type": "object",
-        "description": "Every answer that is not 2xx. Branch on `error`, never on `message`.",
+        "description": "The body of every error response. Branch on `error`, never on `message`.",
         "properties": {
             "error": {"type": "string", "enum": list(CATALOGUE)},
             "message": {"type": "string", "description": "Human text; may change."},
@@ -266,7 +266,7 @@ def _success(route: RestRoute, operation: Operation) -> Schema:
 def _answers(route: RestRoute, operation: Operation) -> list[type[Record]]:
     if len(operation.answers) < 2:
         return list(operation.answers)
-    # One operation with two shapes stands on two routes: by name, and the list of all.
+    # An operation with two records has two routes: an entry by name, and the whole list.
     by_name, of_all = operation.answers
     return [by_name if "{" in route.path else of_all]
 

@@ -45,7 +45,7 @@ def skill(body: str) -> str:
 
 
 def install_commands(offer: Offer) -> dict[str, str]:
-    """How common hosts are given the agent endpoint."""
+    """The commands and settings that add the MCP endpoint to common hosts."""
     add = f"claude mcp add --transport http {NAME}"
     return {
         "claude_code": f'{add} {offer.mcp_url} --header "Authorization: Bearer <API_KEY>"',

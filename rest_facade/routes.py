@@ -1,4 +1,4 @@
-"""The routes: which method and path is which operation, and which query parameters it takes."""
+"""The routes: the operation of each method and path, and the query parameters that it takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class RestRoute:
-    """One route of the table: what it serves and where."""
+    """One route: a method, a path and the operation that serves it."""
 
     method: Literal["GET", "PUT", "PATCH"]
     path: str

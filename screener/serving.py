@@ -90,7 +90,8 @@ def server_config(app: Callable[..., Any], settings: Settings, **options: Any) -
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=10,
-        # A worker on a busy machine is slow, not hung: killing it would only add to the load.
-        timeout_worker_healthcheck=60,
+        # A worker on a busy machine is slow, not hung: killing it would only add to the load. But a
+        # worker that dies while the parent waits for its reply holds up a stop for as long.
+        timeout_worker_healthcheck=30,
         **options,
     )

@@ -23,10 +23,10 @@ from store.errors import AccountError, StalePasswordError
 ALPHABET = string.ascii_letters + string.digits
 PREFIX_LENGTH = 16
 SECRET_LENGTH = 48
-"""Characters after the live prefix: eight that name the key, forty (238 bits) that prove it."""
+"""Random characters after the key prefix: eight identify the key, forty (238 bits) prove it."""
 
 KEY_CAP = 50
-"""Live keys of one account: limits count by key, so their number must have an end."""
+"""Live keys an account may have. Rate limits count by key, so the number of keys is limited."""
 
 EMAIL = re.compile(r"^[^@\s]{1,64}@[^@\s]{1,189}$")
 
@@ -62,20 +62,20 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who calls with a live credential: an active account, and the key or grant it is held by."""
+    """The holder of a live credential: an active account, and the key or grant behind it."""
 
     account: Account
     key: Key
     expires_at: dt.datetime | None = None
-    """When an access token ends; a key has no end."""
+    """When an access token expires; None for a key, which does not expire."""
     digest: bytes = b""
     """The SHA-256 of the credential; the credential itself is not kept."""
     changes: int | None = None
-    """The count of changes before the look-up; None where it cannot be told."""
+    """The database's count of changes before the look-up; None if it could not be read."""
 
 
 def hash_secret(secret: str) -> str:
-    """What is stored of a key: a fast hash suffices for 238 random bits."""
+    """The hash stored for a secret. A fast hash is enough for 238 random bits."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -122,7 +122,7 @@ class Accounts:
             raise AccountError(f"There is an account {email} already.") from error
 
     async def all(self) -> list[Account]:
-        """Every account, in the order they were made."""
+        """Every account, oldest first."""
         async with self._database.read() as connection:
             query = sa.select(tables.accounts).order_by(tables.accounts.c.id)
             return [to_account(row) for row in await connection.execute(query)]
@@ -131,21 +131,21 @@ class Accounts:
         """An account by its address.
 
         Raises:
-            AccountError: there is none.
+            AccountError: there is no such account.
         """
         async with self._database.read() as connection:
             return await _account(connection, email)
 
     async def set_plan(self, email: str, plan: Plan) -> Account:
-        """Change an account's plan; its keys follow at once."""
+        """Change an account's plan, which takes effect on its keys at once."""
         return await self._set(email, plan=plan)
 
     async def set_active(self, email: str, *, active: bool) -> Account:
-        """Deactivate an account, which silences its keys, or bring it back."""
+        """Deactivate an account, which disables its keys, or reactivate it."""
         return await self._set(email, active=active)
 
     async def password_hash(self, email: str) -> str | None:
-        """The password hash of an active account; None when it has none, or is none."""
+        """The password hash of an active account; None if it has none or does not exist."""
         query = sa.select(tables.accounts.c.password_hash).where(
             tables.accounts.c.email == email.strip().lower(), tables.accounts.c.active
         )
@@ -156,11 +156,11 @@ class Accounts:
     async def set_password(
         self, email: str, password_hash: str, *, replacing: str | None = None
     ) -> int:
-        """Change a password, which ends every session of the account; how many there were.
+        """Change a password, end every session of the account and return how many were ended.
 
         Raises:
             AccountError: there is no such account.
-            StalePasswordError: `replacing` is its hash no longer.
+            StalePasswordError: the account's hash is no longer `replacing`.
         """
         accounts, sessions = tables.accounts, tables.sessions
         async with self._database.write() as connection:
@@ -172,14 +172,14 @@ class Accounts:
                 .values(password_hash=password_hash)
             )
             if changed.rowcount == 0:
-                raise StalePasswordError("The password was changed meanwhile. Sign in again.")
+                raise StalePasswordError("The password has been changed meanwhile. Sign in again.")
             ended = await connection.execute(
                 sessions.delete().where(sessions.c.account_id == account.id)
             )
         return ended.rowcount
 
     async def create_key(self, email: str, name: str) -> tuple[Key, str]:
-        """Make a key; the secret is returned here and nowhere else again.
+        """Make a key and return it with its secret, which cannot be read again.
 
         Raises:
             AccountError: no such account, an unusable name, or too many live keys.
@@ -191,7 +191,7 @@ class Accounts:
             return await self._insert_key(connection, account.id, name)
 
     async def keys(self, email: str) -> list[Key]:
-        """Every key of an account, revoked ones too, oldest first."""
+        """Every key of an account, including revoked ones, oldest first."""
         async with self._database.read() as connection:
             account = await _account(connection, email)
             query = (
@@ -227,7 +227,7 @@ class Accounts:
             return await self._revoked(connection, prefix, owned) is not None
 
     async def principal(self, secret: str) -> Principal | None:
-        """Who holds a key: None for an unknown or revoked one, or an inactive account."""
+        """The holder of a key; None if the key is unknown or revoked or its account inactive."""
         query = (
             sa.select(
                 tables.keys.c.prefix,
@@ -333,5 +333,5 @@ def _to_key(row: sa.Row[*tuple[Any, ...]]) -> Key:
 
 
 def aware(time: dt.datetime) -> dt.datetime:
-    """A stored time in UTC: SQLite keeps no time zone, and everything written is UTC."""
+    """A stored time as an aware UTC time. SQLite keeps no time zone; every stored time is UTC."""
     return time if time.tzinfo else time.replace(tzinfo=dt.UTC)

@@ -1,4 +1,4 @@
-"""The active night: which sealed night is served, and the pins that hold one book for one call."""
+"""The active night: which sealed night is served, and pins that keep a book open for one call."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from store.errors import StoreError
 from store.manifest import known_book, read_manifest
 
 POLL_SECONDS = 1.0
-"""Between two looks at the manifest: a new night is served within about this time."""
+"""Seconds between two looks at the manifest. A new night is served within about this time."""
 
 LONGEST_WAIT = 30.0
-"""Seconds between two attempts to open a night that cannot be opened, once they have grown."""
+"""The most seconds between two attempts to open a night that could not be opened."""
 
 log = logging.getLogger(__name__)
 
 Stamp = tuple[int, int, int]
-"""Inode, time of change and size of the manifest, which differ for another one."""
+"""Inode, modification time and size of the manifest; a replaced manifest has another stamp."""
 
 
 class _Pinned:
-    """A book and how many calls are reading it; entering it is one more."""
+    """A book and the number of calls that are reading it. Entering the context adds one."""
 
     def __init__(self, book: Book) -> None:
         self.book = book
@@ -55,13 +55,13 @@ class _Pinned:
 
 
 class ActiveNight:
-    """Serves the active night of a data folder and notices, between calls, when it changes."""
+    """Serves the active night of a data folder and notices when another night becomes active."""
 
     def __init__(self, data_dir: Path, *, source: str, disclaimer: str) -> None:
         self._manifest_path = data_dir / "manifest.json"
         self._nights = data_dir / "nights"
         self.book = Book.empty(source, disclaimer)
-        """The book that is served now; pin it before waiting for anything."""
+        """The book that is served now. A call that awaits anything must pin it first."""
         self._pinned = _Pinned(self.book)
         self._opened: Stamp | None = None
         self._fault = ""
@@ -70,22 +70,22 @@ class ActiveNight:
     def pin(self) -> AbstractContextManager[Book]:
         """Pin the current book: `with active_night.pin() as book`.
 
-        Whatever is published meanwhile, the call reads this one to its end.
+        The book stays open until the block ends, even if another night is published meanwhile.
         """
         return self._pinned
 
     async def keep_polling(self) -> None:
-        """Look for a new night every second, until cancelled; less often for one that is bad."""
+        """Look for a new night every second, until cancelled; less often after a failure."""
         wait = POLL_SECONDS
         while True:
             await anyio.sleep(wait)
             wait = POLL_SECONDS if await self.poll() else min(2 * wait, LONGEST_WAIT)
 
     async def poll(self) -> bool:
-        """Open the night that the manifest names, if it is another one.
+        """Open the night that the manifest names, unless it is the one already served.
 
-        False if it cannot be opened: the old night stays, and the next call tries again. So a
-        manifest that was copied before its book is served once the book is there.
+        Returns False if it cannot be opened: the old night stays, and the next call tries again. A
+        manifest that is copied before its book is therefore served once the book arrives.
         """
         stamp = self._stamp()
         if stamp is None or stamp == self._opened or self._opening.locked():
@@ -117,8 +117,8 @@ class ActiveNight:
         return Book.open(known_book(self._nights, manifest), manifest)
 
     def _report(self, fault: str) -> None:
-        if fault != self._fault:  # once, however often it is tried
-            log.error("The new night was not opened, the old one stays: %s", fault)
+        if fault != self._fault:  # log a fault once, however often it recurs
+            log.error("The new night cannot be opened; the old one stays active: %s", fault)
         self._fault = fault
 
     def _serve(self, book: Book) -> None:

@@ -1,7 +1,8 @@
-"""Book: read-only look-ups on one sealed night. It knows neither callers nor rules.
+"""Book: read-only look-ups on one sealed night.
 
-A book is an SQLite file opened immutable; every look-up is one indexed read on one kept
-connection (about 5 microseconds), so it is called straight from the event loop.
+A book is an SQLite file opened as immutable. Every look-up is one indexed read on a connection that
+stays open (about 5 microseconds), so the event loop calls it directly. This module knows neither
+callers nor access rules.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ API_VERSION = "v1"
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a night knows of a symbol."""
+    """Whether a night covers a symbol, and if not, why."""
 
     symbol: str
     covered: bool
@@ -49,7 +50,7 @@ class StoredHistory:
 
 @dataclass(frozen=True, slots=True)
 class StoredSetup:
-    """A current setup, parsed: the fields of its Setup, and what explains it."""
+    """A current setup, parsed: the fields of its Setup record, and the evidence behind it."""
 
     fields: Mapping[str, Any]
     evidence: Mapping[str, Any]
@@ -120,7 +121,7 @@ class Book:
 
     @classmethod
     def open(cls, path: Path, manifest: Manifest) -> Book:
-        """Open the book a manifest names; its digest is the caller's to verify.
+        """Open the book that a manifest names. The caller verifies its digest.
 
         Raises:
             BookError: the file is not a book, or not one of this schema.
@@ -169,12 +170,12 @@ class Book:
         self._connection.close()
 
     def coverage(self, symbol: str) -> Coverage | None:
-        """What the night knows of a symbol, or None when it does not know it."""
+        """Whether the night covers a symbol; None for an unknown symbol."""
         row = self._row("SELECT symbol, covered, reason FROM symbols WHERE symbol = ?", symbol)
         return Coverage(row[0], bool(row[1]), row[2]) if row else None
 
     def patterns(self, symbol: str) -> bytes | None:
-        """The stored Patterns body of a symbol that had bars."""
+        """The stored Patterns body of a symbol; None if the symbol had no bars."""
         return self._value("SELECT body FROM patterns WHERE symbol = ?", symbol)
 
     def setup(self, symbol: str, setup_id: str) -> StoredSetup | None:
@@ -211,11 +212,11 @@ class Book:
         return self._value("SELECT value FROM meta WHERE name = 'universe'") or b""
 
     def report(self) -> Any:  # noqa: ANN401 - JSON values
-        """What the run that made the night reported: what it found, kept and refused."""
+        """The report of the run that made the night: what it found, kept and refused."""
         return orjson.loads(self._value("SELECT value FROM meta WHERE name = 'report'") or b"null")
 
     def method(self) -> Method | None:
-        """What the night measured beside the placebo; None in a book that has no such record."""
+        """The method record (trades beside their placebo); None if the book has none."""
         body = self._value("SELECT value FROM meta WHERE name = 'method'")
         return Method.model_validate_json(body) if body else None
 

@@ -1,6 +1,6 @@
-"""Checkpoints: where the last night's walk over each symbol's bars stood, in one file.
+"""Checkpoints: one file with the state in which the last night's walk left each symbol.
 
-They are never needed: a file that is missing or damaged costs time alone.
+They only save time: without the file, or with a damaged one, every symbol is walked anew.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Checkpoints:
     def __init__(self, data_dir: Path) -> None:
         self.path = data_dir / FILE
         self.damage: str | None = None
-        """Why the file, or a part of it, could not be read."""
+        """Why the file, or part of it, could not be read; None if all was read."""
 
     def read(self, symbols: Iterable[str]) -> Mapping[str, bytes]:
-        """What was kept of some symbols; those without, or all if it is damaged, are left out."""
+        """The checkpoints of some symbols. Symbols without a readable one are missing."""
         if not self.path.exists():
             return {}
         found: dict[str, bytes] = {}
@@ -42,7 +42,7 @@ class Checkpoints:
 
     @contextmanager
     def replacing(self) -> Iterator[Callable[[str, bytes], None]]:
-        """Keep what is added for the next night, once the block ends without an error."""
+        """Replace the file with the checkpoints added in the block, if it ends without an error."""
         draft = self.path.with_name(f".{FILE}.{os.getpid()}{DRAFT}")
         draft.unlink(missing_ok=True)
         try:

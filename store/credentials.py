@@ -1,7 +1,7 @@
-"""Credentials that sign-in hands out: what they look like and how long they live.
+"""Credentials that sign-in issues: their format and their lifetimes.
 
-They are opaque. Their prefix tells people and secret scanners what they found, and no API key
-begins with it.
+They are opaque. Their prefix tells people and secret scanners what they are, and no API key begins
+with it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from enum import StrEnum
 from store.accounts import ALPHABET
 
 BRAND = "pso_"
-"""What every credential and id of sign-in begins with."""
+"""The start of every credential and id that sign-in issues."""
 
 SECRET_LENGTH = 43
 """Random characters of a credential (256 bits)."""
 
 APP_ID_LENGTH = 8
-"""Random characters of a grant's id, which has 16 as a key's prefix has."""
+"""Random characters of a grant's id, which has 16 characters in all, like a key's prefix."""
 
 
 class Kind(StrEnum):
-    """What a credential is for."""
+    """The purpose of a credential."""
 
     CODE = "code"
     ACCESS = "access"
@@ -42,20 +42,20 @@ LIFETIMES = {
 
 
 def new_credential(kind: Kind) -> str:
-    """A credential nobody has seen before."""
+    """A new random credential."""
     return PREFIXES[kind] + _random(SECRET_LENGTH)
 
 
 def new_seed() -> str:
-    """What makes the successors of a refresh token differ from all others."""
+    """A random seed, from which the successors of one refresh token are derived."""
     return _random(SECRET_LENGTH)
 
 
 def successor(kind: Kind, refresh_token: str, seed: str) -> str:
-    """The credential that follows a refresh token: the same again for the same seed.
+    """The credential that follows a refresh token; the same seed gives the same credential.
 
-    HMAC-SHA256 under the token, which only its owner has: neither the seed nor the hashes in the
-    database lead to it.
+    It is an HMAC-SHA256 keyed with the token. Only the client has the token, so the credential
+    cannot be derived from the seed and the hashes in the database.
     """
     digest = hmac.digest(refresh_token.encode(), f"{kind}:{seed}".encode(), hashlib.sha256)
     number, letters = int.from_bytes(digest), ""
@@ -66,7 +66,7 @@ def successor(kind: Kind, refresh_token: str, seed: str) -> str:
 
 
 def new_grant_prefix() -> str:
-    """The id of a grant, which stands where a key's prefix does."""
+    """The id of a grant, used wherever a key would show its prefix."""
     return "pso_app_" + _random(APP_ID_LENGTH)
 
 
@@ -76,7 +76,7 @@ def new_client_id() -> str:
 
 
 def new_client_secret() -> str:
-    """A client's secret, of unreserved characters alone: some hosts do not encode it for Basic."""
+    """A client's secret. Only unreserved characters: some hosts do not encode it for Basic."""
     return "pso_cs_" + _random(SECRET_LENGTH)
 
 

@@ -1,7 +1,7 @@
-"""The mutable database: its tables, its transactions and its migrations.
+"""The account database: its tables, transactions and migrations.
 
-SQLite through aiosqlite by default, PostgreSQL by URL. Secrets are stored only as hashes. SQL lives
-in this package alone; each method of its users is one transaction.
+It is SQLite through aiosqlite by default, or PostgreSQL by URL. Secrets are stored only as hashes.
+Only this package contains SQL; each public method that uses the database is one transaction.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from store.errors import DatabaseError, DatabaseUnavailableError
 from store.files import private_file
 
 HEAD = "0005"
-"""The newest migration; the one a database of this program is at."""
+"""The newest migration, which is the schema that this program needs."""
 
 BUSY_SECONDS = 5
-"""How long a transaction waits for another writer before the caller is told to try again."""
+"""Seconds a transaction waits for another writer before the caller is told to try again."""
 
 PASSING = (
     "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
     "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_NOMEM",
 )  # fmt: skip
-"""SQLite's result codes for what a lock, the disk or the memory does to a sound statement."""
+"""SQLite's result codes for failures of a lock, the disk or memory, not of the statement."""
 
 metadata = sa.MetaData(
     naming_convention={
@@ -172,8 +172,8 @@ class Database:
         """A connection for look-ups.
 
         Raises:
-            DatabaseUnavailableError: it did not answer, or not in time.
-            DatabaseError: it refused the statement.
+            DatabaseUnavailableError: the database did not answer in time.
+            DatabaseError: the database refused the statement.
         """
         with _translated():
             async with self.engine.connect() as connection:
@@ -181,22 +181,22 @@ class Database:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
-        """One write transaction, committed on leaving and rolled back on an error.
+        """One write transaction, committed at the end of the block, rolled back on an error.
 
         Raises:
-            DatabaseUnavailableError: it did not answer, or another writer held it for too long.
-            DatabaseError: it refused the statement.
-            IntegrityError: a constraint does not hold; the caller says what that means.
+            DatabaseUnavailableError: the database did not answer, or was busy for too long.
+            DatabaseError: the database refused the statement.
+            IntegrityError: a constraint was violated; the caller knows what that means.
         """
         with _translated():
             async with self.engine.execution_options(writes=True).begin() as connection:
                 yield connection
 
     async def migrate(self) -> None:
-        """Bring the database to this program's schema; an up-to-date one costs one look-up.
+        """Migrate the database to this program's schema. Costs one look-up if it is up to date.
 
         Raises:
-            DatabaseError: it cannot be opened, or a newer program has migrated it.
+            DatabaseError: the database cannot be opened, or a newer program has migrated it.
         """
         try:
             self._keep_private()
@@ -219,7 +219,7 @@ class Database:
             ) from error
 
     def _keep_private(self) -> None:
-        """Let nobody but its owner read an SQLite file, whoever opens it first."""
+        """Restrict an SQLite file to its owner, before SQLite opens or creates it."""
         path = self.engine.url.database
         if self.engine.dialect.name == "sqlite" and path:
             private_file(Path(path))
@@ -231,7 +231,7 @@ class Database:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Turn whatever a driver or the pool raises into an error of the store."""
+    """Translate the exceptions of a driver or the pool into errors of the store."""
     try:
         yield
     except IntegrityError:
@@ -244,7 +244,7 @@ def _translated() -> Iterator[None]:
 
 
 def _passes(error: Exception) -> bool:
-    """Whether an error goes by itself, so that trying again is right."""
+    """Whether an error is temporary, so that trying again may succeed."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, sqlite3.OperationalError):
         return cause.sqlite_errorname.startswith(PASSING)
@@ -261,8 +261,8 @@ def _engine(url: str) -> AsyncEngine:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's
-    # The driver must not open transactions of its own: a read that turns into a write could then
-    # fail at once with "database is locked" instead of waiting its turn.
+    # The driver must not open transactions of its own: a read that becomes a write could then
+    # fail at once with "database is locked" instead of waiting for the lock.
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode = WAL")
@@ -283,7 +283,7 @@ def _revision(connection: sa.Connection) -> str | None:
 
 
 def _upgrade(connection: sa.Connection) -> None:
-    # Imported here: an up-to-date database never needs it, and it is slow to load.
+    # Imported here because it is slow to load and an up-to-date database does not need it.
     from alembic import command
     from alembic.config import Config
 

@@ -1,4 +1,4 @@
-"""Difference: what one sealed night would change for the reader of another."""
+"""Difference: what readers would see change from one sealed night to another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Record = Mapping[str, Any] | None
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A setup by what stays the same from night to night."""
+    """A setup, identified by the fields that stay the same from night to night."""
 
     symbol: str
     family: str
@@ -29,24 +29,24 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """From an old night, or none, to a new one."""
+    """The changes from an old night, if there is one, to a new one."""
 
     counts: Mapping[str, tuple[int, int]]
-    """Before and now, by the manifest's names."""
+    """The manifest's counts, before and now."""
     gained: Sequence[str]
-    """Symbols covered now and not before."""
+    """Symbols covered now but not before."""
     lost: Mapping[str, str]
-    """Symbols covered before and not now: why."""
+    """Symbols covered before but not now, each with the reason."""
     new: Sequence[Shown]
     gone: Sequence[Shown]
     moved: Mapping[Shown, tuple[str, str]]
-    """Setups whose status changed: before and now."""
+    """Setups whose status changed, with the statuses before and now."""
     records: Mapping[Family, tuple[Record, Record]]
-    """The families' track records that are not the same: before and now."""
+    """Track records of families that changed, before and now."""
 
 
 def difference(old: tuple[Nights, Manifest] | None, new: tuple[Nights, Manifest]) -> Difference:
-    """What a new night changes; None is the empty book before the first night."""
+    """Compare a new night with an old one; None stands for the book before the first night."""
     before = _Contents.of(*old) if old else _Contents({}, {}, {}, {})
     now = _Contents.of(*new)
     both = sorted(before.statuses.keys() & now.statuses.keys(), key=_order)

@@ -1,14 +1,14 @@
-"""What the store refuses, each with one sentence that says what to do next."""
+"""Errors of the store. Each message is one sentence that says what to do next."""
 
 from __future__ import annotations
 
 
 class StoreError(Exception):
-    """Anything the store cannot do; its text is for the operator."""
+    """Base class of all errors of the store; the message is for the operator."""
 
 
 class ManifestError(StoreError):
-    """A manifest is missing, unreadable, or names something else than what is there."""
+    """A manifest is missing or unreadable, or the files do not match it."""
 
 
 class BookError(StoreError):
@@ -16,15 +16,15 @@ class BookError(StoreError):
 
 
 class PublishError(StoreError):
-    """A night did not pass its gates and was not published."""
+    """A night did not pass its checks and was not published."""
 
 
 class HeldBackError(PublishError):
-    """A sound night fell so far behind the one before it that a person should look first."""
+    """A valid night covers or holds so much less than the last one that a person should look."""
 
 
 class SealedError(StoreError):
-    """The night is sealed already: nothing that shapes it has changed."""
+    """The night is already sealed: nothing that shapes it has changed."""
 
 
 class BusyError(StoreError):
@@ -32,7 +32,11 @@ class BusyError(StoreError):
 
 
 class DatabaseError(StoreError):
-    """The account database cannot be opened or is of another version."""
+    """The account database cannot be opened, is of another version, or refuses a statement."""
+
+
+class DatabaseUnavailableError(DatabaseError):
+    """The account database did not answer in time; trying again is right."""
 
 
 class AccountError(StoreError):
@@ -44,12 +48,8 @@ class WeakPasswordError(StoreError):
 
 
 class StalePasswordError(StoreError):
-    """A password was changed, or its account silenced, while it was being proven."""
-
-
-class DatabaseUnavailableError(StoreError):
-    """The account database did not answer in time; trying again is right."""
+    """A password was changed, or its account deactivated, while it was being verified."""
 
 
 class UnknownClientError(StoreError):
-    """An app is not, or no longer, registered."""
+    """An app is not registered, or no longer registered."""

@@ -1,7 +1,7 @@
-"""Evidence: the scan, as columns to match on, in memory, and bodies to serve, in rank order.
+"""Evidence: the scan in rank order, as columns to match on and bodies to serve.
 
-A scan matches every row, but shows only a page of them, mostly those that rank high: their bodies
-are kept, the others are read when they are shown.
+A scan matches every row, so the columns are kept in memory. It shows only one page of rows, mostly
+of high rank, so only the bodies used last are kept; others are read when they are shown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """A choice column: int16 codes into its labels, -1 where there is no evidence."""
+    """A choice column: int16 codes into its labels, -1 for no evidence."""
 
     labels: Mapping[str, int]
     codes: npt.NDArray[np.int16]
@@ -36,7 +36,7 @@ class Labels:
 
 
 class Bodies:
-    """The stored ScanSetup of every row; the ones used last are in memory."""
+    """The stored ScanSetup of every row. The ones used last are kept in memory."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -65,7 +65,7 @@ class Evidence:
 
     bodies: Bodies
     numbers: Mapping[str, Numbers]
-    """float64; NaN is no evidence."""
+    """float64; NaN means no evidence."""
     labels: Mapping[str, Labels]
 
     @classmethod

@@ -24,15 +24,15 @@ class Family(StrEnum):
 
     @property
     def both_ways(self) -> bool:
-        """Whether its patterns break upwards and downwards; each other family has one direction."""
+        """Whether its patterns may break either way; every other family has one direction."""
         return self is Family.TRIANGLE
 
 
 def family_of(pattern_type: str, direction: Direction) -> Family:
-    """The display family of a pattern type: squeezes are pennants by direction, triangles are one.
+    """The family of a pattern type: squeezes are pennants of their direction, triangles are one.
 
     Raises:
-        ValueError: the pattern type is not one of the detector's.
+        ValueError: the detector has no such pattern type.
     """
     if pattern_type == "squeeze_consolidation":
         return Family.BULLISH_PENNANT if direction == "bullish" else Family.BEARISH_PENNANT

@@ -9,17 +9,17 @@ from pathlib import Path
 from store.errors import StoreError
 
 DRAFT = ".draft"
-"""How the name of a file ends that is not yet in its place."""
+"""The suffix of a file that is still being written."""
 
 OTHERS = 0o077
-"""The permission bits of everybody but the owner."""
+"""The permission bits of everyone except the owner."""
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder that its owner alone may enter; one that is open to others is closed.
+    """Make a folder that only its owner may enter, or restrict an existing one to its owner.
 
     Raises:
-        StoreError: it cannot be made, or not be closed.
+        StoreError: the folder cannot be made or restricted.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -28,18 +28,18 @@ def private_folder(folder: Path) -> Path:
     except OSError as error:
         raise StoreError(
             f"The data folder {folder} cannot be made private ({error.strerror}); "
-            "set SCREENER_DATA_DIR to one that this user owns and can write."
+            "set SCREENER_DATA_DIR to a folder that this user owns and can write to."
         ) from error
     return folder
 
 
 def private_file(path: Path) -> Path:
-    """Make a file, if there is none, that its owner alone may read; a wider one is narrowed.
+    """Make a file that only its owner may read, or restrict an existing one to its owner.
 
     SQLite gives the files beside a database the permissions of the database itself.
 
     Raises:
-        OSError: it cannot be made, or not be narrowed.
+        OSError: the file cannot be made or restricted.
     """
     path.touch(mode=0o600)
     if os.name != "nt" and path.stat().st_mode & OTHERS:
@@ -48,7 +48,7 @@ def private_file(path: Path) -> Path:
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Replace a file so that a reader, or a crash, sees the old bytes or the new ones."""
+    """Replace a file atomically: a reader, or a crash, finds the old bytes or the new ones."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=DRAFT)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -56,7 +56,7 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
             file.flush()
             os.fsync(file.fileno())
         Path(name).chmod(mode)
-        os.replace(name, path)  # noqa: PTH105 - the same call, named as the atomic one it is
+        os.replace(name, path)  # noqa: PTH105 - os.replace says that it is atomic
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
@@ -64,7 +64,7 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Make the renames in a directory durable, where the platform can."""
+    """Make renames in a directory durable, on platforms that support it."""
     if os.name == "nt":
         return
     handle = os.open(directory, os.O_RDONLY)

@@ -1,7 +1,7 @@
-"""Clients and grants: which apps there are, and which of them an account has approved.
+"""Clients and grants: the known apps, and the accounts' approvals of them.
 
-A grant is one approval of one client by one account. Everything it issued lives and dies with it:
-revoking a grant is all it takes. The codes and tokens themselves are in `store.tokens`.
+A grant is one approval of one client by one account. Revoking a grant ends every code and token
+that was issued under it. The codes and tokens themselves are in `store.tokens`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """An app that introduced itself; nothing it says of itself is verified."""
+    """An app that has registered or published a client document; its claims are not verified."""
 
     client_id: str
     name: str
@@ -42,9 +42,9 @@ class Client:
     redirect_uris: tuple[str, ...]
     created_at: dt.datetime
     approved_at: dt.datetime | None = None
-    """When an account approved it first."""
+    """When an account first approved it."""
     fresh_until: dt.datetime | None = None
-    """Until when the document at its id is believed; None if it registered."""
+    """Until when its client document may be used without fetching it again; None if registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Grant:
     """One approval of a client by an account."""
 
     prefix: str
-    """Its id, which stands where a key's prefix does."""
+    """The id of the grant, used wherever a key would show its prefix."""
     name: str
     client_id: str
     account_id: int
@@ -91,7 +91,7 @@ class Grants:
         auth_method: str = "none",
         secret: str | None = None,
     ) -> Client:
-        """Keep a new client; of its secret, if it has one, only the hash."""
+        """Store a new client. Of its secret, if it has one, only the hash is stored."""
         secret_hash = hash_secret(secret) if secret else None
         client = Client(client_id, name, auth_method, secret_hash, redirect_uris, self._clock())
         row = {name: getattr(client, name) for name in Client.__slots__}
@@ -108,7 +108,7 @@ class Grants:
         redirect_uris: tuple[str, ...],
         fresh_until: dt.datetime,
     ) -> Client:
-        """Keep what the document of a client says now; its id is the document's address."""
+        """Store the current contents of a client document; the client's id is its address."""
         clients = tables.clients
         said = {"name": name, "redirect_uris": list(redirect_uris), "fresh_until": fresh_until}
         new = {"client_id": client_id, "auth_method": "none", "created_at": self._clock()}
@@ -137,7 +137,7 @@ class Grants:
             return [_to_client(row) for row in await connection.execute(query)]
 
     async def delete_client(self, client_id: str) -> bool:
-        """Forget a client with all its grants; False if there is no such client."""
+        """Delete a client with all its grants; False if there is no such client."""
         clients, grants = tables.clients, tables.grants
         ids = sa.select(grants.c.id).where(grants.c.client_id == client_id)
         async with self._database.write() as connection:
@@ -152,10 +152,10 @@ class Grants:
     async def approve(
         self, account_id: int, client_id: str, name: str, redirect_uri: str, code_challenge: str
     ) -> str:
-        """Record that an account approved a client; the code that proves it, shown this once.
+        """Record that an account approved a client; return the authorization code, shown only once.
 
         Raises:
-            UnknownClientError: the client was deleted meanwhile.
+            UnknownClientError: the client has been deleted meanwhile.
         """
         clients, now = tables.clients, self._clock()
         code = self._new_credential(Kind.CODE)
@@ -173,7 +173,7 @@ class Grants:
                 .values(approved_at=sa.func.coalesce(clients.c.approved_at, now))
             )
             if approved.rowcount == 0:
-                raise UnknownClientError("This app is registered no longer.")
+                raise UnknownClientError("This app is no longer registered.")
             inserted = await connection.execute(
                 tables.grants.insert().values(grant).returning(tables.grants.c.id)
             )
@@ -189,7 +189,7 @@ class Grants:
         return code
 
     async def of_account(self, account_id: int) -> list[Grant]:
-        """The grants of an account, revoked ones too, oldest first."""
+        """The grants of an account, including revoked ones, oldest first."""
         return await self._grants(tables.grants.c.account_id == account_id)
 
     async def all_grants(self) -> list[Grant]:
@@ -197,7 +197,7 @@ class Grants:
         return await self._grants(sa.true())
 
     async def revoke_grant(self, account_id: int, prefix: str) -> bool:
-        """Silence everything a grant issued; False if it is not this account's."""
+        """Revoke a grant and everything it issued; False if the account has no such grant."""
         grants = tables.grants
         async with self._database.write() as connection:
             revoked = await connection.execute(
@@ -208,9 +208,9 @@ class Grants:
         return revoked.rowcount > 0
 
     async def sweep(self) -> Swept:
-        """Remove grants nothing of which can live, and clients that nobody came to approve.
+        """Delete grants whose codes and tokens have all expired, and clients nobody approved.
 
-        Used codes and tokens stay as long as their grant: shown again, they revoke it.
+        Used codes and tokens stay as long as their grant, because presenting one again revokes it.
         """
         clients, codes, grants, tokens = (
             tables.clients, tables.codes, tables.grants, tables.tokens
@@ -235,12 +235,14 @@ class Grants:
         return Swept(old_grants.rowcount, old_clients.rowcount)
 
     async def keep_sweeping(self) -> None:
-        """Sweep now and then, until cancelled."""
+        """Sweep every hour until cancelled."""
         while True:
             try:
                 await self.sweep()
             except DatabaseUnavailableError as error:
-                log.warning("Dead grants are swept later: %s", error)
+                log.warning(
+                    "Expired grants could not be deleted and will be tried again: %s", error
+                )
             await anyio.sleep(SWEEP_SECONDS)
 
     async def _grants(self, condition: sa.ColumnElement[bool]) -> list[Grant]:

@@ -1,4 +1,4 @@
-"""The labels of the scan's choice columns: what the nightly stores and filters may ask for."""
+"""The labels of the scan's choice columns, which the nightly stores and filters match on."""
 
 from __future__ import annotations
 

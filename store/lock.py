@@ -1,6 +1,7 @@
-"""Lock: one writer at a time on a data folder. It knows files and clocks, no nights.
+"""Lock: only one process at a time may write in a data folder.
 
-The operating system frees the lock of a process that ends, however it ends, so none is ever stale.
+The operating system releases the lock when its process ends, however it ends, so a lock is never
+stale. This module knows files and clocks, not nights.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ LOCK = "nightly.lock"
 
 @contextmanager
 def locked(data_dir: Path, now: dt.datetime) -> Iterator[None]:
-    """Hold a data folder for as long as something is written there.
+    """Hold the lock of a data folder until the block ends.
 
     Raises:
-        BusyError: another process holds it; the text says which and since when.
+        BusyError: another process holds the lock; the message says which one and since when.
     """
     path = data_dir / LOCK
     lock = FileLock(path)
@@ -31,7 +32,7 @@ def locked(data_dir: Path, now: dt.datetime) -> Iterator[None]:
         lock.acquire(timeout=0)
     except Timeout as error:
         raise BusyError(
-            f"Another run is going on {data_dir} ({_holder(path)}); wait for it to end."
+            f"Another run is writing in {data_dir} ({_holder(path)}); wait for it to end."
         ) from error
     try:
         path.write_text(f"process {os.getpid()}, since {now:%Y-%m-%d %H:%M:%S} UTC")
@@ -42,6 +43,6 @@ def locked(data_dir: Path, now: dt.datetime) -> Iterator[None]:
 
 def _holder(path: Path) -> str:
     try:
-        return path.read_text() or "it has just begun"
+        return path.read_text() or "it has just started"
     except OSError:
-        return "which one is not known"
+        return "process unknown"

@@ -1,7 +1,7 @@
-"""The manifest: the small file that names a sealed night and proves its book unchanged.
+"""The manifest: the small file that names a sealed night and proves that its book is unchanged.
 
-A night is two files under `nights/`: `VERSION.book` and `VERSION.json`, its manifest. The manifest
-of the active night is `manifest.json` beside them; replacing that one file is what publishes.
+A night is two files under `nights/`: `VERSION.book` and `VERSION.json`, its manifest. The file
+`manifest.json` in the data folder is a copy of the active night's manifest; replacing it publishes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from store.errors import ManifestError
 
 SCHEMA_VERSION = 1
-"""The schema of books; a reader opens only books of its own schema."""
+"""The version of the book schema. A reader opens only books of its own version."""
 
 VERSION_PATTERN = re.compile(r"^\d{8}-[0-9a-f]{12}$")
 
@@ -35,7 +35,7 @@ class BookFile(BaseModel):
 
 
 class Counts(BaseModel):
-    """How much a night holds; publishing compares them with the last night's."""
+    """How much a night holds. Publishing compares these counts with those of the last night."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -47,9 +47,9 @@ class Counts(BaseModel):
 
 
 class Inputs(BaseModel):
-    """What a night was made from; with the session these decide the data version.
+    """The inputs of a night, which together with the session determine its data version.
 
-    `bars` is the name of the source: `sample`, or the file or folder, without its path.
+    `bars` is the name of the source: `sample`, or the name of the file or folder without its path.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,7 +62,7 @@ class Inputs(BaseModel):
 
 
 class Manifest(BaseModel):
-    """One sealed night, by name."""
+    """The description of one sealed night."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -91,7 +91,7 @@ def read_manifest(path: Path) -> Manifest:
     """Read and check a manifest file.
 
     Raises:
-        ManifestError: it is missing, unreadable, malformed, or of another schema.
+        ManifestError: the file is missing, unreadable, malformed, or names another schema.
     """
     try:
         manifest = Manifest.model_validate_json(path.read_bytes())
@@ -105,8 +105,8 @@ def read_manifest(path: Path) -> Manifest:
         ) from error
     if manifest.schema_version != SCHEMA_VERSION:
         raise ManifestError(
-            f"{path} names a book of schema {manifest.schema_version}, this program reads schema "
-            f"{SCHEMA_VERSION}; run `screener nightly` again with this version."
+            f"{path} names a book of schema {manifest.schema_version}, but this program reads "
+            f"schema {SCHEMA_VERSION}; run `screener nightly` again with this version."
         )
     return manifest
 
@@ -118,10 +118,10 @@ def digest_file(path: Path) -> str:
 
 
 def verify_book(directory: Path, manifest: Manifest) -> Path:
-    """The path of the manifest's book, once its size and digest agree.
+    """The path of the manifest's book, after checking its size and digest.
 
     Raises:
-        ManifestError: the book is missing or not the one that was sealed.
+        ManifestError: the book is missing or is not the one that was sealed.
     """
     path = directory / manifest.book.file
     try:
@@ -135,17 +135,17 @@ def verify_book(directory: Path, manifest: Manifest) -> Path:
             f"The book {path} is not the one that was sealed; activate another night with "
             "`screener night activate` or run `screener nightly` again."
         )
-    # A folder that only its nightly may write keeps no stamp: its books are read whole each time.
+    # The stamp cannot be written to a read-only folder; its books are then hashed each time.
     with contextlib.suppress(OSError):
         stamp_path(directory, manifest).write_text(f"{manifest.book.sha256} {stamp}")
     return path
 
 
 def known_book(directory: Path, manifest: Manifest) -> Path:
-    """The path of the manifest's book; read whole only if the file changed since that was done.
+    """The path of the manifest's book, hashed only if the file changed since it was last verified.
 
     Raises:
-        ManifestError: as `verify_book`.
+        ManifestError: as for `verify_book`.
     """
     path = directory / manifest.book.file
     try:
@@ -158,7 +158,7 @@ def known_book(directory: Path, manifest: Manifest) -> Path:
 
 
 def stamp_path(directory: Path, manifest: Manifest) -> Path:
-    """Where it is noted which file was verified as the manifest's book."""
+    """The file that records which file was verified as the manifest's book."""
     return directory / f".{manifest.data_version}.verified"
 
 

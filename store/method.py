@@ -1,6 +1,6 @@
-"""The method record: how the trades of a night did beside their placebo, for people to judge.
+"""The method record: how the trades of a night did compared with their placebo.
 
-It is stored beside the wire records and shown on the method page; no API answer carries it.
+It is stored beside the wire records and shown on the method page. No API answer contains it.
 """
 
 from __future__ import annotations
@@ -14,46 +14,46 @@ from store.families import Direction, Family
 from store.records import Count, Number, Record, Share
 
 FEW = 30
-"""With fewer trades than this a measure says nothing."""
+"""A measure with fewer trades than this says nothing."""
 
 
 class Estimate(Record):
-    """A mean and its standard error; the error is null with trades of one month alone."""
+    """A mean and its standard error; the error is null if all trades are of one month."""
 
     mean: Number
     error: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
 
 
 class Costs(Record):
-    """Average R after costs of so many basis points of the entry price for entry and exit."""
+    """Average R after round-trip costs, given in basis points of the entry price."""
 
     basis_points: Count
     avg_r: Number
 
 
 class Measure(Record):
-    """The resolved first attempts of one group of trades; null in the group's key means all."""
+    """The resolved first attempts of one group; a null family, direction or decade means all."""
 
     family: Family | None
     direction: Direction | None
     decade: int | None
-    """The first year of the ten in which the trades were entered."""
+    """The first year of the decade in which the trades were entered."""
     trades: Count
     wins: Count
     losses: Count
     win_rate_pct: Share
     win_rate_range: tuple[Share, Share]
-    """95% Wilson interval, which takes trades as independent."""
+    """95% Wilson interval, which assumes independent trades."""
     avg_win_pct: Number | None
     avg_loss_pct: Number | None
     avg_r: Estimate
     months: Count
-    """Months of entry: the clusters of every error."""
+    """The number of distinct entry months, which are the clusters of every standard error."""
     draws: Count
     """Resolved placebo trades."""
     placebo_pct: Estimate | None
     difference_r: Estimate | None
-    """Average R of each trade less that of its own draws, over trades that have any."""
+    """Mean of each trade's R minus the average R of its own draws, over trades with any draw."""
     after_costs: list[Costs]
 
     @property
@@ -63,7 +63,7 @@ class Measure(Record):
 
     @property
     def distinguishable(self) -> bool:
-        """Whether the difference to random entries exceeds two standard errors."""
+        """Whether the difference from random entries exceeds two standard errors."""
         found = self.difference_r
         if self.few or found is None or found.error is None:
             return False
@@ -71,7 +71,7 @@ class Measure(Record):
 
     @property
     def verdict(self) -> str:
-        """What may be said of the group, in words."""
+        """The conclusion about the group, in words."""
         found = self.difference_r
         if self.few:
             return "too few to say anything"
@@ -84,7 +84,7 @@ class Measure(Record):
 
 
 class Method(Record):
-    """What a night measured, over everything it analysed."""
+    """The measures of a night over all symbols that it analysed."""
 
     as_of_session: dt.date
     start: dt.date
@@ -94,22 +94,23 @@ class Method(Record):
     ended: Count
     """Of these, symbols whose bars end before the session: delisted, renamed or halted."""
     open_trades: Count
-    """Trades that run, in no number here."""
+    """Open trades, which no other number here includes."""
     draws_per_trade: Count
     nearest_draw: Count
-    """Bars after a trade at which its first possible draw enters."""
+    """The least number of bars between a trade's entry and the entry of a draw."""
     farthest_draw: Count
+    """The greatest number of bars between them."""
     measures: list[Measure]
 
     def by_family(self) -> list[Measure]:
-        """Each family and direction, then all."""
+        """One measure for each family and direction, then one for all trades."""
         groups = [m for m in self.measures if m.decade is None]
         return [m for m in groups if m.family] + [m for m in groups if not m.family]
 
     def by_decade(self) -> list[Measure]:
-        """Each decade over all families, oldest first."""
+        """One measure for each decade over all families, oldest first."""
         return [m for m in self.measures if m.decade is not None and m.family is None]
 
     def by_family_and_decade(self) -> list[Measure]:
-        """Each family in each decade."""
+        """One measure for each family in each decade."""
         return [m for m in self.measures if m.decade is not None and m.family is not None]

@@ -1,4 +1,4 @@
-"""Nights: the folder of sealed nights, which one is active, rolling back and pruning."""
+"""Nights: the folder of sealed nights; which one is active, activating another, and pruning."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Nights:
         return self.folder / f".{version}.{os.getpid()}{DRAFT}"
 
     def sweep(self) -> None:
-        """Remove what killed runs left: drafts, and books that were never named by a manifest.
+        """Remove what killed runs left behind: drafts, and books without a manifest.
 
-        Call it with the folder locked: else a draft may be that of another run at work.
+        Hold the lock of the folder: otherwise a draft may belong to a run that is still writing.
         """
         for folder in (self.folder, self.pointer.parent):
             for draft in folder.glob(f".*{DRAFT}"):
                 draft.unlink(missing_ok=True)
-        # Before 0.2 the checkpoints had this name.
+        # The name of the checkpoint file before version 0.2.
         (self.pointer.parent / "carry.sqlite").unlink(missing_ok=True)
         for book in self.folder.glob("*.book"):
             if not book.with_suffix(".json").exists():
@@ -53,7 +53,7 @@ class Nights:
 
     @contextmanager
     def workspace(self) -> Iterator[Path]:
-        """A folder for what a run keeps on disk; that of a killed run goes with the next."""
+        """A temporary folder for one run. The folder of a killed run is removed by the next run."""
         for left in self.folder.glob(".*.work"):
             process = left.name.split(".")[1]
             if not (process.isdigit() and _lives(int(process))):
@@ -66,7 +66,7 @@ class Nights:
             shutil.rmtree(folder, ignore_errors=True)
 
     def sealed(self) -> list[Manifest]:
-        """Every sealed night that can be read, newest session first."""
+        """Every sealed night with a readable manifest, newest session first."""
         found = []
         for path in self.folder.glob("*.json"):
             try:
@@ -76,14 +76,14 @@ class Nights:
         return sorted(found, key=lambda m: (m.as_of_session, m.data_version), reverse=True)
 
     def active(self) -> Manifest | None:
-        """The active night, or None before the first one or when its manifest is unreadable."""
+        """The active night; None before the first one, or if its manifest is unreadable."""
         try:
             return read_manifest(self.pointer)
         except ManifestError:
             return None
 
     def check_active(self) -> Manifest:
-        """The active night, once its book is exactly what was sealed.
+        """The active night, after checking that its book is exactly the one that was sealed.
 
         Raises:
             ManifestError: the pointer, or the book it names, is damaged or missing.
@@ -101,12 +101,12 @@ class Nights:
         path = self.folder / f"{version}.json"
         if not VERSION_PATTERN.match(version) or not path.exists():
             raise ManifestError(
-                f"There is no night {version}; `screener night list` shows the sealed ones."
+                f"There is no night {version}; `screener night list` shows the sealed nights."
             )
         return read_manifest(path)
 
     def verify(self, version: str) -> Manifest:
-        """The manifest of a night whose book is exactly what was sealed.
+        """The manifest of a night, after checking that its book is exactly the one that was sealed.
 
         Raises:
             ManifestError: the night is unknown, or its book is missing or changed.
@@ -116,12 +116,12 @@ class Nights:
         return manifest
 
     def report(self, manifest: Manifest) -> Any:  # noqa: ANN401 - JSON values
-        """What the run that made a night reported."""
+        """The report of the run that made a night."""
         with closing(self._open(manifest)) as book:
             return book.report()
 
     def method(self, manifest: Manifest) -> Method | None:
-        """What a night measured beside the placebo; None where it kept no such record."""
+        """The method record of a night (trades beside their placebo); None if it has none."""
         with closing(self._open(manifest)) as book:
             return book.method()
 
@@ -129,7 +129,7 @@ class Nights:
         return Book.open(verify_book(self.folder, manifest), manifest)
 
     def add(self, manifest: Manifest, draft: Path) -> None:
-        """Put a finished draft in its place, durably; it is not active yet."""
+        """Move a finished draft to its final place, durably. This does not make it active."""
         with draft.open("rb") as file:
             os.fsync(file.fileno())
         draft.replace(self.folder / manifest.book.file)
@@ -137,13 +137,13 @@ class Nights:
         replace_file(self.folder / f"{manifest.data_version}.json", manifest.encode())
 
     def activate(self, version: str) -> Manifest:
-        """Make a verified night the active one; this replacement of one file is the commit."""
+        """Verify a night and make it active. Replacing the pointer, one file, is the commit."""
         manifest = self.verify(version)
         replace_file(self.pointer, manifest.encode())
         return manifest
 
     def was_active(self, version: str) -> bool:
-        """Whether a sealed night was ever the active one: the pointer is no older than it."""
+        """Whether a sealed night has ever been active: the pointer is not older than the night."""
         try:
             sealed = (self.folder / f"{version}.json").stat().st_mtime_ns
             return self.pointer.stat().st_mtime_ns >= sealed
@@ -151,9 +151,9 @@ class Nights:
             return False
 
     def prune(self, keep: int) -> list[str]:
-        """Remove all but the newest `keep` nights with their charts; the active one always stays.
+        """Remove all but the newest `keep` nights and their charts, but never the active night.
 
-        Returns the versions removed.
+        Returns the removed versions.
         """
         active = self.active()
         removed = []

@@ -1,4 +1,4 @@
-"""Passwords: argon2id at the strength OWASP asks for, off the event loop, few at a time."""
+"""Passwords: argon2id at the strength OWASP asks for, off the event loop, a few at a time."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ NOBODY = (
     "$argon2id$v=19$m=65536,t=3,p=4$2ZafLtQlARI3K0iLv5mckA"
     "$xII/Nrhokm1Ry4+CJR86d/Ccpxl7CkibXGEfgFXdOao"
 )
-"""Stands in for the hash of an account that does not exist: as much work, and never a match."""
+"""Verified in place of the hash of an unknown account: the same work, and it never matches."""
 
 _HASHER = PasswordHasher.from_parameters(RFC_9106_LOW_MEMORY)
 
 
 class Passwords:
-    """Hashes passwords with bounded concurrency: each hash takes 64 MiB for a moment."""
+    """Hashes passwords with bounded concurrency, because each hash needs 64 MiB while it runs."""
 
     def __init__(self, at_once: int = 2) -> None:
         self._slots = anyio.CapacityLimiter(at_once)
@@ -33,20 +33,20 @@ class Passwords:
         return await anyio.to_thread.run_sync(_HASHER.hash, password, limiter=self._slots)
 
     async def verify(self, encoded: str | None, password: str) -> bool:
-        """Whether a password belongs to a hash; without a hash the same work, and no."""
+        """Whether a password matches a hash. Without a hash: False, after the same work."""
         known = encoded or NOBODY
         matches = await anyio.to_thread.run_sync(_matches, known, password, limiter=self._slots)
         return matches and encoded is not None
 
 
 def check_strength(password: str) -> None:
-    """Refuse a password that nobody should have.
+    """Refuse a password that is too weak.
 
     Raises:
-        WeakPasswordError: it is too short, or longer than anybody types.
+        WeakPasswordError: it is too short, or longer than a person types.
     """
     if not SHORTEST <= len(password) <= LONGEST:
-        raise WeakPasswordError(f"A password has {SHORTEST} to {LONGEST} characters.")
+        raise WeakPasswordError(f"A password must have {SHORTEST} to {LONGEST} characters.")
 
 
 def _matches(encoded: str, password: str) -> bool:

@@ -1,8 +1,8 @@
-"""Principals: who holds a credential and what they track, kept until anything changes.
+"""Principals: a cache of the holders of credentials and of the symbols that they track.
 
-A principal is kept only once a call of theirs was admitted, so that refused calls cost no memory.
-All are forgotten as soon as the database counts a change, which takes 3 us to read where looking a
-caller up takes 700. Where it cannot be asked so cheaply nothing is kept, and each call looks up.
+A principal is cached only after one of its calls was admitted, so refused calls cost no memory. The
+cache is cleared whenever the database's count of changes moves. Reading that count takes 3 us; a
+look-up takes 700. On a database without such a count nothing is cached and every call looks up.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 from cachetools import LRUCache
 from sqlalchemy.engine import make_url
@@ -21,19 +22,19 @@ from store.tokens import Tokens
 from store.watchlist import Watchlist
 
 KEPT_BYTES = 8 * 1024 * 1024
-"""All kept principals and watchlists together, their keys included."""
+"""The size of the cache: all principals and watchlists, cache keys included."""
 
 PRINCIPAL_BYTES = 2048
-"""A bound on one principal with its key: an e-mail address, a name and a few dates."""
+"""An upper bound for one principal with its key: an e-mail address, a name and a few dates."""
 
 SYMBOL_BYTES = 96
-"""A bound on one symbol of a watchlist: at most 24 characters."""
+"""An upper bound for one symbol of a watchlist, which has at most 24 characters."""
 
 Kept = Principal | tuple[str, ...]
 
 
 class Principals:
-    """Finds who is behind a credential; what was found is kept while nothing changes."""
+    """Finds the principal of a credential; results are cached until the database changes."""
 
     def __init__(
         self,
@@ -51,51 +52,52 @@ class Principals:
         self._changes = changes
         self._clock = clock
         self._count: int | None = None
-        # Principals by the hash of their credential, tracked symbols by the account's id.
+        # Principals by the hash of their credential, tracked symbols by account id.
         self._kept: LRUCache[bytes | int, Kept] = LRUCache(kept_bytes, getsizeof=_size)
 
     def open(self) -> None:
-        """Begin to keep what is found; call it once the database is migrated."""
+        """Start caching. Call it once the database is migrated."""
         self._changes.open()
 
     def close(self) -> None:
-        """Keep nothing any more."""
+        """Stop caching."""
         self._changes.close()
 
-    def is_key(self, credential: str) -> bool:
-        """Whether a credential is spelled as an API key."""
-        return credential.startswith(self._accounts.key_prefix)
+    def kind(self, credential: str) -> Literal["key", "token"]:
+        """Whether a credential is spelled as an API key or counts as an access token."""
+        return "key" if credential.startswith(self._accounts.key_prefix) else "token"
 
     async def find(self, credential: str) -> Principal | None:
-        """Who holds a credential; None for an unknown, revoked or expired one.
+        """The principal of a credential; None if it is unknown, revoked or expired.
 
         Raises:
-            DatabaseUnavailableError: it could not be looked up.
+            DatabaseUnavailableError: the credential could not be looked up.
         """
         self._forget_if_changed()
-        digest = hashlib.sha256(credential.encode()).digest()  # no secret stays in memory
+        digest = hashlib.sha256(credential.encode()).digest()  # the cache holds no secrets
         kept = self._kept.get(digest)
         if isinstance(kept, Principal) and not (
             kept.expires_at and kept.expires_at <= self._clock()
         ):
             return kept
         count = self._count
-        look_up = self._accounts.principal if self.is_key(credential) else self._tokens.principal
+        is_key = self.kind(credential) == "key"
+        look_up = self._accounts.principal if is_key else self._tokens.principal
         found = await look_up(credential)
         if found is None:
             return None
         return replace(found, digest=digest, changes=count)
 
     def remember(self, principal: Principal) -> None:
-        """Keep an admitted principal, unless something has changed since they were looked up."""
+        """Cache an admitted principal, unless the database has changed since its look-up."""
         if principal.changes is not None and principal.changes == self._count:
             self._kept.setdefault(principal.digest, principal)
 
     async def tracked(self, principal: Principal) -> tuple[str, ...]:
-        """The symbols that a principal's account tracks, in the order the user keeps them.
+        """The symbols that a principal's account tracks, in the user's order.
 
         Raises:
-            DatabaseUnavailableError: they could not be looked up.
+            DatabaseUnavailableError: the symbols could not be looked up.
         """
         account_id, count = principal.account.id, self._count
         kept = self._kept.get(account_id) if principal.changes == count else None
@@ -107,7 +109,7 @@ class Principals:
         return symbols
 
     def _forget_if_changed(self) -> None:
-        # Read before anything is looked up: a change in between then makes what was found outdated.
+        # The count is read before the look-up, so a change in between outdates the result.
         count = self._changes.count()
         if count is None or count != self._count:
             self._kept.clear()
@@ -121,10 +123,10 @@ def _size(kept: Kept) -> int:
 
 
 class Changes:
-    """The database's own count of changes to who may call and to what they track.
+    """The database's count of changes to accounts, credentials and tracked symbols.
 
-    Triggers count, so whoever makes a change is noticed: this process, another worker, the
-    operator's command line or a shell. Only an SQLite file can be asked so cheaply.
+    Triggers count, so every change is noticed, whether made by this process, another worker, the
+    operator's command line or a shell. Only an SQLite file can be read this cheaply.
     """
 
     def __init__(self, url: str) -> None:
@@ -135,17 +137,17 @@ class Changes:
     def open(self) -> None:
         """Start reading the count; call it once the database is migrated."""
         if self._path:
-            # It never waits: a count that cannot be read at once is no count.
+            # Do not wait for a lock: a count that cannot be read at once counts as unknown.
             self._connection = sqlite3.connect(self._path, timeout=0, isolation_level=None)
 
     def close(self) -> None:
-        """Stop reading it."""
+        """Stop reading the count."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def count(self) -> int | None:
-        """How many changes there were; None when that cannot be told cheaply."""
+        """The number of changes so far; None if it cannot be read cheaply."""
         if self._connection is None:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Publishing: a book is built, checked, sealed and made the active night, here and nowhere else."""
+"""Publishing: the only place where a book is built, checked, sealed and made the active night."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from store.nights import Nights
 from store.records import FamilyEntry, HistoryRow, Patterns, ScanSetup, Setup
 
 FALL_LIMIT = 0.5
-"""A night that covers or finds less than this share of the night before is not published."""
+"""A night that covers or keeps history of less than this share of the last one is held back."""
 
 COMPARABLE_DAYS = 10
-"""Only nights of the same bars at most this many days apart are compared."""
+"""Two nights are compared only if they name the same bars and are at most this many days apart."""
 
 HISTORY_ROWS: TypeAdapter[list[HistoryRow]] = TypeAdapter(list[HistoryRow])
 
@@ -47,9 +47,9 @@ def encode(record: BaseModel) -> bytes:
 
 
 class BookWriter:
-    """Writes one book beside the sealed nights; nothing is visible until `publish`.
+    """Writes one book beside the sealed nights; readers see nothing of it before `publish`.
 
-    Use as a context manager: leaving it without publishing removes what was written.
+    Use it as a context manager: leaving the block without publishing removes the draft.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class BookWriter:
         self._path.unlink(missing_ok=True)
         if isinstance(error, sqlite3.Error):
             raise PublishError(
-                f"The new book cannot be written ({error}); see that {self._path.parent} has room."
+                f"The new book cannot be written ({error}); make room in {self._path.parent}."
             ) from error
 
     def add_symbol(self, symbol: str, *, covered: bool, reason: str | None) -> None:
-        """Make a symbol known, covered tonight or not for a reason."""
+        """Add a symbol: covered tonight, or not covered for a reason."""
         self._db.execute("INSERT INTO symbols VALUES (?, ?, ?)", (symbol, int(covered), reason))
 
     def add_patterns(self, patterns: Patterns) -> None:
@@ -97,14 +97,14 @@ class BookWriter:
         self._db.execute("INSERT INTO patterns VALUES (?, ?)", (patterns.symbol, encode(patterns)))
 
     def add_setup(self, setup: Setup, evidence: Mapping[str, float | int | str | None]) -> None:
-        """Store a setup by its id, with the score parts that explain it."""
+        """Store a setup by its id, with its evidence: the score and its parts."""
         self._db.execute(
             "INSERT INTO setups VALUES (?, ?, ?, ?)",
             (setup.setup_id, setup.symbol, encode(setup), orjson.dumps(dict(evidence))),
         )
 
     def add_history(self, symbol: str, outcomes: str, rows: Sequence[bytes]) -> None:
-        """Store a symbol's occurrences, newest first: HistoryRow bodies and their letters."""
+        """Store a symbol's occurrences, newest first: HistoryRow bodies and outcome letters."""
         self._db.execute(
             "INSERT INTO history VALUES (?, ?, ?)", (symbol, outcomes, b"\n".join(rows))
         )
@@ -123,13 +123,13 @@ class BookWriter:
         )
 
     def add_numbers(self, name: str, values: npt.NDArray[np.float64]) -> None:
-        """Store a numeric evidence column in rank order; NaN is no evidence."""
+        """Store a numeric evidence column in rank order; NaN means no evidence."""
         self._db.execute(
             "INSERT INTO evidence VALUES (?, NULL, ?)", (name, values.astype("<f8").tobytes())
         )
 
     def add_labels(self, name: str, values: Sequence[str | None]) -> None:
-        """Store a choice column in rank order; None is no evidence."""
+        """Store a choice column in rank order; None means no evidence."""
         labels = sorted({value for value in values if value is not None})
         codes = np.array([-1 if v is None else labels.index(v) for v in values], "<i2")
         self._db.execute(
@@ -141,7 +141,7 @@ class BookWriter:
         self._db.execute("INSERT INTO families VALUES (?, ?)", (entry.family, encode(entry)))
 
     def add_universe(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Store the universe answer: one entry a covered symbol."""
+        """Store the universe answer: one entry for each covered symbol."""
         body = orjson.dumps({"count": len(entries), "symbols": list(entries)})[1:-1]
         self._db.execute("INSERT INTO meta VALUES ('universe', ?)", (body,))
 
@@ -150,15 +150,15 @@ class BookWriter:
         self._db.execute("INSERT INTO meta VALUES (?, ?)", (name, orjson.dumps(value)))
 
     def add_method(self, method: Method) -> None:
-        """Store what was measured beside the placebo, for the method page."""
+        """Store the method record, which compares trades with their placebo on the method page."""
         self._db.execute("INSERT INTO meta VALUES ('method', ?)", (encode(method),))
 
     def publish(self, resolved: int, step: Callable[[str], None] = lambda _: None) -> Manifest:
         """Check every record, seal the book and make it the active night.
 
         Raises:
-            PublishError: a record is invalid, the file is damaged, or the night fell too far
-                behind the one before it; the active night stays as it was.
+            PublishError: a record is invalid or the file is damaged. The active night stays.
+            HeldBackError: the night covers or holds far less than the active one, which stays.
         """
         step("checking")
         self._db.commit()
@@ -175,7 +175,9 @@ class BookWriter:
         problem = self._db.execute("PRAGMA integrity_check").fetchone()[0]
         dangling = self._db.execute("PRAGMA foreign_key_check").fetchone()
         if problem != "ok" or dangling is not None:
-            raise PublishError(f"The new book is damaged ({problem}, {dangling}); run it again.")
+            raise PublishError(
+                f"The new book is damaged ({problem}, {dangling}); run `screener nightly` again."
+            )
         for table, model in (("patterns", Patterns), ("setups", Setup), ("scan", ScanSetup)):
             self._validate(table, "body", model.model_validate_json)
         self._validate("families", "body", FamilyEntry.model_validate_json)
@@ -223,27 +225,27 @@ class BookWriter:
         fall = None if self._accept_fall or old is None else fall_behind(old, new)
         if fall:
             raise HeldBackError(
-                f"{fall}; it was not published. Look at the bars, or publish all the same with "
+                f"{fall}; it was not published. Check the bars, or publish it anyway with "
                 "--accept-fall."
             )
 
 
 def fall_behind(old: Manifest, new: Manifest) -> str | None:
-    """In words how far a night falls behind the one before it, if too far to be trusted."""
+    """What a night has too little of, compared with the active one, as a sentence; None if fine."""
     days = (new.as_of_session - old.as_of_session).days
     if old.inputs.bars != new.inputs.bars or not 0 <= days <= COMPARABLE_DAYS:
         return None
     for name in ("covered", "history"):
         before, now = getattr(old.counts, name), getattr(new.counts, name)
         if now < FALL_LIMIT * before:
-            return f"The new night has {name} {now} where the last one had {before}"
+            return f"The new night has {name} {now}, the last one had {before}"
     return None
 
 
 def _create(path: Path) -> sqlite3.Connection:
     path.unlink(missing_ok=True)
     db = sqlite3.connect(private_file(path))
-    # The draft is thrown away on any failure, so it needs no journal; publish syncs it once.
+    # A failure discards the draft, so it needs no journal; publishing syncs the file once.
     db.executescript(
         f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 8192;"
         f"PRAGMA user_version = {SCHEMA_VERSION};"

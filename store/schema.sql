@@ -2,9 +2,9 @@
 CREATE TABLE symbols (      -- every known symbol
     symbol  TEXT PRIMARY KEY,
     covered INTEGER NOT NULL,               -- 1: analysed tonight
-    reason  TEXT                            -- why it is not: a rule's code; NULL when covered
+    reason  TEXT                            -- the code of the rule that refused it; NULL if covered
 );
-CREATE TABLE patterns (     -- one answer of the patterns route for each symbol with bars
+CREATE TABLE patterns (     -- the answer of the patterns route, one for each symbol with bars
     symbol TEXT PRIMARY KEY REFERENCES symbols,
     body   BLOB NOT NULL                    -- Patterns
 );
@@ -12,12 +12,12 @@ CREATE TABLE setups (       -- the current setups, by id
     setup_id TEXT PRIMARY KEY,
     symbol   TEXT NOT NULL REFERENCES symbols,
     body     BLOB NOT NULL,                 -- Setup
-    evidence BLOB NOT NULL                  -- JSON: the quality score and what it is made of
+    evidence BLOB NOT NULL                  -- JSON: the quality score and its parts
 );
 CREATE TABLE history (      -- every first attempt of a symbol, newest entry first
     symbol   TEXT PRIMARY KEY REFERENCES symbols,
-    outcomes TEXT NOT NULL,                 -- one letter a row: w, l or o
-    rows     BLOB NOT NULL                  -- HistoryRow bodies, one a line
+    outcomes TEXT NOT NULL,                 -- one letter per row: w (win), l (loss) or o (open)
+    rows     BLOB NOT NULL                  -- HistoryRow bodies, one per line
 );
 CREATE TABLE prices (       -- the bars that charts need
     symbol TEXT PRIMARY KEY REFERENCES symbols,
@@ -29,7 +29,7 @@ CREATE TABLE scan (         -- the market-wide scan, best rank first
     status TEXT NOT NULL,
     body   BLOB NOT NULL                    -- ScanSetup
 );
-CREATE TABLE evidence (     -- what the scan's filters match on, one column a row
+CREATE TABLE evidence (     -- the columns that the scan's filters match on, one column per row
     name   TEXT PRIMARY KEY,
     labels TEXT,                            -- JSON list of labels for int16 codes; NULL: numbers
     body   BLOB NOT NULL                    -- float64[n] (NaN: no evidence) or int16[n] (-1: none)

@@ -1,6 +1,6 @@
-"""Sessions of people who signed in: a random token in their browser, its SHA-256 here.
+"""Sign-in sessions: the browser holds a random token, the database only its SHA-256.
 
-A session ends when it was not used for a while, and in any case some days after it began.
+A session ends when it has not been used for a while, and in any case some days after it began.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from store.errors import StalePasswordError
 TOKEN_BYTES = 32
 
 SEEN_EVERY = dt.timedelta(minutes=10)
-"""How stale the time of last use may be: reading a page seldom costs a write."""
+"""How old the stored time of last use may get, so that reading a page seldom costs a write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,18 @@ class Sessions:
         self._token_factory = token_factory
 
     async def start(self, account_id: int, password_hash: str) -> str:
-        """The token of a new session, for who proved to know the password of this hash.
+        """Start a session after the password behind this hash was verified; return its token.
 
-        Sessions that ran out are dropped on the way.
+        This also deletes all expired sessions.
 
         Raises:
-            StalePasswordError: the account has another password by now, or is silenced; a sign-in
-                that was under way must not outlive the change.
+            StalePasswordError: the account has another password by now, or is deactivated. A
+                sign-in in progress must not outlive such a change.
         """
         token, now = self._token_factory(), self._clock()
         async with self._database.write() as connection:
             if not await _still_holds(connection, account_id, password_hash):
-                raise StalePasswordError("The account was changed meanwhile. Sign in again.")
+                raise StalePasswordError("The account has been changed meanwhile. Sign in again.")
             await connection.execute(tables.sessions.delete().where(~self._live(now)))
             await connection.execute(
                 tables.sessions.insert().values(
@@ -76,7 +76,7 @@ class Sessions:
         return token
 
     async def account(self, token: str) -> Account | None:
-        """Whose live session this is; None for any other token, or an inactive account."""
+        """The account of a live session; None for any other token or an inactive account."""
         now, sessions = self._clock(), tables.sessions
         query = (
             sa.select(tables.accounts, (sessions.c.seen_at <= now - SEEN_EVERY).label("stale"))
@@ -96,7 +96,7 @@ class Sessions:
         return to_account(row)
 
     async def end(self, token: str) -> None:
-        """End one session, if there is one with this token."""
+        """End the session with this token, if there is one."""
         async with self._database.write() as connection:
             await connection.execute(
                 tables.sessions.delete().where(tables.sessions.c.token_hash == hash_secret(token))
@@ -116,11 +116,11 @@ class Sessions:
             return [Session(row.email, aware(row.created_at), aware(row.seen_at)) for row in rows]
 
     async def end_all(self, account_id: int) -> int:
-        """End every session of an account; how many there were."""
+        """End every session of an account; return how many were ended."""
         return await self._delete(tables.sessions.c.account_id == account_id)
 
     async def sweep(self) -> int:
-        """Remove the sessions that ran out; how many there were."""
+        """Delete the expired sessions; return how many were deleted."""
         return await self._delete(~self._live(self._clock()))
 
     async def _delete(self, condition: sa.ColumnElement[bool]) -> int:
@@ -144,8 +144,8 @@ class Sessions:
 
 
 async def _still_holds(connection: AsyncConnection, account_id: int, password_hash: str) -> bool:
-    # PostgreSQL: the lock makes a change of the password, which ends all sessions, come wholly
-    # before or wholly after. SQLite has one writer at a time anyway.
+    # PostgreSQL: the row lock makes a password change, which ends all sessions, happen entirely
+    # before or entirely after this sign-in. SQLite allows one writer at a time anyway.
     accounts = tables.accounts
     query = sa.select(accounts.c.id).where(
         accounts.c.id == account_id, accounts.c.active, accounts.c.password_hash == password_hash

@@ -1,7 +1,7 @@
 """Codes and tokens of grants: consumed once, rotated, looked up. Only their SHA-256 is stored.
 
-Whether a credential may be used and that it now is used are one statement, so that of any number of
-requests at once, in any number of processes, exactly one succeeds.
+One SQL statement both checks that a credential is unused and marks it as used. Of any number of
+simultaneous requests, in any number of processes, exactly one succeeds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What a grant has issued last: the secrets, shown this once."""
+    """An access token and a refresh token, as secrets that are shown only once."""
 
     access: str
     refresh: str
@@ -49,9 +49,9 @@ class Tokens:
     async def redeem(
         self, code: str, client_id: str, code_challenge: str, redirect_uri: str | None
     ) -> Pair | None:
-        """Exchange a code; None when it is not this client's, not live or not matched.
+        """Exchange a code; None if it is another client's, not live, or challenge or URI differ.
 
-        A used code that its own client shows again revokes the grant (RFC 6749 section 4.1.2).
+        A client that presents its used code again loses the grant (RFC 6749 section 4.1.2).
         """
         codes, now = tables.codes, self._clock()
         shown = codes.c.code_hash == hash_secret(code)
@@ -67,11 +67,11 @@ class Tokens:
         return None
 
     async def rotate(self, refresh_token: str, client_id: str) -> Pair | None:
-        """Exchange a refresh token; None when it is not this client's or not live.
+        """Exchange a refresh token; None if it is another client's or not live.
 
-        A used one that its own client shows again revokes the grant (RFC 9700 section 4.14.2).
-        Within the leeway the last one gives the same pair again, as long as that is unused: a
-        client whose connection broke need not sign in anew.
+        A client that presents its used token again loses the grant (RFC 9700 section 4.14.2).
+        Within the leeway, however, the last used token returns the same pair again while that pair
+        is unused, so a client whose connection broke need not sign in again.
         """
         tokens, now = tables.tokens, self._clock()
         shown = sa.and_(
@@ -102,7 +102,7 @@ class Tokens:
             await _revoke(connection, tokens, shown, client_id, self._clock())
 
     async def principal(self, access_token: str) -> Principal | None:
-        """Who an access token speaks for: its grant stands in for the key."""
+        """The principal of a live access token, with its grant in place of a key."""
         tokens, grants, accounts = tables.tokens, tables.grants, tables.accounts
         query = (
             sa.select(
@@ -135,7 +135,7 @@ class Tokens:
     async def _issued(
         self, connection: AsyncConnection, refresh_token: str, client_id: str, now: dt.datetime
     ) -> Pair | None:
-        """What a refresh token of a client gave within the leeway, if it is still unused."""
+        """The pair that a client's refresh token gave within the leeway, if it is still unused."""
         tokens, grants, accounts = tables.tokens, tables.grants, tables.accounts
         used = sa.select(tokens.c.seed).where(
             tokens.c.token_hash == hash_secret(refresh_token),
@@ -187,7 +187,7 @@ async def _consume(
     now: dt.datetime,
     **marks: str | None,
 ) -> int | None:
-    """Mark a live credential of a client as used; its grant's id, or None if there is none."""
+    """Mark a client's live credential as used; return its grant's id, None without a credential."""
     grants, accounts = tables.grants, tables.accounts
     live_grants = (
         sa.select(grants.c.id)
@@ -223,9 +223,9 @@ async def _revoke(
     client_id: str,
     now: dt.datetime,
 ) -> str | None:
-    """Revoke the grant of a client's credential; its prefix, or None if none was revoked.
+    """Revoke the grant of a client's credential; return its prefix, None if none was revoked.
 
-    A foreign client revokes nothing: it may have found the credential, or guessed.
+    Another client revokes nothing: it may have found or guessed the credential.
     """
     grants = tables.grants
     revoked = await connection.execute(
@@ -244,4 +244,4 @@ async def _revoke(
 
 def _audit(what: str, client_id: str, revoked: str | None) -> None:
     if revoked is not None:
-        log.warning("Client %s showed a used %s again; %s is revoked.", client_id, what, revoked)
+        log.warning("Client %s reused a used %s; grant %s is revoked.", client_id, what, revoked)

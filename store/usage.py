@@ -1,7 +1,7 @@
-"""The usage log: who called what with which client, counted by UTC day.
+"""The usage log: calls by account, key, operation and client, counted by UTC day.
 
-Calls are counted in memory and written in batches off the request path. The memory is bounded, and
-what was counted is written when the service stops.
+Calls are counted in memory and written in batches, outside the requests. The memory is bounded, and
+pending counts are written when the service stops.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ from store.errors import DatabaseUnavailableError
 
 FLUSH_SECONDS = 2.0
 PENDING_LIMIT = 10_000
-"""Distinct lines held between two writes; beyond them clients are counted as one."""
+"""Distinct lines held between two writes; beyond them all clients count as `OTHER`."""
 OTHER = "(other)"
 
 EPOCH = dt.date(1970, 1, 1)
 SECONDS_A_DAY = 86_400
 
 Pending = tuple[int, int, str, str, str, str]
-"""A line with its day as a number since 1970: what is written down with each call is plain."""
+"""A `Use` with its day as days since 1970-01-01, so that counting a call needs no date object."""
 
 log = logging.getLogger(__name__)
 
 
 class Use(NamedTuple):
-    """One kind of use: who called what with which client on a day."""
+    """One line of the log: an account, a day, a key, an operation and a client."""
 
     account_id: int
     day: dt.date
     key_prefix: str
     operation: str
     client: str
-    """X-Service-Client, else the User-Agent, else nothing."""
+    """X-Service-Client, else the User-Agent, else empty."""
     host: str = ""
-    """The MCP host's name and version, where it said so."""
+    """The MCP host's name and version, if it sent them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """How often something was used, and when last."""
+    """How many calls a line counts, and the time of the last one."""
 
     use: Use
     calls: int
@@ -80,7 +80,7 @@ class UsageLog:
         self._pending[line] = calls + 1
 
     async def keep_writing(self) -> None:
-        """Write what was counted every few seconds, until cancelled, and once more then."""
+        """Write the pending counts every few seconds until cancelled, and once more on cancel."""
         try:
             while True:
                 await anyio.sleep(FLUSH_SECONDS)
@@ -90,10 +90,10 @@ class UsageLog:
                 await self._flush_or_wait()
 
     async def flush(self) -> None:
-        """Write what was counted; calls of accounts that were deleted since are dropped.
+        """Write the pending counts, except for accounts that have been deleted meanwhile.
 
         Raises:
-            DatabaseUnavailableError: it was not written and is still counted.
+            DatabaseUnavailableError: nothing was written; the counts stay pending.
         """
         taken, self._pending = self._pending, {}
         if not taken:
@@ -113,7 +113,7 @@ class UsageLog:
             for line, calls in taken.items():
                 self._pending[line] = self._pending.get(line, 0) + calls
             if isinstance(error, IntegrityError):
-                raise DatabaseUnavailableError("An account was deleted meanwhile.") from error
+                raise DatabaseUnavailableError("An account has been deleted meanwhile.") from error
             raise
 
     async def entries(self, account_id: int) -> list[Entry]:
@@ -127,7 +127,7 @@ class UsageLog:
         return await self._entries(query)
 
     async def calls_by_key(self, account_id: int, day: dt.date) -> dict[str, int]:
-        """Calls of a day by the prefix of the key or grant."""
+        """The calls of a day by the prefix of the key or grant."""
         usage = tables.usage
         query = (
             sa.select(usage.c.key_prefix, sa.func.sum(usage.c.calls))
@@ -140,7 +140,7 @@ class UsageLog:
     async def calls_by_operation(
         self, account_id: int, day: dt.date, most: int
     ) -> list[tuple[str, str, int]]:
-        """Operation, client and calls of a day, most calls first; at most so many lines."""
+        """Operation, client and calls of a day, most calls first; at most `most` lines."""
         usage = tables.usage
         caller = sa.case((usage.c.host != "", usage.c.host), else_=usage.c.client)
         query = (
@@ -159,7 +159,7 @@ class UsageLog:
             return [(row.operation, row.caller, int(row.total)) for row in rows]
 
     async def last_uses(self, account_id: int) -> dict[str, Entry]:
-        """The newest entry of every key and grant that was used, by prefix."""
+        """The newest entry of every live key and grant that was used, by prefix."""
         usage, newest = tables.usage, _newest(account_id).subquery()
         query = (
             sa.select(usage)
@@ -183,11 +183,11 @@ class UsageLog:
         try:
             await self.flush()
         except DatabaseUnavailableError as error:
-            log.warning("The usage log is written later: %s", error)
+            log.warning("The usage log could not be written and will be tried again: %s", error)
 
 
 def _newest(account_id: int) -> sa.CompoundSelect[*tuple[Any, ...]]:
-    """The time of last use by prefix: one look into an index each, however long the log is."""
+    """The time of last use by prefix: one index look-up per key, however long the log is."""
 
     def of(held: sa.Table) -> sa.Select[*tuple[Any, ...]]:
         usage = tables.usage

@@ -1,4 +1,4 @@
-"""The Main watchlist of an account, which is its list of tracked tickers, in the user's order."""
+"""The Main watchlist of an account: its list of tracked tickers, in the user's order."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ class OverCapError(Exception):
     """The list would hold `count` symbols, more than its cap; nothing was changed."""
 
     def __init__(self, count: int, cap: int) -> None:
-        super().__init__(f"{count} symbols do not fit a cap of {cap}")
+        super().__init__(f"{count} symbols exceed the cap of {cap}")
         self.count = count
         self.cap = cap
 
 
 class Watchlist:
-    """Tracked tickers; each method is one transaction, all or nothing."""
+    """Tracked tickers; each method is one transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def symbols(self, account_id: int) -> list[str]:
-        """The tracked symbols, in the order the user keeps them."""
+        """The tracked symbols, in the user's order."""
         async with self._database.read() as connection:
             return await _symbols(connection, account_id)
 
     async def replace(self, account_id: int, symbols: Sequence[str], cap: int) -> list[str]:
-        """Make `symbols` (distinct, upper case) the whole list.
+        """Replace the whole list by `symbols`, which must be distinct and upper case.
 
         Raises:
-            OverCapError: they do not fit; nothing changed.
+            OverCapError: there are more symbols than the cap; nothing was changed.
         """
         if len(symbols) > cap:
             raise OverCapError(len(symbols), cap)
@@ -47,10 +47,10 @@ class Watchlist:
     async def edit(
         self, account_id: int, add: Sequence[str], remove: Collection[str], cap: int
     ) -> list[str]:
-        """Remove, then append what is new; a list already over the cap may still shrink.
+        """Remove symbols, then append new ones. A list already over the cap may still shrink.
 
         Raises:
-            OverCapError: an addition does not fit; nothing changed.
+            OverCapError: an addition would exceed the cap; nothing was changed.
         """
         async with self._database.write() as connection:
             await _lock(connection, account_id)
@@ -62,7 +62,7 @@ class Watchlist:
         return after
 
     async def move(self, account_id: int, symbol: str, steps: int) -> list[str]:
-        """Move a symbol down the list, or up by negative steps; no further than its ends."""
+        """Move a symbol down the list, or up if `steps` is negative, at most to either end."""
         async with self._database.write() as connection:
             await _lock(connection, account_id)
             symbols = await _symbols(connection, account_id)
@@ -84,8 +84,8 @@ async def _symbols(connection: AsyncConnection, account_id: int) -> list[str]:
 
 
 async def _lock(connection: AsyncConnection, account_id: int) -> None:
-    # Two changes at once would each build on the same old list. PostgreSQL is told to let them
-    # take turns; SQLite's write transaction is exclusive as it is.
+    # Two simultaneous changes would both build on the same old list. On PostgreSQL this row lock
+    # serialises them; a write transaction of SQLite is exclusive anyway.
     accounts = tables.accounts
     await connection.execute(
         sa.select(accounts.c.id).where(accounts.c.id == account_id).with_for_update()

@@ -16,7 +16,7 @@ from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
 from tests.service import Service, copy_night, serving
 
-# A machine under load is slow, not wrong.
+# A slow machine must not fail a test.
 hypothesis_settings.register_profile(
     "steady", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -35,7 +35,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data_dir(night: Path, tmp_path: Path) -> Path:
-    """A data folder of the test's own, with the sample night in it."""
+    """The test's own data folder, with the sample night in it."""
     copy_night(night, tmp_path / "data")
     return tmp_path / "data"
 

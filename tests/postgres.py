@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, where its programs are installed."""
+"""A PostgreSQL server for the tests, if its programs are installed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class PostgresServer:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Stopped while inside."""
+        """Stop the server within the block."""
         self.stop()
         try:
             yield
@@ -77,11 +77,11 @@ class PostgresServer:
 
 @contextmanager
 def running_server() -> Iterator[PostgresServer]:
-    """A server that runs while inside; skips where its programs are not installed."""
+    """A server that runs within the block; skips the test if its programs are not installed."""
     programs = postgres_bin()
     if programs is None:
         pytest.skip("PostgreSQL is not installed")
-    # Not in a folder of pytest's, which it keeps closed to the server's user.
+    # Not in pytest's temporary folder, which the server's user cannot enter.
     with TemporaryDirectory(prefix="postgres-") as folder:
         server = PostgresServer(Path(folder), programs)
         server.start()

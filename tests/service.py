@@ -1,4 +1,4 @@
-"""A running service for tests: the real app on a real port, over a data folder of its own."""
+"""A running service for tests: the real app on a real port, with its own data folder."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def serving(
     clock: Clock = utc_now,
     **settings: Any,
 ) -> Iterator[Service]:
-    """Serve a data folder on a free port until left, with a key of a new account."""
+    """Serve a data folder on a free port within the block, with a key of a new account."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
@@ -170,5 +170,5 @@ def serving(
 
 
 def _wait_until_ready(url: str) -> None:
-    # The socket listens already, so the first request waits in its queue until the app is up.
+    # The socket is already listening, so the first request waits in its queue until the app is up.
     httpx.get(f"{url}/.well-known/oauth-protected-resource/mcp", timeout=30).raise_for_status()

@@ -1,1 +1,1 @@
-"""The pages people see."""
+"""The pages that people see."""

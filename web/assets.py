@@ -22,7 +22,7 @@ class Asset:
     media_type: str
 
     def route(self) -> Route:
-        """Where browsers fetch it."""
+        """The route at which browsers fetch it."""
         headers = {"Cache-Control": FOREVER, "X-Content-Type-Options": "nosniff"}
 
         async def respond(_request: Request) -> Response:
@@ -40,7 +40,7 @@ class Assets:
     icon: Asset
 
     def routes(self) -> list[Route]:
-        """The routes of them all."""
+        """The routes of all assets."""
         return [self.style.route(), self.copy.route(), self.icon.route()]
 
 

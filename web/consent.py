@@ -1,4 +1,4 @@
-"""Consent: an app asks for an account's key, and its owner says yes or no. It always asks."""
+"""Consent: an app asks for access to an account, and the account's owner decides, every time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME_LENGTH = 60
 
 
 class Consent:
-    """The consent page, over what the authorization server makes of a request."""
+    """The consent page for requests that the authorization server has checked."""
 
     def __init__(self, site: Site, pages: Pages, visits: Visits) -> None:
         self._authorization = site.authorization
@@ -26,7 +26,7 @@ class Consent:
         self._visits = visits
 
     async def show(self, visit: Visit) -> Response:
-        """Who asks for what; an anonymous visitor signs in first."""
+        """Show which app asks for what; an anonymous visitor signs in first."""
         query = visit.request.query_params.multi_items()
         if visit.account is None and self._authorization.reads_document(query):
             return RedirectResponse(sign_in_address(visit.request), 303)
@@ -35,7 +35,7 @@ class Consent:
         except PageError as error:
             raise _refusal(error) from error
         except RedirectError as error:
-            # A broken request sends nobody to a client before they signed in (RFC 9700 4.11.2).
+            # A broken request must not send an anonymous visitor to a client (RFC 9700 4.11.2).
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
             return _to_client(error.location)
@@ -44,7 +44,7 @@ class Consent:
         return self._pages.respond(
             "consent.html",
             visit,
-            leaves=True,
+            redirects_off_site=True,
             name=shown_name(request.client_name),
             host=request.client_host,
             destination=request.destination,
@@ -52,7 +52,7 @@ class Consent:
         )
 
     async def decide(self, visit: Visit, account: Account) -> Response:
-        """Approve or refuse the very request that was shown: the form's token covers it."""
+        """Approve or refuse the very request that was shown: the form's token covers its query."""
         decision = visit.form.get("decision")
         if decision not in ("approve", "refuse"):
             raise Refusal(400, "Go back, and choose Approve or Refuse.")
@@ -68,7 +68,7 @@ class Consent:
 
 
 def shown_name(name: str) -> str:
-    """A client's own name without characters that hide or turn around what is read."""
+    """A client's own name, cut to NAME_LENGTH, without characters that hide or reverse text."""
     shown = " ".join("".join(c if c.isprintable() else " " for c in name).split())
     if len(shown) > NAME_LENGTH:
         shown = shown[: NAME_LENGTH - 1] + "…"
@@ -80,5 +80,5 @@ def _refusal(error: PageError) -> Refusal:
 
 
 def _to_client(location: str) -> Response:
-    # Byte for byte: RedirectResponse would encode a registered address anew.
+    # RedirectResponse would encode the registered address again; it must stay byte for byte.
     return Response(status_code=303, headers={"Location": location, "Cache-Control": "no-store"})

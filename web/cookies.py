@@ -1,4 +1,4 @@
-"""Cookies: the session of who signed in, and the visit that ties a sign-in form to its browser."""
+"""Cookies: the session of a signed-in visitor; the visit that ties a sign-in form to a browser."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 MAX_TOKEN = 128
-"""Characters of a cookie that are worth looking up."""
+"""Most characters of a cookie that is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cookie:
-    """One cookie of this host alone, out of reach of scripts and of other sites' requests.
+    """One cookie of this host only; scripts cannot read it, and posts from other sites lack it.
 
-    On https its name begins with `__Host-`, which keeps neighbouring hosts from setting it.
+    On https its name begins with `__Host-`, so that neighbouring hosts cannot set it.
     """
 
     name: str
     secure: bool
     max_age: int | None = None
-    """Seconds; without it the cookie goes when the browser closes."""
+    """Seconds; without it, the browser deletes the cookie when it closes."""
 
     def read(self, request: Request) -> str | None:
-        """What the browser sent, if it can be a token at all."""
+        """The value that the browser sent; None if it is empty or too long for a token."""
         value = request.cookies.get(self.name)
         return value if value and len(value) <= MAX_TOKEN else None
 
@@ -35,7 +35,7 @@ class Cookie:
         )
 
     def drop(self, response: Response) -> None:
-        """Take the cookie back."""
+        """Delete the cookie in the browser."""
         response.delete_cookie(self.name, secure=self.secure, httponly=True, samesite="lax")
 
 

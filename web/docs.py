@@ -15,7 +15,7 @@ class DocsPage:
     """One page, the same for everybody."""
 
     def __init__(self, pages: Pages, text: str) -> None:
-        # The text is rendered with HTML switched off, so it is safe as it is.
+        # The text is rendered with HTML switched off, so it is safe without escaping.
         html = pages.render("docs.html", "/docs", text=Markup(_render(text)))  # noqa: S704
         self._page = Answer(html.encode(), HTML)
 

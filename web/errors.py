@@ -1,4 +1,4 @@
-"""Errors: programs get JSON, and people get a page, for addresses that answer nothing else."""
+"""Errors outside any route, and crashes: programs get JSON, and people get a page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 def exception_handlers(docs_url: str) -> dict[Any, Handler]:
-    """What Starlette does with a request that no route takes, and with one that fails."""
+    """Starlette's handlers for a request that no route takes, and for one that fails."""
     pages = Pages(load_assets(), sign_up=False)
 
     async def no_route(request: Request, error: HTTPException) -> Response:

@@ -1,8 +1,9 @@
-"""Forms: reads what a browser posts, and refuses what another site made it post.
+"""Forms: reads the forms that a browser posts, and refuses those that another site made it post.
 
-A form carries a token: the HMAC of its own address, query included, under the browser's secret (the
-session's, or before sign-in the visit's). A token is of no use on another form, in another browser,
-or after the session. Browsers also say where a form came from; what they say must agree.
+A form carries a token: the HMAC of the address that it posts to, with its query, under the
+browser's secret (the session's, or before sign-in the visit's). A token is not valid on another
+form, in another browser or after the session. If the browser also states where a form came from
+(Origin, Sec-Fetch-Site), that must be this site.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ TOKEN_FIELD = "token"  # noqa: S105 - a field's name
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The fields of a posted form; of a repeated one the last value.
+    """The fields of a posted form; of a repeated field, the last value.
 
     Raises:
-        Refusal: it is too large, or no form.
+        Refusal: it is not a form, is too large or incomplete, or has a NUL character.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("", "application/x-www-form-urlencoded"):
@@ -35,10 +36,10 @@ async def read_form(request: Request) -> dict[str, str]:
     except BodyTooLargeError as error:
         raise Refusal(413, "The form is too large.") from error
     except DisconnectedError as error:
-        raise Refusal(400, "The form was not sent to its end.") from error
+        raise Refusal(400, "The form was not sent completely.") from error
     fields = dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True))
     if any("\0" in value for value in fields.values()):
-        raise Refusal(400, "The form holds a character that no field takes.")
+        raise Refusal(400, "The form contains a character that no field accepts.")
     return fields
 
 
@@ -51,7 +52,7 @@ def check_form(request: Request, form: Mapping[str, str], secret: str, public_ur
     """Refuse a form that this site did not give to this browser.
 
     Raises:
-        Refusal: it comes from elsewhere, or its token is not this browser's.
+        Refusal: it comes from another site, or its token is not this browser's.
     """
     if not _from_here(request, public_url):
         raise Refusal(403, "This form was sent from another site, so nothing was changed.")

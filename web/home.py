@@ -24,7 +24,7 @@ class Example:
     chart: str
     """The address of its chart."""
     words: str
-    """What the chart shows, for those who cannot see it."""
+    """What the chart shows, for a reader who cannot see it."""
     summary: str | None
     """The family's track record, to be quoted whole."""
 

@@ -1,4 +1,4 @@
-"""Keys: what opens an account to programs, namely its API keys and the apps it has connected."""
+"""Keys: the API keys and the connected apps, which give programs access to an account."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from web.site import Site
 from web.visit import Visit
 
 NOTICES = {
-    "revoked": "Revoked. Whatever used it is locked out at once.",
+    "revoked": "Revoked. It gives no access any more.",
     "password": "Your password is changed, and every other browser is signed out.",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """A live key or grant, and when it was used last by whom."""
+class Credential:
+    """A live key or grant, and the time and the client of its last use."""
 
     prefix: str
     name: str
@@ -42,12 +42,12 @@ class Keys:
         self._pages = pages
 
     async def show(self, visit: Visit, account: Account) -> Response:
-        """What there is."""
+        """List the keys and the apps."""
         notice = NOTICES.get(visit.request.query_params.get("done", ""))
         return await self._page(visit, account, notice=notice)
 
     async def change(self, visit: Visit, account: Account) -> Response:
-        """Revoke a key or an app, or make a key and show its secret this once."""
+        """Revoke a key or an app, or create a key and show its secret, which is shown only once."""
         try:
             if "revoke" in visit.form:
                 await self._revoke(account, visit.form["revoke"])
@@ -84,20 +84,20 @@ class Keys:
             notice=notice,
             created=created,
             secret=secret,
-            keys=openings(await self._site.accounts.keys(account.email), uses),
-            apps=openings(await self._site.grants.of_account(account.id), uses),
+            keys=live_credentials(await self._site.accounts.keys(account.email), uses),
+            apps=live_credentials(await self._site.grants.of_account(account.id), uses),
             offer=self._site.services.offer,
         )
 
 
-def openings(held: Iterable[Key | Grant], uses: Mapping[str, Entry]) -> list[Opening]:
-    """The live ones, newest first, each with its last use in the usage log."""
+def live_credentials(held: Iterable[Key | Grant], uses: Mapping[str, Entry]) -> list[Credential]:
+    """The live keys or grants, newest first, each with its last use in the usage log."""
     live = [one for one in held if one.revoked_at is None]
-    return [_opening(one, uses.get(one.prefix)) for one in reversed(live)]
+    return [_credential(one, uses.get(one.prefix)) for one in reversed(live)]
 
 
-def _opening(one: Key | Grant, used: Entry | None) -> Opening:
+def _credential(one: Key | Grant, used: Entry | None) -> Credential:
     if used is None:
-        return Opening(one.prefix, one.name, one.created_at)
+        return Credential(one.prefix, one.name, one.created_at)
     client = used.use.host or used.use.client
-    return Opening(one.prefix, one.name, one.created_at, used.last_at, client)
+    return Credential(one.prefix, one.name, one.created_at, used.last_at, client)

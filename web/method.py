@@ -1,4 +1,4 @@
-"""The method page: what is measured and how, and what it came to on the night that is served."""
+"""The method page: what is measured, how it is measured, and the results of the active night."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from web.pages import HTML, Pages, public_page
 PATH = "/method"
 
 WIDTH, ROW, TOP, LEFT, RIGHT = 720, 34, 20, 190, 20
-"""Pixels of the picture, of one of its rows, and around the scale."""
+"""Pixels: the width of the picture, the height of a row, and the margins around the scale."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One group in the picture: its difference to random entries, two errors to either side."""
+    """One group in the picture: its difference from random entries, and two errors either side."""
 
     name: str
     y: float
@@ -44,7 +44,7 @@ class Picture:
 
 
 class MethodPage:
-    """One page a night, the same for everybody."""
+    """One page for each night, the same for everybody."""
 
     def __init__(self, pages: Pages, active_night: ActiveNight) -> None:
         self._pages = pages
@@ -53,7 +53,7 @@ class MethodPage:
         self._page: Answer | None = None
 
     async def respond(self, request: Request) -> HttpResponse:
-        """The page of the night that is served now."""
+        """The page of the active night."""
         with self._active_night.pin() as book:
             if self._page is None or book.data_version != self._version:
                 self._page, self._version = self._made(book), book.data_version
@@ -75,7 +75,7 @@ class MethodPage:
 
 
 def name_of(measure: Measure) -> str:
-    """What a group is called: `Triangle, bullish`, `Rising wedge`, `All`."""
+    """The name of a group: `Triangle, bullish`, `Rising wedge`, `All`."""
     if measure.family is None:
         return "All"
     if measure.direction is None or not measure.family.both_ways:
@@ -84,7 +84,7 @@ def name_of(measure: Measure) -> str:
 
 
 def picture(method: Method) -> Picture | None:
-    """The differences that have an error and enough trades; None where no group does."""
+    """A picture of all differences with an error and enough trades; None if there is none."""
     shown = [
         (measure, found.mean, 2 * found.error)
         for measure in method.by_family()

@@ -1,4 +1,4 @@
-"""Pages: renders templates, with headers that let nobody else frame, keep or script them."""
+"""Pages: renders templates, with header fields against framing, caching and foreign scripts."""
 
 from __future__ import annotations
 
@@ -48,35 +48,37 @@ class Pages:
         visit: Visit,
         *,
         refusal: Refusal | None = None,
-        leaves: bool = False,
+        redirects_off_site: bool = False,
         **context: object,
     ) -> Response:
-        """A page for one visitor, with what was refused, if something was.
+        """A page for one visitor, with the refusal if there is one.
 
-        The forms of a page that `leaves` may lead off the site: browsers hold the redirects of a
-        form, too, to the policy's `form-action`.
+        With `redirects_off_site` the policy omits `form-action`,
+        which browsers apply to the redirects of a form too.
         """
         page = self._environment.get_template(template)
         html = page.render(visit=visit, path=visit.request.url.path, refusal=refusal, **context)
-        return _respond(html, refusal, leaves=leaves)
+        return _respond(html, refusal, redirects_off_site=redirects_off_site)
 
 
-def _respond(html: str, refusal: Refusal | None, *, leaves: bool = False) -> Response:
+def _respond(html: str, refusal: Refusal | None, *, redirects_off_site: bool = False) -> Response:
     response = HTMLResponse(html, refusal.status if refusal else 200)
     if refusal and refusal.retry_after:
         response.headers["Retry-After"] = str(refusal.retry_after)
     response.headers["Cache-Control"] = "no-store"
-    response.headers.update(protection(leaves=leaves))
+    response.headers.update(protection(redirects_off_site=redirects_off_site))
     return response
 
 
-def protection(*, leaves: bool = False) -> dict[str, str]:
-    """The header fields that give a page its policy and keep its address from other sites.
+def protection(*, redirects_off_site: bool = False) -> dict[str, str]:
+    """The header fields that give a page its policy and hide its address from other sites.
 
-    The referrer policy is not `no-referrer`: with that, browsers post forms with `Origin: null`.
+    The referrer policy is not `no-referrer`, since browsers then post forms with `Origin: null`.
     """
     return {
-        "Content-Security-Policy": POLICY if leaves else f"{POLICY}; form-action 'self'",
+        "Content-Security-Policy": POLICY
+        if redirects_off_site
+        else f"{POLICY}; form-action 'self'",
         "X-Frame-Options": "DENY",
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "same-origin",
@@ -84,7 +86,7 @@ def protection(*, leaves: bool = False) -> dict[str, str]:
 
 
 def public_page(request: Request, page: Answer, age: str) -> HttpResponse:
-    """The response of a page that is the same for everybody."""
+    """The response for a page that is the same for everybody."""
     response = answer_response(page, request.scope["headers"], age)
     response.headers += [(name.lower().encode(), v.encode()) for name, v in protection().items()]
     return response

@@ -1,4 +1,4 @@
-"""Changing a password, which ends every session of the account but the one it is changed in."""
+"""Changing a password, which ends every session of the account; this browser gets a new one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Password:
         return self._pages.respond("password.html", visit)
 
     async def change(self, visit: Visit, account: Account) -> Response:
-        """Set the new password, and go on in a new session."""
+        """Set the new password, and start a new session."""
         try:
             encoded = await self._change(visit, account)
             return await self._visits.start_session(account, encoded, "/keys?done=password")
@@ -52,7 +52,7 @@ class Password:
 
 
 async def hash_new(passwords: Passwords, password: str) -> str:
-    """The hash of a password that somebody chose.
+    """The hash of a newly chosen password.
 
     Raises:
         Refusal: it is too short or too long.

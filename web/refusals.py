@@ -1,14 +1,14 @@
-"""Refusal: what a page does not do, with the sentence that tells the visitor why."""
+"""Refusal: a page does not do what was asked, and a sentence tells the visitor why."""
 
 from __future__ import annotations
 
 
 class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault
-    """Raised early; shown on the form it is about, or else on a page of its own."""
+    """Raised early; shown above the form that it concerns, or else on a page of its own."""
 
     def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.retry_after = retry_after
-        """Seconds after which trying again is right."""
+        """Seconds to wait before trying again."""

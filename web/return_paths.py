@@ -1,4 +1,4 @@
-"""Returns: where a visitor goes after signing in, which is always a page of this site."""
+"""Return paths: where a visitor goes after signing in, which is always a page of this site."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from starlette.requests import Request
 LANDING = "/keys"
 MAX_TARGET = 16 * 1024
 
-# One slash and no second one, and nothing that browsers read as a slash or drop: a backslash, white
-# space, a control character.
+# One leading slash without a second one, and no character that browsers drop or read as a slash:
+# no backslash, white space or control character.
 TARGET = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 
 
@@ -29,5 +29,5 @@ def address_of(request: Request) -> str:
 
 
 def sign_in_address(request: Request) -> str:
-    """Where an anonymous visitor signs in and comes back from, to this page."""
+    """The sign-in address that brings an anonymous visitor back to this page."""
     return "/sign-in?" + urlencode({"next": address_of(request)})

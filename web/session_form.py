@@ -1,4 +1,4 @@
-"""Session form: what sign-in and sign-up have in common, which both start a session."""
+"""Session form: the common part of sign-in and sign-up, which both start a session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from web.visits import Visits
 
 
 class SessionForm(ABC):
-    """A form that starts a session and then leads on to where the visitor came from."""
+    """A form that starts a session and then leads back to where the visitor came from."""
 
     def __init__(self, site: Site, pages: Pages, visits: Visits) -> None:
         self._site = site
@@ -24,17 +24,17 @@ class SessionForm(ABC):
         self._visits = visits
 
     async def show(self, visit: Visit) -> Response:
-        """The form; a visitor who is signed in already goes straight on."""
+        """The form; a visitor who is signed in already is redirected at once."""
         target = safe_target(visit.request.query_params.get("next", ""))
         if visit.account is not None:
             return RedirectResponse(target, 303)
         return self._respond(visit, target)
 
     async def submit(self, visit: Visit) -> Response:
-        """Start a session, or show the form again with what is wrong."""
+        """Start a session, or show the form again with the refusal."""
         target = safe_target(visit.form.get("next", ""))
         try:
-            account, password_hash = await self._prove(visit)
+            account, password_hash = await self._authenticate(visit)
             return await self._visits.start_session(account, password_hash, target)
         except Refusal as refusal:
             return self._respond(visit, target, refusal)
@@ -45,8 +45,12 @@ class SessionForm(ABC):
         return response
 
     @abstractmethod
-    async def _prove(self, visit: Visit) -> tuple[Account, str]:
-        """The account that the form opens and the password hash it met; else a Refusal."""
+    async def _authenticate(self, visit: Visit) -> tuple[Account, str]:
+        """The account that the form proves, and its password hash.
+
+        Raises:
+            Refusal: the form proves no account.
+        """
 
     @abstractmethod
     def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:

@@ -14,13 +14,13 @@ WRONG = "The e-mail address or the password is not right."
 
 
 class SignIn(SessionForm):
-    """The sign-in page; what it says does not depend on whether an account exists."""
+    """The sign-in page; its responses do not depend on whether an account exists."""
 
     async def leave(self, visit: Visit) -> Response:
         """End the session."""
         return await self._visits.end_session(visit)
 
-    async def _prove(self, visit: Visit) -> tuple[Account, str]:
+    async def _authenticate(self, visit: Visit) -> tuple[Account, str]:
         email, password = visit.form.get("email", ""), visit.form.get("password", "")
         self._site.throttle.count(email, visit.address)
         encoded = await self._site.accounts.password_hash(email)
@@ -30,13 +30,13 @@ class SignIn(SessionForm):
         return await self._site.accounts.get(email), encoded
 
     def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
-        # A faulty request of an app goes back to the app once the visitor has signed in.
+        # After sign-in, a faulty request is redirected to its app, so the form may leave the site.
         connecting = target.startswith(AUTHORIZE)
         return self._pages.respond(
             "sign_in.html",
             visit,
             refusal=refusal,
-            leaves=connecting,
+            redirects_off_site=connecting,
             target=target,
             connecting=connecting,
         )

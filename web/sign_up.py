@@ -1,4 +1,4 @@
-"""Making an account, where the operator lets visitors do so."""
+"""Making an account, if the operator lets visitors do so."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from web.refusals import Refusal
 from web.session_form import SessionForm
 from web.visit import Visit
 
-UNUSABLE = "That address cannot be used: it is no e-mail address, or it has an account already."
+UNUSABLE = "That address cannot be used: it is not an e-mail address or has an account already."
 
 
 class SignUp(SessionForm):
     """The sign-up page."""
 
-    async def _prove(self, visit: Visit) -> tuple[Account, str]:
-        # Without e-mail a form cannot say yes to a taken address, so it can be asked which are
-        # taken. What is left: the answer costs one hash either way, is the same for an address
-        # that is none, and every attempt counts, a success too: accounts are not made in bulk.
+    async def _authenticate(self, visit: Visit) -> tuple[Account, str]:
+        # The service sends no e-mail, so this form must refuse a taken address and thereby reveals
+        # that it is taken. It reveals no more than that: the response costs one hash either way and
+        # is the same for an invalid address. Every attempt counts, even a successful one, so that
+        # accounts cannot be made in bulk.
         email, password = visit.form.get("email", ""), visit.form.get("password", "")
         self._site.sign_up_throttle.count(email, visit.address)
         encoded = await hash_new(self._site.passwords, password)

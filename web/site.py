@@ -1,4 +1,4 @@
-"""Site: what the pages reach, built once by the composition root and passed in."""
+"""Site: what the pages use, built once by the composition root and passed in."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Site:
     authorization: Authorization
     throttle: Throttle
     sign_up_throttle: Throttle
-    """Apart from sign-in: nobody is kept out by sign-ups in their name."""
+    """Separate from sign-in, so that sign-ups with an address do not lock its owner out."""
     passwords: Passwords = field(default_factory=Passwords)
     sign_up: bool = False
     """Whether visitors may make accounts."""

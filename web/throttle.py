@@ -1,7 +1,7 @@
 """Throttle: how often a password may be guessed, by account and by address.
 
-An attempt is counted before its password is looked at, so that guesses sent at once count too, and
-given back when it succeeds. Unknown accounts count like known ones.
+An attempt is counted before its password is verified, so that simultaneous guesses count too. It is
+given back if it succeeds. Unknown accounts count like known ones.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ log = logging.getLogger(__name__)
 
 
 class Throttle:
-    """Counts attempts of the last quarter of an hour.
+    """Counts the attempts of the last quarter of an hour.
 
-    With a folder the counts stand in files there, which several processes share.
+    With a folder, the counts are kept in files there, which several processes share.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Throttle:
         """Count an attempt.
 
         Raises:
-            Refusal: 429, there were too many for the account or from the address.
+            Refusal: 429, there were too many attempts for the account or from the address.
         """
         now, account = self._clock(), _account(email)
         hit = self._accounts.hit(account, now)
@@ -55,13 +55,13 @@ class Throttle:
             if hit.counted:
                 return
             self._accounts.take_back(account, now)
-        log.warning("Attempts with passwords from %s are refused: too many.", address)
+        log.warning("Password attempts from %s are refused for now: too many.", address)
         wait = max(1, math.ceil(hit.reset))
         minutes = math.ceil(wait / 60)
         raise Refusal(429, f"Too many attempts. Wait {minutes} min and try again.", wait)
 
     def give_back(self, email: str, address: str) -> None:
-        """Uncount an attempt that succeeded."""
+        """Undo the count of an attempt that succeeded."""
         now = self._clock()
         self._accounts.take_back(_account(email), now)
         self._addresses.take_back(address, now)

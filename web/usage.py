@@ -1,4 +1,4 @@
-"""Usage: today's calls of an account, held against its limits."""
+"""Usage: today's calls of an account, compared with its limits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from web.site import Site
 from web.visit import Visit
 
 MOST_OPERATIONS = 100
-"""Lines of the table; a client may call itself something else with every call."""
+"""Most lines of the table, since a client may state another name with every call."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
-    """How much of its day a key or an app has used."""
+class CallsToday:
+    """How many calls a key or an app has used today."""
 
     prefix: str
     name: str
@@ -42,16 +42,16 @@ class Usage:
             visit,
             today=today,
             quotas=self._site.services.limiter.quotas,
-            spendings=await self._spendings(account, today),
+            calls_today=await self._calls_today(account, today),
             operations=await log.calls_by_operation(account.id, today, MOST_OPERATIONS),
         )
 
-    async def _spendings(self, account: Account, today: dt.date) -> list[Spending]:
+    async def _calls_today(self, account: Account, today: dt.date) -> list[CallsToday]:
         calls = await self._site.services.usage.calls_by_key(account.id, today)
         keys = await self._site.accounts.keys(account.email)
         held: list[Key | Grant] = [*keys, *await self._site.grants.of_account(account.id)]
         return [
-            Spending(one.prefix, one.name, calls.get(one.prefix, 0))
+            CallsToday(one.prefix, one.name, calls.get(one.prefix, 0))
             for one in held
             if one.revoked_at is None or one.prefix in calls
         ]

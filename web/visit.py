@@ -1,4 +1,4 @@
-"""Visit: one request of a browser, and who is behind it."""
+"""Visit: one request of a browser, and the visitor's account."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from web.forms import form_token
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One request of a browser, and who is behind it."""
+    """One request of a browser, and the account of a visitor who is signed in."""
 
     request: Request
     secret: str = field(repr=False)
@@ -24,7 +24,7 @@ class Visit:
 
     @property
     def address(self) -> str:
-        """The network address that limits count."""
+        """The network address that limits count by."""
         caller: Caller = self.request.scope["caller"]
         return caller.network
 

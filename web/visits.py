@@ -1,4 +1,4 @@
-"""Visits: finds out who visits, lets only checked forms in, and turns refusals into pages."""
+"""Visits: finds the visitor's account, accepts only checked forms, turns refusals into pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MemberHandler = Callable[[Visit, Account], Awaitable[Response]]
 
 
 class Visits:
-    """Makes endpoints of handlers that are given a visit."""
+    """Turns handlers that take a visit into endpoints."""
 
     def __init__(self, site: Site, pages: Pages) -> None:
         self._site = site

@@ -20,7 +20,7 @@ from web.visit import Visit
 
 STEPS = {"up": -1, "down": 1}
 NAMED = 10
-"""Unknown symbols that a refusal names at most."""
+"""Most unknown symbols that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class WatchlistPage:
         return await self._page(visit, account)
 
     async def change(self, visit: Visit, account: Account) -> Response:
-        """Add, remove or move, as the button that was pressed says."""
+        """Add, remove or move a ticker, depending on the button that was pressed."""
         try:
             place = await self._change(visit, account)
         except Refusal as refusal:
@@ -100,4 +100,4 @@ def _sentence(error: ApiError) -> str:
     if error.code == "invalid_symbol":
         return "A symbol is letters, digits and dots, such as AAPL or BRK.B. Nothing was added."
     unknown = ", ".join(details.get("unknown", [])[:NAMED])
-    return f"The night does not know {unknown}. Nothing was added."
+    return f"The service does not know {unknown}. Nothing was added."

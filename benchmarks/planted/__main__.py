@@ -2,7 +2,7 @@
 
 python -m benchmarks.planted [--seeds report|tune|test] [--detector default|reference] [--each N]
 
-The detector that both names share is `nightly.detector`; they differ in its parameters.
+Both names stand for `nightly.detector`, with different parameters.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def print_shares(title: str, groups: Mapping[str, Sequence[bool]]) -> None:
 
 
 def print_plants(series: Sequence[Plant], detector: Detector) -> None:
-    """Recall by type and noise; triggers, lines and outcomes of what was found."""
+    """Recall by type and noise; triggers, lines and outcomes of the patterns found."""
     found = [(plant, find(detector(plant.bars), plant)) for plant in series]
     print_shares("family recall, %", grouped((p.kind, f is not None) for p, f in found))
     for noise, group in grouped((f"noise {p.noise} ATR", f is not None) for p, f in found).items():
@@ -80,7 +80,7 @@ def is_near(found: Find) -> bool:
 
 
 def print_decoys(series: Sequence[Decoy], detector: Detector) -> None:
-    """The share of decoys in whose place something was served."""
+    """The share of decoys for which a setup was served in their place."""
     hits = grouped((decoy.kind, is_hit(detector(decoy.bars), decoy)) for decoy in series)
     print_shares("shaped decoys hit, %", hits)
 
@@ -97,7 +97,7 @@ def print_walks(series: Sequence[tuple[str, Bars]], detector: Detector) -> None:
 
 
 def print_probes(series: Sequence[Bars], split: Split, detector: Detector) -> None:
-    """Cuts at which the past changed, and series that changed with their currency."""
+    """The numbers of cuts that changed the past, and of series that changed with scaled prices."""
     rng = rng_of(split, 3)
     failed = 0
     for bars in (series[int(index)] for index in rng.integers(0, len(series), CUTS)):

@@ -1,4 +1,4 @@
-"""Corpus: the fixed series of a split. Seeds used for tuning are never reported on."""
+"""Corpus: the fixed series of a split. Results on the seeds used for tuning are not reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEEDS: dict[Split, int] = {"tune": 1, "report": 2, "test": 3}
 
 WALK_DAYS = 2000
 WALKS = 20
-"""Of each model."""
+"""Random walks of each model."""
 
 
 def rng_of(split: Split, *numbers: int) -> Rng:
@@ -28,7 +28,7 @@ def rng_of(split: Split, *numbers: int) -> Rng:
 
 
 def plants(split: Split, each: int) -> Iterator[Plant]:
-    """So many series of each type and noise, with one pattern planted."""
+    """`each` series of every type and noise, with one planted pattern."""
     for number, kind in enumerate(SORTS):
         for level, noise in enumerate(NOISES):
             for index in range(each):
@@ -36,7 +36,7 @@ def plants(split: Split, each: int) -> Iterator[Plant]:
 
 
 def decoys(split: Split, each: int) -> Iterator[Decoy]:
-    """So many series of each kind and noise, with one decoy."""
+    """`each` series of every kind and noise, with one decoy."""
     for number, draw in enumerate(DECOYS.values()):
         for level, noise in enumerate(NOISES):
             for index in range(each):
@@ -44,7 +44,7 @@ def decoys(split: Split, each: int) -> Iterator[Decoy]:
 
 
 def walks(split: Split, each: int = WALKS, days: int = WALK_DAYS) -> Iterator[tuple[str, Bars]]:
-    """So many random walks of each model."""
+    """`each` random walks of every model."""
     for number, model in enumerate(MODELS):
         for index in range(each):
             yield model, walk(rng_of(split, 2, number, index), model, days)

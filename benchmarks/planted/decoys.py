@@ -1,4 +1,4 @@
-"""Decoys: shapes that only look like a pattern, each with the span that would be mistaken."""
+"""Decoys: shapes that only look like a pattern, each with its span."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nightly.bars import Bars, Floats
 
 @dataclass(frozen=True, slots=True)
 class Decoy:
-    """Bars that hold no pattern, and where one might see one."""
+    """Bars without a pattern, and the span where a detector might see one."""
 
     kind: str
     bars: Bars
@@ -79,7 +79,7 @@ def trend(rng: Rng, noise: float) -> Decoy:
 
 
 def reversal(rng: Rng, noise: float) -> Decoy:
-    """A run that turns at one point into a run back."""
+    """A run that reverses at one point."""
     unit = unit_of(rng)
     sign = float(rng.choice((-1, 1)))
     first = _run(rng, sign * rng.uniform(0.25, 0.7), int(rng.integers(12, 40)), unit, noise)

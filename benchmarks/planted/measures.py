@@ -1,10 +1,10 @@
-"""Measures: an event log against the truth of a planted pattern, a decoy or a walk.
+"""Measures: compare an event log with the truth of a planted pattern, a decoy or a walk.
 
-A pattern is *found* if a version of its family was served before its break over a span that
+A pattern is *found* if a version of its family was served before its breakout over a span that
 overlaps the true one by half. Its *trigger* is the trade nearest to the true breakout bar, in the
-true direction, among all attempts of what was found: a false break before it does not undo it, as
-a formation is served again after one. How often the first attempt already was the true one is
-counted beside it, for the statistics of a night use first attempts alone.
+true direction, among all attempts of the versions found. An earlier false break does not count
+against it, because the formation is served again after one. The share of first attempts that are
+already the true one is reported too, because the statistics of a night use only first attempts.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from store.families import Family
 Detector = Callable[[Bars], EventLog]
 
 OVERLAP = 0.5
-"""Intersection over union of two spans that are one formation."""
+"""Intersection over union from which two spans are one formation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Find:
-    """What a log says of a planted pattern, once it was found."""
+    """How a log found a planted pattern."""
 
     entry: int | None
     """Bars from the true breakout bar to the trade nearest to it; None without a trade."""
     first: int | None
-    """The same to the first trade."""
+    """The same for the first trade."""
     line_error: float
     """Mean distance of both lines to the true ones, in ATR."""
     outcome_agrees: bool | None
-    """Of a trade within a bar of the true one."""
+    """Whether the outcome is the true one; None without a trade within a bar of the breakout."""
 
 
 def overlaps(version: Rows, bars: int, start: int, end: int) -> bool:
-    """Whether a version's span is that of a shape."""
+    """Whether a version's span overlaps that of a shape enough."""
     first = min(int(version["upper_start"]), int(version["lower_start"]))
     last = int(version["end"]) if version["end"] >= 0 else bars - 1
     shared = min(last, end) - max(first, start)
@@ -56,7 +56,7 @@ def family_of(version: Rows) -> Family:
 
 
 def find(log: EventLog, plant: Plant) -> Find | None:
-    """What was found of a plant, if anything was."""
+    """How a log found a planted pattern; None if it did not."""
     rows = [
         row
         for row, version in enumerate(log.versions)
@@ -81,7 +81,7 @@ def find(log: EventLog, plant: Plant) -> Find | None:
 
 
 def line_error(version: Rows, plant: Plant) -> float:
-    """Mean distance of the lines over the planted span, from each line's own start on, in ATR."""
+    """The mean distance from the true lines over the planted span, in ATR."""
     errors = []
     for side, name in enumerate(("upper", "lower")):
         first = max(plant.start, int(version[f"{name}_start"]))
@@ -92,14 +92,14 @@ def line_error(version: Rows, plant: Plant) -> float:
 
 
 def is_hit(log: EventLog, decoy: Decoy) -> bool:
-    """Whether anything was served in the place of a decoy."""
+    """Whether a setup was served in the place of a decoy."""
     return any(
         overlaps(version, len(decoy.bars), decoy.start, decoy.end) for version in log.versions
     )
 
 
 def formations(log: EventLog) -> int:
-    """How many formations a log served: lineages, however often they were redrawn."""
+    """The number of formations that a log served; redrawn versions of a lineage count once."""
     return len(np.unique(log.versions["lineage"]))
 
 
@@ -113,7 +113,7 @@ class Rate:
     cases: int
 
     def text(self, scale: float = 100, digits: int = 1) -> str:
-        """As a percentage, unless scaled otherwise."""
+        """The rate as text, as a percentage unless scaled otherwise."""
         value, low, high = (
             f"{scale * part:.{digits}f}" for part in (self.value, self.low, self.high)
         )
@@ -132,7 +132,7 @@ def share(hits: Sequence[bool]) -> Rate:
 
 
 def frequency(counts: Sequence[int], bars: int) -> Rate:
-    """A count a thousand bars over series of equal length, by their own spread."""
+    """A count per thousand bars over series of equal length; the interval is from their spread."""
     each = 1000 * np.asarray(counts, float) / bars
     half = 1.96 * float(each.std(ddof=1)) / np.sqrt(len(each))
     mean = float(each.mean())

@@ -14,15 +14,15 @@ from nightly.events import Outcome
 from store.families import Family
 
 NOISES = (0.1, 0.2, 0.3)
-"""Deviations of touches from their line, in ATR."""
+"""Standard deviations of touches from their line, in ATR."""
 STOP_APART = 1.5
-"""ATR between the broken line and the stop at least, as the plan of a break says."""
+"""The minimum distance in ATR from the broken line to the stop, as in a trade plan."""
 REDRAWS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """A planted pattern and all there is to know of it."""
+    """A planted pattern and its true geometry and outcome."""
 
     kind: str
     family: Family
@@ -34,22 +34,22 @@ class Plant:
     """The breakout bar."""
     unit: float
     direction: int
-    """Of the break."""
+    """The direction of the breakout."""
     outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """One type of pattern: its family, which way it breaks, and how it is framed."""
+    """One type of pattern: its family, its breakout directions, and a function for its frame."""
 
     family: Family
     directions: tuple[int, ...]
     frame: Callable[[Rng, int], Frame]
-    """By the direction of the break."""
+    """Makes the frame for a direction of the breakout."""
 
 
 def wedge(rng: Rng, rising: int) -> Frame:
-    """Both lines move one way, the later one faster; price leaves the other way."""
+    """Both lines move in one direction and converge; price breaks out in the other direction."""
     closing = rng.uniform(0.5, 0.8)
     slower = rng.uniform(0.3, 0.9)
     moves = (slower, slower + closing) if rising > 0 else (-slower - closing, -slower)
@@ -57,7 +57,7 @@ def wedge(rng: Rng, rising: int) -> Frame:
 
 
 def triangle(rng: Rng, moves: tuple[float, float], leave: int) -> Frame:
-    """Lines that close in on each other by the shares given."""
+    """Lines that converge by the given moves."""
     return _long_frame(rng, moves, leave=leave, legs=int(rng.integers(5, 8)))
 
 
@@ -69,7 +69,7 @@ def symmetrical(rng: Rng, leave: int) -> Frame:
 
 
 def one_sided(rng: Rng, leave: int) -> Frame:
-    """A flat line that is broken, and one that closes in on it."""
+    """A flat line that is broken, and a line that converges with it."""
     closing = rng.uniform(0.5, 0.8)
     flat = rng.uniform(-0.06, 0.06)
     moves = (flat, flat + closing) if leave > 0 else (-flat - closing, -flat)
@@ -77,7 +77,7 @@ def one_sided(rng: Rng, leave: int) -> Frame:
 
 
 def pennant(rng: Rng, leave: int) -> Frame:
-    """A small triangle that gives a little of its pole back."""
+    """A small triangle that retraces a little of its pole."""
     closing = rng.uniform(0.5, 0.8)
     middle = -leave * rng.uniform(0.0, 0.4)
     return Frame(
@@ -92,7 +92,7 @@ def pennant(rng: Rng, leave: int) -> Frame:
 
 
 def _long_frame(rng: Rng, moves: tuple[float, float], *, leave: int, legs: int) -> Frame:
-    # The last touch is on the side opposite to the one that price leaves by.
+    # The last touch is on the side opposite to the breakout.
     at_upper = (leave < 0) == (legs % 2 == 1)
     return Frame(
         width=rng.uniform(5.5, 12),
@@ -117,7 +117,7 @@ SORTS = {
 
 
 def plant(rng: Rng, kind: str, noise: float) -> Plant:
-    """Plant a pattern; drawn anew in the rare case that its trade is not over in time."""
+    """Plant a pattern; it is redrawn in the rare case that its trade stays open."""
     sort = SORTS[kind]
     for _ in range(REDRAWS):
         leave = int(rng.choice(sort.directions))
@@ -143,7 +143,7 @@ def plant(rng: Rng, kind: str, noise: float) -> Plant:
 def _drawn(rng: Rng, frame: Frame, noise: float, leave: int, pole: float) -> tuple[Drawn, Outcome]:
     unit = float(np.exp(rng.uniform(np.log(0.008), np.log(0.04))))
     closing = frame.lower_move - frame.upper_move
-    # About the width where the second line starts.
+    # Approximately the width where the second line starts.
     height = pole or frame.width * (1 - closing / (frame.legs + 1))
     left = frame.width * (1 - closing)
     drawn = draw(
@@ -171,7 +171,7 @@ def run_up(rng: Rng, frame: Frame, pole: float, unit: float) -> Floats:
 
 
 def _aftermath(rng: Rng, height: float, risk: float, unit: float) -> Floats:
-    """Closes on the way to the target or back through the stop, along the break."""
+    """Closes on the way to the target or back through the stop, positive along the breakout."""
     aim = height + 2.0 if rng.random() < 0.5 else -risk - 1.0
     bars = max(3, round(abs(aim) / rng.uniform(0.35, 0.9)))
     return bridge(rng, 0.6 * unit, aim * unit, bars, INNER_STEP * unit)
@@ -186,7 +186,7 @@ def pole_of(drawn: Drawn, leave: int) -> float:
 
 
 def resolved(drawn: Drawn, leave: int, *, is_pennant: bool) -> Outcome:
-    """What became of a trade with the true lines' levels: stop first, from the next bar on."""
+    """The outcome of a trade at the true lines' levels: stop first, from the next bar on."""
     upper, lower = (float(line) for line in drawn.lines.at(drawn.end))
     wide, narrow = (float(line) for line in drawn.lines.at(drawn.later_start))
     broken, opposite = (upper, lower) if leave > 0 else (lower, upper)

@@ -1,11 +1,11 @@
-"""The detector beside its peers, on the same planted patterns, decoys and random walks.
+"""The detector compared with its peers on the same planted patterns, decoys and random walks.
 
     pip install --no-deps --target peers wickra ta-patterns
     PYTHONPATH=peers python -m benchmarks.planted.peers
 
-Peers flag bars and name no span or lines, so all are measured by flags alone, which is lenient: a
-flag of the right family between the middle of a pattern and five bars after its break is a find,
-any flag in that place of a decoy is a hit. A peer that is not installed is skipped.
+Peers flag bars and return no span or lines, so all are measured by flags alone, which is lenient. A
+flag of the right family between the middle of a pattern and five bars after its breakout counts as
+found; any flag at that place of a decoy is a hit. A peer that is not installed is skipped.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from nightly.parameters import DETECTORS, Parameters
 from store.families import Family
 
 Flags = dict[Family, npt.NDArray[np.bool_]]
-"""For each family the bars at which it is flagged."""
+"""For each family, the bars at which it is flagged."""
 Flagger = Callable[[Bars], Flags]
 
-# A module that is no dependency, so its names are not known to a type checker.
+# A module that is not a dependency, so a type checker does not know its names.
 Peer: TypeAlias = Any
 
 EACH = 20
@@ -38,7 +38,7 @@ LATE = 5
 
 
 def ours(bars: Bars, parameters: Parameters) -> Flags:
-    """A family is flagged on every bar that serves a forming setup of it."""
+    """Flag a family on every bar on which a forming setup of it is served."""
     flags = {family: np.zeros(len(bars), bool) for family in Family}
     for version in detect(bars, parameters).versions:
         end = int(version["end"]) if version["end"] >= 0 else len(bars)
@@ -47,7 +47,7 @@ def ours(bars: Bars, parameters: Parameters) -> Flags:
 
 
 def wickra(module: Peer, bars: Bars) -> Flags:
-    """Signed indicators: +1 is bullish."""
+    """The flags of wickra, whose indicators are signed: +1 is bullish."""
     columns = [column.tolist() for column in (bars.open, bars.high, bars.low, bars.close)]
     wedge, triangle, pennant = (
         np.nan_to_num(np.asarray(indicator().batch(*columns), float))
@@ -63,7 +63,7 @@ def wickra(module: Peer, bars: Bars) -> Flags:
 
 
 def ta_patterns(module: Peer, bars: Bars) -> Flags:
-    """One function a pattern, in the mode that does not wait for the break."""
+    """The flags of ta-patterns: one function per pattern, in the mode before the breakout."""
     columns = (bars.open, bars.high, bars.low, bars.close)
 
     def flagged(*names: str) -> npt.NDArray[np.bool_]:
@@ -101,7 +101,7 @@ def flaggers() -> Iterator[tuple[str, Flagger]]:
 
 
 def place(start: int, end: int) -> slice:
-    """The bars at which a shape should be flagged, or should not."""
+    """The bars at which a pattern should be flagged, and a decoy should not."""
     return slice((start + end) // 2, end + LATE + 1)
 
 
@@ -128,7 +128,7 @@ def measure(flagger: Flagger) -> tuple[Rate, Rate, float, float]:
 
 
 def main() -> None:
-    """Print one row each."""
+    """Print one row for each detector."""
     heads = ("family recall, %", "decoys hit, %", "flags/1,000", "bars/s")
     print(f"{'':12}" + "".join(f"{head:>22}" for head in heads))
     for name, flagger in flaggers():

@@ -1,9 +1,9 @@
-"""What a parameter set does on real bars: triggers, outcomes and the placebo, side by side.
+"""Both parameter sets on real bars: triggers, outcomes and the placebo, side by side.
 
     python -m benchmarks.planted.real BARS [REFERENCE]
 
-Both detectors see the same cleaned bars. "Difference" is the mean of each trade's R less that of
-its own draws; its first error takes trades as independent, the second takes the months of entry as
+Both detectors get the same cleaned bars. "Difference" is the mean of each trade's R minus that of
+its own draws. Its first error assumes independent trades; the second uses the months of entry as
 clusters, which is fairer because trades overlap in time.
 """
 
@@ -43,7 +43,7 @@ class Record:
     drawn_r: list[float] = field(default_factory=list)
     differences: list[float] = field(default_factory=list)
     months: list[int] = field(default_factory=list)
-    """Of entry, one for each difference."""
+    """The months of entry, one for each difference."""
 
     def add(self, bars: Bars, trades: Rows, draws: Rows) -> None:
         """Add trades and the placebo draws of each."""
@@ -78,14 +78,14 @@ class Record:
 
 @dataclass(slots=True)
 class Tally:
-    """What one detector did on all symbols."""
+    """The totals of one detector over all symbols."""
 
     triggers: int = 0
     formations: int = 0
     records: dict[str, Record] = field(default_factory=lambda: defaultdict(Record))
 
     def add(self, symbol: str, bars: Bars, parameters: Parameters, gap_days: int) -> None:
-        """Walk one symbol and add what came of it."""
+        """Walk one symbol and add its results."""
         log = detect(bars, parameters, gap_days=gap_days)
         self.triggers += len(log.trades)
         self.formations += len(np.unique(log.versions["lineage"]))
@@ -103,7 +103,7 @@ class Tally:
 
 
 def symbols(bars: Path, reference: Path | None) -> Iterator[tuple[str, Bars, int]]:
-    """The cleaned bars of every symbol whose bars can be used, with its gap in days."""
+    """The cleaned bars of every usable symbol, with the length of its data gap in days."""
     known = read_reference(reference) if reference else Reference()
     order = Order(open_source(bars), bars.name, reference=known)
     for task in plan(order, dt.datetime.now(dt.UTC)).tasks:

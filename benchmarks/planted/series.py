@@ -1,6 +1,6 @@
-"""Series: daily bars around a drawn path, in log price and in units of one ATR.
+"""Series: daily bars around a path of closes, in log price and in units of one ATR.
 
-Knows nothing of patterns: a path is closes, and a lid is what wicks must stay under.
+This module knows nothing of patterns, only paths of closes and lines that bars must stay between.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from nightly.bars import Bars, Floats
 Rng = np.random.Generator
 
 STEP = 0.65
-"""Deviation of a day's log move outside of shapes, in units; with wicks its range is one unit."""
+"""Standard deviation of daily log moves outside shapes, in units; with wicks, ranges are 1 unit."""
 INNER_STEP = 0.45
-"""The same about a leg inside a shape, whose own slope makes up for the rest."""
+"""The same around a leg inside a shape; it is smaller because the leg's slope adds to the moves."""
 WICK = 0.25
 """Mean of an (exponential) wick, in units."""
 GAP = 0.12
-"""Deviation of the open from the close before it, in units."""
+"""Standard deviation of the open from the close before it, in units."""
 TAILS = 5
 """Degrees of freedom of Student's t for the moves outside of shapes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Two straight lines in log price from a bar on: values there and slopes a bar."""
+    """Two straight lines in log price from a bar on: their values there and slopes per bar."""
 
     start: int
     upper: float
@@ -41,7 +41,7 @@ class Lines:
         return self.upper + self.upper_slope * after, self.lower + self.lower_slope * after
 
     def moved(self, bars: int, by: float) -> Lines:
-        """The lines so many bars later and higher."""
+        """The lines moved `bars` later and `by` higher."""
         return Lines(
             self.start + bars,
             self.upper + by,
@@ -52,7 +52,7 @@ class Lines:
 
 
 def wander(rng: Rng, count: int, unit: float) -> Floats:
-    """Moves of a day outside of shapes: fat tails, and a drift that one cannot foresee."""
+    """Daily moves outside shapes, with fat tails and a random drift."""
     moves: Floats = rng.standard_t(TAILS, count) * np.sqrt((TAILS - 2) / TAILS) * STEP * unit
     drift: float = rng.normal(0, 0.05) * unit
     return moves + drift
@@ -68,7 +68,7 @@ def bridge(rng: Rng, first: float, last: float, bars: int, noise: float) -> Floa
 
 @dataclass(slots=True)
 class Sketch:
-    """Log prices of bars while a shape is drawn into them; `bars()` ends the drawing."""
+    """The log prices of bars while a shape is drawn into them; `bars()` returns the result."""
 
     unit: float
     open: Floats
@@ -87,7 +87,7 @@ class Sketch:
         return cls(unit, opened, high, low, close)
 
     def hold(self, rng: Rng, span: slice, lines: Lines, noise: float) -> None:
-        """Keep the bars of a span between lines; wicks pass them by noise (in units) at most."""
+        """Keep the bars of a span between lines; wicks exceed them only by noise (in units)."""
         upper, lower = lines.at(np.arange(span.start, span.stop, dtype=float))
         count = span.stop - span.start
         slack = np.abs(rng.normal(0, noise * self.unit, (2, count)))
@@ -97,7 +97,7 @@ class Sketch:
         self._contain()
 
     def pin(self, bar: int, level: float, *, at_upper: bool) -> None:
-        """Put the extreme of a bar on a level, where its open and close allow."""
+        """Put the extreme of a bar on a level, as far as its open and close allow."""
         if at_upper:
             self.high[bar] = level
         else:
@@ -117,7 +117,7 @@ class Sketch:
 
 
 def squeezed(rng: Rng, close: Floats, upper: Floats, lower: Floats, unit: float) -> Floats:
-    """Closes moved inside two lines where they lie beyond or too near: news is kept for later."""
+    """Move closes inside two lines if they are beyond or too near, so none breaks out early."""
     width = upper - lower
     margin = np.minimum(unit * rng.uniform(0.15, 0.5, (2, len(close))), 0.3 * width)
     inside: Floats = np.clip(close, lower + margin[0], upper - margin[1])

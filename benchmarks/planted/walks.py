@@ -10,7 +10,7 @@ from benchmarks.planted.series import Rng
 from nightly.bars import Bars, Floats
 
 PARTS = 8
-"""Steps within a day, of which high and low are the extremes."""
+"""Steps within a day; the high and the low are their extremes."""
 
 
 def steady(rng: Rng, days: int) -> Floats:
@@ -19,7 +19,7 @@ def steady(rng: Rng, days: int) -> Floats:
 
 
 def fat_tailed(rng: Rng, days: int) -> Floats:
-    """Student's t with four degrees of freedom, a day's size drawn for all its parts."""
+    """Student's t with four degrees of freedom; one size is drawn for all steps of a day."""
     size = np.sqrt(2 / rng.chisquare(4, days))
     return rng.normal(0, 1, (days, PARTS)) * size[:, None]
 
@@ -45,7 +45,7 @@ def stochastic(rng: Rng, days: int) -> Floats:
 
 
 def regimes(rng: Rng, days: int) -> Floats:
-    """Calm and storm by turns, sixty days each on average, with a drift of their own."""
+    """Calm and stormy periods in turn, sixty days each on average, each with its own drift."""
     stormy = np.cumsum(rng.random(days) < 1 / 60) % 2
     size = np.where(stormy == 1, 2.0, 0.8)
     drift = np.where(stormy == 1, -0.02, 0.01)

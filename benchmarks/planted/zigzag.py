@@ -1,6 +1,6 @@
 """Zigzag: price that bounces between two lines, with lead-in and aftermath, as daily bars.
 
-Both planted patterns and the decoys that have lines are drawn by this one pen.
+It draws the planted patterns and the decoys that have lines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nightly.bars import Bars, Floats
 LEAD_IN = (90, 220)
 AFTER = (60, 120)
 FALSE_LEG = 0.12
-"""Share of legs that turn before the other line, and so touch nothing."""
+"""Share of legs that turn before they reach the other line, and so touch nothing."""
 SIDES = {True: 1, False: -1}
 
 
@@ -25,20 +25,20 @@ class Frame:
     """The proportions of a shape, in units of one ATR."""
 
     width: float
-    """At the start."""
+    """The width at the start."""
     upper_move: float
-    """Of the upper line over the whole shape, in widths."""
+    """How far the upper line moves over the whole shape, in widths."""
     lower_move: float
     legs: int
-    """Before the leg that leaves the shape."""
+    """The number of legs before the one that leaves the shape."""
     speed: float
-    """Units a bar along a leg."""
+    """Units per bar along a leg."""
     shortest_leg: int
     at_upper: bool
     """Whether the first touch is at the upper line."""
 
     def leg_bars(self, rng: Rng) -> list[int]:
-        """The bars of each leg, in proportion to the width at its time."""
+        """The number of bars of each leg, in proportion to the width at that time."""
         closing = self.lower_move - self.upper_move
         bars = []
         for leg in range(self.legs + 1):
@@ -48,7 +48,7 @@ class Frame:
         return bars
 
     def lines(self, length: int, unit: float) -> Lines:
-        """The lines over so many bars, from log price 0 at the lower one's start."""
+        """The lines over `length` bars; the lower line starts at log price 0."""
         width = self.width * unit
         slopes = (move * width / length for move in (self.upper_move, self.lower_move))
         upper, lower = slopes
@@ -57,7 +57,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A shape in its surroundings."""
+    """A drawn shape with its surroundings."""
 
     bars: Bars
     lines: Lines
@@ -67,7 +67,7 @@ class Drawn:
     """The bar that leaves the shape."""
     unit: float
     later_start: int
-    """First touch of the line touched second."""
+    """The first touch of the line that is touched second."""
 
 
 def draw(
@@ -80,10 +80,10 @@ def draw(
     leave: int,
     aftermath: Floats,
 ) -> Drawn:
-    """Draw a shape that price enters along an approach and leaves up (+1) or down (-1).
+    """Draw a shape that price enters along an approach and leaves upwards (+1) or downwards (-1).
 
-    `approach` is closes up to the first touch, relative to it and oldest first; `aftermath`
-    closes after the bar that leaves, relative to the line left there. All in log price.
+    `approach` contains the closes up to the first touch, relative to it, oldest first. `aftermath`
+    contains the closes after the breakout bar, relative to the broken line there. All in log price.
     """
     legs = frame.leg_bars(rng)
     length = sum(legs)

@@ -1,11 +1,11 @@
-"""The serving side against named references, in one interleaved run.
+"""The service compared with named references, in one interleaved run.
 
     python -m benchmarks.serving [--quick] [--symbols 100,1000,10000] [--seconds N]
                                  [--only PATH,...] [--peers FOLDER] [--awake] [--profile PATH]
 
-The service is a real `screener serve` with one worker, with keys, limits counted. The references
-answer the same payload, which is checked before anything is timed. With --awake no processor
-sleeps meanwhile: ratios are then steadier, and all costs are higher where processors share a core.
+The service is a real `screener serve` with one worker, with keys and limits. The references answer
+with the same payload, which is checked before anything is timed. With --awake no processor sleeps
+during the run: ratios are then steadier, and all costs are higher if processors share a core.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PROFILE_SECONDS = 10
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    """What the command line asks for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.serving",
         description=__doc__,
@@ -71,14 +71,14 @@ def sizes(text: str) -> list[int]:
 
 
 def main() -> None:
-    """Build everything, measure it in turns, print the tables."""
+    """Build everything, measure it in turns and print the tables."""
     asked = arguments()
     only = [name for name in (asked.profile or asked.only).split(",") if name]
     try:
         chosen(make_cases("", "", ""), only)
     except ValueError as error:
         sys.exit(str(error))
-    # Ended early, it must still stop its servers.
+    # A run that is ended early must still stop its servers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended before all was measured."))
     if asked.peers is not None:
         install_peers(asked.peers)
@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def run(stage: Stage, loader: Loader, *, quick: bool, seconds: int) -> Measured:
-    """Everything: cost and latency against the references, growth, memory, start."""
+    """Measure everything: cost and latency against the references, growth, memory and start."""
     fresh = start_fresh(stage, loader)
     rounds = QUICK_ROUNDS if quick else ROUNDS
     compared = contenders(stage, CONNECTIONS)
@@ -120,7 +120,7 @@ def run(stage: Stage, loader: Loader, *, quick: bool, seconds: int) -> Measured:
 
 
 def contenders(stage: Stage, connections: int) -> list[Contender]:
-    """The service over the largest book, and the references that run, for each case."""
+    """For each case, the service with the largest book, and the running references."""
     servers = {"ours": stage.largest, **stage.references}
     return [
         Contender(name, servers[name], case, connections)
@@ -136,7 +136,7 @@ def _by_size(stage: Stage, grown: dict[Contender, Figures]) -> dict[tuple[str, i
 
 
 def headline(loader: Loader, peers: Path | None) -> str:
-    """What was run, on what."""
+    """The head of the report: what was run, and on what."""
     names = ("uvicorn", "uvloop", "httptools", "starlette", "mcp")
     versions = ", ".join(f"{name} {version(name)}" for name in names)
     lines = [

@@ -1,8 +1,9 @@
 """Awake: keeps every processor from sleeping while a benchmark runs.
 
-A server that is slower than the load generator finds it asleep at each answer, and waking a
-sleeping processor, above all a virtual one, costs the sender 10 us or more; a faster server never
-pays that. A loop of the lowest scheduling class on each processor gives way to any other work.
+If a server is slower than the load generator, the generator's processor is asleep at each answer.
+Waking a sleeping processor, above all a virtual one, costs the sender 10 us or more; a faster
+server never pays that. A busy loop of the lowest scheduling class on each processor prevents this
+and gives way to any other work.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ while os.getppid() == int(sys.argv[2]):
 
 @contextmanager
 def awake() -> Iterator[None]:
-    """Keep the processors awake until left.
+    """Keep the processors awake until the block ends.
 
     Raises:
-        RuntimeError: this is not Linux, which alone has such a scheduling class.
+        RuntimeError: this is not Linux; no other system has such a scheduling class.
     """
     if not hasattr(os, "SCHED_IDLE"):
         raise RuntimeError("Processors can be kept awake on Linux only.")

@@ -1,7 +1,7 @@
-"""A synthetic market of any size: the sample night's records over and over, under other symbols.
+"""A synthetic market of any size: the sample night's records, repeated under other symbols.
 
-It is published as the night that the service serves; `plain` keeps the same records in the
-tables that an ordinary service would have. Only the evidence numbers are made up, from a seed.
+It is published as the night that the service serves; `plain` stores the same records in the tables
+that an ordinary service would have. Only the evidence numbers are random, from a seed.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from store.records import FamilyEntry, Patterns, ScanSetup, Setup
 SESSION = dt.date(2012, 10, 3)
 SOURCE = "Synthetic market"
 SETUPS = (1, 1, 0, 1, 1, 0, 2, 1, 0, 1)
-"""Setups of a symbol, by its position: 0.8 a symbol."""
+"""Number of setups of a symbol, by its position: 0.8 per symbol."""
 HISTORY = (60, 20, 20, 20, 20, 20, 20, 20)
-"""History rows of a symbol, by its position: 25 a symbol."""
+"""Number of history rows of a symbol, by its position: 25 per symbol."""
 TRACKED = 50
-"""Symbols from the first one on that the accounts track."""
+"""The accounts track this many symbols, from the first one on."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """What of the sample night is multiplied."""
+    """The records of the sample night that are repeated."""
 
     rows: Sequence[ScanSetup]
     evidence: Sequence[Mapping[str, float | int | str | None]]
@@ -47,7 +47,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Listing:
-    """One symbol of the market and all that is stored of it."""
+    """One symbol of the market and all its records."""
 
     symbol: str
     rows: Sequence[tuple[ScanSetup, Mapping[str, float | int | str | None]]]
@@ -56,7 +56,7 @@ class Listing:
 
     @property
     def patterns(self) -> Patterns:
-        """The answer to a question for its current setups."""
+        """The patterns answer of the symbol."""
         setups = [plain_setup(row) for row, _ in self.rows]
         return Patterns(symbol=self.symbol, available=True, setups=setups)
 
@@ -88,7 +88,7 @@ def plain_setup(row: ScanSetup) -> Setup:
 
 
 def read_template(sample: Path) -> Template:
-    """What the sealed sample night in a data folder offers for copying."""
+    """Read the records to repeat from the sealed sample night of a data folder."""
     nights = Nights(sample)
     manifest = nights.check_active()
     book = Book.open(nights.folder / manifest.book.file, manifest)
@@ -120,7 +120,7 @@ def _words(labels: Mapping[str, int], codes: npt.NDArray[np.int16]) -> list[str 
 
 
 def make_market(template: Template, symbols: int) -> Market:
-    """A market of so many symbols; the same one whenever it is made."""
+    """A market of `symbols` symbols; the same market every time."""
     listings = list(_listings(template, symbols))
     count = sum(len(listing.rows) for listing in listings)
     return Market(

@@ -1,4 +1,4 @@
-"""Cases: the requests that are measured, as each contender is asked for them."""
+"""Cases: the requests that are measured, in the form that each contender expects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 MARK = "135792468"
-"""Digits of a threshold that differ in every request, so that no cache has the answer."""
+"""Digits of a threshold. They are replaced in every request, so that no cache has the answer."""
 
 PREDICATES: tuple[dict[str, Any], ...] = (
     {"kind": "dist_to_entry", "op": "<=", "value": 26.5},
@@ -18,15 +18,15 @@ PREDICATES: tuple[dict[str, Any], ...] = (
     {"kind": "sma_distance", "op": ">", "value": -40.5, "period": 200},
     {"kind": "performance", "op": ">", "value": -40.5, "period": 63},
 )
-"""The five predicates of the scan, in canonical order; so loose that the page is full whatever the
-size of the book, since rows are most of what a page costs."""
+"""The five predicates of the scan, in canonical order. They are loose enough to fill a page for any
+size of the book, because rows are most of the cost of a page."""
 
 REST = ("bare", "fastapi")
 MCP = ("route", "stock", "fastmcp")
 
 
 def column(predicate: Mapping[str, Any]) -> str:
-    """The evidence column that a predicate looks at."""
+    """The evidence column that a predicate tests."""
     period = predicate.get("period")
     return str(predicate["kind"]) if period is None else f"{predicate['kind']}_{period}"
 
@@ -43,17 +43,17 @@ class Case:
     body: bytes = b""
     status: int = 200
     keyed: bool = True
-    """Whether it is sent with good keys, or with one that nobody holds."""
+    """Whether it is sent with valid keys, or with an unknown one."""
 
     def path_for(self, contender: str) -> str:
-        """Its address at a contender; the bare ones know an answer by the name of the case."""
+        """Its path at a contender; `bare` and `route` look up answers by the name of the case."""
         if contender in ("bare", "route"):
             query = self.path.partition("?")[2]
             return f"/{self.name}?{query}" if query else f"/{self.name}"
         return self.path
 
     def fields(self, key: str) -> dict[str, str]:
-        """The header fields of a request with a key, or with one that nobody holds."""
+        """The header fields of a request, with the key or with an unknown one."""
         token = key if self.keyed else f"{key[:-1]}_"
         return {"Authorization": f"Bearer {token}", **(self.headers or {})}
 
@@ -122,7 +122,7 @@ def _meta(version: str) -> dict[str, Any]:
 
 
 def payload(case: Case, body: bytes) -> Any:  # noqa: ANN401 - JSON values
-    """What two answers to a case must have in common: the JSON, or the content of a tool result."""
+    """The part of an answer that must be equal everywhere: the JSON, or a tool result's content."""
     if case.name.startswith("mcp"):
         result = json.loads(body)["result"]
         texts = [json.loads(block["text"]) for block in result["content"]]
@@ -133,10 +133,10 @@ def payload(case: Case, body: bytes) -> Any:  # noqa: ANN401 - JSON values
 
 
 def chosen(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
-    """The cases of some names, or all.
+    """The cases with the given names, or all if none are given.
 
     Raises:
-        ValueError: there is no case of a name.
+        ValueError: a name is unknown.
     """
     unknown = set(only) - {case.name for case in cases}
     if unknown:

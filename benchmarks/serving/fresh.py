@@ -1,4 +1,4 @@
-"""Fresh services: how soon one more answers, and how large it is after a little of everything."""
+"""Fresh services: how fast the service starts, and its memory after a few requests of each kind."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ SPAWNS = 5
 
 @dataclass(frozen=True)
 class Fresh:
-    """What starting a service over the largest book, verified before, took."""
+    """The cost of starting a service with the largest book, which was verified before."""
 
     symbols: int
     seconds: Sequence[float]
-    """From spawn to the first 200, one a start."""
+    """Seconds from spawn to the first 200, one value per start."""
     cpu_seconds: Sequence[float]
-    """CPU until then, which other work on the machine does not stretch."""
+    """CPU seconds until then, which do not depend on other work on the machine."""
     memory: Memory
-    """Of the last one, after 200 requests to each path."""
+    """The memory of the last service, after 800 requests to each path."""
 
 
 def start_fresh(stage: Stage, loader: Loader) -> Fresh:
-    """Start it a few times.
+    """Start the service a few times.
 
-    Memory is read here and not after the bursts: the moving window of a limit keeps an entry a call
-    for a minute, so bursts of a key that nothing limits would be counted as memory.
+    Memory is read here and not after the bursts: a rate limit's moving window keeps an entry per
+    call for a minute, so bursts would add memory that a limited key never uses.
     """
     symbols = max(stage.services)
     seconds, cpu = [], []

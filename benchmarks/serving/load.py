@@ -1,4 +1,4 @@
-"""Load: closed-loop requests over so many kept connections, by wrk, or from this process."""
+"""Load: closed-loop requests over persistent connections, sent by wrk or by this process."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ done = function(summary, latency, requests)
 end
 """
 STRIDE = 1_000_000
-"""Distinct marks that one run may use up."""
+"""The number of distinct marks that one run may use."""
 FOUND = re.compile(r"RESULT (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)")
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one burst of load saw."""
+    """The result of one burst of load."""
 
     requests: int
-    """Requests that were answered."""
+    """The number of answered requests."""
     unfinished: int
-    """Requests that were sent, and still open when the time was up."""
+    """Requests that were sent but not yet answered when the time was up."""
     seconds: float
     refused: int
     """Answers with a status of 400 or more."""
@@ -51,7 +51,7 @@ class Run:
 
 
 class Loader:
-    """Sends bursts to loopback ports; every marked request of its life differs."""
+    """Sends bursts to loopback ports; every request with a mark gets a different one."""
 
     def __init__(self, wrk: str | None) -> None:
         self.wrk = wrk
@@ -59,14 +59,14 @@ class Loader:
 
     @property
     def name(self) -> str:
-        """What sends the load."""
+        """The program that sends the load."""
         return "wrk" if self.wrk else "an asyncio client in this process (install wrk)"
 
     def burst(self, port: int, raw: Sequence[bytes], connections: int, seconds: int) -> Run:
-        """Send requests in turn for some seconds; for longer when nothing was answered in them.
+        """Send requests in turn for some seconds; if none is answered, try again for longer.
 
         Raises:
-            RuntimeError: connections failed, or nothing was answered at last.
+            RuntimeError: connections failed, or no request was answered in the last try.
         """
         unfinished = 0
         for length in (seconds, 4 * seconds, 16 * seconds):
@@ -107,7 +107,7 @@ class Loader:
         seconds: float = 60.0,
         requests: int | None = None,
     ) -> Run:
-        """The same from this process: until the time is up or so many were answered."""
+        """Send requests from this process until the time is up or `requests` were answered."""
         start = next(self._runs) % 999 * STRIDE
         return asyncio.run(_crowd(port, raw, connections, seconds, requests, start))
 
@@ -165,7 +165,7 @@ async def _client(
 
 
 async def read_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    """Status and body of one answer with a stated length (RFC 9112 section 6.3)."""
+    """The status and body of one answer, read by its Content-Length (RFC 9112 section 6.3)."""
     head = await reader.readuntil(b"\r\n\r\n")
     status = int(head[9:12])
     length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)

@@ -1,6 +1,6 @@
-"""The market as an ordinary service would keep it: one SQLite file of plain, indexed tables.
+"""The market as an ordinary service would store it: one SQLite file of plain, indexed tables.
 
-The references read it, so that none of them depends on how a book is laid out.
+The references read this file, so that none of them depends on the layout of a book.
 """
 
 from __future__ import annotations

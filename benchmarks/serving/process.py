@@ -1,4 +1,4 @@
-"""Processes: the servers under load, what they cost in CPU and memory, and how fast they start."""
+"""Processes: the servers under load, and their CPU time and memory."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import Self
 
 PATIENCE = 60.0
-"""Seconds that a server may take to answer its first request."""
+"""Seconds that a server may take to answer its first request, or to become idle."""
 LOOK = 0.02
-"""Seconds between two looks at a server that should come to rest."""
+"""Seconds between two samples of a server that should become idle."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Resident megabytes: of the largest process, and all processes' proportional share."""
+    """Megabytes: the resident set of the largest process, and the sum of proportional shares."""
 
     rss: float
     pss: float
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on."""
+    """A free loopback port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -37,7 +37,7 @@ def free_port() -> int:
 
 
 class Server:
-    """One server process and its children, on a port of its own; stopped on leaving."""
+    """One server process and its children, on its own port; stopped when the block ends."""
 
     def __init__(
         self, name: str, command: Sequence[str], port: int, env: Mapping[str, str], log: Path
@@ -67,7 +67,7 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """The process that was started."""
+        """The id of the started process."""
         return self._running.pid
 
     @property
@@ -76,10 +76,10 @@ class Server:
         return self._process
 
     def wait(self, path: str, status: int = 200, key: str = "") -> None:
-        """Return once it answers a request with a status, or with any for 0.
+        """Wait until the server answers a request with a status (0: any status).
 
         Raises:
-            RuntimeError: it ended, or stays silent; the text shows the end of its log.
+            RuntimeError: it ended or did not answer so; the message shows the end of its log.
         """
         until = time.perf_counter() + PATIENCE
         while not self._answers(path, status, key):
@@ -91,7 +91,7 @@ class Server:
             time.sleep(0.005)
 
     def wait_open(self) -> None:
-        """Return once it answers anything at all."""
+        """Wait until the server answers with any status."""
         self.wait("/", status=0)
 
     def _answers(self, path: str, status: int, key: str) -> bool:
@@ -104,7 +104,7 @@ class Server:
     def ask(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
     ) -> tuple[int, http.client.HTTPMessage, bytes]:
-        """Status, fields and body of one answer."""
+        """The status, header fields and body of one answer."""
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
             connection.request(method, path, body or None, dict(headers))
             answer = connection.getresponse()
@@ -115,7 +115,7 @@ class Server:
         return sum(time.clock_gettime((~pid << 3) | 2) for pid in family(self.pid))
 
     def settled_cpu(self) -> float:
-        """The same once it rests: a request whose client has gone is worked on to its end."""
+        """The same once the server is idle: it finishes requests even if their client is gone."""
         spent = self.cpu()
         for _ in range(int(PATIENCE / LOOK)):
             time.sleep(LOOK)
@@ -125,7 +125,7 @@ class Server:
         return spent
 
     def memory(self) -> Memory:
-        """What it holds now."""
+        """The current memory of all its processes."""
         pids = family(self.pid)
         resident = max(_kilobytes(pid, "status", "VmRSS") for pid in pids)
         share = sum(_kilobytes(pid, "smaps_rollup", "Pss") for pid in pids)
@@ -149,6 +149,6 @@ def _kilobytes(pid: int, file: str, field: str) -> int:
 
 
 def environment(**settings: object) -> dict[str, str]:
-    """This environment, its own settings of the service too, with some settings in their place."""
+    """This process's environment, with some settings of the service replaced or added."""
     named = {f"SCREENER_{name.upper()}": str(value) for name, value in settings.items()}
     return {**os.environ, **named}

@@ -1,4 +1,4 @@
-"""Report: what was measured as Markdown tables, and whether it meets the targets."""
+"""Report: the measurements as Markdown tables, and whether they meet the targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.serving.fresh import Fresh
 from benchmarks.serving.rounds import Contender, Figures, Found
 
 CONNECTIONS = 16
-"""Where the CPU of a request is compared."""
+"""The number of connections at which the CPU of a request is compared."""
 REFERENCES = ("bare", "route", "stock", "fastmcp", "fastapi")
 FLOORS = ("bare", "route")
 FLOOR_LIMITS = (
@@ -27,15 +27,15 @@ Target = tuple[str, float | None, float, str]
 
 @dataclass(frozen=True)
 class Measured:
-    """Everything that one run of the benchmark found."""
+    """All results of one run of the benchmark."""
 
     compared: Found
     growth: Mapping[tuple[str, int], Figures]
-    """Figures of the service by case and symbols."""
+    """Figures of the service by case and number of symbols."""
     fresh: Fresh
 
     def figures(self, case: str, name: str, connections: int = CONNECTIONS) -> Figures | None:
-        """What was found at one contender."""
+        """The figures of one contender; None if it was not measured."""
         sought = case, name, connections
         return next(
             (
@@ -47,7 +47,7 @@ class Measured:
         )
 
     def ratio(self, case: str, over: str, under: str) -> float | None:
-        """The median over the rounds of one contender's CPU over another's."""
+        """The median over the rounds of one contender's CPU divided by another's."""
         top, bottom = self.figures(case, over), self.figures(case, under)
         if top is None or bottom is None:
             return None
@@ -55,7 +55,7 @@ class Measured:
         return statistics.median(one / other for one, other in pairs)
 
     def grown(self, case: str) -> float | None:
-        """The cost with the most symbols over the cost with the fewest, median of the rounds."""
+        """The cost with the most symbols divided by that with the fewest, median of the rounds."""
         sizes = sorted(size for name, size in self.growth if name == case)
         if len(sizes) < 2:
             return None
@@ -80,7 +80,7 @@ def report(measured: Measured) -> str:
         "CPU microseconds of a request by the symbols in the book.",
         growth_table(measured),
         f"## Memory and start, {measured.fresh.symbols:,} symbols",
-        "One worker, its book verified before; memory after 200 requests to each path.",
+        "One worker, its book verified before; memory after 800 requests to each path.",
         fresh_table(measured.fresh),
         "## Targets",
         target_table(measured),
@@ -95,7 +95,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cpu_table(measured: Measured) -> str:
-    """A row a case: microseconds of each contender, and the ratios."""
+    """One row per case: microseconds of each contender, and the ratios."""
     rows = []
     for case in _cases(measured.compared):
         cells = [case, _number(measured.figures(case, "ours"))]
@@ -110,7 +110,7 @@ def cpu_table(measured: Measured) -> str:
 
 
 def latency_table(found: Found) -> str:
-    """A row a case and contender, three columns for each number of connections."""
+    """One row per case and contender, three columns for each number of connections."""
     counts = sorted({contender.connections for contender in found})
     head = ["path", "server"]
     for count in counts:
@@ -123,7 +123,7 @@ def latency_table(found: Found) -> str:
 
 
 def growth_table(measured: Measured) -> str:
-    """A row a case, a column a size."""
+    """One row per case, one column per size."""
     sizes = sorted({size for _, size in measured.growth})
     rows = []
     for case in dict.fromkeys(name for name, _ in measured.growth):
@@ -133,7 +133,7 @@ def growth_table(measured: Measured) -> str:
 
 
 def fresh_table(fresh: Fresh) -> str:
-    """One row: what one service holds, and what its start takes."""
+    """One row: the memory of a service, and the cost of its start."""
     seconds, cpu = statistics.median(fresh.seconds), statistics.median(fresh.cpu_seconds)
     cells = [
         f"{fresh.memory.rss:.0f} MB",
@@ -145,7 +145,7 @@ def fresh_table(fresh: Fresh) -> str:
 
 
 def target_table(measured: Measured) -> str:
-    """What was promised, what was found, and whether it is kept."""
+    """One row per target: its limit, the measured value, and whether it is met."""
     rows = []
     for name, value, limit, unit in targets(measured):
         if value is not None:
@@ -158,7 +158,7 @@ def target_table(measured: Measured) -> str:
 
 
 def targets(measured: Measured) -> list[Target]:
-    """Each target: what it is about, what was found, its limit, its unit."""
+    """Each target: its name, the measured value, its limit and its unit."""
     fresh = measured.fresh
     return [
         *_ratio_targets(measured),

@@ -1,4 +1,4 @@
-"""Rounds: short bursts at every contender in turn, so that each meets the same machine."""
+"""Rounds: short bursts at every contender in turn, so that all run under the same conditions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WARM = 800
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A server as it is asked for one case."""
+    """A server with one case and a number of connections."""
 
     name: str
     server: Server
@@ -29,7 +29,7 @@ class Contender:
         return [self.case.raw(self.name, key, self.server.port) for key in keys]
 
     def check(self, run: Run) -> None:
-        """See that a burst was answered as the case expects.
+        """Check that a burst was answered as the case expects.
 
         Raises:
             RuntimeError: it was not.
@@ -42,30 +42,30 @@ class Contender:
 
 @dataclass
 class Figures:
-    """What the bursts at one contender found."""
+    """The results of the bursts at one contender."""
 
     cpu_us: list[float] = field(default_factory=list)
-    """User and system microseconds of the server a request."""
+    """User and system microseconds of the server per request, one value per round."""
     runs: list[Run] = field(default_factory=list)
 
     @property
     def cpu(self) -> float:
-        """The median of the rounds."""
+        """CPU microseconds per request, the median of the rounds."""
         return statistics.median(self.cpu_us)
 
     @property
     def rate(self) -> float:
-        """Requests a second, the median of the rounds."""
+        """Requests per second, the median of the rounds."""
         return statistics.median(run.requests / run.seconds for run in self.runs)
 
     @property
     def p50_ms(self) -> float:
-        """Milliseconds in which half the answers came, the median of the rounds."""
+        """The median latency in milliseconds, the median of the rounds."""
         return statistics.median(run.p50_us for run in self.runs) / 1000
 
     @property
     def p99_ms(self) -> float:
-        """Milliseconds in which 99 of 100 answers came, the median of the rounds."""
+        """The 99th percentile of latency in milliseconds, the median of the rounds."""
         return statistics.median(run.p99_us for run in self.runs) / 1000
 
 
@@ -73,7 +73,7 @@ Found = dict[Contender, Figures]
 
 
 def warm(contenders: Iterable[Contender], loader: Loader, keys: Sequence[str]) -> None:
-    """Let every contender answer a few requests, so that none pays for its first ones."""
+    """Let every contender answer some requests before it is measured."""
     for contender in contenders:
         raw = contender.requests(keys)
         contender.check(loader.few(contender.server.port, raw, 4, requests=WARM))
@@ -82,10 +82,10 @@ def warm(contenders: Iterable[Contender], loader: Loader, keys: Sequence[str]) -
 def measure(
     contenders: Sequence[Contender], loader: Loader, keys: Sequence[str], rounds: int, seconds: int
 ) -> Found:
-    """Every contender in every round, each round beginning with another one.
+    """Measure every contender in every round; each round begins with a different one.
 
     Raises:
-        RuntimeError: one answered with an error that its case does not expect.
+        RuntimeError: a contender answered with an error that its case does not expect.
     """
     found: Found = {contender: Figures() for contender in contenders}
     for number in range(rounds):
@@ -99,7 +99,7 @@ def measure(
 def burst(
     contender: Contender, loader: Loader, keys: Sequence[str], seconds: int, figures: Figures
 ) -> None:
-    """One burst at one contender."""
+    """Measure one burst at one contender."""
     server, raw = contender.server, contender.requests(keys)
     before = server.settled_cpu()
     run = loader.burst(server.port, raw, contender.connections, seconds)

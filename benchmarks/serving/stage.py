@@ -1,4 +1,4 @@
-"""Stage: data folders, keys and running servers, ours and the references, ready to be measured."""
+"""Stage: the data folders, keys and running servers (ours and the references) to measure."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from store.database import Database
 from store.watchlist import Watchlist
 
 ACCOUNTS, KEYS = 8, 50
-"""Accounts, and the keys of each: requests take turns, so that no limit's list grows unreal."""
+"""Accounts, and keys of each. Requests rotate over the keys, so that no limit's window grows
+unrealistically large."""
 LIMITS = {"key_per_minute": 5_000, "key_per_day": 100_000_000, "keyless_per_minute": 1_000_000}
 SCREENER = Path(sys.executable).with_name("screener")
 READY = "/api/v1/families"
 ACCOUNT_FILE, ANSWERS, PLAIN = "accounts.sqlite", "answers", "plain.sqlite"
 SHARED = ("uvicorn", "uvloop", "httptools", "starlette", "pydantic")
-"""What a reference shares with the service, at the same version."""
+"""Packages that a reference shares with the service, at the same version."""
 MODULES = {
     "bare": "bare",
     "route": "route",
@@ -38,14 +39,14 @@ MODULES = {
     "fastapi": "ordinary",
 }
 OUTSIDE = {"fastmcp": "fastmcp", "fastapi": "fastapi aiosqlite"}
-"""References that need packages which are not this project's."""
+"""References that need packages outside this project's dependencies."""
 
 Enter = Callable[[AbstractContextManager[Server]], Server]
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Everything that runs: ours by the number of symbols, the references by name."""
+    """All running servers: ours by the number of symbols, the references by name."""
 
     services: Mapping[int, Server]
     references: Mapping[str, Server]
@@ -60,7 +61,7 @@ class Stage:
 
 
 def say(what: str) -> None:
-    """Tell on stderr how far it is."""
+    """Print progress to stderr."""
     print(what, file=sys.stderr, flush=True)
 
 
@@ -80,10 +81,10 @@ def build(
     peers: Path | None,
     only: Sequence[str] = (),
 ) -> Stage:
-    """Make the books and start what the cases need; the servers stop when the stack is left.
+    """Make the books and start the servers that the cases need; they stop with the stack.
 
     Raises:
-        ValueError: there is no case of a name in `only`.
+        ValueError: a name in `only` is unknown.
     """
     services, market, keys = _start_services(stack, sample, folder, sizes)
     largest = services[max(sizes)]
@@ -115,7 +116,7 @@ def _start_services(
 
 
 async def make_keys(path: Path, tracked: tuple[str, ...]) -> list[str]:
-    """The secrets of new accounts, all of which track the same symbols."""
+    """The keys of new accounts, all of which track the same symbols."""
     database = Database(f"sqlite+aiosqlite:///{path}")
     try:
         await database.migrate()
@@ -131,7 +132,7 @@ async def make_keys(path: Path, tracked: tuple[str, ...]) -> list[str]:
 
 
 def start_service(stack: ExitStack, data: Path, folder: Path, key: str) -> Server:
-    """`screener serve` over a data folder: one worker, limits counted but far away."""
+    """Start `screener serve` with a data folder: one worker, limits counted but never reached."""
     port = free_port()
     env = environment(data_dir=data, port=port, workers=1, **LIMITS)
     command = [str(SCREENER), "serve", "--port", str(port)]
@@ -142,7 +143,7 @@ def start_service(stack: ExitStack, data: Path, folder: Path, key: str) -> Serve
 
 
 def install_peers(folder: Path) -> None:
-    """Make the environment of the references outside this project, unless it is there."""
+    """Make the environment of the references outside this project, unless it exists."""
     if (folder / "ready").exists():
         return
     say(f"Installing the references into {folder}")
@@ -165,7 +166,7 @@ def peer_versions(folder: Path) -> str:
 
 
 def pip_arguments() -> list[str]:
-    """What installs the references: the shared packages at this environment's versions."""
+    """The pip arguments that install the references, with this environment's shared versions."""
     pinned = [f"{name}=={version(name)}" for name in SHARED]
     return ["-m", "pip", "install", "--quiet", *" ".join(OUTSIDE.values()).split(), *pinned]
 
@@ -212,7 +213,7 @@ def _cases(service: Server, market: Market, key: str) -> list[Case]:
 
 
 def _record(service: Server, cases: Sequence[Case], folder: Path, key: str) -> None:
-    """Keep what the service answers, for the references that send the same bytes."""
+    """Store the service's answers, for the references that send the same bytes."""
     answers = folder / ANSWERS
     answers.mkdir()
     for case in cases:
@@ -231,10 +232,10 @@ def _record(service: Server, cases: Sequence[Case], folder: Path, key: str) -> N
 
 
 def check(stage: Stage) -> None:
-    """Every contender answers every case alike, or the ratios would mean nothing.
+    """Check that every contender gives the same answers; otherwise the ratios mean nothing.
 
     Raises:
-        RuntimeError: a reference answers something else.
+        RuntimeError: a reference gives another answer.
     """
     key = stage.keys[0]
     for case in stage.cases:

@@ -1,4 +1,4 @@
-"""Axes: where sessions and prices fall, how many bars are shown, and which of them are labelled.
+"""Axes: the positions of sessions and prices, how many bars are shown, and where labels stand.
 
 Coordinates are continuous pixels, y downward: pixel row r covers y in [r, r + 1).
 """
@@ -20,13 +20,13 @@ CONTEXT = 0.6
 """Bars shown before a pattern, as a share of the bars from its start to the last one."""
 
 FEWEST_BARS, MOST_BARS = 60, 260
-"""Bars shown at least (where there are so many) and at most (unless the pattern is longer)."""
+"""The fewest bars shown, if there are that many, and the most, unless the pattern is longer."""
 
 WIDEST_SLOT, NARROWEST_SLOT = 44, 3
-"""Pixels from one session to the next."""
+"""Most and fewest pixels from one session to the next."""
 
 FEWEST_LABELS = 6
-"""Date labels an axis should have before a coarser unit will do."""
+"""The date axis uses the coarsest unit of the calendar that gives this many labels."""
 
 PRICE_GAP = 46
 """Smallest distance between two price labels, pixels."""
@@ -108,7 +108,7 @@ def ray(dates: Sequence[dt.date], start: Point, end: Point) -> Ray:
 
 
 def session_index(dates: Sequence[dt.date], date: dt.date) -> float:
-    """The index of a date among sessions; where there is no bar, as calendar days imply."""
+    """The index of a date among sessions; for a date without a bar, estimated by calendar days."""
     at = bisect_left(dates, date)
     if at < len(dates) and dates[at] == date:
         return float(at)
@@ -121,11 +121,11 @@ def session_index(dates: Sequence[dt.date], date: dt.date) -> float:
 
 
 def window(pattern_bars: int, available: int, width: int) -> tuple[int, int, int]:
-    """How many bars to show, in which slot width, and how many future sessions stay free.
+    """How many bars to show, the slot width in pixels, and how many future sessions stay free.
 
-    The bars from the pattern's start to the last one, and 0.6 times as many before them: at least
-    60, at most 260 unless the pattern is longer. Slots are whole pixels so that candles are evenly
-    spaced; the pixels left over show more bars before the pattern.
+    Shown are the bars from the pattern's start to the last one, and 0.6 times as many before them:
+    at least 60, at most 260 unless the pattern is longer. Slots are whole pixels, so that candles
+    are evenly spaced; the pixels left over show more bars before the pattern.
     """
     wanted = max(FEWEST_BARS, min(MOST_BARS, round(pattern_bars * (1 + CONTEXT))), pattern_bars + 2)
     wanted = min(wanted, available)
@@ -135,9 +135,9 @@ def window(pattern_bars: int, available: int, width: int) -> tuple[int, int, int
 
 
 def price_axis(core: Sequence[float], wanted: Sequence[float], top: int, bottom: int) -> PriceAxis:
-    """An axis that holds the core prices, and the wanted ones while the core keeps its room.
+    """An axis that holds all core prices, and as many wanted ones as fit.
 
-    Wanted prices come nearest first; one that would squeeze the core below 45 % of the height
+    Wanted prices are added nearest first. One that would squeeze the core below 45 % of the height
     stays off the axis.
     """
     low, high = math.log(min(core)), math.log(max(core))
@@ -152,7 +152,7 @@ def price_axis(core: Sequence[float], wanted: Sequence[float], top: int, bottom:
 
 
 def price_ticks(axis: PriceAxis) -> tuple[float, ...]:
-    """Round prices to label, rising: as many as stand PRICE_GAP pixels apart."""
+    """Round prices to label, in rising order, at least PRICE_GAP pixels apart."""
     fitting = [t for t in _tick_choices(axis) if _smallest_gap(axis, t) >= PRICE_GAP]
     return max(fitting, key=lambda ticks: (min(len(ticks), 9), -len(ticks)), default=())
 
@@ -182,7 +182,7 @@ def _smallest_gap(axis: PriceAxis, ticks: Sequence[float]) -> float:
 
 
 def decimals(prices: Sequence[float]) -> int:
-    """Decimals that suit the smallest price: two from one dollar up, five digits below."""
+    """Decimals for the smallest price: two from one dollar up, else five significant digits."""
     smallest = min(prices)
     return 2 if smallest >= 1 else 4 - math.floor(math.log10(smallest))
 
@@ -203,13 +203,13 @@ _UNITS: tuple[Callable[[dt.date], object], ...] = (
 """Years, quarters, months, fortnights and weeks from Monday, days."""
 
 _MONTHLY = 3
-"""So many of the units are made of whole months."""
+"""How many of the units, from the first, consist of whole months."""
 
 
 def date_ticks(dates: Sequence[dt.date], first: int) -> list[tuple[int, str]]:
     """The sessions from index `first` on that open a unit of the calendar, with their labels.
 
-    The coarsest unit that gives enough labels; the first label of a new year names the year.
+    The unit is the coarsest that gives enough labels. The first label of a new year names the year.
     """
     ticks, monthly = _date_choice(dates, first)
     years = [dates[max(0, first - 1)].year, *(dates[i].year for i in ticks)]
@@ -220,7 +220,7 @@ def date_ticks(dates: Sequence[dt.date], first: int) -> list[tuple[int, str]]:
 
 
 def _date_choice(dates: Sequence[dt.date], first: int) -> tuple[list[int], bool]:
-    """The sessions that open a unit, and whether it is made of whole months."""
+    """The sessions that open a unit, and whether the unit consists of whole months."""
     ticks: list[int] = []
     start = max(0, first - 1)
     for at, unit in enumerate(_UNITS):

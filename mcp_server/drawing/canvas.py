@@ -1,8 +1,8 @@
-"""Canvas: a picture of palette indices and the few shapes a chart is made of.
+"""Canvas: a picture of palette indices, and the few shapes that a chart is made of.
 
-Upright and level things are whole pixels. Slanted and round ones take their coverage from the exact
-distance to the shape, which is smoother than a supersampled mask and needs no second picture.
-Coordinates are pixels, y downward; boxes are (left, top, right, bottom), right and bottom outside.
+Vertical and horizontal shapes cover whole pixels. Slanted and round shapes are anti-aliased by the
+exact distance to the shape, which is smoother than a supersampled mask and needs no second picture.
+Coordinates are pixels, y downward; boxes are (left, top, right, bottom), the last two exclusive.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 
 DASH, DASH_PERIOD = 6, 10
-"""Pixels of a dash on level lines, and from one dash to the next."""
+"""Pixels of a dash on a horizontal line, and from one dash to the next."""
 
 DOT_PERIOD = 6.0
 """Pixels along a dotted line from one dot to the next; half of them are inked."""
 
 
 TEXT_GAMMA = 0.8
-"""Exponent of a letter's coverage: thin strokes would look paler than their ink."""
+"""Exponent of a letter's coverage; without it, thin strokes would look paler than their ink."""
 
 
 class Canvas:
@@ -41,22 +41,22 @@ class Canvas:
         self.pixels: Pixels = np.full((height, width), Ink.PAPER, dtype=np.uint8)
 
     def fill(self, box: Box, ink: Ink) -> None:
-        """Fill a box, whole pixels."""
+        """Fill a box with an ink."""
         left, top, right, bottom = (max(0, edge) for edge in box)
         self.pixels[top:bottom, left:right] = ink
 
     def dashes(self, row: int, left: int, right: int, inks: Sequence[Ink]) -> None:
-        """A level dashed line one pixel thick, whose dashes take turns through the inks."""
+        """A horizontal dashed line one pixel thick; its dashes take the inks in turn."""
         for turn, ink in enumerate(inks):
             for start in range(left + turn * DASH_PERIOD, right, len(inks) * DASH_PERIOD):
                 self.pixels[row, start : min(start + DASH, right)] = ink
 
     def dots(self, column: int, top: int, bottom: int, ink: Ink) -> None:
-        """An upright dotted line one pixel wide."""
+        """A vertical dotted line one pixel wide."""
         self.pixels[top:bottom:3, column] = ink
 
     def between(self, columns: npt.NDArray[np.intp], high: Floats, low: Floats, ink: Ink) -> None:
-        """Fill each column between two pixel coordinates, whole pixels."""
+        """Fill whole pixels of each column between two pixel coordinates."""
         rows = np.arange(self.pixels.shape[0])[:, None]
         left, right = int(columns[0]), int(columns[-1]) + 1
         self.pixels[:, left:right][(rows >= high) & (rows < low)] = ink
@@ -140,7 +140,7 @@ def _stroke(
     thickness: float,
     dotted: bool,
 ) -> None:
-    """Ink a line that advances along the columns of a surface by at most one row a column."""
+    """Ink a line on a surface; the line moves by at most one row a column."""
     slope = (end[1] - start[1]) / (end[0] - start[0])
     stretch = math.hypot(1, slope)
     first, last = max(0, math.floor(start[0])), min(bounds[0], math.ceil(end[0]))

@@ -19,10 +19,10 @@ WIDEST_BODY = 15
 
 TOUCH_RADIUS, ENTRY_RADIUS = 3.6, 4.6
 KNEE = 4.0
-"""Pixels from the axis to where a leader bends."""
+"""Pixels from the axis to the point where a leader line bends."""
 
 RING = 1.4
-"""Pixels of white around a dot, which set it off from candles."""
+"""Pixels of white around a dot, which separate it from the candles."""
 
 
 def draw(view: ChartView) -> bytes:
@@ -39,7 +39,7 @@ def draw(view: ChartView) -> bytes:
 
 
 def _tints(canvas: Canvas, view: ChartView, plan: Layout) -> None:
-    """Shade the pattern between its lines and, of a running trade, its reward and its risk."""
+    """Shade the pattern between its lines, and the reward and the risk of a running trade."""
     left, top, right, bottom = plan.plot
     if plan.breakout is not None:
         entry, column = round(plan.breakout.y), plan.breakout.column
@@ -57,7 +57,7 @@ def _tints(canvas: Canvas, view: ChartView, plan: Layout) -> None:
 
 
 def _rows(plan: Layout, line: Ray, start: int, end: int) -> Floats:
-    """The pixel coordinate of a line in each column; it is straight there too."""
+    """The pixel coordinate of a line in each column; the line is straight in pixels too."""
     first, last = (plan.prices.y(line.price(plan.sessions.index(x + 0.5))) for x in (start, end))
     return np.linspace(first, last, end - start, endpoint=False)
 
@@ -73,7 +73,7 @@ def _grid(canvas: Canvas, plan: Layout) -> None:
 
 
 def _levels(canvas: Canvas, plan: Layout) -> None:
-    """Dash the levels from where they apply: the pattern's start, or the breakout."""
+    """Draw the levels as dashed lines, from the pattern's start or from the breakout."""
     left, _, right, _ = plan.plot
     if plan.breakout is not None:
         start = plan.breakout.column
@@ -105,7 +105,7 @@ def _candles(canvas: Canvas, view: ChartView, plan: Layout) -> None:
 
 
 def _body_width(slot: int) -> int:
-    """Odd, so that the wick stands in the middle; two pixels where three would touch."""
+    """The body's width: odd, so that the wick is in the middle; two where three would touch."""
     if slot < 4:
         return 2
     widest = min(WIDEST_BODY, slot * 3 // 4 + 1)
@@ -138,7 +138,7 @@ def _write(canvas: Canvas, label: Label) -> None:
 
 
 def _pill(canvas: Canvas, pill: Pill, plot: tuple[int, int, int, int]) -> None:
-    """A pill, its name on the left and its price on the right, led to where its level is."""
+    """A pill with its name on the left and its price on the right, and the leader to its level."""
     left, top, right, bottom = pill.box
     if pill.y is not None:
         row, middle = int(pill.y) + 0.5, (top + bottom) / 2

@@ -1,8 +1,8 @@
 """Layout: every position of a chart as plain data, before anything is drawn.
 
-Boxes are (left, top, right, bottom) in pixels, right and bottom outside. No two label boxes
-overlap: names of levels live in a column of their own, and a price or date label that a pill
-needs the room of is left out.
+Boxes are (left, top, right, bottom) in pixels, right and bottom exclusive. No two label boxes
+overlap: names of levels have a column of their own, and a price or date label that would overlap
+a pill is left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TOP, BOTTOM = 70, 608
 """The rows between which prices are drawn."""
 
 LEADER = 13
-"""Pixels between the axis and the pills, for the lines that lead to pushed ones."""
+"""Pixels between the axis and the pills, for the leaders to pills that were moved."""
 
 AXIS_SIZE, FOOT_SIZE = 13, 12
 DATE_BASELINE = BOTTOM + 21
@@ -43,7 +43,7 @@ SEPARATOR = "  ·  "
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A line of text: the pen starts at `left` on `baseline`; `box` is what it takes up."""
+    """A line of text: the pen starts at `left` on `baseline`; `box` is the room it takes."""
 
     text: str
     left: int
@@ -71,7 +71,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Breakout:
-    """Where a running trade was entered: its column, its price's pixel, its flag by the dates."""
+    """The entry of a running trade: its column, its price's pixel, its flag at the date axis."""
 
     column: int
     y: float
@@ -102,7 +102,7 @@ class Layout:
 
 
 def layout(view: ChartView) -> Layout:
-    """Place everything a view shows."""
+    """Place everything that a view shows."""
     upper = axes.ray(view.dates, view.upper.start, view.upper.end)
     lower = axes.ray(view.dates, view.lower.start, view.lower.end)
     shown = levels(view)
@@ -130,7 +130,7 @@ def layout(view: ChartView) -> Layout:
 
 
 def overlaps(one: Box, other: Box, gap: int = 0) -> bool:
-    """Whether two boxes share a pixel, or come nearer than `gap` pixels."""
+    """Whether two boxes share a pixel, or are less than `gap` pixels apart."""
     return (
         one[0] < other[2] + gap
         and other[0] < one[2] + gap
@@ -155,7 +155,7 @@ def _price_axis(
     for line in rays:
         ends = [min(max(end, first), last) for end in (line.start, line.end)]
         prices = (line.price(end) for end in ends)
-        # A line far away from the bars is wrong or long gone; it must not flatten them.
+        # A line far away from the bars is wrong or out of date; it must not flatten them.
         core += [p for p in prices if core[0] / reach <= p <= core[1] * reach]
     return axes.price_axis(core, named, TOP, BOTTOM)
 
@@ -201,7 +201,7 @@ def _price_labels(
 def _date_labels(
     view: ChartView, sessions: SessionAxis, breakout: Breakout | None
 ) -> list[tuple[int, Label]]:
-    """The labelled columns; of labels that would touch, the earlier one stays."""
+    """The labelled columns with their labels; if two labels would touch, the earlier one stays."""
     taken = [breakout.box] if breakout else []
     placed: list[tuple[int, Label]] = []
     for index, text in axes.date_ticks(view.dates, sessions.first):
@@ -239,7 +239,7 @@ def _segments(
 
 
 def _reach(view: ChartView, rays: Sequence[Ray], sessions: SessionAxis) -> float:
-    """Where the dotted extension of a forming pattern ends: at the right edge or the apex."""
+    """The session index where a forming pattern's dotted extension ends: right edge or apex."""
     if view.status != "forming":
         return -math.inf
     upper, lower = rays

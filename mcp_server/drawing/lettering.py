@@ -1,4 +1,4 @@
-"""Lettering: the bundled font; how wide a text is, what of it fits, and its coverage mask."""
+"""Lettering: the bundled font; the width of a text, how much of it fits, and its coverage mask."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Weight: TypeAlias = Literal["Regular", "SemiBold"]
 FONTS = Path(__file__).parent.parent / "fonts"
 
 FINE = 4
-"""Letters are drawn so many times larger and averaged: whole pixels would space them unevenly."""
+"""Letters are drawn this many times larger and averaged; whole pixels would space them unevenly."""
 
 PUNCTUATION = frozenset(
     "\u2010\u2011\u2012\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026\u20ac\u20bf\u2122"
     "\u2190\u2191\u2192\u2193\u2212\u2248\u25b2\u25bc\u25cf"
 )
-"""What the bundled subset of the font has beyond Latin letters."""
+"""The characters that the bundled subset of the font has besides Latin letters."""
 
 LONGEST = 600
-"""Characters of a text that are looked at: more never fit, and measuring them takes time."""
+"""Characters of a text that are measured. More never fit, and measuring them takes time."""
 
 
 @lru_cache(maxsize=16)
@@ -34,7 +34,7 @@ def _font(size: int, weight: Weight) -> ImageFont.FreeTypeFont:
 
 
 def clean(text: str) -> str:
-    """The text on one line, in the letters the font has; others become question marks."""
+    """The text on one line; characters that the font lacks become question marks."""
     words = "".join(char if char.isprintable() else " " for char in text[:LONGEST]).split()
     return "".join(char if _has(char) else "?" for char in " ".join(words))
 
@@ -45,12 +45,12 @@ def _has(char: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def width(text: str, size: int, weight: Weight = "Regular") -> int:
-    """The advance width of a text, whole pixels."""
+    """The advance width of a text in whole pixels."""
     return round(_font(size, weight).getlength(text) / FINE)
 
 
 def fit(text: str, room: int, size: int, weight: Weight = "Regular") -> str:
-    """The text, or as much of its beginning as fits `room` pixels with an ellipsis."""
+    """The text, or as much of its beginning as fits into `room` pixels with an ellipsis."""
     if width(text, size, weight) <= room:
         return text
     ends = range(1, len(text) + 1)
@@ -59,7 +59,7 @@ def fit(text: str, room: int, size: int, weight: Weight = "Regular") -> str:
 
 
 def wrap(text: str, room: int, lines: int, size: int) -> list[str]:
-    """The text in at most `lines` lines of `room` pixels, the last one cut short if need be."""
+    """The text in at most `lines` lines of `room` pixels; the last line is cut if necessary."""
     wrapped: list[str] = []
     words = text.split(" ")
     while words and len(wrapped) < lines - 1:

@@ -1,7 +1,8 @@
 """Palette: the fixed colours of every chart, and blending as a table look-up among them.
 
-A chart is drawn in palette indices from the start. Anti-aliasing mixes an ink into what lies below
-in sixteen steps; the palette holds those mixes for the pairs that meet, so nothing is quantised.
+A chart is drawn in palette indices from the start. Anti-aliasing mixes an ink with the colour below
+it in sixteen steps. The palette holds those mixes for the pairs that occur, so a finished chart
+need not be quantised.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 STEPS = 15
-"""Full coverage of a blend; 0 is none."""
+"""The step of a blend that covers fully; step 0 covers nothing."""
 
 
 class Ink(IntEnum):
@@ -74,7 +75,7 @@ def rgb(ink: Ink) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=1)
 def colours() -> npt.NDArray[np.uint8]:
-    """The palette, one row of red, green and blue a colour: the inks, then their mixes."""
+    """The palette, one row of red, green and blue for each colour: the inks, then their mixes."""
     base = np.array([rgb(ink) for ink in Ink], dtype=np.float64)
     share = (np.arange(1, STEPS) / STEPS)[:, None]
     mixes = [base[over] * share + base[under] * (1 - share) for over, under in _PAIRS]
@@ -88,7 +89,7 @@ def blending(ink: Ink) -> npt.NDArray[np.uint8]:
     known = colours().astype(np.int64)
     share = np.arange(STEPS + 1)[:, None, None]
     mixed = (known[ink] * share + known[None] * (STEPS - share) + STEPS // 2) // STEPS
-    # Squared distance to each colour, less the part that is the same for all of them.
+    # The squared distance to each colour, without the term that is the same for all of them.
     distance = (known**2).sum(axis=1) - 2 * (mixed @ known.T)
     table: npt.NDArray[np.uint8] = distance.argmin(axis=2).astype(np.uint8)
     table[0] = np.arange(len(known))

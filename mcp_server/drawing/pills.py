@@ -21,12 +21,12 @@ PILL_GAP = 3
 PILL_PAD = 9
 NAME_GAP = 8
 UP, DOWN = " ↑", " ↓"
-"""What follows the name of a level that is off the axis."""
+"""The arrow after the name of a level that is off the axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A price worth a pill; a dashed one is also drawn across the chart."""
+    """A price that gets a pill; a dashed level is also drawn across the chart."""
 
     name: str
     price: float
@@ -36,7 +36,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Pill:
-    """A level's label: `y` is where the level itself lies, None when that is off the axis."""
+    """A level's label; `y` is the pixel coordinate of the level, None if that is off the axis."""
 
     level: Level
     name: str
@@ -46,7 +46,7 @@ class Pill:
 
 
 def levels(view: ChartView) -> tuple[Level, ...]:
-    """The prices a chart names; of equal ones the first stands higher."""
+    """The prices that a chart names; of two equal prices the first stands higher."""
     plan = (
         Level("Target", view.target, Ink.TARGET, True),
         Level("Trigger", view.trigger, Ink.TRIGGER, True),
@@ -100,9 +100,10 @@ def pills(shown: Sequence[Level], axis: PriceAxis, left: int) -> tuple[Pill, ...
 
 
 def spread(wanted: Sequence[int], step: int, first: int, last: int) -> list[int]:
-    """Positions at least `step` apart within [first, last] that move least from the wanted ones.
+    """Positions at least `step` apart within [first, last], as near to the wanted ones as possible.
 
-    `wanted` is ascending. Without the spacing this is a rising fit (pool adjacent violators).
+    `wanted` is ascending. With the spacing subtracted this is an isotonic regression, solved by
+    pooling adjacent violators.
     """
     last = max(last, first + step * (len(wanted) - 1))
     ceiling = last - step * (len(wanted) - 1)

@@ -1,4 +1,4 @@
-"""View: what a chart shows, as plain values that cross a process boundary."""
+"""View: what a chart shows, as plain values that can be sent to another process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request says over HTTP: its body, what it accepts, where it comes from, what it knows."""
+"""HTTP requests: reading the body, Accept, Accept-Encoding, If-None-Match, Host and Origin."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Send = Callable[[Scope], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 MAX_BODY = 64 * 1024
-"""Bytes of a body; the largest honest one, a list of 1,000 symbols, has about 12 KB."""
+"""Most bytes of a body. The largest honest body, a list of 1,000 symbols, has about 12 KB."""
 
 MAX_DRAINED = 16 * 1024 * 1024
-"""Bytes of a larger body that are received and dropped: a client that is still sending does not
-read the response."""
+"""Most bytes of a too large body that are received and dropped before the response is sent: a
+client that is still sending does not read it."""
 
 
 class BodyTooLargeError(Exception):
-    """The body has more bytes than are read."""
+    """The body has more bytes than are accepted."""
 
 
 class DisconnectedError(Exception):
@@ -32,7 +32,7 @@ async def read_body(receive: Receive, most: int = MAX_BODY) -> bytes:
 
     Raises:
         BodyTooLargeError: it has more bytes than `most`.
-        DisconnectedError: it was not sent to its end.
+        DisconnectedError: the client went away before the body was complete.
     """
     message = await receive()
     if message["type"] == "http.disconnect":
@@ -52,8 +52,8 @@ async def read_body(receive: Receive, most: int = MAX_BODY) -> bytes:
     return body
 
 
-def weights(field: bytes) -> dict[str, float]:
-    """What an Accept or Accept-Encoding field names, with its weight (RFC 9110 section 12.4.2)."""
+def parse_weights(field: bytes) -> dict[str, float]:
+    """The weight of each item in an Accept or Accept-Encoding field (RFC 9110 section 12.4.2)."""
     found = {}
     for item in field.decode("latin-1").lower().split(","):
         name, _, parameters = item.partition(";")
@@ -66,25 +66,25 @@ def weights(field: bytes) -> dict[str, float]:
 
 
 def accepts_json(accept: bytes) -> bool:
-    """Whether an Accept field takes application/json; an absent one takes anything."""
-    # What hosts send in practice, without the work of reading weights.
+    """Whether an Accept field accepts application/json; an absent one accepts anything."""
+    # A shortcut for what hosts send in practice: no weights are parsed.
     if not accept or accept.startswith(b"application/json"):
         return True
-    named = weights(accept)
+    named = parse_weights(accept)
     taken = ("application/json", "application/*", "*/*")
     return next((named[name] for name in taken if name in named), 0.0) > 0
 
 
 def prefers_html(accept: bytes) -> bool:
-    """Whether an Accept field names HTML, and JSON no more than that."""
-    named = weights(accept)
+    """Whether an Accept field names text/html with at least the weight of application/json."""
+    named = parse_weights(accept)
     html = named.get("text/html", 0.0)
     return html > 0 and html >= named.get("application/json", 0.0)
 
 
 def best_coding(accept_encoding: bytes, offered: Iterable[str]) -> str | None:
-    """The offered content coding that is taken best, the first of equals; None for none."""
-    named = weights(accept_encoding)
+    """The offered coding of highest weight, the first among equals; None if none is accepted."""
+    named = parse_weights(accept_encoding)
     rest = named.get("*", 0.0)
     best = max(offered, key=lambda coding: named.get(coding, rest))
     return best if named.get(best, rest) > 0 else None
@@ -97,7 +97,7 @@ def names_etag(if_none_match: bytes, etag: bytes) -> bool:
 
 
 class Origins:
-    """Which Host and Origin fields are accepted, against DNS rebinding.
+    """The values of Host and Origin that are accepted, as a defence against DNS rebinding.
 
     An entry that ends in `:*` accepts every port.
     """
@@ -107,11 +107,11 @@ class Origins:
         self._origins = frozenset(origin.encode() for origin in origins)
 
     def knows_host(self, host: bytes) -> bool:
-        """Whether a Host field may name this service."""
+        """Whether a Host field names this service."""
         return host in self._hosts or _with_any_port(self._hosts, host)
 
     def knows_origin(self, origin: bytes) -> bool:
-        """Whether a browser may call from there; other clients send no Origin at all."""
+        """Whether a browser may call from this origin; other clients send no Origin."""
         return origin in self._origins or _with_any_port(self._origins, origin)
 
 

@@ -1,7 +1,7 @@
-"""Responses over HTTP: a finished one, that of an answer with its ETag and coding, and an error's.
+"""HTTP responses: for an answer, with its ETag and content coding, and for an error.
 
-An answer's forms (its header fields and its body in one coding) are prepared once and kept with the
-answer; what differs by caller, the state of the quotas, is added to each response.
+A form of an answer (its header fields and its body in one coding) is prepared once and kept with
+the answer. The state of the quotas differs by caller, so it is added to each response.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PUBLIC, PUBLIC_HOUR = "public, no-cache", "public, max-age=3600"
 """How long a response may be reused, and by whom (RFC 9111 section 5.2.2)."""
 
 LARGE = 2048
-"""Bytes from which a body is worth compressing."""
+"""A body of at least this many bytes is worth compressing."""
 
 CODINGS = ("zstd", "gzip")
 
@@ -43,7 +43,7 @@ class HttpResponse:
     def __init__(self, status: int, headers: list[Header], body: bytes = b"") -> None:
         self.status = status
         self.headers = headers
-        """Lower-case names and values, as ASGI has them."""
+        """Names in lower case, as ASGI requires, with their values."""
         self.body = body
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
@@ -52,7 +52,7 @@ class HttpResponse:
 
 
 def response(status: int, body: bytes = b"", media_type: str = JSON) -> HttpResponse:
-    """A response that nobody keeps."""
+    """A response whose header fields are only its content type and length."""
     headers = [
         (b"content-type", media_type.encode()),
         (b"content-length", b"%d" % len(body)),
@@ -61,21 +61,21 @@ def response(status: int, body: bytes = b"", media_type: str = JSON) -> HttpResp
 
 
 class Form(NamedTuple):
-    """One way to send an answer: all of the response that is the same for every caller."""
+    """One prepared form of an answer: what is the same in its response for every caller."""
 
     etag: bytes
     """Strong and quoted (RFC 9110 section 8.8.3)."""
     shared: tuple[Header, ...]
     """Header fields of the 200 and of the 304."""
     content: tuple[Header, ...]
-    """Header fields of the 200 alone."""
+    """Header fields of the 200 only."""
     body: bytes
 
 
 def answer_response(
     answer: Answer, request_headers: Iterable[Header], age: str, allowance: Allowance | None = None
 ) -> HttpResponse:
-    """The response of an answer, in a coding that the client takes; 304 if it has those bytes."""
+    """The response for an answer, in a coding that the client accepts; 304 if the client has it."""
     known, codings = b"", b""
     for name, value in request_headers:
         if name == b"accept-encoding":
@@ -115,7 +115,7 @@ def _form(answer: Answer, age: str, coding: str | None) -> Form:
 
 
 def _compressed(body: bytes, coding: str) -> bytes:
-    """The body by RFC 8878 or RFC 1952, without a time, so that it is always the same."""
+    """The body as zstd (RFC 8878) or gzip (RFC 1952); no timestamp, so the bytes never differ."""
     if coding == "gzip":
         return gzip.compress(body, compresslevel=6, mtime=0)
     compressed: bytes = zstandard.ZstdCompressor(level=3).compress(body)
@@ -125,7 +125,7 @@ def _compressed(body: bytes, coding: str) -> bytes:
 def error_response(
     error: ApiError, docs_url: str, extra: Mapping[str, str] | None = None
 ) -> HttpResponse:
-    """The response of a refusal: the one Error body."""
+    """The response for a refusal, with the Error body."""
     body = orjson.dumps(error.body(docs_url))
     fields = {
         "content-type": JSON,

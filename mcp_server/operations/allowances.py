@@ -1,4 +1,4 @@
-"""Allowance: what is left of a caller's quotas, in the words of the IETF draft on rate limits."""
+"""Allowance: what is left of a caller's quotas, in the terms of the draft `ratelimit-headers`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Allowance(NamedTuple):
-    """Every quota that a caller is held to, as it stands after a call."""
+    """The state of a caller's quotas after a call."""
 
     policy: bytes
     """What each window allows: the value of `RateLimit-Policy`."""

@@ -1,7 +1,7 @@
-"""Answers: what operations answer, finished, and the cache of those that a night has sealed.
+"""Answers: the finished answers of operations, and the cache of the sealed ones.
 
-An answer that depends on the night and its arguments alone is made once and then only handed out,
-with the forms that surfaces have made of it: compressed bodies, JSON text.
+A sealed answer depends only on the night and the arguments. It is made once and then reused, with
+the forms that surfaces have prepared of it: compressed bodies, JSON text.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from cachetools import LRUCache
 from mcp_server.operations.allowances import Allowance
 
 KEPT_BYTES = 16 * 1024 * 1024
-"""All kept answers together, their keys and all their forms included."""
+"""Most bytes of all kept answers together, with their keys and all their forms."""
 
 FORMS = 5
-"""An answer with all its forms is at most so many times its body: the body, its text with every
-character escaped, and two compressed copies that compress nothing."""
+"""An answer with all its forms takes at most this many times its body: the body (1), its JSON text
+with every character escaped (2), and two compressed copies that save nothing (2)."""
 
 OVERHEAD = 2048
 """Bytes of the objects around one answer."""
@@ -48,26 +48,26 @@ class Answer:
         self.caption = caption
         """What a picture shows, in words."""
         self.lasting = lasting
-        """False for an answer that lacks something only for now."""
+        """False for an answer that lacks something for the moment; such an answer is not kept."""
         self.forms: dict[Hashable, Any] = {}
-        """How a surface sends it, each way once it was prepared."""
+        """The forms that surfaces have prepared so far."""
         self.kept_bytes = 0
-        """A bound on what it takes in a cache, with its key; set when it is kept."""
+        """An upper bound on its bytes in the cache, with its key; set when it is kept."""
 
     @cached_property
     def tag(self) -> bytes:
-        """What tells this body from others."""
-        # It guards nothing: SHA-256 would take ten times as long.
+        """A hash that identifies the body."""
+        # It protects nothing, so a fast hash will do: SHA-256 would take ten times as long.
         return xxhash.xxh3_128_hexdigest(self.body).encode()
 
     @property
     def most_bytes(self) -> int:
-        """A bound on what the answer and all its forms take."""
+        """An upper bound on the bytes of the answer and all its forms."""
         return OVERHEAD + FORMS * (len(self.body) + len(self.picture or b""))
 
 
 class Result(NamedTuple):
-    """What came of a call: its answer, and what is left of the caller's quotas."""
+    """The result of a call: its answer, and what is left of the caller's quotas."""
 
     answer: Answer
     allowance: Allowance
@@ -77,13 +77,13 @@ Key = tuple[Hashable, ...]
 
 
 class Answers(LRUCache[Key, Answer]):
-    """The sealed answers used last. They need no expiry: a night never changes."""
+    """A cache of the sealed answers used last. They never expire, since a night never changes."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         super().__init__(kept_bytes, getsizeof=lambda answer: answer.kept_bytes)
 
     def keep(self, key: Key, answer: Answer) -> None:
-        """Keep an answer, forgetting those used longest ago."""
+        """Keep an answer if it is lasting and fits; the answers used longest ago make room."""
         answer.kept_bytes = answer.most_bytes + sum(map(sys.getsizeof, key))
         if answer.lasting and answer.kept_bytes <= self.maxsize:
             self[key] = answer

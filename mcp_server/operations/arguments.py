@@ -1,7 +1,7 @@
-"""Argument models: what each operation takes, read leniently and refused by name.
+"""Argument models: what each operation takes.
 
-Both surfaces hand over raw values (REST: strings, MCP: JSON), so an integer may arrive as text.
-Unknown arguments are ignored.
+Both surfaces pass raw values (REST: strings, MCP: JSON), so an integer may arrive as text. Unknown
+arguments are ignored; a refusal names the argument that is wrong.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
 MAX_OFFSET = 2**53
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
-# Each digit can match in one place alone, so a text that is no number is refused in one pass.
+# Each digit can match in only one place, so text that is not a number is refused in one pass.
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -49,7 +49,7 @@ def _clamped(low: int, high: int) -> BeforeValidator:
 
 
 def _upper(value: object) -> object:
-    # Only ASCII: the upper case of a German sharp s would be another ticker's name.
+    # Only ASCII: a German sharp s in upper case is "SS", which would be another ticker.
     return value.strip().upper() if isinstance(value, str) and value.isascii() else value
 
 
@@ -186,10 +186,10 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
 def read_arguments(model: type[ArgumentsT], raw: Mapping[str, Any]) -> ArgumentsT:
-    """Read raw arguments by their model.
+    """Validate raw arguments with their model.
 
     Raises:
-        ApiError: `bad_request`, naming the first parameter that does not fit.
+        ApiError: `bad_request`, naming the first parameter that is not valid.
     """
     try:
         return model.model_validate(raw)
@@ -202,7 +202,7 @@ def check_symbols(raw: Sequence[str]) -> list[str]:
     """Upper-case the symbols and drop repeats, keeping the order.
 
     Raises:
-        ApiError: `invalid_symbol`, listing those that are not letters, digits and dots.
+        ApiError: `invalid_symbol`, listing each symbol that is not letters, digits and dots.
     """
     given = dict.fromkeys(symbol.strip() for symbol in raw)
     rejected = [symbol[:64] for symbol in given if not SYMBOL_PATTERN.fullmatch(symbol)]
@@ -212,10 +212,10 @@ def check_symbols(raw: Sequence[str]) -> list[str]:
 
 
 def check_edit(add: Sequence[str], remove: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Both lists of an edit as `check_symbols` reads them, refused together.
+    """Both lists of an edit, checked together as `check_symbols` checks one.
 
     Raises:
-        ApiError: `bad_request` when there is nothing to do, `invalid_symbol` with every bad one.
+        ApiError: `bad_request` if both are empty, `invalid_symbol` with every bad symbol of both.
     """
     if not add and not remove:
         raise ApiError("bad_request", "add or remove must name a symbol.")

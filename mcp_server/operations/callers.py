@@ -24,15 +24,15 @@ class Caller(NamedTuple):
     """The address of the connection."""
     principal: Principal | None = None
     refused: Literal["key", "token", "unavailable"] | None = None
-    """What kind of bad credential came with the call, or that it could not be looked up."""
+    """The kind of a bad credential, or `unavailable` if the credential could not be looked up."""
     client: str = ""
     """The client's own name: X-Service-Client, else the User-Agent."""
     host: str = ""
-    """The MCP host's name and version, where it said so."""
+    """The MCP host's name and version, if it sent them."""
 
     @property
     def network(self) -> str:
-        """What keyless limits count: IPv4 itself, IPv6 its /64, since one host owns a whole /64."""
+        """What keyless limits count by: an IPv4 address, or an IPv6 /64, since a host owns one."""
         try:
             parsed = ipaddress.ip_address(self.address)
         except ValueError:

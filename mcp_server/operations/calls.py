@@ -27,7 +27,7 @@ class Call(NamedTuple, Generic[ArgumentsT]):
 
     @property
     def principal(self) -> Principal:
-        """Who calls a keyed operation."""
+        """The principal that calls a keyed operation."""
         if self.caller.principal is None:
             raise ApiError("missing_api_key")
         return self.caller.principal
@@ -45,6 +45,6 @@ class Call(NamedTuple, Generic[ArgumentsT]):
         return Answer(body, picture=picture, lasting=lasting)
 
     @staticmethod
-    def drawing(png: bytes, caption: str | None = None) -> Answer:
-        """A picture, and the same in words."""
+    def picture(png: bytes, caption: str | None = None) -> Answer:
+        """A picture, and its caption in words."""
         return Answer(png, PNG, caption=caption)

@@ -25,7 +25,7 @@ from store.book import Book, Prices, StoredSetup
 from store.files import replace_file
 
 QUEUE_LIMIT = 32
-"""Drawings that may wait; one more is told to come back."""
+"""Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
 
 log = logging.getLogger(__name__)
 
@@ -70,8 +70,9 @@ class Charts:
         return png
 
     async def draw_all(self, book: Book, drawn: Callable[[int, int], None]) -> None:
-        """Draw every chart of a book that is not kept yet; `drawn` hears how many of how many.
+        """Draw every chart of a book that is not kept yet.
 
+        `drawn` is called after each setup with how many are done and how many there are.
         A setup without stored prices has no chart and counts as done.
         """
         setups = book.setup_ids()

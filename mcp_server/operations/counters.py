@@ -1,9 +1,9 @@
-"""Counters: when each bucket was hit last, in a block of memory that several processes may share.
+"""Counters: the recent hits of each bucket, in a block of memory that several processes may share.
 
-A bucket's hits that are still in its moving window stand in a ring, the oldest first. Each call
-lets go of those that have left the window, and one more fits while there is room for it: exact, and
-as many steps as there were calls.
-The slots are an open-addressed table of fixed size: it does not grow with who calls.
+A ring holds the hits of a bucket that are still in its moving window, oldest first. A call first
+drops the hits that have left the window; it counts if the ring then has room for one more. The
+count is exact and takes amortized constant time. The slots are an open-addressed hash table of
+fixed size, so memory does not grow with the number of callers.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ except ImportError:  # not a POSIX system: one process only
     lockf = None  # type: ignore[assignment]
 
 OLDEST, LIVE, DAY, CALLS, RING = range(5)
-"""Words of a slot: the place of the oldest hit, how many follow from there, the UTC day, its calls,
-the hits. Whose each slot is stands before all of them, close together, since a search reads many.
+"""Words of a slot: the place of the oldest hit, the number of hits from there, the UTC day, its
+calls, the hits. The tags that say which bucket owns a slot stand together before all slots, since
+a search reads many of them.
 """
 
 WORD = 8
 REACH = 16
-"""Slots that are looked at for a bucket, from the one that its tag points to."""
+"""Slots that are probed for a bucket, from the one that its tag points to."""
 
 SLOTS = 32_768
 MOST_BYTES = 256 * 1024 * 1024
-"""Address space of one table; memory is used only for the slots that were hit."""
+"""Most address space of one table; memory is used only for the slots that were hit."""
 
 SECONDS_A_DAY = 86_400
 
@@ -42,7 +43,7 @@ class CountersError(StoreError):
 
 
 class Hit(NamedTuple):
-    """What became of one call, and how its bucket stands now."""
+    """Whether one call was counted, and the state of its bucket now."""
 
     counted: bool
     left: int
@@ -64,12 +65,12 @@ class Counters:
         self._per_day = per_day
         self._words = RING + size
         self._slots = max(8, min(SLOTS, MOST_BYTES // (WORD * self._words)))
-        # One slot more, for the buckets that find none: together they get less, never more.
+        # One extra slot is shared by the buckets that find none: they get fewer calls, never more.
         self._tags = self._slots + 1
         self._file = None if file is None else _open(file, self._bytes)
         memory = mmap.mmap(-1 if self._file is None else self._file.fileno(), self._bytes)
         if hasattr(mmap, "MADV_NOHUGEPAGE"):
-            # Slots lie scattered: each would take up a large page for its few bytes.
+            # The used slots are scattered: each would occupy a huge page for its few bytes.
             memory.madvise(mmap.MADV_NOHUGEPAGE)
         self._numbers = memoryview(memory).cast("q")
         self._times = memoryview(memory).cast("d")
@@ -82,7 +83,7 @@ class Counters:
         """Count a call at a POSIX time, if it fits both the window and the day."""
         if self._file is None:
             return self._hit(bucket, now)
-        # A process that dies lets go of its lock, and each write of a word is whole.
+        # A process that dies releases its lock, and each write of a word is atomic.
         lockf(self._file, LOCK_EX)
         try:
             return self._hit(bucket, now)
@@ -90,7 +91,7 @@ class Counters:
             lockf(self._file, LOCK_UN)
 
     def take_back(self, bucket: str, now: float) -> None:
-        """Uncount the newest call of a bucket."""
+        """Undo the count of a bucket's newest call."""
         if self._file is not None:
             lockf(self._file, LOCK_EX)
         try:
@@ -117,19 +118,19 @@ class Counters:
             times[ring + (oldest + live) % size] = now
             live, today = live + 1, today + 1
             numbers[slot + DAY], numbers[slot + CALLS] = day, today
-        # In this order a process that dies in between leaves too many calls, never too few.
+        # In this order, a process that dies in between leaves too many hits counted, never too few.
         numbers[slot + OLDEST] = oldest
         numbers[slot + LIVE] = live
         return Hit(fits, size - live, times[ring + oldest] - since if live else 0.0, today)
 
     def _newest(self, slot: int) -> float:
-        """When a slot was hit last, if that may still be in its window; else long ago."""
+        """The time of a slot's last hit, if it may still be in the window; else 0."""
         live = self._numbers[slot + LIVE]
         place = (self._numbers[slot + OLDEST] + live - 1) % self._size
         return self._times[slot + RING + place] if live else 0.0
 
     def _slot(self, bucket: str, now: float) -> int:
-        """The first word of a bucket's slot, of a spent one taken for it, or of the shared one."""
+        """The first word of a bucket's slot: its own, a spent one taken over, or the shared one."""
         digest = hashlib.blake2b(bucket.encode(), digest_size=8).digest()
         tag = int.from_bytes(digest, "big", signed=True) or 1
         free = None
@@ -161,7 +162,7 @@ def _open(file: Path, length: int) -> IO[bytes]:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         stream = os.fdopen(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
-        stream.truncate(length)  # a hole, which reads as calls long past
+        stream.truncate(length)  # a sparse file, which reads as zeros: no hits
     except OSError as error:
         raise CountersError(
             f"Several workers count together in {file}, which cannot be used ({error.strerror}); "

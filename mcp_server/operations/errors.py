@@ -1,13 +1,13 @@
 """The error catalogue: each code's HTTP status and what to do next.
 
 Handlers raise `ApiError` early; the two edges (MCP and REST) format it once. All text is ours: an
-answer never repeats what a caller sent, except symbols that were checked to be symbols.
+error never repeats what a caller sent, except symbols in its details.
 
     ApiError
         .code      what clients branch on; fixed within v1
         .message   what happened; may change
         .fix       what to do next
-        .details   structure, present only when there is some
+        .details   facts for programs; absent if there are none
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ErrorEntry:
     condition: str
     fix: str
     in_contract: bool = True
-    """False for what only a router or a failing server answers."""
+    """False for a code that only a router or a failing server sends."""
 
 
 _ROWS = (
@@ -157,11 +157,11 @@ class ApiError(Exception):
         """The fix for an agent, which has tools and no routes."""
         self.details = dict(details) if details else None
         self.allowance = allowance
-        """What is left of the caller's quotas, once the call was counted."""
+        """What is left of the caller's quotas; None before the call is counted."""
         super().__init__(f"{code}: {self.message}")
 
     def body(self, docs_url: str) -> dict[str, Any]:
-        """The Error body of a REST answer."""
+        """The Error body of a REST response."""
         body: dict[str, Any] = {
             "error": self.code,
             "message": self.message,
@@ -178,15 +178,19 @@ class ApiError(Exception):
         return f"{self.code}: {self.message}{named} {self.tool_fix}"
 
     def _shown(self) -> Iterator[tuple[str, Any]]:
-        # The wait stands in the message; lists stand only in the details.
+        # A `rate_limited` message states the wait already; lists are only in the details.
         for name, value in (self.details or {}).items():
             if name != "retry_after_seconds":
                 yield name, value
 
 
 def busy(retry_after_seconds: int = 1) -> ApiError:
-    """The refusal of a service that cannot take more right now."""
-    return ApiError("unavailable", details={"retry_after_seconds": retry_after_seconds})
+    """The refusal when the service cannot take more work right now."""
+    return ApiError(
+        "unavailable",
+        tool_fix=f"Wait {retry_after_seconds} s, then retry.",
+        details={"retry_after_seconds": retry_after_seconds},
+    )
 
 
 def _words(value: object) -> str:

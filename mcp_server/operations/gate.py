@@ -1,8 +1,8 @@
 """The gate: `invoke` is the only way to a handler, whatever the surface.
 
 It checks in a fixed order: access (401), limits (429), plan (403), arguments (400), tracked ticker
-(403). Then it hands out the answer that was kept, or calls the handler (404) with one book pinned
-for the whole call.
+(403). Then it returns the kept answer, or calls the handler (404) with one book pinned for the
+whole call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from store.accounts import Principal
 from store.errors import DatabaseUnavailableError
 
 Raw = dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]
-"""Arguments as they were sent, or how to read them: a body is read for an admitted caller only."""
+"""Arguments as sent, or a function that reads them: a body is read only for an admitted caller."""
 
 
 async def invoke(
@@ -61,7 +61,7 @@ async def invoke(
 async def _answer(
     operation: Operation, arguments: Arguments, caller: Caller, services: Services, pictures: bool
 ) -> Answer:
-    """The answer that was kept of a sealed operation, or the handler's."""
+    """The kept answer of a sealed operation, else the handler's answer."""
     version = services.active_night.book.data_version
     key = (version, operation.name, pictures, *vars(arguments).values())
     kept = services.answers.get(key) if operation.sealed else None
@@ -76,7 +76,7 @@ async def _answer(
 
 
 def admit(access: Access, caller: Caller, services: Services, surface: str) -> Allowance:
-    """Let a caller in and count the call; what is left of its quotas.
+    """Check a caller's credential and count the call; returns what is left of its quotas.
 
     Raises:
         ApiError: `invalid_api_key`, `missing_api_key`, `rate_limited` or `unavailable`.
@@ -114,13 +114,13 @@ def _not_tracked(cap: int, count: int) -> ApiError:
     free = max(0, cap - count)
     slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
     if not free:
-        # What goes is the user's choice: a list that an agent shortens by itself loses a ticker.
+        # The user chooses which ticker goes: an agent must not drop one on its own.
         return ApiError(
             "ticker_not_tracked",
-            fix=f"{slots}: remove one that may go and add this one with {_ROUTES}, then retry.",
+            fix=f"{slots}: remove a ticker that may go, add this one with {_ROUTES}, then retry.",
             tool_fix=f"{slots}: ask the user which tracked ticker may go, read "
-            "list_tracked_tickers, call set_tracked_tickers with that list, the one replaced by "
-            "this symbol, then retry.",
+            "list_tracked_tickers, call set_tracked_tickers with that list and this symbol in "
+            "place of that ticker, then retry.",
         )
     return ApiError(
         "ticker_not_tracked",

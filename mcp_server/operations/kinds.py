@@ -1,7 +1,7 @@
 """The kinds of scan filters: what each takes, in which unit, and what it means.
 
-The table is the vocabulary of the filter language; documents are rendered from it and predicates
-are read by it. A kind's evidence column is its name, with the period where it takes one.
+The table is the vocabulary of the filter language: documents are rendered from it, and predicates
+are parsed with it. A kind's evidence column is its name, followed by the period if it takes one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Kind:
     choices: tuple[str, ...] = ()
 
     def column(self, period: Period | None) -> str:
-        """The evidence column of this kind, for a period where it takes one."""
+        """The evidence column of this kind, for a period if it takes one."""
         return self.name if period is None else f"{self.name}_{period}"
 
 

@@ -1,7 +1,7 @@
 """Rate limits: an exact moving minute and the UTC day for keys, a moving minute for addresses.
 
-A refused call does not count, and both windows are looked at before either counts. What is left is
-told with every answer, in the terms of the IETF draft `ratelimit-headers`.
+A refused call does not count: both windows are checked before either counts it. The response states
+what is left, in the terms of the IETF draft `ratelimit-headers`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Quotas:
 
 
 class Limiter:
-    """Counts calls by key, or by address and surface for those without one.
+    """Counts calls by key; a call without a key is counted by address and surface.
 
-    With a folder the counts stand in files there, which the limiters of several processes share.
+    With a folder, the counts are kept in files there, so that several processes share them.
 
     Raises:
-        CountersError: the folder cannot keep them exactly.
+        CountersError: the folder cannot hold exact counts.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Limiter:
         self._keyless_policy = b'"keyless-minute";q=%d;w=%d' % keyless
 
     def count(self, caller: Caller, surface: str) -> Allowance:
-        """Count one call; what is left afterwards.
+        """Count one call; returns what is left afterwards.
 
         Raises:
             ApiError: `rate_limited`, with the seconds to wait.
@@ -97,6 +97,7 @@ def _refusal(quota: int, seconds: int, wait: int, whose: str, allowance: Allowan
     return ApiError(
         "rate_limited",
         f"More than {quota} calls in {seconds} s {whose}; wait {wait} s.",
+        tool_fix=f"Wait {wait} s, retry once, then back off.",
         details={"retry_after_seconds": wait},
         allowance=allowance,
     )

@@ -56,7 +56,7 @@ async def universe(call: Call[Arguments]) -> Answer:
 
 
 async def demo_symbols(call: Call[Arguments]) -> Answer:
-    """The fixed demo symbols, each with whether the night covers it."""
+    """The fixed demo symbols, and whether the night covers each."""
     symbols = call.services.offer.demo_symbols
     found = ((symbol, call.book.coverage(symbol)) for symbol in symbols)
     entries = [{"symbol": s, "covered": known is not None and known.covered} for s, known in found]
@@ -67,7 +67,7 @@ async def demo_chart(call: Call[ChartArguments]) -> Answer:
     """The chart of a demo symbol's setup."""
     _check_demo(call.services.offer.demo_symbols, call.arguments.symbol)
     setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
-    return call.drawing(await call.services.charts.png(call.book, setup))
+    return call.picture(await call.services.charts.png(call.book, setup))
 
 
 def _check_demo(demo_symbols: tuple[str, ...], symbol: str) -> None:

@@ -18,7 +18,7 @@ LETTERS = {"all": "wlo", "resolved": "wl", "open": "o"}
 
 
 def patterns_body(book: Book, symbol: str) -> bytes:
-    """The Patterns body of a symbol: stored, or not available for a symbol without bars."""
+    """The stored Patterns body of a symbol; without bars, one that says it is not available."""
     stored = book.patterns(symbol)
     if stored is not None:
         return stored
@@ -47,10 +47,10 @@ async def get_pattern_history(call: Call[HistoryArguments]) -> Answer:
 
 
 async def get_pattern_chart(call: Call[ChartArguments]) -> Answer:
-    """The chart of one current setup, and the same in words."""
+    """The chart of one current setup, and its caption in words."""
     setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
     png = await call.services.charts.png(call.book, setup)
-    return call.drawing(png, caption(setup.fields, call.book.disclaimer))
+    return call.picture(png, caption(setup.fields, call.book.disclaimer))
 
 
 def find_setup(book: Book, symbol: str, setup_id: str) -> StoredSetup:
@@ -66,7 +66,7 @@ def find_setup(book: Book, symbol: str, setup_id: str) -> StoredSetup:
 
 
 def caption(setup: Mapping[str, Any], disclaimer: str) -> str:
-    """What a chart shows, in words, for those who cannot see it."""
+    """What a chart shows, in words, for a reader who cannot see it."""
     plan = setup["plans"][0]
     return (
         f"{setup['symbol']}: {setup['family_label']}, {setup['direction']}, "

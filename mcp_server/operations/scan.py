@@ -1,4 +1,4 @@
-"""The scan: the night's ranked setups, filtered on evidence columns and paged by stored bytes."""
+"""The scan: the night's ranked setups, filtered by evidence columns; a page joins stored bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def scan(call: Call[ScanArguments]) -> Answer:
 def select(
     evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]
 ) -> Sequence[Mask]:
-    """The rows that match, in groups to be shown one after the other: forming ones come first."""
+    """The matching rows, in groups that are shown one after the other: forming setups first."""
     if not len(evidence.bodies):
         return ()
     kept = np.ones(len(evidence.bodies), bool)
@@ -49,7 +49,7 @@ def select(
 
 
 def page(groups: Sequence[Mask], offset: int, limit: int) -> tuple[int, list[int]]:
-    """How many rows there are in all groups, and those of one page, best rank first in each."""
+    """The number of rows in all groups, and the rows of one page, best rank first in each group."""
     rows: list[int] = []
     count = 0
     for group in groups:
@@ -89,7 +89,7 @@ def _body(
     opening = b'%b,"setups":[' % orjson.dumps(head)[:-1]
     if not bodies:
         return opening + b"]}"
-    # A page is large, so it is put together in one go.
+    # A page is large, so it is joined only once.
     parts = list(bodies)
     parts[0] = opening + parts[0]
     parts[-1] += b"]}"

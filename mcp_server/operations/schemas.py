@@ -1,7 +1,7 @@
-"""JSON Schemas of what operations take and answer, rendered from their models.
+"""JSON Schemas of the operations' arguments and answers, rendered from their models.
 
-Answers are described without closing them: within v1 a field may be added, and what the interface
-leaves open stays open here.
+The schemas of answers do not forbid additional properties: within v1 a field may be added, and what
+the interface leaves open stays open here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def input_schema(operation: Operation) -> Schema:
 
 
 def output_schema(operation: Operation) -> Schema | None:
-    """The JSON Schema of an operation's structured answer; None when it answers a picture.
+    """The JSON Schema of an operation's structured answer; None if the answer is a picture.
 
     An operation with several possible answers requires only what all of them have.
     """
@@ -81,7 +81,7 @@ def _used(roots: list[Schema], definitions: Schema, reference: str) -> set[str]:
 
 
 def tidy(schema: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """A schema without generated titles and without closing objects."""
+    """A schema without generated titles and without `additionalProperties: false`."""
     if isinstance(schema, list):
         return [tidy(item) for item in schema]
     if not isinstance(schema, dict):

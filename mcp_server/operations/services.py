@@ -1,4 +1,4 @@
-"""Services: what the handlers reach, built once by the composition root and passed in."""
+"""Services: what the handlers use, built once by the composition root and passed in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Offer:
     """The settings that answers depend on."""
 
     public_url: str
-    """Scheme and host, without a slash at its end."""
+    """Scheme and host, without a trailing slash."""
     demo_symbols: tuple[str, ...]
     beta: bool = True
 
@@ -29,7 +29,7 @@ class Offer:
 
     @property
     def mcp_url(self) -> str:
-        """The agent endpoint."""
+        """The MCP endpoint."""
         return f"{self.public_url}/mcp"
 
     @property

@@ -1,4 +1,4 @@
-"""The table of operations, which is the service; MCP and REST are two renderings of it."""
+"""The table of operations: all that the service does. MCP and REST are two renderings of it."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ class Operation:
     sealed: bool = False
     """Whether the answer depends on the night and the arguments alone, and so is kept."""
     errors: tuple[str, ...] = ()
-    """The codes it answers beside those of its access."""
+    """The error codes it may answer, besides the codes of its access."""
     answers: tuple[type[Record], ...] = ()
-    """The records it may answer; none for a picture, and for shapes left open to clients."""
+    """The records it may answer; none for a picture or a shape that the interface leaves open."""
     produces: Literal["application/json", "image/png"] = "application/json"
     tool: Tool | None = None
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Every code of the catalogue that this operation can answer."""
+        """Every error code that this operation can answer."""
         common = COMMON if self.access == "keyed" else KEYLESS
         return common + (("ticker_not_tracked",) if self.tracked else ()) + self.errors
 
@@ -220,4 +220,4 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType({row.name: row for row in
 TOOLS: Mapping[str, Operation] = MappingProxyType(
     {name: operation for name, operation in OPERATIONS.items() if operation.tool is not None}
 )
-"""The seven that agents see."""
+"""The seven operations that agents see as tools."""

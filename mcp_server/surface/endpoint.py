@@ -1,11 +1,10 @@
 """The endpoint: one stateless MCP address as an ASGI app, for both protocol eras.
 
-A request is one POST and its response one JSON object, so none of the SDK's per-call machinery
-(transport, session, streams, tasks) has anything to do. Requests go to the SDK's own kernel,
-`serve_one`, which stays the definition of every method; it is the SDK's one entry that takes a
-message without a transport around it. A valid call of a tool goes to the gate directly, since the
-gate's answer is stored bytes. What is refused over HTTP, before any JSON-RPC, follows the SDK's
-transport.
+A request is one POST and its response is one JSON object, so the SDK's per-call machinery
+(transport, session, streams, tasks) is not needed. Requests go to the SDK's own kernel,
+`serve_one`, which still defines every method; it is the only entry of the SDK that takes a message
+without a transport. A valid tool call goes to the gate directly, since the gate's answer is stored
+bytes. Refusals over HTTP, before any JSON-RPC, follow the SDK's transport.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class Refused(Exception):  # noqa: N818 - a response, not a fault
 
 @dataclass(slots=True)
 class Exchange:
-    """One request as the SDK's kernel sees it: a `DispatchContext` without a way back."""
+    """One request as the SDK's kernel sees it: a `DispatchContext` without a back channel."""
 
     transport: TransportContext
     request_id: types.RequestId
@@ -88,18 +87,18 @@ class Exchange:
     async def send_raw_request(
         self, method: str, _params: Mapping[str, Any] | None, _opts: object = None
     ) -> dict[str, Any]:
-        """Refused: a client that posts one request waits for nothing but its answer."""
+        """Always refused: a client that posts one request expects only the response to it."""
         raise NoBackChannelError(method)
 
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: object = None
     ) -> None:
-        """Dropped: the answer is one JSON object."""
+        """Does nothing: the response is one JSON object and has no room for notifications."""
 
     async def progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
-        """Dropped likewise."""
+        """Does nothing, for the same reason."""
 
 
 class McpEndpoint:
@@ -118,17 +117,17 @@ class McpEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serve while inside."""
+        """Serve while the context is open."""
         async with self._server.lifespan(self._server) as state:
             self._lifespan_state = state
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            answered = await self._respond(scope, receive)
+            reply = await self._respond(scope, receive)
         except Refused as refused:
-            answered = refused.response
-        await answered(scope, receive, send)
+            reply = refused.response
+        await reply(scope, receive, send)
 
     async def _respond(self, scope: Scope, receive: Receive) -> HttpResponse:
         fields = dict(scope["headers"])
@@ -153,7 +152,7 @@ class McpEndpoint:
             raise Refused(_text(406, "The response is application/json; accept it."))
 
     async def _legacy(self, decoded: Decoded, era: str | None, scope: Scope) -> HttpResponse:
-        """The 2025 versions, whose handshake leaves nothing behind here."""
+        """The response for the versions up to 2025, whose handshake leaves no state here."""
         if "id" not in decoded or "method" not in decoded:
             return _acknowledge(decoded)
         request = _request(decoded)
@@ -168,7 +167,7 @@ class McpEndpoint:
     async def _modern(
         self, decoded: Decoded, era: str, scope: Scope, fields: Mapping[bytes, bytes]
     ) -> HttpResponse:
-        """The version of 2026-07-28: every request carries its own envelope."""
+        """The response for version 2026-07-28, whose requests each carry their own envelope."""
         if "id" not in decoded:
             return _acknowledge(decoded, era)
         if len(fields) != len(scope["headers"]):
@@ -176,7 +175,7 @@ class McpEndpoint:
         routing = {}
         for name, raw in _ROUTING:
             if raw in fields:
-                # A server may leave the space around a field's value, which is not part of it.
+                # An HTTP server may keep the white space around a field's value.
                 routing[name] = fields[raw].decode("latin-1").strip()
         route = classify_inbound_request(decoded, headers=routing)
         request = _request(decoded)
@@ -201,7 +200,7 @@ class McpEndpoint:
     async def _dispatch(
         self, request: types.JSONRPCRequest, connection: Connection, scope: Scope
     ) -> tuple[bytes, int | None]:
-        """The kernel's answer to a request, and its error's code if it is one."""
+        """The kernel's response to a request, and the error code if the response is an error."""
         exchange = Exchange(
             TransportContext(kind="streamable-http", can_send_request=False),
             request.id,
@@ -225,7 +224,7 @@ class McpEndpoint:
     async def _tool_result(
         self, request: types.JSONRPCRequest, version: str, caller: Caller, stamp: bytes = b""
     ) -> bytes | None:
-        """The result of a valid call of a tool; None for anything that the kernel has words for."""
+        """The result of a valid tool call; None for any request that the kernel should handle."""
         params = request.params
         if request.method != "tools/call" or params is None:
             return None
@@ -247,7 +246,7 @@ async def _read_message(receive: Receive) -> Decoded:
     except BodyTooLargeError as error:
         raise Refused(_text(413, f"The request is over {MAX_BODY // 1024} KB.")) from error
     except DisconnectedError as error:
-        raise Refused(_text(400, "The request was not sent to its end.")) from error
+        raise Refused(_text(400, "The request was not sent completely.")) from error
     except orjson.JSONDecodeError as error:
         failure = types.ErrorData(code=types.PARSE_ERROR, message="Parse error")
         raise Refused(response(400, _failure(None, failure))) from error
@@ -276,7 +275,7 @@ def _invalid() -> HttpResponse:
 
 
 def _acknowledge(decoded: Decoded, era: str | None = None) -> HttpResponse:
-    """202 for a notification, and in the earlier era for an answer to a request never sent."""
+    """202 for a notification; before 2026 also for a response, though none was requested."""
     model: type[types.JSONRPCNotification | types.JSONRPCResponse | types.JSONRPCError]
     if "id" not in decoded:
         model = types.JSONRPCNotification

@@ -1,7 +1,7 @@
 """The MCP server: the official SDK's lowlevel `Server`, rendered from the operation table.
 
-The lowlevel server is used because the decorator layer prefixes failures with its own words, and a
-tool error here must begin with its code.
+The lowlevel server is used because the SDK's decorator layer puts its own words in front of an
+error, and a tool error here must begin with its code.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def tools() -> list[types.Tool]:
 
 
 def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
-    """The MCP server over the operations; the keyless one answers only what needs no key."""
+    """The MCP server over the operations; a keyless server answers only keyless operations."""
     listing = types.ListToolsResult(tools=tools())
 
     async def list_tools(_context: Context, _params: object) -> types.ListToolsResult:
         return listing
 
-    async def answer_tool_call(
+    async def respond_to_tool_call(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         operation = TOOLS.get(params.name)
@@ -48,9 +48,8 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
         return types.CallToolResult.model_validate_json(result)
 
     async def record_host(ctx: Context, call_next: CallNext) -> HandlerResult:
-        caller = _caller(ctx)
-        if ctx.method == "initialize" and caller.principal is not None:
-            services.usage.record(caller.principal, "initialize", caller.client, caller.host)
+        if ctx.method == "initialize":
+            _record_host(_caller(ctx), services)
         return await call_next(ctx)
 
     async def no_prompts(_context: Context, _params: object) -> types.ListPromptsResult:
@@ -68,7 +67,7 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
         website_url=services.offer.docs_url,
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
-        on_call_tool=answer_tool_call,
+        on_call_tool=respond_to_tool_call,
         on_list_prompts=no_prompts,
         on_list_resources=no_resources,
     )
@@ -76,8 +75,13 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
     return server
 
 
+def _record_host(caller: Caller, services: Services) -> None:
+    if caller.principal is not None:
+        services.usage.record(caller.principal, "initialize", caller.client, caller.host)
+
+
 def _caller(context: Context) -> Caller:
-    """Who calls, with the host's own name: from `initialize`, or from any request since 2026."""
+    """The caller, with the host's name from `initialize` or, since 2026, from any request."""
     caller: Caller = context.request["caller"]  # type: ignore[index]
     params = context.params or {}
     said = params.get("clientInfo") or (params.get("_meta") or {}).get(types.CLIENT_INFO_META_KEY)

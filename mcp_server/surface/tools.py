@@ -1,7 +1,7 @@
-"""Tools: what the gate says of a tool call, as the JSON of an MCP result.
+"""Tools: calls an operation through the gate and gives the JSON of an MCP tool result.
 
-The JSON is joined from stored bytes, which spares decoding a stored answer only to encode it again.
-The endpoint sends it as it is; the SDK's own handler parses it into the SDK's types.
+The JSON is joined from stored bytes, so that a stored answer is not decoded and encoded again. The
+endpoint sends it unchanged; the SDK's own handler parses it into the SDK's types.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ async def call_tool(
     keyless: bool,
     stamp: bytes = b"",
 ) -> bytes:
-    """The `CallToolResult` of a call; a refusal is a result like any other.
+    """The `CallToolResult` of a call as JSON; a refusal is a result with `isError`.
 
-    `stamp` is what the later protocol era adds to the result's `_meta`.
+    `stamp` is the JSON that the modern protocol era adds to the result's `_meta`.
     """
     try:
         if keyless and operation.access == "keyed":
-            return _failed(_connect_properly(caller, services), stamp)
+            return _failed(_demo_refusal(caller, services), stamp)
         result = await invoke(operation, arguments, caller, services, surface="mcp", pictures=True)
     except ApiError as error:
         return _failed(error, stamp)
@@ -53,14 +53,14 @@ async def call_tool(
 
 
 def host_name(info: object) -> str:
-    """The name and version that an MCP host gives itself, as one printable text."""
+    """The name and version of an MCP host, as it states them, in one printable text."""
     if not isinstance(info, Mapping):
         return ""
     text = f"{info.get('name', '')}/{info.get('version', '')}"
     return "".join(filter(str.isprintable, text))[:MAX_HOST]
 
 
-def _connect_properly(caller: Caller, services: Services) -> ApiError:
+def _demo_refusal(caller: Caller, services: Services) -> ApiError:
     return ApiError(
         "missing_api_key",
         "The demo endpoint answers only demo and get_family_track_record.",
@@ -89,7 +89,7 @@ def _succeeded(result: Result, stamp: bytes) -> bytes:
 
 
 def _content(answer: Answer) -> bytes:
-    """The blocks of an answer. Its JSON comes first: hosts that show one block show that one."""
+    """The content blocks of an answer. JSON comes first: some hosts show only the first block."""
     blocks = []
     picture = answer.body if answer.media_type == PNG else answer.picture
     if answer.media_type != PNG:
@@ -103,7 +103,7 @@ def _content(answer: Answer) -> bytes:
 
 
 def _meta(allowance: Allowance | None, stamp: bytes) -> bytes:
-    """What is left of the caller's quotas, under the names of the HTTP fields, and the stamp."""
+    """The `_meta` of a result: the stamp, and the quotas under the names of their HTTP fields."""
     entries = [stamp] if stamp else []
     if allowance is not None:
         policy = allowance.policy.replace(b'"', b'\\"')

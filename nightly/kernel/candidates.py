@@ -1,4 +1,4 @@
-"""Candidates: pairs of lines that pass every test, proposed to the book.
+"""Candidates: pairs of lines that pass every test and are proposed as setups.
 
 The tests are those of docs/detector.md sections 3 to 5.
 """
@@ -41,7 +41,7 @@ def propose_pairs(
     bar: int,
     parameters: Parameters,
 ) -> None:
-    """Test every pair of a scale with a new or newly touched line and propose what passes."""
+    """Test every pair of a scale with a new or newly touched line; propose the pairs that pass."""
     candidate = state.candidate
     atr = prices[bar].atr
     for i in range(state.line_counts[scale, UPPER]):
@@ -78,7 +78,7 @@ def redraw(
     bar: int,
     parameters: Parameters,
 ) -> bool:
-    """Draw the candidate through all its touches; True if it passes again with as many of them."""
+    """Refit the candidate to all its touches; True if it passes again and loses no touch."""
     candidate = state.candidate
     on_upper = candidate.upper_touches
     on_lower = candidate.lower_touches
@@ -101,7 +101,7 @@ def redraw(
 
 @compiled
 def spans_pattern(pair: Pair, scale: int, parameters: Parameters) -> bool:
-    """The tests that need no prices."""
+    """Whether a pair passes the tests that need no prices."""
     if scale == Scale.SHORT:
         return spans_squeeze(pair, parameters)
     return spans_long_pattern(pair, parameters)
@@ -111,7 +111,7 @@ def spans_pattern(pair: Pair, scale: int, parameters: Parameters) -> bool:
 def note_lines(
     candidate: Version, upper: Line, lower: Line, pair: Pair, scale: int, bar: int
 ) -> None:
-    """Note the lines of a candidate, back in the space of prices."""
+    """Record the lines of a candidate, converted back to log prices."""
     candidate.scale = scale
     candidate.upper_start = upper.start
     candidate.upper_value = upper.value
@@ -136,7 +136,7 @@ def is_pattern(
     bar: int,
     parameters: Parameters,
 ) -> bool:
-    """Whether a candidate passes every test on prices; if so, it is ready to be served."""
+    """Whether a candidate passes every test on prices; if so, all its fields are filled in."""
     if candidate.scale == Scale.SHORT:
         if not note_squeeze(prices, candidate, pair, bar, parameters):
             return False
@@ -151,7 +151,7 @@ def is_pattern(
 def note_wedge_or_triangle(
     prices: Rows, candidate: Version, pair: Pair, bar: int, parameters: Parameters
 ) -> bool:
-    """Note the type, direction, height and approach of a wedge or triangle, if it is one."""
+    """Record the type, direction, height and approach if the pair is a wedge or triangle."""
     if pair.height < parameters.height_min * typical_atr(prices, pair, bar):
         return False
     kind = wedge_or_triangle(pair, parameters)
@@ -170,7 +170,7 @@ def note_wedge_or_triangle(
 def note_squeeze(
     prices: Rows, candidate: Version, pair: Pair, bar: int, parameters: Parameters
 ) -> bool:
-    """Note the type, direction, height and approach of a squeeze, if it is one."""
+    """Record the type, direction, height and approach if the pair is a squeeze."""
     pole = pole_of(prices, pair, candidate.upper_start, candidate.lower_start, bar, parameters)
     if pole == NO_POLE:
         return False
@@ -196,9 +196,9 @@ def note_touches(
     bar: int,
     parameters: Parameters,
 ) -> bool:
-    """Note touches, crossings and quality, if the touches are many, mixed and even enough."""
+    """Record touches, crossings and quality; True if they are sufficient."""
     scale = candidate.scale
-    # Before the touches, because it is the cheaper test and most pairs fail it.
+    # Tested before the touches because it is cheaper and most pairs fail it.
     if scale == Scale.LONG and not is_direct(prices, upper, lower, pair, bar, parameters):
         return False
     above = touches[UPPER]
@@ -225,7 +225,7 @@ def note_touches(
 
 @compiled
 def touches_needed(kind: int, parameters: Parameters) -> int:
-    """The least number of touches of both lines together."""
+    """The minimum number of touches of both lines together."""
     if kind == PatternType.RISING_WEDGE or kind == PatternType.FALLING_WEDGE:
         return parameters.wedge_touches
     if kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE:
@@ -235,7 +235,7 @@ def touches_needed(kind: int, parameters: Parameters) -> int:
 
 @compiled
 def is_filled(sequence: Sequence, length: int, candidate: Version, parameters: Parameters) -> bool:
-    """Whether price went from line to line often enough, on the long scale also evenly."""
+    """Whether price crossed from line to line often enough, and on the long scale evenly enough."""
     if candidate.scale == Scale.SHORT:
         return sequence.crossings >= parameters.squeeze_crossings_min
     needed = parameters.crossings_min
@@ -248,7 +248,7 @@ def is_filled(sequence: Sequence, length: int, candidate: Version, parameters: P
 
 @compiled
 def quality_needed(candidate: Version, parameters: Parameters) -> float:
-    """The least quality that is served."""
+    """The minimum quality for a candidate to be served."""
     if candidate.scale == Scale.SHORT:
         return parameters.squeeze_quality_min
     if candidate.attempt > 1:

@@ -1,9 +1,9 @@
-"""The one decorator that compiles a kernel function, and where its machine code is cached.
+"""The decorator that compiles kernel functions, and the folder that caches their machine code.
 
-Numba's own cache looks at the file of the cached function only: an edit in a module it calls
-would go unnoticed. The folder is therefore named by a digest of every source that is compiled in,
-so a cache can be missing but never stale, and a read-only installation can still have one. Files
-are written under a temporary name and renamed by numba, so processes may compile side by side.
+Numba's own cache checks only the file of the cached function, so it misses an edit in a module that
+the function calls. The cache folder is therefore named by a digest of every source that is compiled
+in. A cache can be missing but never stale, and a read-only installation can still have one. Numba
+writes files under a temporary name and renames them, so several processes may compile at once.
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 import numba
-from numba.core import config
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-# A numpy record. Kernel functions say by a protocol which fields they expect of it.
+# A numpy record. Kernel functions declare the fields they expect of it as a protocol.
 Record: TypeAlias = Any
 
-# Numba sets its settings at run time, so a type checker does not know their names.
-SETTINGS = vars(config)
+# Numba defines its settings at run time, so a type checker does not know their names.
+SETTINGS = vars(numba.config)
 
 KERNEL = Path(__file__).parent
-# The dtypes, enums and parameters are constants of the machine code as well.
+# The dtypes, enums and parameters are compiled in as constants too.
 COMPILED_IN = (
     *sorted(KERNEL.glob("*.py")),
     KERNEL.parent / "events.py",
@@ -37,7 +36,7 @@ COMPILED_IN = (
 
 
 def source_digest() -> str:
-    """A short name for numba's version and all sources that end up in the machine code."""
+    """A digest of numba's version and all sources that are compiled into the machine code."""
     digest = hashlib.blake2b(numba.__version__.encode(), digest_size=10)
     for path in COMPILED_IN:
         digest.update(path.read_bytes())
@@ -45,7 +44,7 @@ def source_digest() -> str:
 
 
 def cache_folder() -> Path:
-    """Where this kernel's machine code goes: numba's own setting, the user's cache, or temp."""
+    """The cache folder: under numba's own setting, the user's cache or the temporary folder."""
     name = f"kernel-{source_digest()}"
     if SETTINGS["CACHE_DIR"]:
         return Path(SETTINGS["CACHE_DIR"]) / name
@@ -61,7 +60,7 @@ def cache_folder() -> Path:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether a folder can be had and is this user's own: what lies in it gets executed."""
+    """Whether a folder is writable and owned by this user, since code in it will be executed."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as probe:

@@ -1,6 +1,6 @@
-"""Formations: which forming setup a candidate replaces, and the lineages they belong to.
+"""Formations: which forming setup a candidate replaces, and which lineage it belongs to.
 
-See docs/detector.md section 6. Every version served is logged: a replacement ends the old version
+See docs/detector.md section 6. Every served version is logged. A replacement ends the old version
 and opens a new one in the same lineage.
 """
 
@@ -29,7 +29,7 @@ class Lineage(Protocol):
 
 @compiled
 def propose(state: State, versions: Rows, atr: float, bar: int, parameters: Parameters) -> None:
-    """Serve the candidate as a new version, unless a forming setup stands against it."""
+    """Serve the candidate as a new version, unless a rival forming setup holds against it."""
     candidate = state.candidate
     slot = find_rival(state, versions, atr, bar, parameters)
     if slot == REJECTED:
@@ -50,7 +50,7 @@ def propose(state: State, versions: Rows, atr: float, bar: int, parameters: Para
 
 @compiled
 def find_rival(state: State, versions: Rows, atr: float, bar: int, parameters: Parameters) -> int:
-    """The slot of the last setup that the candidate overlaps and beats, NOBODY or REJECTED."""
+    """The slot of the last rival if all are beaten, NOBODY if there is none, else REJECTED."""
     candidate = state.candidate
     rival = NOBODY
     for slot in range(len(state.forming)):
@@ -71,7 +71,7 @@ def find_rival(state: State, versions: Rows, atr: float, bar: int, parameters: P
 
 @compiled
 def rivals(version: Version, candidate: Version, bar: int, parameters: Parameters) -> bool:
-    """Whether two spans up to today overlap so far that only one of them is served."""
+    """Whether two spans up to today overlap so much that only one of them is served."""
     needed = parameters.overlap_min
     if version.scale != candidate.scale:
         needed = parameters.cross_scale_overlap_min
@@ -82,7 +82,7 @@ def rivals(version: Version, candidate: Version, bar: int, parameters: Parameter
 def same_lines(
     version: Version, candidate: Version, atr: float, bar: int, parameters: Parameters
 ) -> bool:
-    """Whether both lines of two versions meet today within the tolerance."""
+    """Whether both lines of two versions are equal today, within the tolerance."""
     tolerance = parameters.same_lines_tolerance * atr
     if abs(upper_at(version, bar) - upper_at(candidate, bar)) >= tolerance:
         return False
@@ -91,7 +91,7 @@ def same_lines(
 
 @compiled
 def margin(version: Version, candidate: Version, redrawn: bool, parameters: Parameters) -> float:
-    """The quality a candidate must add to replace a version."""
+    """By how much a candidate's quality must exceed a version's to replace it."""
     if version.scale != candidate.scale:
         if candidate.scale == Scale.SHORT:
             return parameters.squeeze_over_long_margin
@@ -112,7 +112,7 @@ def free_slot(forming: Rows) -> int:
 
 @compiled
 def supersede(state: State, versions: Rows, slot: int, bar: int, parameters: Parameters) -> None:
-    """End the version in a slot and all others of the scale that the candidate overlaps."""
+    """End the version in a slot and all rivals of the candidate on its scale."""
     candidate = state.candidate
     beaten = versions[state.forming[slot].version]
     candidate.lineage = beaten.lineage
@@ -133,7 +133,7 @@ def supersede(state: State, versions: Rows, slot: int, bar: int, parameters: Par
 
 @compiled
 def join_lineage(state: State, bar: int, parameters: Parameters) -> None:
-    """Give the candidate the lineage that it continues, or a new one."""
+    """Put the candidate into the lineage that it continues, or into a new one."""
     candidate = state.candidate
     start = start_of(candidate)
     known = known_lineage(state, start, bar, parameters)
@@ -145,7 +145,7 @@ def join_lineage(state: State, bar: int, parameters: Parameters) -> None:
 
 @compiled
 def known_lineage(state: State, start: int, bar: int, parameters: Parameters) -> int:
-    """The place of the last remembered lineage that a span up to today overlaps, or NOBODY."""
+    """The index of the last remembered lineage that a span up to today overlaps, or NOBODY."""
     known = NOBODY
     for index in range(len(state.lineages)):
         lineage = state.lineages[index]
@@ -158,7 +158,7 @@ def known_lineage(state: State, start: int, bar: int, parameters: Parameters) ->
 
 @compiled
 def attempt_of(state: State, start: int, bar: int, parameters: Parameters) -> int:
-    """The attempt that a candidate of a span up to today would be: 1 plus earlier triggers."""
+    """The attempt number of a candidate whose span reaches today: 1 plus earlier triggers."""
     known = known_lineage(state, start, bar, parameters)
     if known == NOBODY:
         return 1
@@ -167,7 +167,7 @@ def attempt_of(state: State, start: int, bar: int, parameters: Parameters) -> in
 
 @compiled
 def begin_lineage(state: State, start: int, bar: int) -> int:
-    """Remember a new lineage in the place of an empty or the longest ended one."""
+    """Remember a new lineage in an empty slot, else in that of the lineage that ended first."""
     oldest = 0
     for index in range(len(state.lineages)):
         if state.lineages[index].number == FREE:
@@ -186,7 +186,7 @@ def begin_lineage(state: State, start: int, bar: int) -> int:
 
 @compiled
 def extend_lineage(lineages: Rows, version: Version, bar: int) -> None:
-    """Stretch the remembered span of a version's lineage to hold it."""
+    """Extend the remembered span of a version's lineage to include the version."""
     for index in range(len(lineages)):
         lineage = lineages[index]
         if lineage.number == version.lineage:
@@ -196,7 +196,7 @@ def extend_lineage(lineages: Rows, version: Version, bar: int) -> None:
 
 @compiled
 def close_lineage(lineages: Rows, version: Version, bar: int, reason: int) -> None:
-    """Stretch a lineage to the end of its setup and count its triggers."""
+    """Extend a lineage to the end of its setup, and count the trigger if it was one."""
     for index in range(len(lineages)):
         lineage = lineages[index]
         if lineage.number == version.lineage:

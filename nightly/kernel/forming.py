@@ -14,7 +14,7 @@ from nightly.parameters import Parameters
 
 @compiled
 def advance_forming(prices: Rows, state: State, log: Log, bar: int, parameters: Parameters) -> None:
-    """Let a bar end the forming setups that it ends."""
+    """End the forming setups that a bar triggers, invalidates or expires."""
     for slot in range(len(state.forming)):
         setup = state.forming[slot]
         if setup.version == FREE:
@@ -32,7 +32,7 @@ def advance_forming(prices: Rows, state: State, log: Log, bar: int, parameters: 
 def end_reason(
     price: Price, state: State, log: Log, setup: Setup, bar: int, parameters: Parameters
 ) -> int:
-    """Why a bar ends the setup in a slot; a break that triggers opens the trade as well."""
+    """Why a bar ends a setup, FORMING if it does not; a trigger also opens the trade."""
     version = log.versions[setup.version]
     if price.segment == bar:
         return EndReason.DATA_GAP
@@ -56,7 +56,7 @@ def broken_side(version: Version, close: float, bar: int) -> int:
 
 @compiled
 def expiry(version: Version, last_touch: int, bar: int, parameters: Parameters) -> int:
-    """Whether a setup is stale, at its apex or too long, in this order."""
+    """STALE, APEX or TOO_LONG, tested in this order, or FORMING if the setup stays."""
     length = bar - start_of(version)
     if bar - last_touch > max(parameters.stale_share * length, parameters.stale_bars_min):
         return EndReason.STALE

@@ -1,7 +1,7 @@
-"""Legs: how directly price went to and fro between two lines (docs/detector.md section 3).
+"""Legs: how directly price moved back and forth between two lines (docs/detector.md section 3).
 
-Touches tell where price turned; this tells what it did in between. A random walk that happens to
-touch two lines in turn dithers on the way.
+Touches show where price turned; legs show what it did in between. A random walk that happens to
+touch two lines in turn wanders on the way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nightly.parameters import Parameters
 def is_direct(
     prices: Rows, upper: Line, lower: Line, pair: Pair, bar: int, parameters: Parameters
 ) -> bool:
-    """Whether the legs of a pattern hold enough of all that price moved."""
+    """Whether the legs of a pattern make up enough of all moves of its closes."""
     if parameters.efficiency_min <= 0.0:
         return True
     return leg_efficiency(prices, upper, lower, pair, bar, parameters.leg_min) >= (
@@ -30,9 +30,9 @@ def is_direct(
 def leg_efficiency(
     prices: Rows, upper: Line, lower: Line, pair: Pair, bar: int, leg_min: float
 ) -> float:
-    """The summed length of all legs between the closes of a pattern, as a share of their moves.
+    """The summed length of all legs of a pattern, as a share of all moves between its closes.
 
-    A leg ends where price turns back by a share of the width; the last one is still under way.
+    A leg ends where price turns back by a share of the width; the last leg is unfinished.
     """
     path = 0.0
     travelled = 0.0
@@ -62,7 +62,7 @@ def leg_efficiency(
 
 @compiled
 def straightness(prices: Rows, first: int, last: int) -> float:
-    """The net move of the closes between two bars as a share of all their moves."""
+    """The net move of the closes between two bars as a share of the sum of all their moves."""
     path = 0.0
     for bar in range(first + 1, last + 1):
         path += abs(prices[bar].log_close[UPPER] - prices[bar - 1].log_close[UPPER])

@@ -1,6 +1,7 @@
-"""Lines: upper bounds through two swings of one side and scale (docs/detector.md section 2).
+"""Lines: trend lines through two swings of one side and scale (docs/detector.md section 2).
 
-A line lives in the space of its side (see `prices`), so a lower line is an upper bound too.
+Values are in the space of the line's side (see `prices`), so every line is an upper bound there, a
+lower line too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from nightly.events import Rows
 from nightly.kernel.compiler import compiled
 from nightly.parameters import Parameters
 
-# Part of the semantics: a full side forgets its stalest line for a new one.
+# This limit changes results: on a full side a new line replaces the one with the oldest touch.
 LINES_PER_SIDE = 28
 
 LINE = np.dtype(
@@ -49,7 +50,7 @@ def value_at(line: Line, bar: int) -> float:
 def drop_dead_lines(
     lines: Rows, count: int, close: float, reach: float, bar: int, life: int
 ) -> int:
-    """Forget the lines that this close or wick breaks and those too old; return how many live."""
+    """Drop lines that this close or wick breaks or that are too old; return the new count."""
     index = 0
     while index < count:
         line = lines[index]
@@ -65,7 +66,7 @@ def drop_dead_lines(
 
 @compiled
 def touch_lines(lines: Rows, count: int, swing: int, reach: float, bar: int) -> None:
-    """Note the lines that a new swing touches."""
+    """Record a new swing as the last touch of every line that it touches."""
     for index in range(count):
         line = lines[index]
         if reach >= value_at(line, swing):
@@ -85,9 +86,10 @@ def draw_lines(
     bar: int,
     parameters: Parameters,
 ) -> int:
-    """Draw the lines from earlier swings to a new one; return how many lines live.
+    """Draw the lines from earlier swings to a new one; return the new count of lines.
 
-    One sweep backwards: the least slope that every bar so far admits decides for all starts.
+    One backward sweep suffices: it tracks the largest slope that all bars passed so far allow, and
+    tests each start against it.
     """
     steepest = parameters.line_slope_max * prices[bar].atr
     tolerance = parameters.duplicate_tolerance * prices[bar].atr
@@ -122,10 +124,10 @@ def outward_shift(
     bar: int,
     parameters: Parameters,
 ) -> float:
-    """How far outward a line must move to hold every close, or NOT_A_BOUND.
+    """How far a line must move outward to contain every close, or NOT_A_BOUND.
 
-    On a sloped line a swing's extreme is not the tangent point, so the tolerance is needed; the
-    shift keeps "a close beyond the line" an event that has never happened before.
+    On a sloped line the extreme of a swing is not the point where the line would rest on the
+    series, so some tolerance is needed. The shift ensures that no close is beyond the line so far.
     """
     shift = 0.0
     for k in range(start, bar + 1):
@@ -152,7 +154,7 @@ def add_line(
     bar: int,
     tolerance: float,
 ) -> int:
-    """Add a line unless it nearly repeats one; return how many lines live."""
+    """Add a line unless it nearly repeats another; return the new count of lines."""
     slot = count
     for index in range(count):
         line = lines[index]

@@ -1,7 +1,7 @@
 """Pairs: whether an upper and a lower line form a wedge or triangle (docs/detector.md section 3).
 
-Both lines are bounds in the space of their side, so the width between them is the plain sum of
-their values and the lower line's slope in price is the negative of its own.
+Each line is in the space of its side. The width between them is therefore the sum of their values,
+and the lower line's slope in price is the negative of its slope.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Pair(NamedTuple):
     start: int  # bar of the earlier first touch
     later_start: int
     length: int
-    idle: int  # bars since the staler line's last touch
+    idle: int  # bars since the older of the two lines' last touches
     width: float  # at the start
     height: float  # width at the later start
     progress: float  # share of the way from the start to the apex
-    upper_move: float  # of the line over the length, in widths
+    upper_move: float  # how far the line moves over the length, in widths
     lower_move: float
 
 
@@ -39,7 +39,7 @@ def width_at(upper: Line, lower: Line, bar: int) -> float:
 
 @compiled
 def converge(upper: Line, lower: Line, atr: float, bar: int, parameters: Parameters) -> bool:
-    """Whether two lines approach each other and still leave room today."""
+    """Whether two lines converge and are still far enough apart today."""
     if -lower.slope <= upper.slope:
         return False
     return width_at(upper, lower, bar) > parameters.width_min * atr
@@ -67,7 +67,7 @@ def pair_of(upper: Line, lower: Line, bar: int) -> Pair:
 
 @compiled
 def spans_long_pattern(pair: Pair, parameters: Parameters) -> bool:
-    """The tests of length, progress, alignment and freshness on the long scale."""
+    """The tests of length, progress, alignment, recency and drift on the long scale."""
     if pair.length < parameters.length_min or pair.length > parameters.length_max:
         return False
     if pair.progress < parameters.progress_min or pair.progress > parameters.progress_max:
@@ -90,7 +90,7 @@ def typical_atr(prices: Rows, pair: Pair, bar: int) -> float:
 
 @compiled
 def wedge_or_triangle(pair: Pair, parameters: Parameters) -> int:
-    """The pattern type by the moves of both lines, or NO_PATTERN in the dead zone between."""
+    """The pattern type by the moves of both lines, or NO_PATTERN if they fit no type."""
     flat = parameters.flat_slope
     wedge = parameters.wedge_slope
     upper = pair.upper_move
@@ -123,7 +123,7 @@ def direction_of(kind: int, approach: float) -> int:
 def holds_early_closes(
     prices: Rows, upper: Line, lower: Line, pair: Pair, tolerance: float
 ) -> bool:
-    """Whether the closes before the later line starts respect its extension backwards."""
+    """Whether the closes before the later line starts stay within its backward extension."""
     for bar in range(pair.start, pair.later_start):
         price = prices[bar]
         slack = tolerance * price.atr

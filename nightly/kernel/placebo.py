@@ -1,6 +1,6 @@
-"""The walk of placebo trades: the detector's resolution rule, bar by bar, without a detector.
+"""Placebo trades: resolves them bar by bar with the detector's rule, without a detector.
 
-Drawing the entries, and what the outcomes mean, is `nightly.placebo`'s.
+`nightly.placebo` draws the entries and says what the outcomes mean.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from nightly.events import Outcome, Rows
 from nightly.kernel.compiler import compiled
 from nightly.kernel.trades import resolve_long, resolve_short
 
-# What the rule reads of a `PRICE` record; the logs and swings of one would be filled for nothing.
+# The fields of a `PRICE` record that the rule reads; it needs no logs and no swings.
 BAR = np.dtype([("open", "f8"), ("high", "f8"), ("low", "f8")])
 
 
 @compiled
 def resolve_draws(bars: Rows, trades: Rows) -> None:
-    """Let the `BAR` rows after each entry decide open `TRADE` rows, which else stay open.
+    """Resolve open `TRADE` rows by the `BAR` rows after their entries; undecided ones stay open.
 
-    An entry at or past the last bar stays open too.
+    A trade that enters at or past the last bar stays open too.
     """
     for trade in trades:
         for bar in range(trade.entry + 1, len(bars)):

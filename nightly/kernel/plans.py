@@ -1,4 +1,4 @@
-"""Plans: trigger, stop and target of a break (docs/detector.md section 6)."""
+"""Plans: trigger, stop and target of a breakout (docs/detector.md section 6)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STOP_DISTANCE = Parameters().stop_distance_min
 
 
 class Plan(NamedTuple):
-    """Three levels in log price."""
+    """Trigger, stop and target in log price."""
 
     trigger: float
     stop: float
@@ -27,9 +27,9 @@ def plan_levels(
     direction: int,
     stop_distance: float = STOP_DISTANCE,
 ) -> Plan:
-    """The levels of a break in a direction at a bar with these line values (all in log price).
+    """The plan for a breakout in a direction at a bar with these line values (all in log price).
 
-    The stop is the opposite line, but at least `stop_distance` ATR from the broken one.
+    The stop is the opposite line, but at least `stop_distance` ATR from the broken line.
     """
     trigger = upper if direction > 0 else lower
     stop = lower if direction > 0 else upper

@@ -1,8 +1,8 @@
-"""Prices: one symbol's bars as the kernel sees them, in logs, with ATR, swings and data gaps.
+"""Prices: one symbol's bars as the kernel uses them: log prices, ATR, swings and data gaps.
 
-Both sides of the market are handled by negation. In the space of a side its extreme and the close
-are log prices on the upper side and negated log prices on the lower one, so that every line is an
-upper bound and one piece of code serves both.
+The lower side is handled by negation. In the space of a side, extremes and closes are log prices on
+the upper side and negated log prices on the lower side. Every line is then an upper bound, and one
+piece of code serves both sides.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from nightly.kernel.compiler import compiled
 UPPER = 0
 LOWER = 1
 
-# One array of records and not an array a column: numba counts references to every array that a
-# function takes, with atomic instructions that once were half of the run time.
+# One array of records instead of an array per column: numba counts references to every array that a
+# function takes, with atomic instructions that once took half of the run time.
 PRICE = np.dtype(
     [
         ("open", "f8"),  # quote currency
@@ -63,7 +63,7 @@ def fill_logs(prices: Rows, atr_bars: int) -> None:
 
 @compiled
 def fill_atr(prices: Rows, atr_bars: int) -> None:
-    """The ATR is summed afresh each bar, so that it depends on these bars alone."""
+    """Fill in the ATR, summed afresh on each bar, so that it depends on the bars in its window."""
     ranges = true_ranges(prices)
     for bar in range(len(prices)):
         first = max(0, bar - atr_bars + 1)
@@ -75,7 +75,7 @@ def fill_atr(prices: Rows, atr_bars: int) -> None:
 
 @compiled
 def true_ranges(prices: Rows) -> Floats:
-    """The log range of every bar, widened to the close before it."""
+    """The true range of every bar in logs: its range, widened to the close before it."""
     ranges = np.empty(len(prices))
     for bar in range(len(prices)):
         top = prices[bar].extreme[UPPER]

@@ -1,7 +1,7 @@
-"""Refit: a line through all its touches in place of the two swings that drew it.
+"""Refit: fit a line to all its touches instead of the two swings that drew it.
 
-Each swing misses the line by chance; the mean of several misses it by less, which puts both the
-line and its break where they belong (docs/detector.md section 3).
+Each swing misses the true line by chance. A fit to several swings misses it by less, so both the
+line and its breakout are placed better (docs/detector.md section 2).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def refit(
     parameters: Parameters,
     fitted: Line,
 ) -> bool:
-    """Write to `fitted` a line's least-squares fit to its touches, moved clear of all closes.
+    """Write to `fitted` the least-squares fit of a line to its touches, moved clear of all closes.
 
-    False if a close or wick lies too far beyond it; lines with few touches are copied.
+    False if a close or wick lies too far beyond the fit. A line with few touches is only copied.
     """
     fitted.start = line.start
     fitted.value = line.value
@@ -61,7 +61,7 @@ def lay_through(prices: Rows, side: int, touches: Indices, count: int, line: Lin
 
 @compiled
 def shift_to_clear(prices: Rows, side: int, line: Line, bar: int, parameters: Parameters) -> float:
-    """How far outward a line must move to clear every close since its start, or NOT_A_BOUND."""
+    """How far a line must move outward to clear every close since its start, or NOT_A_BOUND."""
     shift = 0.0
     for later in range(line.start, bar + 1):
         price = prices[later]

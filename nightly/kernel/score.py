@@ -1,6 +1,6 @@
 """Score: how well a pattern is drawn, 0 to 100 (docs/detector.md section 5).
 
-It predicts nothing.
+The score does not predict the outcome.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Squeezes: a steep pole and a small pattern that gives little back (docs/detector.md section 4).
+"""Squeezes: a steep pole, then a small pattern that retraces little (docs/detector.md section 4).
 
-A squeeze is judged in the space of its pole's side: there the tip is the highest extreme, so the
-bearish one needs no code of its own.
+A squeeze is tested in the space of its pole's side. There the tip is the highest extreme, so one
+piece of code serves bullish and bearish squeezes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NO_POLE = 0.0
 
 @compiled
 def spans_squeeze(pair: Pair, parameters: Parameters) -> bool:
-    """The tests of length, progress, alignment and freshness on the short scale."""
+    """The tests of length, progress, alignment and recency on the short scale."""
     if pair.length < parameters.squeeze_length_min or pair.length > parameters.squeeze_length_max:
         return False
     if pair.progress < parameters.squeeze_progress_min or pair.progress > parameters.progress_max:
@@ -32,7 +32,7 @@ def spans_squeeze(pair: Pair, parameters: Parameters) -> bool:
 def pole_of(
     prices: Rows, pair: Pair, upper_start: int, lower_start: int, bar: int, parameters: Parameters
 ) -> float:
-    """The signed log height of the pole that a pair hangs on, or NO_POLE."""
+    """The signed log height of the pole that precedes a pair, or NO_POLE."""
     drift = 0.5 * (pair.upper_move + pair.lower_move)
     if upper_start == pair.start:
         height = pole_height(prices, UPPER, pair.start, parameters)
@@ -47,10 +47,10 @@ def pole_of(
 
 @compiled
 def pole_height(prices: Rows, side: int, tip: int, parameters: Parameters) -> float:
-    """The log height of a steep run that ends in its highest extreme at the tip, or NO_POLE."""
+    """The log height of a steep run that ends at the tip, its highest extreme, or NO_POLE."""
     first = max(tip - parameters.pole_bars, prices[tip].segment)
     base = pole_base(prices, side, first, tip)
-    # A run of one bar is a jump.
+    # A run of one bar is a jump, not a pole.
     if base >= tip - 1:
         return NO_POLE
     top: Price = prices[tip]
@@ -68,7 +68,7 @@ def pole_height(prices: Rows, side: int, tip: int, parameters: Parameters) -> fl
 
 @compiled
 def pole_base(prices: Rows, side: int, first: int, tip: int) -> int:
-    """The first bar of the lowest low before the tip, or the tip if a bar reaches beyond it."""
+    """The first bar with the lowest low before the tip, or the tip if an earlier bar exceeds it."""
     base = tip
     for bar in range(first, tip):
         if prices[bar].extreme[side] > prices[tip].extreme[side]:
@@ -88,7 +88,7 @@ def fits_pole(
     bar: int,
     parameters: Parameters,
 ) -> bool:
-    """Whether a pair is narrow against the pole, does not run on and retraces little of it."""
+    """Whether a pair is narrow compared with the pole, drifts little and retraces little of it."""
     if pair.width > parameters.pole_width_max * height:
         return False
     if drift < -parameters.drift_against_max or drift > parameters.drift_along_max:

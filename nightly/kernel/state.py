@@ -1,4 +1,4 @@
-"""State: what the walk carries from bar to bar, and the log it writes."""
+"""State: what the walk passes from bar to bar, and the log that it writes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from nightly.kernel.lines import LINE, LINES_PER_SIDE
 from nightly.kernel.touches import Indices
 from nightly.kernel.versions import Version
 
-# Part of the semantics: a candidate finds no place beside eight forming setups, and a formation
-# is recognised again only among the last sixteen lineages. Trades have no such limit.
+# These limits change results: with eight forming setups a further candidate is dropped, and a
+# formation is recognised again only among the last sixteen lineages. Trades have no such limit.
 FORMING_SETUPS = 8
 REMEMBERED_LINEAGES = 16
 
-# What one bar can add at most: a version for each pair of lines on both scales, a trade for each
-# forming setup.
+# The most rows that one bar can add: a version for each pair of lines on both scales, and a trade
+# for each forming setup.
 VERSIONS_PER_BAR = 2 * LINES_PER_SIDE**2
 TRADES_PER_BAR = FORMING_SETUPS
 
@@ -29,7 +29,7 @@ FREE = -1
 FORMING = np.dtype(
     [
         ("version", "i8"),  # row in the log, FREE for an empty slot
-        ("last_touch", "i8"),  # moves on while the version is served
+        ("last_touch", "i8"),  # may be later than the version's own
     ]
 )
 
@@ -42,7 +42,7 @@ LINEAGE = np.dtype(
     ]
 )
 
-# One record and not a tuple of arrays: it is passed as a pointer (see `prices.PRICE`).
+# One record instead of a tuple of arrays, so that it is passed as a pointer (see `prices.PRICE`).
 STATE = np.dtype(
     [
         ("lines", LINE, (2, 2, LINES_PER_SIDE)),  # [scale, side, line]
@@ -54,7 +54,7 @@ STATE = np.dtype(
         ("trade_count", "i8"),
         ("open_count", "i8"),
         ("candidate", VERSION),
-        ("refitted", LINE, (2,)),  # [side], the candidate's lines through all their touches
+        ("refitted", LINE, (2,)),  # [side], the candidate's lines fitted to all their touches
     ]
 )
 
@@ -67,7 +67,7 @@ class Setup(Protocol):
 
 
 class State(Protocol):
-    """A `STATE` record: live lines, forming setups, lineages, counts and the candidate at hand."""
+    """A `STATE` record: live lines, forming setups, lineages, counts and the current candidate."""
 
     lines: Rows
     line_counts: Indices
@@ -82,7 +82,7 @@ class State(Protocol):
 
 
 class Log(NamedTuple):
-    """The rows written so far, with room to spare; `open` lists the rows of the open trades."""
+    """The rows written so far, with spare room. `open` lists the rows of the open trades."""
 
     versions: Rows
     trades: Rows
@@ -90,7 +90,7 @@ class Log(NamedTuple):
 
 
 def new_state() -> Record:
-    """An empty book before the first bar."""
+    """The state before the first bar."""
     state = np.zeros(1, STATE)
     state["forming"]["version"] = FREE
     state["lineages"]["number"] = FREE
@@ -108,7 +108,7 @@ def new_log() -> Log:
 
 @compiled
 def has_room(log: Log, state: State) -> bool:
-    """Whether the log holds whatever one more bar can add."""
+    """Whether the log has room for everything that one more bar can add."""
     if state.version_count + VERSIONS_PER_BAR > len(log.versions):
         return False
     return state.trade_count + TRADES_PER_BAR <= len(log.trades)
@@ -116,7 +116,7 @@ def has_room(log: Log, state: State) -> bool:
 
 @compiled
 def enlarged(log: Log) -> Log:
-    """A copy of the log with twice the room, so that nothing is ever lost."""
+    """A copy of the log with twice the room."""
     return Log(doubled(log.versions), doubled(log.trades), doubled(log.open))
 
 

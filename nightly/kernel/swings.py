@@ -9,7 +9,7 @@ from nightly.parameters import Parameters
 
 @compiled
 def swing_order(scale: int, parameters: Parameters) -> int:
-    """Bars on either side of a swing, which is also how many bars late it is known."""
+    """Bars on either side of a swing, which is also how many bars later it is confirmed."""
     if scale == Scale.SHORT:
         return parameters.short_swing_order
     return parameters.long_swing_order
@@ -17,7 +17,7 @@ def swing_order(scale: int, parameters: Parameters) -> int:
 
 @compiled
 def is_swing(prices: Rows, side: int, bar: int, order: int) -> bool:
-    """Whether a bar's extreme is at least its left neighbours' and above its right ones'."""
+    """Whether a bar's extreme is no lower than those on its left and higher than on its right."""
     extreme = prices[bar].extreme[side]
     for distance in range(1, order + 1):
         if prices[bar - distance].extreme[side] > extreme:
@@ -29,7 +29,7 @@ def is_swing(prices: Rows, side: int, bar: int, order: int) -> bool:
 
 @compiled
 def flag_swings(prices: Rows, scale: int, parameters: Parameters) -> None:
-    """Flag all swings of a scale that lie whole within the bars."""
+    """Flag all swings of a scale that have all their neighbours within the bars."""
     order = swing_order(scale, parameters)
     for bar in range(order, len(prices) - order):
         for side in range(2):

@@ -1,7 +1,7 @@
 """Touches: the swings that meet a line, and how the touches of two lines alternate.
 
-A line is touched again only after price retreated from it across the pattern, so that a flat top
-is one touch and not five (docs/detector.md section 3).
+The next touch of a line counts only after price has retreated from it across the pattern, so a flat
+top is one touch and not five (docs/detector.md section 2).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Indices = npt.NDArray[np.int64]
 
 
 class Touches(NamedTuple):
-    """How often a line was touched, and how far off in all."""
+    """The number of touches of a line, and their total distance from it."""
 
     number: int
     residual: float  # summed distance to the line, in ATR
@@ -37,7 +37,7 @@ class Sequence(NamedTuple):
 
 @compiled
 def touch_spacing(scale: int, parameters: Parameters) -> int:
-    """The least number of bars between two touches of one line."""
+    """The minimum number of bars between two touches of one line."""
     if scale == Scale.SHORT:
         return parameters.short_touch_spacing
     return parameters.long_touch_spacing
@@ -47,7 +47,7 @@ def touch_spacing(scale: int, parameters: Parameters) -> int:
 def retreated(
     prices: Rows, side: int, line: Line, opposite: Line, after: int, before: int, share: float
 ) -> bool:
-    """Whether price left a line by a share of the width, strictly between two bars."""
+    """Whether price moved away from a line by a share of the width, strictly between two bars."""
     for bar in range(after + 1, before):
         value = value_at(line, bar)
         width = value + value_at(opposite, bar)
@@ -68,7 +68,7 @@ def find_touches(
     parameters: Parameters,
     found: Indices,
 ) -> Touches:
-    """Write to `found` the touches of a line by swings from a start on, as known at a bar."""
+    """Write to `found` the touches of a line by swings from `start` on, as known at a bar."""
     spacing = touch_spacing(scale, parameters)
     count = 0
     residual = 0.0

@@ -1,4 +1,4 @@
-"""Trades: entry at the close of a breakout bar, exit at a frozen stop or target.
+"""Trades: entered at the close of a breakout bar, exited at a frozen stop or target.
 
 The rules are those of docs/detector.md section 6.
 """
@@ -35,7 +35,7 @@ class Trade(Protocol):
 
 @compiled
 def resolve_trades(prices: Rows, log: Log, state: State, bar: int) -> None:
-    """Let a bar decide the open trades; those it decides leave the list of open ones."""
+    """Resolve the open trades that a bar decides, and remove them from the list of open trades."""
     price = prices[bar]
     index = 0
     while index < state.open_count:
@@ -54,7 +54,10 @@ def resolve_trades(prices: Rows, log: Log, state: State, bar: int) -> None:
 
 @compiled
 def resolve_long(trade: Trade, price: Price) -> None:
-    """The stop comes first when a bar hits both; a gap through it counts, one past a target not."""
+    """Resolve a long trade if a bar hits its stop or target; the stop comes first if it hits both.
+
+    A gap through the stop worsens the exit price; a gap past the target does not improve it.
+    """
     if price.low <= trade.stop_price:
         trade.exit_price = min(price.open, trade.stop_price)
         trade.outcome = Outcome.LOSS
@@ -84,7 +87,10 @@ def enter(
     bar: int,
     parameters: Parameters,
 ) -> int:
-    """Open a trade on the break of a version, unless the close leaves nothing to win or to risk."""
+    """Open a trade on the breakout of a version, unless the close is at or past target or stop.
+
+    Returns the end reason of the version, TRIGGERED or MISSED.
+    """
     version = log.versions[row]
     plan = plan_levels(
         upper_at(version, bar),

@@ -55,7 +55,7 @@ def start_of(version: Version) -> int:
 
 @compiled
 def armed_direction(version: Version) -> int:
-    """The only side whose break triggers, or 0 if both do."""
+    """The side whose break triggers, or 0 if the break of either side does."""
     if version.type == PatternType.SYMMETRICAL_TRIANGLE:
         return 0
     return version.direction

@@ -1,7 +1,8 @@
-"""Walk: the one loop over the bars of a symbol (docs/detector.md sections 1 and 6).
+"""Walk: the loop over the bars of a symbol (docs/detector.md sections 1 and 6).
 
-Causal by construction: the work of a bar reads no later bar. On each bar open trades come first,
-then forming setups, then swings, lines and candidates, which can trigger from the next bar on.
+It is causal by construction: processing a bar reads no later bar. Each bar first resolves open
+trades, then advances forming setups, then updates swings, lines and candidates. A candidate can
+therefore trigger from the next bar on.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from nightly.parameters import Parameters
 def walk(
     prices: Rows, state: State, log: Log, touches: Indices, walked: int, parameters: Parameters
 ) -> Log:
-    """Advance a book over the bars after those it has `walked`, none for an empty one.
+    """Advance the state over the bars after the first `walked`; `walked` is 0 for a new state.
 
-    Returns the log, written up to the state's counts.
+    Returns the log, whose rows are valid up to the state's counts.
     """
-    # The first swings are looked for once the ATR has its full window.
+    # Swings are looked for once the ATR has its full window.
     first = parameters.atr_bars + 1
     flag_known_swings(prices, first, walked, parameters)
     for bar in range(max(first, walked), len(prices)):
@@ -42,7 +43,7 @@ def walk(
 
 @compiled
 def flag_known_swings(prices: Rows, first: int, walked: int, parameters: Parameters) -> None:
-    """Flag the swings that the bars of an earlier walk confirmed."""
+    """Flag again the swings that the bars of an earlier walk confirmed."""
     for bar in range(first, walked):
         for scale in range(2):
             for side in range(2):
@@ -51,7 +52,7 @@ def flag_known_swings(prices: Rows, first: int, walked: int, parameters: Paramet
 
 @compiled
 def advance_lines(prices: Rows, state: State, scale: int, bar: int, parameters: Parameters) -> bool:
-    """Advance the lines of a scale on both sides; True if a swing may have changed some."""
+    """Advance the lines of a scale on both sides; True if a swing may have changed any line."""
     changed = False
     for side in range(2):
         drop_lines(prices, state, scale, side, bar, parameters)
@@ -75,7 +76,7 @@ def line_life(scale: int, parameters: Parameters) -> int:
 def drop_lines(
     prices: Rows, state: State, scale: int, side: int, bar: int, parameters: Parameters
 ) -> None:
-    """Drop the lines of a side that a bar breaks or outlives; after a data gap, all of them."""
+    """Drop the lines of a side that are broken or too old at a bar; after a data gap, all lines."""
     price = prices[bar]
     if price.segment == bar:
         state.line_counts[scale, side] = 0
@@ -92,7 +93,7 @@ def drop_lines(
 
 @compiled
 def confirm_swing(prices: Rows, scale: int, side: int, bar: int, parameters: Parameters) -> bool:
-    """Whether a bar confirms a swing, which is flagged then; a data gap is like a first bar."""
+    """Whether a bar confirms a swing; if so, flag it. No swing reaches back across a data gap."""
     order = swing_order(scale, parameters)
     swing = bar - order
     if swing - order < prices[bar].segment or not is_swing(prices, side, swing, order):
@@ -111,7 +112,7 @@ def is_analysed(prices: Rows, bar: int, parameters: Parameters) -> bool:
 def meet_swing(
     prices: Rows, state: State, scale: int, side: int, bar: int, parameters: Parameters
 ) -> None:
-    """Touch the lines of a side with a newly confirmed swing and draw new ones to it."""
+    """Update the lines of a side that a newly confirmed swing touches, and draw new lines to it."""
     order = swing_order(scale, parameters)
     swing = bar - order
     price = prices[swing]

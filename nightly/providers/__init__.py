@@ -1,1 +1,1 @@
-"""Providers: where daily bars are fetched from, and the folder in which they are kept."""
+"""Providers: services that daily bars are fetched from, and the folder that stores the bars."""

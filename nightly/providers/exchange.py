@@ -1,4 +1,4 @@
-"""A crypto exchange's bars, by ccxt, which keeps to each exchange's limits itself."""
+"""Bars of a crypto exchange through ccxt, which respects each exchange's rate limits itself."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ DAY: Final = dt.timedelta(days=1)
 PAGE: Final = 500
 MAX_PAGES: Final = 100
 FIRST: Final = dt.date(2010, 1, 1)
-"""Older than every exchange."""
+"""A day before any exchange opened."""
 TIMEOUT_MS: Final = 30_000
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """One exchange; its client counts its own requests, so symbols are asked for one by one."""
+    """One exchange. Its client limits its own request rate, so symbols are fetched one by one."""
 
     client: Any
     name: str
     parallel: int = 1
 
     def asset_type(self, symbol: str) -> AssetType:
-        """Every market trades around the clock."""
+        """Always crypto: every market trades around the clock."""
         del symbol
         return "crypto"
 
@@ -49,7 +49,7 @@ class Exchange:
         return frame.filter(pl.col("date") <= until).unique("date", keep="last").sort("date")
 
     def _rows(self, symbol: str, since: dt.date, until: dt.date) -> Iterator[list[Any]]:
-        """Page after page, until the last day was given or nothing newer comes."""
+        """Fetch pages until one reaches the last day or brings nothing newer."""
         start, end = _milliseconds(since), _milliseconds(until)
         for _ in range(MAX_PAGES):
             page = self.client.fetch_ohlcv(symbol, "1d", since=start, limit=PAGE)
@@ -58,10 +58,10 @@ class Exchange:
             if not fresh or fresh[-1][0] >= end:
                 return
             start = fresh[-1][0] + _milliseconds(dt.date(1970, 1, 2))
-        raise ProviderError(f"{self.name} gives no end of bars of {symbol}.")
+        raise ProviderError(f"{self.name} returned more than {MAX_PAGES} pages of {symbol}.")
 
     def _first(self, symbol: str) -> dt.date:
-        """The day to begin with: when the market opened, where the exchange tells it."""
+        """The first day to ask for: when the market opened, if the exchange says so."""
         self.client.load_markets()
         created = self.client.market(symbol).get("created")
         if not created:
@@ -74,23 +74,23 @@ def _milliseconds(day: dt.date) -> int:
 
 
 def open_provider(detail: str, url: str | None) -> Exchange:
-    """The exchange of a name that ccxt knows.
+    """The exchange with a name that ccxt knows.
 
     Raises:
-        ProviderError: it knows none of this name, or the exchange gives no daily bars.
+        ProviderError: ccxt does not know the name, or the exchange has no daily bars.
     """
     if detail not in ccxt.exchanges:
         raise ProviderError(f"ccxt knows no exchange {detail}; see its list of exchanges.")
     client = getattr(ccxt, detail)({"enableRateLimit": True, "timeout": TIMEOUT_MS})
     if not client.has.get("fetchOHLCV"):
-        raise ProviderError(f"{detail} gives no bars; choose another exchange.")
+        raise ProviderError(f"{detail} offers no bars; choose another exchange.")
     if url is not None:
         client.urls["api"] = _rebased(client.urls["api"], url)
     return Exchange(client, f"ccxt:{detail}")
 
 
-def _rebased(urls: Any, url: str) -> Any:  # noqa: ANN401 - nested as each exchange likes it
-    """Every address with the scheme and host of another."""
+def _rebased(urls: Any, url: str) -> Any:  # noqa: ANN401 - nested differently by each exchange
+    """The same addresses, with the scheme and host of `url`."""
     if isinstance(urls, dict):
         return {name: _rebased(value, url) for name, value in urls.items()}
     base = urlsplit(url)

@@ -1,7 +1,7 @@
-"""Fetching: what is missing of each symbol is asked for and appended, and nothing unfinished kept.
+"""Fetching: ask for each symbol's missing bars and append them; unfinished bars are dropped.
 
-A few days are always asked for again. Where they do not agree with what is kept, history has moved
-(a split, or bars that are adjusted for dividends), and the symbol is fetched anew as a whole.
+The last few stored days are always asked for again. If they differ from the stored bars, the
+history has moved (a split, or dividend adjustment), and all bars of the symbol are fetched anew.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from nightly.sessions import last_completed
 
 OVERLAP: Final = dt.timedelta(days=10)
 TOLERANCE: Final = 1e-4
-"""Share by which a price that was kept may differ from the same price asked for again."""
+"""Relative difference allowed between a stored price and the same price fetched again."""
 WAITS: Final = (2.0, 4.0, 8.0, 16.0, 32.0)
-"""Seconds before each further try."""
+"""Seconds before each retry."""
 
 Status = Literal["new", "appended", "current", "refetched", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What became of one symbol: the bars that came to it, its first and last day, or why not."""
+    """The result for one symbol: the number of added bars, its first and last day, or a failure."""
 
     symbol: str
     status: Status
@@ -51,7 +51,7 @@ class Fetcher:
     since: dt.date | None = None
 
     def run(self, symbols: Sequence[str]) -> Iterator[Fetched]:
-        """Each symbol, as it is done; a symbol that fails leaves what was kept of it."""
+        """Fetch the symbols; yield results in their order. A failure keeps the stored bars."""
         with ThreadPoolExecutor(self.provider.parallel) as executor:
             try:
                 yield from executor.map(self.fetch, symbols)
@@ -75,19 +75,19 @@ class Fetcher:
                 return self._append(kept, until)
         bars = self._ask(raw, self.since, until)
         if not len(bars):
-            raise ProviderError("There is no finished bar of it.")
+            raise ProviderError("The provider has no finished bar of it.")
         origin = Origin(self.provider.name, raw, self.since.isoformat() if self.since else "")
         return self._keep(symbol, bars, origin, "refetched" if kept else "new", len(bars))
 
     def _check_same(self, kept: Kept, raw: str) -> None:
         if (kept.origin.provider, kept.origin.symbol) != (self.provider.name, raw):
             raise ProviderError(
-                f"{kept.symbol} is kept from {kept.origin.provider} as {kept.origin.symbol}; "
+                f"{kept.symbol} is stored from {kept.origin.provider} as {kept.origin.symbol}; "
                 "use another --store."
             )
 
     def _wants_older(self, kept: Kept) -> bool:
-        """Whether bars before the ones that were asked for last time are wanted now."""
+        """Whether this run asks for older bars than the last one did."""
         asked = day(kept.origin.since)
         return not len(kept.bars) or (
             asked is not None and self.since is not None and self.since < asked
@@ -102,7 +102,7 @@ class Fetcher:
         if not agrees(kept.bars, fresh):
             whole = self._ask(kept.origin.symbol, day(kept.origin.since), until)
             if not len(whole):
-                raise ProviderError("Its history moved and cannot be fetched anew; try again.")
+                raise ProviderError("Its history has moved, but the new one is empty; try again.")
             return self._keep(kept.symbol, whole, kept.origin, "refetched", len(whole))
         bars = pl.concat([kept.bars.filter(pl.col("date") < fresh["date"][0]), fresh])
         added = len(bars) - len(kept.bars)
@@ -115,7 +115,7 @@ class Fetcher:
         return _told(symbol, status, bars, added)
 
     def _ask(self, raw: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:
-        """The provider's bars, asked for with patience; bars after `until` are unfinished."""
+        """The provider's bars up to `until`, with retries while the provider is busy."""
         for pause in WAITS:
             try:
                 return self._answer(raw, since, until)
@@ -131,9 +131,9 @@ class Fetcher:
 
 
 def agrees(kept: pl.DataFrame, fresh: pl.DataFrame) -> bool:
-    """Whether bars asked for again are those that are kept, on every day that both have.
+    """Whether freshly fetched bars equal the stored bars on every day that both have.
 
-    The oldest of them must be among the kept ones, else there is a hole between the two.
+    They must have a day in common, or there may be a hole between them.
     """
     both = kept.join(fresh, on="date", how="inner", suffix="_again")
     if not len(both):

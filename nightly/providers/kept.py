@@ -1,6 +1,6 @@
-"""The kept bars: a folder with one Parquet file a symbol, which `--bars` reads.
+"""The bar store: a folder with one Parquet file per symbol, which `--bars` reads.
 
-A file is replaced as a whole or not at all, and carries in its metadata where it came from.
+A file is replaced as a whole or not at all. Its metadata says where its bars came from.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from nightly.symbols import SHAPE, normalise
 from store.files import replace_file
 
 LEFT_AFTER: Final = 3600.0
-"""Seconds after which an unfinished file is one that a killed run left."""
+"""Age in seconds from which an unfinished file is taken to be left over from a killed run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a file's bars came from: the provider, its word for the symbol, and the first day asked
-    for (empty where all were).
+    """Where a file's bars came from: the provider, its name for the symbol, and the first day asked
+    for (empty if all days were).
     """
 
     provider: str
@@ -37,7 +37,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The bars of one symbol as they lie in the folder."""
+    """The stored bars of one symbol."""
 
     symbol: str
     origin: Origin
@@ -51,10 +51,10 @@ class BarStore:
         self.folder = folder
 
     def prepare(self) -> None:
-        """Make the folder, and clear away what killed runs left there.
+        """Make the folder and remove what killed runs left there.
 
         Raises:
-            SourceError: it cannot be written.
+            SourceError: the folder cannot be written.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -67,18 +67,18 @@ class BarStore:
             ) from error
 
     def symbols(self) -> list[str]:
-        """Every symbol that is kept, sorted."""
+        """Every stored symbol, sorted."""
         return sorted(file.stem for file in self.folder.glob("*.parquet") if file.stem[0] != ".")
 
     def all(self) -> Iterator[Kept]:
-        """Everything that is kept and can be read, by symbol."""
+        """The stored bars of every symbol whose file can be read, sorted by symbol."""
         for symbol in self.symbols():
             kept = self.read(symbol)
             if kept is not None:
                 yield kept
 
     def read(self, symbol: str) -> Kept | None:
-        """What is kept of a served symbol; None if nothing is, or it cannot be read."""
+        """The stored bars of a symbol; None if there are none or they cannot be read."""
         file = self._file(symbol)
         try:
             said = pl.read_parquet_metadata(file)
@@ -88,7 +88,7 @@ class BarStore:
             return None
 
     def write(self, symbol: str, bars: pl.DataFrame, origin: Origin) -> None:
-        """Replace what is kept of a symbol.
+        """Replace the stored bars of a symbol.
 
         Raises:
             SourceError: the folder cannot be written.
@@ -107,17 +107,17 @@ class BarStore:
 
 
 def served(raw: str) -> str:
-    """The served symbol of a provider's, which names its file.
+    """The served symbol for a provider's symbol; it names the file.
 
     Raises:
-        ProviderError: there is none.
+        ProviderError: the provider's symbol cannot be turned into a served symbol.
     """
     symbol = normalise(raw.partition(":")[0] + (".P" if ":" in raw else ""))
     if symbol is None:
-        raise ProviderError(f"{raw} is not made of {SHAPE}.")
+        raise ProviderError(f"{raw} cannot be a symbol, which consists of {SHAPE}.")
     return symbol
 
 
 def day(text: str) -> dt.date | None:
-    """A day as `Origin` writes it."""
+    """Parse a day as `Origin` stores it; None if empty."""
     return dt.date.fromisoformat(text) if text else None

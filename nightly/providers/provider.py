@@ -1,6 +1,7 @@
-"""The provider: what every service of bars can do, and how it fails.
+"""The provider: the interface to a service of daily bars, and its errors.
 
-Each is an optional extra over the client that is kept for the service; it is imported when opened.
+Each provider is an optional extra that uses an existing client of the service. Its module is
+imported when the provider is opened.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SCHEMA: Final = pl.Schema(
     }
 )
 MODULES: Final = {"yfinance": "yahoo", "ccxt": "exchange"}
-"""By extra: the module that speaks to its client."""
+"""The module for each extra."""
 
 
 class ProviderError(NightlyError):
@@ -30,7 +31,7 @@ class ProviderError(NightlyError):
 
 
 class BusyError(ProviderError):
-    """The provider asks for patience, or cannot be reached just now: worth another try."""
+    """The provider limits requests or cannot be reached at the moment; a retry may succeed."""
 
 
 class Provider(Protocol):
@@ -38,7 +39,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """As it is named on the command line."""
+        """The provider's name on the command line."""
         ...
 
     @property
@@ -47,26 +48,26 @@ class Provider(Protocol):
         ...
 
     def asset_type(self, symbol: str) -> AssetType:
-        """Whose calendar a symbol follows."""
+        """The asset type of a symbol, which determines its calendar."""
         ...
 
     def daily(self, symbol: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:
-        """The bars from one day to another, both included, oldest first, in `SCHEMA`.
+        """The bars from `since` to `until`, both included, oldest first, in `SCHEMA`.
 
-        Without `since` all that there are.
+        Without `since`: all bars up to `until`.
 
         Raises:
-            BusyError: it is worth another try.
-            ProviderError: it is not.
+            BusyError: the request failed, but a retry may succeed.
+            ProviderError: the request failed, and a retry would fail too.
         """
         ...
 
 
 def open_provider(name: str, url: str | None = None) -> Provider:
-    """The provider of a name such as `yfinance` or `ccxt:binance`; `url` is a mirror's.
+    """The provider with a name such as `yfinance` or `ccxt:binance`; `url` is that of a mirror.
 
     Raises:
-        ProviderError: there is none of this name, or its extra is not installed.
+        ProviderError: no provider has this name, or its extra is not installed.
     """
     extra, _, detail = name.partition(":")
     if extra not in MODULES or (extra == "ccxt") != bool(detail):

@@ -1,4 +1,4 @@
-"""Yahoo's bars, by yfinance: `Close` is adjusted for splits alone, `Adj Close` is left there."""
+"""Yahoo's bars through yfinance. `Close` is adjusted for splits only; `Adj Close` is not used."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from nightly.symbols import normalise
 TIMEOUT: Final = 30
 TOO_MANY: Final = 429
 _TRANSIENT: Final = (OSError, ValueError)
-"""A connection that broke, or an answer that is no JSON."""
+"""A broken connection, or an answer that is not JSON."""
 
 
 @dataclass(frozen=True)
 class Yahoo:
-    """Yahoo Finance through the client's own session, or one that asks a mirror."""
+    """Yahoo Finance through yfinance's own session, or through a session that asks a mirror."""
 
     session: Any = None
     name: str = "yfinance"
     parallel: int = 2
 
     def asset_type(self, symbol: str) -> AssetType:
-        """Pairs such as `BTC-USD` are crypto."""
+        """Crypto for pairs such as `BTC-USD`, else stock."""
         return unlisted(normalise(symbol) or symbol).asset_type
 
     def daily(self, symbol: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:
         """The bars of a symbol; see `Provider`."""
-        # Without an end: the client answers ranges that lie in the past from a cache of its own.
+        # No end is passed: yfinance would answer a range in the past from its own cache.
         when: dict[str, object] = {"start": since} if since else {"period": "max"}
         try:
             frame = yfinance.Ticker(symbol, session=self.session).history(
@@ -48,7 +48,7 @@ class Yahoo:
                 timeout=TIMEOUT,
             )
         except YFRateLimitError as error:
-            raise BusyError("Yahoo asks for patience (429).") from error
+            raise BusyError("Yahoo limits the request rate (429).") from error
         except YFException as error:
             raise ProviderError(_one_line(error)) from error
         except _TRANSIENT as error:
@@ -59,7 +59,7 @@ class Yahoo:
 
 
 def open_provider(_detail: str, url: str | None) -> Yahoo:
-    """Yahoo, whose failures are raised and not logged, and whose own warnings nobody can act on."""
+    """Yahoo, set up to raise failures instead of logging them, without yfinance's warnings."""
     logging.getLogger("yfinance").setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", module="yfinance")
     yfinance.config.debug.hide_exceptions = False
@@ -67,7 +67,7 @@ def open_provider(_detail: str, url: str | None) -> Yahoo:
 
 
 def _mirror(url: str) -> Any:  # noqa: ANN401 - the client has no types
-    """A session of the client that asks another host for all that is Yahoo's."""
+    """A session for yfinance that sends every request to another host."""
     from curl_cffi import requests
 
     class Mirror(requests.Session):  # type: ignore[misc]
@@ -81,10 +81,10 @@ def _mirror(url: str) -> Any:  # noqa: ANN401 - the client has no types
 
 
 def _refusal(error: Exception) -> ProviderError:
-    """An answer that stays the same however often one asks, or a fault that may pass."""
+    """`ProviderError` for a client error that a retry would not change, else `BusyError`."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status is not None and 400 <= status < 500 and status != TOO_MANY:
-        return ProviderError(f"Yahoo has nothing of it ({status}).")
+        return ProviderError(f"Yahoo has no bars of it ({status}).")
     return BusyError(f"Yahoo cannot be reached ({type(error).__name__}).")
 
 

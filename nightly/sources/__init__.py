@@ -1,4 +1,4 @@
-"""Sources: where raw bars come from, whatever wrote them."""
+"""Sources: read raw bars from files of many forms."""
 
 from nightly.sources.convert import Step, silent
 from nightly.sources.files import CSV, file_digest, suffix_of

@@ -1,4 +1,4 @@
-"""Converting: what is not sorted by symbol becomes a spill, and what was renamed is told."""
+"""Converting: sort bars by symbol into a spill, and record how their columns were used."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ from nightly.sources.table import TableSource
 
 SORTING: Final = "sorting the bars by symbol"
 SMALL: Final = 8 << 20
-"""A table up to this size is scanned as it is."""
+"""A table up to this size is scanned without sorting."""
 MAX_TOLD: Final = 40
-"""Columns told of at most."""
+"""The most columns that the report lists."""
 
 Step = Callable[[str, int, int], None]
 
 
 def silent(_name: str, _done: int, _total: int) -> None:
-    """No progress."""
+    """Report no progress."""
 
 
 @dataclass(slots=True)
 class Told:
-    """What the report says of a source: how many files had which form, and which columns."""
+    """What the report says about a source: the number of files of each form, and the columns."""
 
     forms: Counter[str] = field(default_factory=Counter)
     columns: dict[str, str] = field(default_factory=dict)
 
     def add(self, read: Read) -> None:
-        """Tell of one more file."""
+        """Add one file."""
         self.forms[read.form] += 1
         for name, said in read.columns.items():
             if len(self.columns) < MAX_TOLD:
                 self.columns.setdefault(name, said)
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The forms and columns as JSON values."""
         return {"forms": dict(sorted(self.forms.items())), "columns": self.columns}
 
 
 def convert_folder(source: FolderSource, folder: Path, step: Step, told: Told) -> BarSource:
-    """Sort files of one symbol each."""
+    """Sort files that hold one symbol each."""
     names = source.names()
     spill = Spill(folder)
     for done, gathered in enumerate(source.gather(names)):
@@ -68,10 +68,10 @@ def convert_folder(source: FolderSource, folder: Path, step: Step, told: Told) -
 
 
 def convert_tables(path: Path, folder: Path, step: Step, told: Told) -> BarSource:
-    """Sort files of many symbols each, such as one for every day.
+    """Sort files that hold many symbols each, such as one file for every day.
 
     Raises:
-        SourceError: one cannot be read: every symbol would have a hole there.
+        SourceError: a file cannot be read, so every symbol would have a hole there.
     """
     pieces = pieces_of(path)
     spill = Spill(folder)
@@ -81,7 +81,7 @@ def convert_tables(path: Path, folder: Path, step: Step, told: Told) -> BarSourc
             read = read_bars(shelf.read(piece), label=piece.label)
             if "symbol" not in read.frame.columns:
                 raise SourceError(
-                    f"{piece.label} has no column symbol, as other files of {path.name} have; "
+                    f"{piece.label} has no column symbol, unlike other files of {path.name}; "
                     "keep tables of many symbols in a folder of their own."
                 )
             told.add(read)
@@ -91,7 +91,7 @@ def convert_tables(path: Path, folder: Path, step: Step, told: Told) -> BarSourc
 
 
 def _at_home(read: Read, spill: Spill) -> pl.DataFrame:
-    """The rows without the foreign listings of a file of Stooq, which are noted as refused."""
+    """The rows without a Stooq file's foreign listings, which are recorded as refused."""
     if read.form != "Stooq":
         return read.frame
     foreign = {name: stooq_refusal(name) for name in read.frame["symbol"].unique().drop_nulls()}
@@ -120,7 +120,7 @@ def convert_table(source: TableSource, folder: Path, step: Step) -> BarSource:
 
 
 def is_sorted(path: Path) -> bool:
-    """Whether rows of one symbol lie together, so that a batch reads few of a table's groups."""
+    """Whether the rows of each symbol are together, so that a batch reads only a few row groups."""
     changes = pl.col("symbol").ne_missing(pl.col("symbol").shift()).sum()
     runs, names = (
         scan_bars(path)[0]
@@ -132,14 +132,14 @@ def is_sorted(path: Path) -> bool:
 
 
 def wants_sorting(path: Path) -> bool:
-    """Whether a table is large, and scanned whole for every batch as it lies there."""
+    """Whether a table is large and would have to be scanned completely for every batch."""
     if path.stat().st_size <= SMALL:
         return False
     return (suffix_of(path) or "").lower() in CSV or not is_sorted(path)
 
 
 def holds_many(path: Path) -> bool:
-    """Whether the files of a folder or zip hold many symbols each, as the first sound one does."""
+    """Whether the files of a folder or zip hold many symbols each, like the first readable one."""
     return any(
         "symbol" in read.frame.columns
         and (read.form == "Massive day file" or read.frame["symbol"].n_unique() > 1)
@@ -158,7 +158,7 @@ def _first_read(path: Path, tries: int = 3) -> Iterator[Read]:
 
 
 def tell_table(path: Path) -> Mapping[str, Any]:
-    """What the report says of one table."""
+    """What the report says about one table."""
     names = scan_table(path).collect_schema().names()
     form = "CSV table" if (suffix_of(path) or "").lower() in CSV else "table"
     return {"forms": {form: 1}, "columns": dict(list(echo(names).items())[:MAX_TOLD])}

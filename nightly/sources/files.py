@@ -1,7 +1,7 @@
-"""Files: how one CSV or Parquet file is read as bars, and identified.
+"""Files: identify one CSV, Parquet or Arrow file, and read it as bars.
 
-Nothing here judges a bar; a row without a date and a repeated date are counted, because bars have
-one row a date.
+Nothing here judges a bar, except that rows without a date and repeated dates are removed and
+counted, because bars have one row per date.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CSV_OPTIONS: Final[Mapping[str, Any]] = {
 
 
 def suffix_of(file: Path) -> str | None:
-    """The suffix by which a file is read as bars, as it is spelled; None if it is not."""
+    """The suffix that marks a file as CSV or Parquet, as it is spelled; None without one."""
     if file.name.startswith("."):
         return None
     lowered = file.name.lower()
@@ -45,16 +45,16 @@ def suffix_of(file: Path) -> str | None:
 
 
 def magic(start: bytes) -> str | None:
-    """What the first bytes of a file say it is, whatever it is called; None is text or unknown."""
+    """The kind of a file by its first bytes, regardless of its name; None for text or unknown."""
     known = next((kind for mark, kind in MAGIC.items() if start.startswith(mark)), None)
     return "tar" if known is None and start[257:262] == b"ustar" else known
 
 
 def scan_bars(file: Path) -> tuple[pl.LazyFrame, bool]:
-    """The bars of a file with canonical columns, unread, and whether it has a symbol column.
+    """The bars of a file, lazily, with canonical columns; and whether it has a symbol column.
 
     Raises:
-        SourceError: the file is no table, or a column is missing.
+        SourceError: the file is not a table, or a column is missing.
     """
     frame = scan_table(file)
     schema = frame.collect_schema()
@@ -63,10 +63,10 @@ def scan_bars(file: Path) -> tuple[pl.LazyFrame, bool]:
 
 
 def scan_table(file: Path) -> pl.LazyFrame:
-    """A CSV, Parquet or Arrow file with its own columns, unread.
+    """A CSV, Parquet or Arrow file, lazily, with its own columns.
 
     Raises:
-        SourceError: the file is none of them, or a column of bars is missing.
+        SourceError: the file has another format, or a column of bars is missing.
     """
     with file.open("rb") as stream:
         kind = magic(stream.read(512))
@@ -81,7 +81,7 @@ def scan_table(file: Path) -> pl.LazyFrame:
 
 
 def _scan_csv(file: Path) -> pl.LazyFrame:
-    """A CSV file whose columns of bars have their types, so that an odd cell is a null."""
+    """A CSV file with types set for the columns of bars, so that a bad cell becomes null."""
     header = pl.scan_csv(file, infer_schema=False, glob=False).collect_schema().names()
     return pl.scan_csv(
         file, infer_schema=False, schema_overrides=csv_types(header), glob=False, **CSV_OPTIONS
@@ -89,7 +89,7 @@ def _scan_csv(file: Path) -> pl.LazyFrame:
 
 
 def csv_types(header: Sequence[str]) -> dict[str, type[pl.DataType]]:
-    """The types of the columns of bars; an epoch in nanoseconds would not survive as a float.
+    """The types of the columns of bars. Dates are strings: a float would lose nanoseconds.
 
     Raises:
         SourceError: a column of the bars is missing.
@@ -101,9 +101,10 @@ def csv_types(header: Sequence[str]) -> dict[str, type[pl.DataType]]:
 
 
 def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int]]:
-    """The bars of one symbol, sorted; rows without a date dropped, of repeated dates the last kept.
+    """The bars of one symbol, sorted by date.
 
-    Both are counted, as `undated_row` and `repeated_date`. A missing number becomes a NaN.
+    Rows without a date are dropped and counted as `undated_row`. Of rows with the same date the
+    last is kept; the others count as `repeated_date`. A missing number becomes NaN.
     """
     findings: dict[str, int] = {}
     undated = frame["date"].null_count()

@@ -1,4 +1,4 @@
-"""The folder: files that each hold bars of one symbol, lying in folders or in a zip."""
+"""The folder: files with bars of one symbol each, in folders or in a zip."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from nightly.sources.pieces import Piece, Shelf, pieces_of
 from nightly.sources.source import Loaded
 
 AT_HOME: Final = ("US", "V")
-"""Stooq's suffixes of American listings and of crypto."""
+"""Stooq's suffixes for American listings and for crypto."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of a symbol and what its name tells."""
+    """One file of a symbol, with the parts of its name."""
 
     piece: Piece
     named: FileName
@@ -32,7 +32,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gathered:
-    """The rows of one symbol from all its files as they lie there, or why there are none."""
+    """The raw rows of one symbol from all its files, or why there are none."""
 
     name: str
     reads: Sequence[Read] = ()
@@ -41,11 +41,11 @@ class Gathered:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The rows, of the file read last at the end."""
+        """The rows of all files, in the order in which the files were read."""
         return pl.concat([read.frame.drop("symbol", strict=False) for read in self.reads])
 
     def loaded(self) -> Loaded:
-        """The bars of the rows."""
+        """The bars in the rows."""
         if self.refusal is not None:
             return Loaded(self.name, refusal=self.refusal, findings=self.findings or {})
         bars, findings = to_bars(self.frame)
@@ -54,9 +54,10 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class FolderSource:
-    """A folder, with its folders, or a zip, whose files are named after their symbols.
+    """A zip, or a folder with its subfolders, whose files are named after their symbols.
 
-    A symbol may have one file, or one for each month and day: then later periods overrule.
+    A symbol may have one file, or several for months and days. Of several, later periods overrule
+    earlier ones, and days overrule months.
     """
 
     path: Path
@@ -65,16 +66,16 @@ class FolderSource:
         """The symbol in the name of each file of bars."""
         names = sorted(self._parts())
         if not names:
-            raise SourceError(f"{self.path} has no CSV or Parquet file; put one a symbol there.")
+            raise SourceError(f"{self.path} has no CSV or Parquet file; put one per symbol there.")
         return names
 
     def load(self, names: Sequence[str]) -> Iterator[Loaded]:
-        """Read the files of each name; one that cannot be read is a refusal of its symbol."""
+        """Read the files of each name. A file that cannot be read refuses its symbol."""
         for gathered in self.gather(names):
             yield gathered.loaded()
 
     def last_days(self) -> dict[str, int]:
-        """The newest day of each symbol; this reads every file."""
+        """The newest day of each symbol. This reads every file."""
         found: dict[str, int] = {}
         for gathered in self.gather(self.names()):
             newest = None if gathered.refusal else gathered.frame["date"].max()
@@ -83,7 +84,7 @@ class FolderSource:
         return found
 
     def digest(self) -> str:
-        """The SHA-256 over the sorted paths, below the folder, of all files and what they hold."""
+        """The SHA-256 over the sorted relative paths and the digests of all files."""
         total = hashlib.sha256()
         files = {part.piece.path for parts in self._parts().values() for part in parts}
         for file in sorted(files):
@@ -113,7 +114,7 @@ def _gather(name: str, parts: Sequence[Part], shelf: Shelf) -> Gathered:
     daily = [part for part in parts if part.named.interval == DAILY and part.named.price]
     if not daily:
         label, interval = parts[0].piece.label, parts[0].named.interval
-        reason = f"{label} holds no prices of a day ({interval}); only {DAILY} can be read."
+        reason = f"{label} holds no daily prices ({interval}); only {DAILY} can be read."
         return Gathered(name, refusal=Refusal("other_interval", reason))
     findings = _count("other_interval", len(parts) - len(daily))
     series = sorted((part for part in daily if part.named.period), key=_order)
@@ -129,7 +130,7 @@ def _gather(name: str, parts: Sequence[Part], shelf: Shelf) -> Gathered:
 
 
 def _order(part: Part) -> tuple[int, str]:
-    """Months before days: a day's own file is the later word on it."""
+    """The sort key of periods: months before days, so that a day's own file overrules its month."""
     return len(part.named.period), part.named.period
 
 
@@ -146,7 +147,7 @@ def _read(part: Part, shelf: Shelf) -> Read:
 
 
 def stooq_refusal(name: str) -> Refusal | None:
-    """Why a symbol of Stooq is not read: it is listed abroad, on days of its own."""
+    """Refuse a Stooq symbol that is listed abroad, because its trading days differ."""
     country = name.upper().rpartition(".")[2] if "." in name else "US"
     if country in AT_HOME:
         return None

@@ -1,6 +1,7 @@
-"""Forms: the shapes in which bars are written, told by what a file holds and not by its name.
+"""Forms: the formats in which bars are written, recognised by a file's content and not its name.
 
-Every form becomes one table with canonical columns; what was renamed or ignored is told with it.
+Every form is read into a table with canonical columns, with a note of the columns that were renamed
+or ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A file of bars: its canonical table, its form, and what became of its columns."""
+    """A file of bars: its canonical table, its form, and how its columns were used."""
 
     frame: pl.DataFrame
     form: str
@@ -40,10 +41,10 @@ class Read:
 
 
 def read_bars(data: bytes, *, label: str) -> Read:
-    """Read the bars of one file in whichever form they are.
+    """Read the bars of one file in any known form.
 
     Raises:
-        SourceError: it is in none of them, or holds bars of another interval than a day.
+        SourceError: the form is unknown, or the bars are not daily.
     """
     try:
         form, table = _table(data)
@@ -60,10 +61,10 @@ def _table(data: bytes) -> tuple[str, pl.DataFrame]:
         scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
         frame = scan(io.BytesIO(data))
         if frame.select(pl.len()).collect().item() > MAX_ROWS:
-            raise SourceError("The file claims more rows than a day has bars.")
+            raise SourceError(f"The file has more than {MAX_ROWS:,} rows; split it.")
         return ("Parquet" if kind == "parquet" else "Arrow (feather)"), frame.collect()
     if kind is not None:
-        raise SourceError(f"The file is a {kind} within another; unpack it.")
+        raise SourceError(f"The file is a {kind} inside another archive; unpack it.")
     if data.lstrip()[:1] == b"[":
         return "JSON candles", _candles(data)
     return _text(data)
@@ -72,14 +73,14 @@ def _table(data: bytes) -> tuple[str, pl.DataFrame]:
 def _candles(data: bytes) -> pl.DataFrame:
     rows = orjson.loads(data)
     if not all(isinstance(row, list) and len(row) >= len(CANDLE) for row in rows):
-        raise SourceError("The JSON is no list of candles; write rows of time, prices, volume.")
+        raise SourceError("The JSON is not a list of candles; write rows of time, prices, volume.")
     cut = [row[: len(CANDLE)] for row in rows]
     frame = pl.DataFrame(cut, schema=list(CANDLE), orient="row", strict=False)
     return frame.with_columns(pl.col("date").cast(pl.Int64, strict=False))
 
 
 def _text(data: bytes) -> tuple[str, pl.DataFrame]:
-    """Text in columns: the first lines say who wrote it."""
+    """Read delimited text. The first lines show which program wrote it."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     start = data[:65_536].decode("utf-8", "replace").splitlines()[:3]
     separator = max(SEPARATORS, key=lambda mark: start[0].count(mark)) if start else ","
@@ -88,7 +89,7 @@ def _text(data: bytes) -> tuple[str, pl.DataFrame]:
         return "Binance klines", _csv(data, separator, list(KLINE[: len(first)]))
     if second and squeeze(second[0]) == "ticker":
         if len(set(second[1:]) - {""}) > 1:
-            raise SourceError("The file holds several tickers side by side; save one a file.")
+            raise SourceError("The file holds several tickers side by side; save one per file.")
         blank = not any(third[1:])
         names = ["Date", *first[1:]]
         return "yfinance CSV", _csv(data, separator, names, 2 + blank)
@@ -107,7 +108,7 @@ def _is_kline(cells: list[str]) -> bool:
 
 
 def _csv(data: bytes, separator: str, names: list[str], skip: int = 0) -> pl.DataFrame:
-    """The rows after the header, under these names; of columns with one name the first counts."""
+    """The rows after the header, with these names. Of columns with one name the first counts."""
     unique: dict[str, None] = {}
     for place, name in enumerate(names):
         unique.setdefault(name if name and name not in unique else f"column {place + 1}")
@@ -124,16 +125,16 @@ def _csv(data: bytes, separator: str, names: list[str], skip: int = 0) -> pl.Dat
 
 
 def _check_daily(table: pl.DataFrame, label: str) -> None:
-    """Refuse what says itself that its bars are not of a day."""
+    """Refuse a table whose own columns say that its bars are not daily."""
     named = {squeeze(name): name for name in table.columns}
     if "per" in named and table[named["per"]].drop_nulls().str.strip_chars().ne("D").any():
-        raise SourceError(f"{label} holds bars of another period than a day (PER is not D).")
+        raise SourceError(f"{label} holds bars that are not daily (PER is not D).")
     if {"opentime", "closetime"} <= named.keys() and len(table):
         opened, closed = (_first(table, named[name]) for name in ("opentime", "closetime"))
         length = closed - opened
         unit = 1_000_000 if abs(opened) >= 1e14 else 1_000
         if 0 < length < 86_399 * unit or length > 86_401 * unit:
-            raise SourceError(f"{label} holds bars of another interval than a day; fetch 1d.")
+            raise SourceError(f"{label} holds bars that are not daily; fetch the interval 1d.")
 
 
 def _first(table: pl.DataFrame, column: str) -> float:

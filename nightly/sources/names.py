@@ -1,7 +1,7 @@
-"""Names: what the name of a file tells of its bars: the symbol, the interval, the period.
+"""Names: read the symbol, the interval and the period of bars from the name of a file.
 
-It opens nothing. Binance names its files `BTCUSDT-1d-2024-01.zip`, freqtrade `BTC_USDT-1d.feather`,
-Stooq `aapl.us.txt` and `aapl_us_d.csv`; any other name is the symbol.
+Binance names its files `BTCUSDT-1d-2024-01.zip`, freqtrade `BTC_USDT-1d.feather`, Stooq
+`aapl.us.txt` and `aapl_us_d.csv`; any other name is the symbol itself. No file is opened here.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _PERPETUAL: Final = re.compile(r"(?P<name>.+_(?P<quote>[A-Z0-9]+))_[A-Z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """A file's name, taken apart; a file without a period holds all bars of its symbol."""
+    """The parts of a file's name. A file without a period holds all bars of its symbol."""
 
     symbol: str
     suffix: str
     interval: str = DAILY
     period: str = ""
     price: bool = True
-    """Whether the bars are prices that were traded, and no rates of funding or marks."""
+    """Whether the bars are traded prices, not funding rates or mark prices."""
 
 
 def read_name(path: str) -> FileName | None:
-    """What a path's last part tells; None where it is no file of bars."""
+    """The parts of the name of the file at a path; None if it is not a file of bars."""
     base = PurePosixPath(path).name
     lowered = base.lower()
     suffix = max((end for end in SUFFIXES if lowered.endswith(end)), key=len, default=None)
@@ -59,7 +59,7 @@ def read_name(path: str) -> FileName | None:
 
 
 def _candles(found: re.Match[str], suffix: str) -> FileName:
-    """A freqtrade file: a perpetual future is written with the currency that settles it."""
+    """The name of a freqtrade file. A perpetual future's ends with its settlement currency."""
     name, kind = found["name"], found["kind"]
     if kind == "futures" and (pair := _PERPETUAL.fullmatch(name)):
         name = f"{pair['name']}.P"

@@ -1,4 +1,4 @@
-"""Opening: which source a path holds, and making it one that is cheap to read in batches."""
+"""Opening: recognise the source at a path, and make it cheap to read in batches."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ STOOQ: Final = b"<TICKER>"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A source, and what the night's report tells of how it was read."""
+    """A source, and what the night's report says about how it was read."""
 
     source: BarSource
     told: Mapping[str, Any] = field(default_factory=dict)
 
 
 def open_source(path: Path) -> BarSource:
-    """The source that a path holds: files of one symbol each, or one table of all.
+    """The source at a path: files of one symbol each, or one table of all symbols.
 
     Raises:
         SourceError: there is nothing to read, or no name in it can be a symbol.
@@ -51,10 +51,10 @@ def open_source(path: Path) -> BarSource:
 
 
 def prepare_source(path: Path, work: Path, step: Step = silent) -> Opened:
-    """The same bars, sorted into the folder `work` unless a batch of them is cheap to read already.
+    """Open a source, and sort its bars into the folder `work` unless batches are cheap to read.
 
     Raises:
-        SourceError: they cannot be read at all, or `work` not be written.
+        SourceError: the bars cannot be read, or `work` cannot be written.
     """
     if not path.exists():
         raise SourceError(f"{path} does not exist; name a folder of bars or one table.")
@@ -84,5 +84,5 @@ def _holds_files(path: Path) -> bool:
 
 def _usable(source: BarSource, path: Path) -> BarSource:
     if not any(normalise(name) for name in source.names()):
-        raise SourceError(f"{path} has no symbol of {SHAPE}; check its names.")
+        raise SourceError(f"{path} has no symbol ({SHAPE}); check its names.")
     return source

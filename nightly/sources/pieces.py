@@ -1,7 +1,7 @@
-"""Pieces: the single files of bars that a folder or a zip holds, and their bytes.
+"""Pieces: the single files of bars in a folder or a zip, and their bytes.
 
-What comes out of an archive is hostile: a member's name is only ever read, never written to, and
-no piece grows beyond a bound, however small it was packed.
+An archive may be hostile. The name of a member is never used as a path to write to, and no piece
+may unpack to more than a fixed size.
 """
 
 from __future__ import annotations
@@ -22,35 +22,33 @@ from nightly.sources.files import magic
 from nightly.sources.names import read_name
 
 MAX_BYTES: Final = 64 << 20
-"""One piece at most: a symbol's daily bars since 1900 are 3 MB of text."""
+"""The largest piece. A symbol's daily bars since 1900 are 3 MB of text."""
 MAX_TOTAL: Final = 64 << 30
 MAX_PIECES: Final = 2_000_000
 
-# zipfile says RuntimeError of an encrypted member, NotImplementedError of an unknown compression.
+# zipfile raises RuntimeError for encrypted members, NotImplementedError for unknown compressions.
 _BROKEN = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Piece:
-    """One file of bars: on disk, or the member of a zip."""
+    """One file of bars, on disk or as a member of a zip."""
 
     path: Path
     member: str | None = None
 
     @property
     def label(self) -> str:
-        """What people know it by: what its name holds besides text is replaced, or no report could
-        be written.
-        """
+        """Its name for people. Bytes that are not text are replaced so that reports can show it."""
         name = self.member or self.path.name
         return os.fsencode(name).decode("utf-8", "replace")
 
 
 def pieces_of(path: Path) -> list[Piece]:
-    """Every piece under a folder, or in a zip, in the order of their names.
+    """Every piece under a folder or in a zip, sorted by name.
 
     Raises:
-        SourceError: the path cannot be read, or holds more than is sane.
+        SourceError: the path cannot be read, or holds too many files or bytes.
     """
     found: list[Piece] = []
     for piece in _walk(path) if path.is_dir() else _of_file(path):
@@ -69,7 +67,7 @@ def _walk(folder: Path) -> Iterator[Piece]:
 
 
 def _of_file(path: Path) -> Iterator[Piece]:
-    """The file itself; the members of a zip, unless its own name says what the one member is."""
+    """The file itself, or the members of a zip, unless the zip's name describes its one member."""
     name = read_name(path.name)
     packed = name is not None and name.suffix == ".zip"
     if not packed or (name and name.period):
@@ -79,7 +77,7 @@ def _of_file(path: Path) -> Iterator[Piece]:
         with zipfile.ZipFile(path) as archive:
             members = [info for info in archive.infolist() if _counts(info)]
     except _BROKEN as error:
-        raise SourceError(f"{path} is no zip that can be read; fetch it again.") from error
+        raise SourceError(f"{path} is not a readable zip file; fetch it again.") from error
     if sum(info.file_size for info in members) > MAX_TOTAL:
         raise SourceError(f"{path} unpacks to more than {MAX_TOTAL >> 30} GiB; it is refused.")
     yield from (Piece(path, info.filename) for info in members)
@@ -92,7 +90,7 @@ def _counts(info: zipfile.ZipInfo) -> bool:
 
 
 class Shelf:
-    """Reads pieces one after the other; the zip that was opened last stays open."""
+    """Reads pieces one after the other, and keeps the last opened zip open."""
 
     def __init__(self) -> None:
         self._path: Path | None = None
@@ -111,10 +109,10 @@ class Shelf:
             self._archive.close()
 
     def read(self, piece: Piece, most: int = MAX_BYTES) -> bytes:
-        """What a piece holds, unpacked, up to `most` bytes.
+        """The unpacked bytes of a piece, at most `most`.
 
         Raises:
-            SourceError: it cannot be read, is encrypted, or is larger.
+            SourceError: the piece cannot be read, is encrypted, or is larger.
         """
         try:
             data = self._member(piece, most) if piece.member else self._file(piece.path, most)

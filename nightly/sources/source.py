@@ -1,7 +1,7 @@
-"""The source: what every place of bars can do, and what it gives for one raw name.
+"""The source: the interface to a collection of bars, and what it returns for one raw name.
 
-A source is a small picklable value: a worker process gets the value and the names of its symbols
-and reads those itself. Nothing here knows a file.
+A source is a small picklable value. A worker process receives it with the names of its symbols and
+reads their bars itself. Nothing here knows a file.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ EMPTY: Final = Bars(np.zeros(0, np.int32), *(np.zeros(0) for _ in NUMBERS))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """What a source has for one raw name: its bars as they are, what was counted on the way, or
-    why there are none.
-    """
+    """What a source has for one raw name: its raw bars and the findings, or why there are none."""
 
     name: str
     bars: Bars = EMPTY
@@ -34,18 +32,18 @@ class Loaded:
 
 
 class BarSource(Protocol):
-    """A place that holds the daily bars of many symbols, under raw names of its own."""
+    """A collection of the daily bars of many symbols, under its own raw names."""
 
     def names(self) -> list[str]:
-        """Every raw name, sorted; symbols near each other are cheapest to load together."""
+        """Every raw name, sorted. Neighbouring names are the cheapest to load together."""
         ...
 
     def load(self, names: Sequence[str]) -> Iterator[Loaded]:
-        """The bars of some names, in their order, reading as little else as the format allows."""
+        """The bars of some names, in their order, reading as few others as the format allows."""
         ...
 
     def last_days(self) -> dict[str, int]:
-        """The day number of the newest bar of each raw name that has one, as cheaply as it goes."""
+        """The day number of the newest bar of each raw name that has bars."""
         ...
 
     def digest(self) -> str:

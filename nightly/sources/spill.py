@@ -1,7 +1,7 @@
-"""The spill: bars of any form, sorted by symbol once, in a folder that goes with the night.
+"""The spill: bars of any form, sorted by symbol into a temporary folder of the run.
 
-Reading a few symbols out of it costs as much as those symbols. Whatever its size, sorting takes
-the memory of a few million rows: it writes sorted runs and merges them, range by range of names.
+Reading a few symbols from it then costs only as much as those symbols. Sorting needs memory for a
+few million rows, however many there are: it writes sorted runs and merges them by ranges of names.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from nightly.sources.source import NUMBERS, Loaded
 from nightly.sources.table import TableSource
 
 RUN_ROWS: Final = 2_000_000
-"""Rows held in memory at once, 120 MB."""
+"""Rows held in memory at once: 120 MB."""
 GROUP_ROWS: Final = 65_536
 INDEX: Final = "index.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a symbol's rows lie, its newest day, and what was found before they were read."""
+    """The part file of a symbol's rows, its newest day, and its findings or refusal so far."""
 
     part: str | None = None
     last_day: int | None = None
@@ -37,17 +37,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class SpilledSource:
-    """Bars that were sorted into a folder, under the digest of what they were read from."""
+    """Bars that were sorted into a folder, with the digest of the original source."""
 
     folder: Path
     origin_digest: str
 
     def names(self) -> list[str]:
-        """Every name that was found, sorted."""
+        """Every name in the folder, sorted."""
         return sorted(self._index())
 
     def load(self, names: Sequence[str]) -> Iterator[Loaded]:
-        """Read some names, each part of the folder once."""
+        """Read the bars of some names; each part file is read once."""
         index = self._index()
         parts: dict[str, list[str]] = {}
         for name in names:
@@ -67,7 +67,7 @@ class SpilledSource:
         return {name: entry.last_day for name, entry in known if entry.last_day is not None}
 
     def digest(self) -> str:
-        """The digest of the source that was sorted."""
+        """The digest of the original source."""
         return self.origin_digest
 
     def _index(self) -> dict[str, Entry]:
@@ -77,7 +77,7 @@ class SpilledSource:
 
 def _noted(name: str, entry: Entry | None, loaded: Loaded | None) -> Loaded:
     if entry is None:
-        return Loaded(name, refusal=Refusal("no_bars", "The source has nothing of this name."))
+        return Loaded(name, refusal=Refusal("no_bars", "The source has no bars of this name."))
     if loaded is None:
         return Loaded(name, refusal=entry.refusal, findings=entry.findings)
     return Loaded(name, loaded.bars, {**loaded.findings, **entry.findings}, loaded.refusal)
@@ -91,9 +91,10 @@ def _entry(value: Mapping[str, object]) -> Entry:
 
 
 class Spill:
-    """Writes a folder that a `SpilledSource` reads; give it rows, in any order, then `finish`.
+    """Writes a folder that a `SpilledSource` reads: add rows in any order, then call `finish`.
 
-    Rows of one symbol keep the order in which they came: of a repeated date the last counts.
+    Rows of one symbol keep the order in which they were added, so of a repeated date the last one
+    counts.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -108,11 +109,11 @@ class Spill:
             raise _full(folder, error) from error
 
     def note(self, name: str, findings: Mapping[str, int], refusal: Refusal | None) -> None:
-        """Remember what is to be told of a name besides its rows."""
+        """Remember the findings and the refusal of a name."""
         self._index[name] = Entry(findings=findings, refusal=refusal)
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Take canonical rows of some symbols.
+        """Add canonical rows of some symbols.
 
         Raises:
             SourceError: the folder cannot be written.
@@ -127,7 +128,7 @@ class Spill:
             self._write_run()
 
     def finish(self, digest: str) -> SpilledSource:
-        """Merge the runs, and give the source that reads what came of it.
+        """Merge the runs and return a source that reads the result.
 
         Raises:
             SourceError: the folder cannot be written.
@@ -163,7 +164,7 @@ class Spill:
 
 
 def _ranges(rows: Mapping[str, int]) -> Iterable[list[str]]:
-    """Names in order, cut where the rows of a range would not fit into memory."""
+    """The sorted names, split into ranges whose rows fit into memory."""
     names: list[str] = []
     held = 0
     for name in sorted(rows):

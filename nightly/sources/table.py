@@ -17,14 +17,14 @@ from nightly.sources.source import Loaded
 class TableSource:
     """One long CSV or Parquet table with a symbol column.
 
-    A Parquet table sorted by symbol is read by row group, so loading all symbols in batches costs
-    little more than one read; any other table is scanned whole for each batch.
+    A Parquet table sorted by symbol is read by row groups, so loading all symbols in batches costs
+    little more than one read. Any other table is scanned completely for each batch.
     """
 
     path: Path
 
     def names(self) -> list[str]:
-        """Every value of the symbol column."""
+        """Every distinct value of the symbol column, sorted."""
         frame = self._collect(self._scan().select(pl.col("symbol").unique()))
         return sorted(name for name in frame["symbol"].drop_nulls().to_list() if name)
 
@@ -46,7 +46,7 @@ class TableSource:
                 yield Loaded(name, *to_bars(part))
 
     def last_days(self) -> dict[str, int]:
-        """The newest day of each symbol, from two columns."""
+        """The newest day of each symbol; this reads only two columns."""
         newest = self._scan().group_by("symbol").agg(pl.col("date").max())
         frame = self._collect(newest.drop_nulls())
         return dict(zip(frame["symbol"].to_list(), frame["date"].to_list(), strict=True))

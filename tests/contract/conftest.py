@@ -46,5 +46,5 @@ def keyed(service: Service) -> httpx.Client:
 
 @pytest.fixture(scope="session")
 def document(service: Service) -> Any:
-    """The OpenAPI document as it is served."""
+    """The OpenAPI document that the service serves."""
     return service.get("/openapi.json", key="").raise_for_status().json()

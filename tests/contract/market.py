@@ -1,4 +1,4 @@
-"""A market of 300 setups with known evidence: the sample's setups over and over, numbers varied.
+"""A market of 300 setups with known evidence: the sample's setups repeated with other numbers.
 
 Only the numbers are made up; the book is written, checked, sealed and published like any other.
 """
@@ -40,7 +40,7 @@ OF_ROW = {
     "typical_return": "expected_gain_pct",
     "price": "last_close",
 }
-"""Evidence that the row shows, by the field that shows it."""
+"""The field of a scan row that shows each piece of evidence."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def active_book(folder: Path) -> Book:
 def evidence_of(
     folder: Path,
 ) -> tuple[dict[str, list[float | None]], dict[str, list[str | None]]]:
-    """The evidence columns of the active book as lists, None where there is no evidence."""
+    """The evidence columns of the active book as lists, with None for missing evidence."""
     book = active_book(folder)
     evidence = book.evidence
     numbers = {
@@ -158,7 +158,7 @@ def _row(rank: int, row: ScanSetup) -> ScanSetup:
 
 
 def _write_symbols(writer: BookWriter, rows: Sequence[ScanSetup], sample: Book) -> None:
-    # None of these keep prices, so that none of their setups can be drawn.
+    # These symbols keep no prices, so that their setups cannot be drawn.
     for row in rows:
         setup = Setup(**{name: getattr(row, name) for name in Setup.model_fields})
         writer.add_symbol(row.symbol, covered=True, reason=None)
@@ -201,7 +201,7 @@ def _labels(rows: Sequence[ScanSetup]) -> dict[str, list[str | None]]:
         "phase": [phases[row.status][row.rank % 2] for row in rows],
     }
     for step, name in enumerate(("asset_type", "exchange", "industry", "country"), 1):
-        # No row has the last choice: asked for it, rows without evidence must not pass for it.
+        # No row has the last choice: a filter for it must not match rows without evidence.
         choices = (*KINDS[name].choices[:-1], None)
         labels[name] = [choices[row.rank * step % len(choices)] for row in rows]
     return labels

@@ -1,6 +1,6 @@
-"""The requirements of the interface specification, and which tests say that they prove them.
+"""The requirements of the interface specification, and the tests that state that they prove them.
 
-Read from files alone: neither the service nor another test is run to know what is proven.
+Both are read from files only: neither the service nor another test is run for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Requirement:
     id: str
     says: str
     waiting: bool = False
-    """Whether what it is about is still to be built."""
+    """Whether its subject is still to be built."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Section:
 
     @property
     def codes(self) -> set[str]:
-        """Everything its requirements say as code."""
+        """All code spans in its requirements."""
         return set(CODE.findall("\n".join(requirement.says for requirement in self.requirements)))
 
 
@@ -54,13 +54,13 @@ class Chapter:
 
     @property
     def digest(self) -> str:
-        """A digest of its text, whatever the line breaks."""
+        """A digest of its text that does not depend on line breaks."""
         text = " ".join(" ".join(self.lines).split())
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def rows(self) -> list[list[str]]:
-        """The cells of its tables, without their heads."""
+        """The cells of its tables, row by row, without the head rows."""
         tables = [line for line in self.lines if line.startswith("|")]
         rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in tables]
         rules = [n for n, row in enumerate(rows) if set("".join(row)) <= set("-: ")]
@@ -69,12 +69,12 @@ class Chapter:
 
     @property
     def codes(self) -> set[str]:
-        """Everything it says as code, in prose and in tables."""
+        """All code spans in its prose and tables."""
         return set(CODE.findall(" ".join(self.lines)))
 
     @property
     def numbered(self) -> list[int]:
-        """The numbers of its list."""
+        """The item numbers of its list."""
         found = (re.match(r"(\d+)\. ", line) for line in self.lines)
         return [int(match[1]) for match in found if match]
 
@@ -98,7 +98,7 @@ def sections() -> list[Section]:
 
 
 def _flat(entries: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    # A dot in an unquoted TOML key opens a table: `ME-key.name` is put together again.
+    # A dot in an unquoted TOML key opens a table, so `ME-key.name` is joined again.
     for name, entry in entries.items():
         if isinstance(entry, dict) and "says" not in entry:
             yield from _flat(entry, f"{prefix}{name}.")
@@ -134,7 +134,7 @@ def _ids(call: ast.Call, path: Path) -> Iterator[str]:
 
 
 def specification() -> Path:
-    """Where the interface specification is, if it is there at all."""
+    """The path of the interface specification, which may not exist."""
     shared = os.environ.get("SCREENER_SHARED") or TESTS.parents[1] / "shared"
     return Path(shared) / "interface.md"
 

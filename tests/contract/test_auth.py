@@ -1,4 +1,4 @@
-"""Who may call: keys, plans, and what a credential on a keyless route does."""
+"""Access: keys, plans, and the effect of a credential on a keyless route."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents, what they leave open, and the version of the interface."""
+"""The documents, the shapes that they leave open, and the version of the interface."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def answer_schema(document: Any, path: str) -> Any:
 
 
 def objects(node: Any) -> list[dict[str, Any]]:
-    """Every object within a JSON value."""
+    """Every object in a JSON value, at any depth."""
     if isinstance(node, list):
         return [found for item in node for found in objects(item)]
     if isinstance(node, dict):

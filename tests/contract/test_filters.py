@@ -1,6 +1,6 @@
 """The filters of the scan: each kind, operator and period, on nights whose evidence is known.
 
-What the price and volume evidence means is proven where it is made, in tests/nightly.
+The meaning of the price and volume evidence is proven in tests/nightly, where it is computed.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ SHOWN_NUMBERS = ("dist_to_entry", "typical_return", "price")
 
 
 def shown(row: Mapping[str, Any]) -> dict[str, float | None]:
-    """What a served row says of its evidence."""
+    """The evidence that a served row shows."""
     plan, records = row["plans"][0], row["track_record"]
     ticker = records["ticker"]
     known = ticker if ticker and ticker["sample_size"] >= 5 else None

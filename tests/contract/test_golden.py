@@ -1,6 +1,6 @@
-"""What clients see of the shapes, as golden files: a change is a diff that somebody reviewed.
+"""The shapes that clients see, as golden files: each change is a diff that somebody reviews.
 
-Run with `UPDATE_GOLDEN=1` to write the files anew.
+Run with `UPDATE_GOLDEN=1` to write the files again.
 """
 
 from __future__ import annotations

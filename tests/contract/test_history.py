@@ -1,4 +1,4 @@
-"""The history: every field of a row, held against the bars it was found in."""
+"""The history: every field of a row, compared with the bars that it was found in."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Trade:
     row: Mapping[str, Any]
     bars: Bars
     position: Mapping[str, int]
-    """Of each day among the bars."""
+    """The position of each day among the bars."""
 
     @property
     def entry(self) -> int:
@@ -31,7 +31,7 @@ class Trade:
 
     @property
     def last(self) -> int:
-        """The position of the last bar it was held."""
+        """The position of the last bar on which the trade was held."""
         return self.position[self.row["exit_date"]] if self.row["exit_date"] else len(self.bars) - 1
 
     @property

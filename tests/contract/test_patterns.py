@@ -24,7 +24,7 @@ PATHS = ("/tickers/{}/patterns", "/tickers/{}/history", "/tickers/{}/chart.png?s
 
 @pytest.fixture(scope="module")
 def key(market: Market) -> str:
-    """A key of an account of the market that tracks symbols of every sort."""
+    """A key of an account on the market that tracks symbols of every kind."""
     tracked = ("M1", "M2", "QUIET", "SHORT")
     return new_key(market.service.settings, "patterns@example.com", tracked=tracked)
 

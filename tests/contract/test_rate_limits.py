@@ -1,4 +1,4 @@
-"""The limits: what a key and an address may ask, and how a refusal says when to come back."""
+"""The limits: how often a key and an address may call, and how a refusal states the wait."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.service import Service, serving
 
 
 def default(name: str) -> int:
-    """A limit as the operator finds it."""
+    """The default of a limit in the settings."""
     value: int = Settings.model_fields[name].default
     return value
 

@@ -1,4 +1,4 @@
-"""A night over real bars of many markets, served on both surfaces alike."""
+"""A night over real bars of many markets, served on both surfaces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not BARS.exists(), reason="the research bars are
 
 @pytest.fixture(scope="module")
 def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service over 1,856 symbols as of a session when its crypto was live."""
+    """A service over 1,856 symbols, as of a session on which its crypto symbols still traded."""
     folder = tmp_path_factory.mktemp("market")
     reference = SHARED / "data" / "reference.parquet"
     session = dt.date(2024, 3, 8)

@@ -19,7 +19,7 @@ Fields = Mapping[str, Any]
 
 
 def check(fields: Fields, **kinds: type | tuple[type, ...]) -> None:
-    """Each named field is of its type; a bool is no number."""
+    """Check that each named field has its type; a bool is not a number."""
     for name, kind in kinds.items():
         assert isinstance(fields[name], kind), name
         assert not isinstance(fields[name], bool), name

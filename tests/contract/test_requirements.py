@@ -1,4 +1,4 @@
-"""The manifest of requirements and the tests that prove them, held together both ways."""
+"""The manifest of requirements and the tests that prove them, compared in both directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemathesis over the whole OpenAPI document: nothing fails, and every answer fits its shape."""
+"""Schemathesis over the whole OpenAPI document: no call fails; each response fits its schema."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DESCRIBED: list[Any] = [cast("Any", found).ok() for found in DOCUMENT.get_all_op
 
 @pytest.fixture(scope="module")
 def key(service: Service) -> str:
-    """A key of an account of its own, whose watchlist may end up as anything."""
+    """A key of a separate account, because the calls change its watchlist arbitrarily."""
     return new_key(service.settings, "schemathesis@example.com")
 
 

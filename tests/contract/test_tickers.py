@@ -1,4 +1,4 @@
-"""The tracked tickers: read, replaced, edited, and refused without a trace."""
+"""The tracked tickers: reading, replacing and editing them, and refusals that change nothing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def tracked(market: Market, key: str) -> list[str]:
 
 
 def main_watchlist(service: Service, key: str) -> list[str]:
-    """The user's Main watchlist, as the site reads it."""
+    """The user's Main watchlist, read as the web pages read it."""
 
     async def read() -> list[str]:
         database = Database(service.settings.accounts_url)

@@ -52,7 +52,7 @@ def run(
 def succeed(
     script: str, *arguments: str, url: str, key: str = "", folder: Path, notices: str = ""
 ) -> str:
-    """The output of a run that is to succeed and to say nothing on stderr but its notices."""
+    """The output of a run that must succeed and print only its notices on stderr."""
     result = run(script, *arguments, url=url, key=key, folder=folder)
     assert (result.returncode, result.stderr) == (0, notices)
     return result.stdout
@@ -91,7 +91,7 @@ def check_lines_by_endpoints(text: str, setup: dict[str, Any]) -> None:
 
 
 def check_excerpt(script: str, output: str) -> None:
-    """What the README shows of a script is in its output, line by line."""
+    """Every line that the README shows of a script is in its output."""
     section = (EXAMPLES / "README.md").read_text().split(f"examples/{script}")[1]
     excerpt = section.split("```text\n")[1].split("```")[0].splitlines()
     assert [line for line in excerpt if line not in output.splitlines()] == []

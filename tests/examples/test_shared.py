@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def load(name: str) -> ModuleType:
-    """A shared module of the examples, which are scripts and no package."""
+    """A shared module of the examples, which are scripts and not a package."""
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -36,7 +36,7 @@ def test_the_client_waits_as_asked_once_and_then_goes_on(data_dir: Path) -> None
 
     def a_minute_passes(seconds: float) -> None:
         waits.append(seconds)
-        # Another key has its own minute, as the same key has once this one is over.
+        # Another key has its own minute; so does the same key once this minute is over.
         http.headers["Authorization"] = f"Bearer {later}"
 
     with serving(data_dir, key_per_minute=1) as service:

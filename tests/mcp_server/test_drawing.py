@@ -1,6 +1,6 @@
-"""The chart of a setup: what is where, that labels stay readable, that the bytes do not vary.
+"""The chart of a setup: positions, readable labels, and bytes that do not vary.
 
-Longer than other modules: the pure package has one face, `draw`, and is tested through it.
+Longer than other modules: the package has a single entry point, `draw`, and is tested through it.
 """
 
 from __future__ import annotations

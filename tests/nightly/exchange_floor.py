@@ -1,4 +1,4 @@
-"""A local server that speaks as Yahoo's charts and as Binance's klines do."""
+"""A local server that imitates Yahoo's charts and Binance's klines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Answer = tuple[int, Any]
 
 @dataclass
 class Floor:
-    """What the server serves, and what it was asked."""
+    """The bars that the server serves, and the requests that it received."""
 
     series: dict[str, pl.DataFrame] = field(default_factory=dict)
     """By the provider's own symbol: date, open, high, low, close, volume."""
@@ -57,7 +57,7 @@ class Floor:
         return 404, {}
 
     def chart(self, symbol: str, query: dict[str, str]) -> Answer:
-        """Yahoo's chart: seconds at which the exchange opened, and columns beside each other."""
+        """Yahoo's chart: the opening times in seconds, and one list per column."""
         if query.get("range") == "1d":  # asks for the zone alone
             known = symbol in self.series
             return (200, _chart(symbol, pl.DataFrame())) if known else (404, NOT_FOUND)

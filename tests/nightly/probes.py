@@ -15,7 +15,7 @@ Detector = Callable[[Bars], EventLog]
 
 
 def known_by(log: EventLog, bar: int) -> EventLog:
-    """What a log said after a bar: later rows are absent, later ends and exits unknown."""
+    """A log as of a bar: without later rows, and with later ends and exits unknown."""
     versions = log.versions[log.versions["first_served"] <= bar].copy()
     future = versions["end"] > bar
     versions["end"][future] = -1
@@ -58,7 +58,7 @@ def multiplied(bars: Bars, factor: float) -> Bars:
 
 
 def scale_error(detector: Detector, bars: Bars, factor: float) -> float:
-    """The largest difference, but for the factor, of a log to that of multiplied prices.
+    """The largest difference between a log and that of multiplied prices, apart from the factor.
 
     Infinite if they do not even have the same rows.
     """

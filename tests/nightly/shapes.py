@@ -23,7 +23,7 @@ Point = tuple[int, float]
 
 @dataclass(frozen=True)
 class Lines:
-    """Two lines from a bar on: values there and slopes."""
+    """Two lines from a bar on: their values there and their slopes."""
 
     start: int
     upper: tuple[float, float]
@@ -91,7 +91,7 @@ def wedge_or_triangle(upper_move: float, lower_move: float, *, approach: int, br
 
 
 def squeeze(direction: int) -> Shape:
-    """A calm lead-in, a pole of eight bars, a small triangle against it, then a break along it."""
+    """A calm lead-in, a pole of eight bars, a small triangle against it and a breakout along it."""
     tip = LEAD_IN + 8
     width = 4 * UNIT
     slope = width / 48
@@ -108,7 +108,7 @@ def bars_along(path: Sequence[Point]) -> Bars:
     """Bars whose closes run straight from point to point, with wicks on both ends."""
     index = np.arange(path[-1][0] + 1)
     close = np.interp(index, [bar for bar, _ in path], [level for _, level in path])
-    # Opening half way makes the extreme of a turning point its own.
+    # An open half way makes sure that only the turning point has the extreme.
     opened = (np.concatenate([close[:1], close[:-1]]) + close) / 2
     return bars_of(
         opened, np.maximum(opened, close) + WICK, np.minimum(opened, close) - WICK, close

@@ -1,4 +1,4 @@
-"""The same few bars, written in every shape in which people keep bars."""
+"""The same few bars, written in every supported file form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EASTERN_MIDNIGHT = {True: 4, False: 5}
 
 @dataclass(frozen=True)
 class Shape:
-    """How bars are written, and what the night's report calls the form."""
+    """A function that writes bars, and the name of the form in the night's report."""
 
     write: Callable[[Path, Series], Path]
     form: str
@@ -86,7 +86,7 @@ def yfinance(path: Path, series: Series) -> Path:
 
 
 def long_csv(path: Path, series: Series) -> Path:
-    """Day by day, as a database gives it, and too large to be read whole for every batch."""
+    """One table sorted by day, too large to be read completely for every batch."""
     path.mkdir()
     file = path / "bars.csv"
     table = pl.concat(f.with_columns(pl.lit(s).alias("Ticker")) for s, f in series.items())
@@ -167,7 +167,7 @@ def kline_zip(file: Path, lines: Iterable[str]) -> None:
 
 
 def binance(path: Path, series: Series) -> Path:
-    """A zip a month, and one a day of the newest month; headers came late."""
+    """One zip per month, and one per day of the newest month; only newer files have headers."""
     for symbol, frame in series.items():
         months = frame.with_columns(pl.col("date").dt.strftime("%Y-%m").alias("month"))
         newest = str(months["month"].max())

@@ -1,4 +1,4 @@
-"""Whole nights at an hour: no unfinished bar is used, and each asset keeps its own calendar."""
+"""Whole nights at given times: no unfinished bar is used, and each asset has its own calendar."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def day(text: str) -> dt.date:
 
 
 def stock_days(last: dt.date, count: int) -> list[dt.date]:
-    """So many New York sessions up to a day, oldest first."""
+    """The given number of New York sessions up to a day, oldest first."""
     found: list[dt.date] = []
     session = session_at(last)
     while len(found) < count:

@@ -1,4 +1,4 @@
-"""Resumed walks: a night that goes on from the last one is the night that begins anew, by bytes."""
+"""Resumed walks: a resumed night has the same bytes as one that walks every bar."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def book(data: Path) -> bytes:
 
 
 def test_the_next_night_has_the_same_bytes_resumed_and_anew(tmp_path: Path) -> None:
-    """Beside plain walks: a revised bar, a split, a gap, a new listing, a short one, none today."""
+    """Besides plain walks: a revised bar, a split, a gap, a new or short listing, no bar today."""
     steady = {f"S{seed}": walk(700, seed=seed) for seed in range(3)}
     split = walk(700, seed=11)
     prices = {name: getattr(split, name) / 2 for name in ("open", "high", "low", "close")}

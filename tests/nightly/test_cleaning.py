@@ -1,4 +1,4 @@
-"""Cleaning: every rule on bars made for it, and all of them on real bars, sound and not.
+"""Cleaning: every rule on bars made for it, and all rules on real bars, sound and unsound.
 
 Over 400 lines, because the rules work on one another's results and share their bars.
 """
@@ -197,7 +197,7 @@ def test_crypto_has_no_splits() -> None:
 
 
 def test_a_price_that_news_halves_is_a_move() -> None:
-    """Open and level are those of a split, but the day is wild."""
+    """Open and level are those of a split, but the range of the day is too wide."""
     bars = wave()
     halved = scaled(bars, 100, float(bars.close[99] / bars.open[100]) / 2)
     assert code(cleaned(halved)) == "unadjusted_split"
@@ -264,7 +264,7 @@ def test_closes_far_outside_their_range_are_contradictions() -> None:
 
 
 def idle(count: int, length: int = 900, **cells: float) -> Bars:
-    """A wave whose first bars stand still."""
+    """A wave whose first bars do not move."""
     return changed(wave(length), slice(0, count), high=100, low=100, open=100, close=100, **cells)
 
 

@@ -33,7 +33,7 @@ SYMBOLS = 20
 
 REFERENCE = Parameters.reference()
 
-# Nearly everything converging is served, so that logs and books grow large.
+# Nearly every converging pair is served, so that logs grow large.
 GREEDY = Parameters.reference()._replace(
     height_min=1.0,
     progress_min=0.1,
@@ -98,7 +98,7 @@ def with_gap(bars: Bars, at: int, days: int) -> Bars:
 
 
 def with_bar(bars: Bars, at: int, opened: float, high: float, low: float, close: float) -> Bars:
-    """The bars up to one that is put in the place of bar `at`."""
+    """The bars up to `at`, with another bar in its place."""
     head = bars.take(slice(0, at))
     return Bars(
         bars.date[: at + 1],
@@ -129,7 +129,7 @@ def in_trade() -> Iterator[tuple[Shape, Record, int]]:
 
 @pytest.fixture(scope="module")
 def oracle() -> Oracle:
-    """The reference prototype, where it is at hand."""
+    """The reference prototype, if it is available."""
     if not PRESENT:
         pytest.skip(MISSING)
     return Oracle()
@@ -147,7 +147,7 @@ def test_log_equals_that_of_the_reference_on_real_bars(oracle: Oracle) -> None:
 
 
 def test_log_equals_that_of_the_reference_on_ideal_patterns(oracle: Oracle, walk: Bars) -> None:
-    """Every pattern type occurs, and the reference sees the same."""
+    """Every pattern type occurs, and the reference finds the same."""
     log = detect(walk, REFERENCE)
     assert same(log, oracle.log(walk))
     assert {*log.versions["type"]} == {*PatternType}
@@ -172,7 +172,7 @@ def test_look_ahead_probe_catches_a_peek_of_two_bars(walk: Bars) -> None:
 @pytest.mark.parametrize("factor", [0.125, 1024.0, 7.3])
 def test_multiplied_prices_give_the_same_log(factor: float) -> None:
     """Bars, types, touches and reasons are the same, prices multiplied, logs shifted."""
-    # Ideal patterns are full of ties, which rounding decides either way.
+    # Ideal patterns are full of ties, which rounding may decide either way.
     walk = random_walk(0, 3000)
     log = detect(walk)
     scaled = detect(multiplied(walk, factor))
@@ -194,7 +194,7 @@ def test_runs_are_repeatable_byte_for_byte(walk: Bars) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 14, 15, 16, 40])
 def test_short_histories_have_no_patterns(count: int) -> None:
-    """Nothing is drawn before forty bars of history, and no length is an error."""
+    """Nothing is drawn before forty bars of history; a series of any length is accepted."""
     log = detect(random_walk(1, count), GREEDY)
     assert len(log.versions) == 0
     assert len(log.trades) == 0
@@ -331,7 +331,7 @@ def test_a_pattern_without_a_break_expires(move: float, reason: EndReason) -> No
 
 
 def test_an_entry_close_past_the_target_is_missed() -> None:
-    """A break that runs the whole way in one bar leaves nothing to trade."""
+    """A breakout that reaches the target within one bar leaves nothing to trade."""
     shape = SHAPES["ascending triangle"]
     entry = shape.break_bar(1)
     last = shape.bars.close[entry - 1]
@@ -371,7 +371,7 @@ def test_a_bar_that_hits_stop_and_target_is_a_loss() -> None:
 
 
 def test_a_gap_through_the_stop_exits_at_the_open() -> None:
-    """Nobody was filled at a stop that the market jumped over."""
+    """A stop that the market gapped over cannot be filled at its own price."""
     for shape, trade, after in in_trade():
         beyond = trade["stop_price"] * (0.97 if trade["direction"] > 0 else 1.03)
         bars = with_bar(shape.bars, after, beyond, beyond * 1.001, beyond * 0.999, beyond)
@@ -391,7 +391,7 @@ def test_a_gap_past_the_target_exits_at_the_target() -> None:
 
 
 def test_every_trade_ends_at_the_first_later_bar_that_decides_it(walk: Bars) -> None:
-    """A plain walk over the bars after the entry comes to the same exits."""
+    """A plain loop over the bars after the entry finds the same exits."""
     log = detect(walk)
     assert len(log.trades) > 10
     for trade in log.trades:
@@ -438,7 +438,7 @@ def test_any_number_of_open_trades_is_kept() -> None:
 
 
 def test_a_log_grows_without_losing_a_row() -> None:
-    """Logs larger than their first room hold what smaller ones held, and go on."""
+    """A log that outgrows its first room keeps its rows and continues."""
     bars = random_walk(2, 9000)
     log = detect(bars, GREEDY)
     assert len(log.versions) > 2000
@@ -470,7 +470,7 @@ def test_a_data_gap_ends_forming_setups(days: int, gap_days: int, is_gap: bool) 
 
 
 def test_open_trades_outlive_a_data_gap() -> None:
-    """The bars after it decide them as ever."""
+    """The bars after it resolve them as usual."""
     for shape, trade, after in in_trade():
         assert trade["exit"] > after
         log = detect(with_gap(shape.bars, after, 300))
@@ -496,7 +496,7 @@ def test_nothing_is_drawn_across_a_data_gap(at: int) -> None:
 
 @pytest.mark.parametrize("direction", [1, -1])
 def test_a_pole_does_not_span_a_data_gap(direction: int) -> None:
-    """Its base is sought after the gap, where this one is too short."""
+    """Its base is searched only after the gap, where the pole is too short."""
     shape = squeeze(direction)
     before_pole = with_gap(shape.bars, shape.lines.start - 12, 11)
     within_pole = with_gap(shape.bars, shape.lines.start - 3, 11)

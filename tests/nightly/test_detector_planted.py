@@ -28,7 +28,7 @@ DAYS = 2000
 
 @dataclass(frozen=True)
 class Scores:
-    """What one detector makes of the subset."""
+    """The results of one detector on the subset."""
 
     recall: float
     exact: float
@@ -96,7 +96,7 @@ def test_planted_patterns_are_found_where_they_are(scores: Callable[[str], Score
 
 
 def test_decoys_and_walks_are_seldom_taken_for_patterns(scores: Callable[[str], Scores]) -> None:
-    """Steep trends and reversals hardly ever, channels and rectangles the most."""
+    """Steep trends and reversals hardly ever, channels and rectangles most often."""
     default = scores("default")
     assert default.hit <= 0.17
     assert default.hits["steep trend"] <= 0.1
@@ -105,7 +105,7 @@ def test_decoys_and_walks_are_seldom_taken_for_patterns(scores: Callable[[str], 
 
 
 def test_the_default_draws_better_than_the_reference(scores: Callable[[str], Scores]) -> None:
-    """On every count, and above all on what is no pattern."""
+    """On every measure, and above all on decoys."""
     default, reference = scores("default"), scores("reference")
     assert default.recall >= reference.recall
     assert default.exact >= reference.exact + 0.02
@@ -115,7 +115,7 @@ def test_the_default_draws_better_than_the_reference(scores: Callable[[str], Sco
 
 
 def test_a_formation_is_served_again_on_less_after_a_break(planted: list[Plant]) -> None:
-    """What broke a line drawn through a false leg is found again before the true break."""
+    """A formation whose line through a false leg broke is found again before the true break."""
     default, strict = Parameters(), Parameters(later_crossings_min=4, later_quality_min=74.0)
     served = np.concatenate([detect(item.bars, default).versions for item in planted])
     served = served[served["scale"] == Scale.LONG]
@@ -145,7 +145,7 @@ def test_the_first_trigger_is_told_from_the_nearest(planted: list[Plant]) -> Non
 def test_nothing_planted_is_known_ahead_or_depends_on_the_currency(
     name: str, planted: list[Plant], shaped: list[Decoy], walked: list[Bars]
 ) -> None:
-    """At random cuts the past stays, and at random factors the log."""
+    """The past is the same at random cuts, and the log at random price factors."""
     detector: Callable[[Bars], EventLog] = partial(detect, parameters=DETECTORS[name])
     rng = np.random.default_rng(5)
     series = [item.bars for item in planted[::4]] + [item.bars for item in shaped[::4]]

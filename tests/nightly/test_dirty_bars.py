@@ -1,4 +1,4 @@
-"""Real garbage: every symbol has its reason, and nothing absurd is served from what is left."""
+"""Real but unusable bars: every symbol has its reason, and no absurd setup is served."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def task(day: dt.date) -> Task:
 
 
 def test_every_dirty_symbol_has_a_refusal_or_a_finding(loaded: dict[str, Loaded]) -> None:
-    """Each on the day of its own last bar, when nothing is stale."""
+    """Each symbol on the day of its own last bar, so that none is stale."""
     assert len(loaded) == 65
     for name, item in loaded.items():
         found = analyse_symbol(item, Listing(name), task(to_date(item.bars.date[-1])))
@@ -80,7 +80,7 @@ def test_a_night_over_garbage_reports_every_symbol_and_serves_nothing_absurd(
 
 
 def absurdities(setup: ScanSetup, bars: Bars) -> Iterator[str]:
-    """What nobody who looks at the chart would believe of a setup."""
+    """The properties of a setup that are absurd."""
     for plan in setup.plans:
         yield from _of_plan(plan, setup.last_close)
     yield from _of_line(setup.lines.upper, bars, bars.high)

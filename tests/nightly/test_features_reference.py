@@ -1,4 +1,4 @@
-"""The screening features against the reference implementation, where it is at hand."""
+"""The screening features compared with the reference implementation, if it is available."""
 
 from __future__ import annotations
 

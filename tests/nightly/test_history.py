@@ -1,4 +1,4 @@
-"""Ids of lineages and setups: nothing that is served beside another thing shares its id."""
+"""Ids of lineages and setups: no two that are served at the same time share an id."""
 
 from __future__ import annotations
 

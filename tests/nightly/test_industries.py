@@ -1,4 +1,4 @@
-"""Industries: the shipped tables, and what the words of a reference table become."""
+"""Industries: the shipped tables, and the labels for the words of a reference table."""
 
 from __future__ import annotations
 

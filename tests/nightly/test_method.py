@@ -1,4 +1,4 @@
-"""The method's numbers, worked out again in plain Python from the rows of the sealed book."""
+"""The method's numbers, recomputed in plain Python from the rows of the sealed book."""
 
 from __future__ import annotations
 

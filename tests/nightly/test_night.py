@@ -109,7 +109,7 @@ def test_two_runs_over_the_same_bars_give_the_same_bytes(night: Path, tmp_path: 
 
 
 def test_a_night_never_sees_bars_after_its_session(tmp_path: Path) -> None:
-    """A source that ends with the session gives the same records as one that goes on."""
+    """A source that ends with the session gives the same records as one with later bars."""
     session = dt.date(2009, 6, 30)
     for symbol in ("AAPL", "IBM", "GOOG", "MSFT", "FB"):
         (loaded,) = sample_source().load([symbol])

@@ -31,13 +31,13 @@ PLANTED = ENTRY + FARTHEST + 5  # past every draw's entry, so that this bar deci
 
 
 def flat(length: int = PLANTED + 20) -> Bars:
-    """Bars that stay at 100, which decide nothing."""
+    """Bars that stay at 100, so that they resolve no trade."""
     date = np.arange(FIRST, FIRST + length, dtype=np.int32)
     return Bars(date, *(np.full(length, 100.0) for _ in range(5)))
 
 
 def planted(opened: float, high: float, low: float) -> Bars:
-    """Flat bars but for one that comes after the entry of every draw of a trade at `ENTRY`."""
+    """Flat bars except one after the entry of every draw of a trade at `ENTRY`."""
     bars = flat()
     bars.open[PLANTED], bars.high[PLANTED], bars.low[PLANTED] = opened, high, low
     return bars

@@ -1,4 +1,4 @@
-"""The pool: results in the order of the tasks, whatever the processes do."""
+"""The pool: results in the order of the tasks, regardless of which process is first."""
 
 from __future__ import annotations
 

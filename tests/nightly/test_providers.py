@@ -22,7 +22,7 @@ from nightly.providers.provider import SCHEMA, Provider, ProviderError, open_pro
 from nightly.sources import prepare_source
 from tests.nightly.exchange_floor import Floor, serving
 
-# What a client's own libraries will drop one day says nothing about us.
+# Deprecation warnings from a client's own libraries do not concern this project.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 FIRST = dt.date(2024, 1, 2)
@@ -45,7 +45,7 @@ def bars(first: dt.date = FIRST, last: dt.date = LAST, *, crypto: bool) -> pl.Da
 
 @dataclass
 class Desk:
-    """A provider whose client asks the server, a store, and the waits that were asked for."""
+    """A provider whose client asks the server, a store, and the waits that were requested."""
 
     floor: Floor
     provider: Provider
@@ -70,7 +70,7 @@ class Desk:
         return kept.bars
 
     def finished(self, place: int = 0) -> pl.DataFrame:
-        """What the server has without its unfinished last day."""
+        """The server's bars without its unfinished last day."""
         return self.floor.series[self.symbols[place]].filter(pl.col("date") < LAST)
 
 

@@ -1,4 +1,4 @@
-"""The reference table: spellings of its columns and values, and what a bare symbol tells."""
+"""The reference table: spellings of its columns and values, and unlisted symbols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample: its bars as printed, its splits, and that nothing of it is refused."""
+"""The sample: its unadjusted bars, its splits, and that no symbol of it is refused."""
 
 from __future__ import annotations
 

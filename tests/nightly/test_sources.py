@@ -1,4 +1,4 @@
-"""Sources: how bars are found, read and identified, whatever wrote them."""
+"""Sources: how bars are found, read and identified."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CSV = "\n".join([HEADER, *LINES]) + "\n"
 
 
 def table(symbols: list[str], days: list[dt.date] = DAYS) -> pl.DataFrame:
-    """A long table, sorted by symbol; the close tells symbol and day."""
+    """A long table, sorted by symbol; the close identifies symbol and day."""
     rows = [
         (symbol, day, 10.0, 20.0, 5.0, 11.0 + number + place / 100, 100.0)
         for number, symbol in enumerate(symbols)

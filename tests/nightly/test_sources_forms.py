@@ -1,4 +1,4 @@
-"""Forms: the same bars give the same night, in whatever shape people keep them."""
+"""Forms: the same bars give the same night in every file form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIRST = dt.date(2024, 10, 28)
 
 
 def series(*, crypto: bool) -> Series:
-    """Four months over the change of the clocks, of the year, and of Binance's unit."""
+    """Four months that include a clock change, a new year, and Binance's change of unit."""
     days = [FIRST + dt.timedelta(day) for day in range(120)]
     if not crypto:
         days = [day for day in days if day.weekday() < 5]
@@ -50,7 +50,7 @@ def series(*, crypto: bool) -> Series:
 
 
 def night_input(source: BarSource) -> dict[str, Loaded]:
-    """What a night reads of every symbol."""
+    """The bars of every symbol, as a night reads them."""
     resolved = resolve(source.names())
     raws = {raw: symbol for symbol, raw in resolved.raw_of.items()}
     return {raws[item.name]: item for item in source.load(list(raws))}
@@ -103,7 +103,7 @@ def test_an_adjusted_close_is_told_as_ignored_and_never_read(tmp_path: Path) -> 
     told = prepare_source(path, tmp_path / "work").told
     assert told["forms"] == {"CSV": 3}
     assert told["columns"] == {
-        "Adj Close": "ignored: prices are those of Close, adjusted for splits and not for dividends"
+        "Adj Close": "ignored: prices come from Close, adjusted for splits and not for dividends"
     }
 
 
@@ -165,7 +165,7 @@ def test_bars_within_a_day_are_told_by_what_they_hold(tmp_path: Path, name: str,
     loaded = one(folder, tmp_path / "work", name.split(".", 1)[0].upper().replace("AAPL", "aapl"))
     assert loaded.refusal is not None
     assert loaded.refusal.code == "unreadable_file"
-    assert "a day" in loaded.refusal.reason
+    assert "not daily" in loaded.refusal.reason
 
 
 def test_a_foreign_listing_is_refused_and_a_coin_kept_as_it_is(tmp_path: Path) -> None:

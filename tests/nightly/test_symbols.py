@@ -1,4 +1,4 @@
-"""Symbols: what a raw name becomes, and which of two names keeps a symbol."""
+"""Symbols: the symbol for a raw name, and which of two names keeps it."""
 
 from __future__ import annotations
 

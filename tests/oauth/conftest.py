@@ -10,5 +10,5 @@ from tests.service import Service
 
 @pytest.fixture
 def host(service: Service) -> Host:
-    """A host of the test's own, before an account of its own."""
+    """A new host with a new account, for one test only."""
     return new_host(service)

@@ -1,4 +1,4 @@
-"""An agent host in conversation with a running service, so that each test reads as the protocol."""
+"""An agent host that talks to a running service, so that each test reads like the protocol."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def authorization_of(service: Service, database: Database) -> Authorization:
 
 
 def answer_in(location: str) -> dict[str, list[str]]:
-    """The parameters that a redirect carries."""
+    """The parameters in the query of a redirect."""
     return parse_qs(urlsplit(location).query, keep_blank_values=True)
 
 
@@ -51,7 +51,7 @@ def error_of(response: httpx.Response) -> tuple[int, str]:
 
 @dataclass(frozen=True)
 class Host:
-    """A registered client, and the account of the person in front of it."""
+    """A registered client, and the account of the person who uses it."""
 
     service: Service
     account_id: int
@@ -73,14 +73,14 @@ class Host:
         return [(name, value) for name, value in query.items() if value is not None]
 
     def check(self, query: list[tuple[str, str]]) -> AuthorizationRequest:
-        """What the server makes of an authorization request."""
+        """The authorization request as the server has checked it."""
         return on_database(
             self.service,
             lambda database: authorization_of(self.service, database).check(query),
         )
 
     def approve(self, query: list[tuple[str, str]] | None = None) -> str:
-        """Where the browser goes once the person approved."""
+        """The address to which the browser is sent after approval."""
 
         async def work(database: Database) -> str:
             authorization = authorization_of(self.service, database)
@@ -145,7 +145,7 @@ def register(service: Service, **metadata: Any) -> httpx.Response:
 
 
 def new_host(service: Service, account_id: int | None = None, **metadata: Any) -> Host:
-    """A host that has just registered, before a person of its own."""
+    """A host that has just registered, used by a new account or a given one."""
     client = register(service, **metadata).raise_for_status().json()
     if account_id is None:
         account_id = new_account(service)
@@ -154,7 +154,7 @@ def new_host(service: Service, account_id: int | None = None, **metadata: Any) -
 
 
 def deactivate(service: Service, account_id: int) -> None:
-    """Silence an account."""
+    """Deactivate an account."""
 
     async def work(accounts: Accounts) -> None:
         email = next(one.email for one in await accounts.all() if one.id == account_id)

@@ -1,4 +1,4 @@
-"""Documents of clients on a real https server, and an Internet in which every host is that one."""
+"""Client documents on a real https server, and an Internet in which every host is that server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def address(path: str = "/client.json", host: str = HOST) -> str:
 
 
 def document(client_id: str, /, **changes: Any) -> bytes:
-    """A sound document of a client; None leaves a field out."""
+    """A valid document of a client; None leaves a field out."""
     fields = {
         "client_id": client_id,
         "client_name": "Document host",
@@ -46,7 +46,7 @@ def response(body: bytes, status: str = "200 OK", **headers: str) -> bytes:
 
 
 class DocumentServer(socketserver.ThreadingTCPServer):
-    """Answers each path over TLS with the very bytes it was given for it."""
+    """Answers each path over TLS with exactly the bytes that were given for it."""
 
     daemon_threads = True
 
@@ -87,7 +87,7 @@ class _Handler(socketserver.BaseRequestHandler):
 
 @dataclass
 class Wires(httpcore2.AnyIOBackend):
-    """Connects every address to one local port, and remembers what it was asked for."""
+    """Connects every address to one local port, and records the requested addresses."""
 
     port: int
     asked: list[tuple[str, int]] = field(default_factory=list)
@@ -110,7 +110,7 @@ class Wires(httpcore2.AnyIOBackend):
 
 @dataclass
 class Names:
-    """A resolver of given answers; the last is given again and again."""
+    """A resolver that gives prepared answers in turn, and then the last one again and again."""
 
     answers: list[Sequence[str]]
     asked: list[tuple[str, int]] = field(default_factory=list)
@@ -138,7 +138,7 @@ class Internet:
         return Fetcher(resolve or names, self.wires, tls, seconds=seconds)
 
     def publish(self, path: str = "/client.json", /, **changes: Any) -> str:
-        """Put a sound document, but for some changes, at a path; the id of its client."""
+        """Put a valid document with some changes at a path; returns the id of its client."""
         client_id = address(path)
         self.server.answers[path] = response(document(client_id, **changes))
         return client_id
@@ -146,7 +146,7 @@ class Internet:
 
 @contextmanager
 def internet(issuer: trustme.CA | None = None) -> Iterator[Internet]:
-    """A running server; its certificate is of the host, by default from who is trusted."""
+    """A running server; by default, its certificate is issued by the trusted authority."""
     authority = trustme.CA()
     with DocumentServer((issuer or authority).issue_cert(HOST)) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})

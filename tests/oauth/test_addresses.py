@@ -1,4 +1,4 @@
-"""Addresses: what lies on the public Internet."""
+"""Addresses: which are on the public Internet."""
 
 from __future__ import annotations
 

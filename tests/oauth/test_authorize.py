@@ -1,4 +1,4 @@
-"""Authorization requests (RFC 6749 section 4.1.1): what the pages are told to show or to refuse."""
+"""Authorization requests (RFC 6749 section 4.1.1): what the pages must show or refuse."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HTTPS = "https://app.example.com/cb"
 
 
 def error_in(host: Host, query: list[tuple[str, str]]) -> str:
-    """The error that a request's client is told, in a complete answer."""
+    """The error that is sent to the client of a request, in a complete response."""
     with pytest.raises(RedirectError) as caught:
         host.check(query)
     answer = answer_in(caught.value.location)

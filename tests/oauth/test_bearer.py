@@ -1,4 +1,4 @@
-"""Access tokens on both surfaces (RFC 6750), and what is left of secrets in database and log."""
+"""Access tokens on both surfaces (RFC 6750), and the absence of secrets in database and log."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_a_token_counts_in_one_authorization_header_alone(host: Host, service: S
 
 
 def test_a_signed_in_browsers_cookie_opens_no_interface(service: Service) -> None:
-    """B08: another site can make a browser send its cookie, but no header."""
+    """B08: another site can make a browser send a cookie, but not an Authorization header."""
     browser = signed_in(service, new_person(service))
 
     assert browser.get("/keys").status_code == 200
@@ -175,7 +175,7 @@ def test_a_signed_in_browsers_cookie_opens_no_interface(service: Service) -> Non
 
 
 def test_a_session_id_gives_nobody_anything(service: Service) -> None:
-    """B12: none is ever given, so there is none to take over; a made-up one changes nothing."""
+    """B12: no session id is ever issued, so none can be stolen; a made-up one changes nothing."""
     ada, eve = (new_host(service) for _ in range(2))
     token = ada.tokens()["access_token"]
     session = {**ACCEPT, "Mcp-Session-Id": "0f9d3c52a8f14a5f8a3ea0cbb0f1c7de"}

@@ -1,6 +1,6 @@
 """Client documents: which ids are addresses, what a document must say, how often it is read.
 
-Over 400 lines, because every refusal of the draft is a case of its own over the same documents.
+Over 400 lines, because every refusal of the draft is a separate case over the same documents.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def net() -> Iterator[Internet]:
 
 @dataclass
 class Reader:
-    """Documents under a clock that stands, with the reads counted."""
+    """Client documents under a fixed clock, with the reads counted."""
 
     net: Internet
     grants: Grants
@@ -69,7 +69,7 @@ async def reader(net: Internet, tmp_path: Path) -> AsyncIterator[Reader]:
 
 
 async def refused(reader: Reader, client_id: str) -> str:
-    """The sentence with which a client is refused; nothing is kept of it."""
+    """The message with which a client is refused; checks that nothing of it is stored."""
     with pytest.raises(DocumentError) as caught:
         await reader.documents().client(client_id, HERE)
     assert await reader.grants.client(client_id) is None

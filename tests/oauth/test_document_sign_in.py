@@ -1,4 +1,4 @@
-"""Sign-in of an app that is known by its document, on the running service."""
+"""Sign-in of an app with a client document, on the running service."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SUPPORTED = "client_id_metadata_document_supported"
 
 @dataclass(frozen=True)
 class Town:
-    """A service that reads documents, and the Internet it reads them from."""
+    """A service that reads client documents, and the Internet that it reads them from."""
 
     service: Service
     net: Internet
@@ -39,7 +39,7 @@ class Town:
         return sum(asked.startswith(f"GET {path} ") for asked in self.net.server.asked)
 
     def host(self, account: Account, client_id: str) -> Host:
-        """The app of a document, before a person."""
+        """The app of a document, used by an account."""
         return Host(self.service, account.id, client_id)
 
 
@@ -112,7 +112,7 @@ def test_the_metadata_says_that_documents_are_read(town: Town) -> None:
 def test_nothing_is_read_and_nobody_is_sent_away_before_sign_in(
     town: Town, changes: dict[str, str]
 ) -> None:
-    """Row A22: not even a broken request goes further than to the sign-in page."""
+    """Row A22: not even a broken request leads anywhere but to the sign-in page."""
     client_id = town.net.publish("/anonymous.json", redirect_uris=["https://app.example.com/cb"])
     answer = Browser(town.service).get(authorize_address(client_id, **changes))
 
@@ -159,7 +159,7 @@ def test_a_document_that_cannot_be_used_is_told_to_the_person(town: Town) -> Non
 
 
 def test_deciding_reads_nothing(town: Town) -> None:
-    """C13: what is approved is what was shown, whatever the document says meanwhile."""
+    """C13: the request that was shown is approved, even if the document has changed meanwhile."""
     account, client_id = new_person(town.service), town.net.publish("/shown.json")
     browser = signed_in(town.service, account)
     form = browser.form(authorize_address(client_id))
@@ -203,7 +203,7 @@ def test_the_operator_sees_which_clients_have_a_document_and_deletes_them(town: 
 
 
 def test_without_the_setting_no_address_is_a_client(service: Service, town: Town) -> None:
-    """Not even one that was read while the setting was on."""
+    """This holds even for an address that was read while the setting was on."""
     client_id = town.net.publish("/off.json")
     make_known(service, client_id)
 
@@ -227,7 +227,7 @@ def make_known(service: Service, client_id: str) -> None:
 
 
 def operator(service: Service, *arguments: str) -> str:
-    """What a command of the operator prints."""
+    """The output of an operator's command."""
     environment = {
         **os.environ,
         "SCREENER_DATA_DIR": str(service.settings.data_dir),

@@ -23,7 +23,7 @@ def net() -> Iterator[Internet]:
 
 
 async def refused(net: Internet, path: str, answer: bytes) -> str:
-    """Why an answer is refused."""
+    """The reason why a response is refused."""
     net.server.answers[path] = answer
     with pytest.raises(FetchError) as caught:
         await net.fetcher().read(address(path))
@@ -208,7 +208,7 @@ async def test_no_host_with_a_private_address_is_connected(
 
 
 async def test_the_address_that_was_checked_is_the_one_connected() -> None:
-    """DNS rebinding: another answer for a second question is never asked for."""
+    """DNS rebinding: the name is resolved only once, so a second answer has no effect."""
     with internet() as net:
         net.server.answers["/client.json"] = response(b"{}")
         fetcher = net.fetcher([PUBLIC], ["127.0.0.1"])

@@ -30,7 +30,7 @@ ROUND = 12
 
 @contextmanager
 def process(folder: Path, database_url: str, public_url: str, key: str) -> Iterator[Service]:
-    """A `screener serve` of its own on a free port."""
+    """A separate `screener serve` on a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -74,13 +74,13 @@ def services(
 
 @pytest.fixture
 def hosts(services: tuple[Service, Service]) -> tuple[Host, Host]:
-    """One host, as it speaks to either process."""
+    """One host, once for each process that it talks to."""
     host = new_host(services[0])
     return host, replace(host, service=services[1])
 
 
 def test_of_many_exchanges_over_both_exactly_one_succeeds(hosts: tuple[Host, Host]) -> None:
-    """U14, T10, T08: and the replay it amounts to revokes everything, everywhere."""
+    """U14, T10, T08: the others count as a replay, which revokes the grant in both processes."""
     code = hosts[0].code()
     with ThreadPoolExecutor(ROUND) as executor:
         answers = list(executor.map(lambda n: hosts[n % 2].exchange(code), range(ROUND)))

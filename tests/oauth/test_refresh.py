@@ -42,7 +42,7 @@ def test_a_used_refresh_token_shown_again_ends_the_whole_family(
 
     assert not host.opens(family[-1]["access_token"])
     assert error_of(host.refresh(family[-1]["refresh_token"])) == (400, "invalid_grant")
-    assert "showed a used refresh token again" in caplog.text
+    assert "reused a used refresh token" in caplog.text
     assert shown not in caplog.text
 
 
@@ -120,7 +120,7 @@ def test_a_missing_refresh_token_is_told(host: Host) -> None:
 
 
 def test_an_operator_may_let_a_broken_connection_ask_again(tmp_path: Path) -> None:
-    """Decision 6, F07: within the leeway all of many refreshes at once get the same pair."""
+    """Decision 6, F07: within the leeway, simultaneous refreshes all get the same pair."""
     with serving(tmp_path, refresh_leeway_seconds=60) as service:
         host = new_host(service)
         old = host.tokens()["refresh_token"]

@@ -263,7 +263,7 @@ def test_credentials_of_a_registration_are_ignored(url: str) -> None:
 def test_a_forwarded_address_registers_only_behind_a_trusted_proxy(
     tmp_path: Path, trusted: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """U16 and U17: the limit and what is logged of it go by the address that can be believed."""
+    """U16 and U17: the limit and its log use the forwarded address only from a trusted proxy."""
     with serving(tmp_path, registrations_per_minute=1, trusted_proxies=trusted) as service:
         body = {"client_name": "Test host", "redirect_uris": ["http://127.0.0.1/"]}
         statuses = [

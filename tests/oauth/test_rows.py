@@ -21,7 +21,7 @@ def rows_in(text: str) -> Iterator[str]:
 
 
 def proven() -> set[str]:
-    """The rows that docstrings of tests name."""
+    """The rows that the docstrings of tests name."""
     functions = [
         node
         for path in TESTS.glob("*/test_*.py")

@@ -1,4 +1,4 @@
-"""The bodies of a scan: any row, in any order, however few of them are in memory."""
+"""The bodies of a scan: any row can be read in any order, although only a few stay in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files: private to their owner, whoever makes them first."""
+"""Files: private to their owner, even if another program made them first."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CALLBACK = "http://127.0.0.1/callback"
 
 
 class Clock:
-    """A clock that stands until it is moved."""
+    """A clock that moves only when the test moves it."""
 
     def __init__(self) -> None:
         self.now = START

@@ -1,4 +1,4 @@
-"""Turns: one writer at a time on a data folder, and none that is dead."""
+"""The lock: one writer at a time in a data folder, and no stale lock."""
 
 from __future__ import annotations
 

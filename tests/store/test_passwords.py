@@ -68,7 +68,7 @@ async def test_hashing_leaves_the_event_loop_free() -> None:
 async def test_of_fifty_at_once_no_more_are_hashed_than_there_are_slots(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """U10: each waits until as many as may be are at work, so that more would be seen."""
+    """U10: each hash waits until the limit is reached, so that a further one would be noticed."""
     lock, full = threading.Lock(), threading.Barrier(at_once)
     running, most = 0, 0
     matches = module._matches

@@ -1,4 +1,4 @@
-"""Principals: kept until something changes, and not a call longer."""
+"""Principals: cached until something changes, and never used after that."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Clock:
 
 @dataclass
 class House:
-    """An account with a key, and what finds it; `asked` counts the look-ups."""
+    """An account with a key, and a `Principals` over it; `asked` counts the look-ups."""
 
     database: Database
     accounts: Accounts

@@ -187,7 +187,7 @@ async def test_a_silenced_account_starts_no_session(sessions: Sessions, database
 async def test_no_session_outlives_a_change_of_the_password_however_they_meet(
     sessions: Sessions, database: Database
 ) -> None:
-    """Of sign-ins and a change at once, each is refused or ended."""
+    """Every sign-in that runs at the same time as a password change is refused or ended."""
     hashes = [HASH, *(f"hash {number}" for number in range(8))]
 
     async def sign_in(password_hash: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Codes and tokens: their lifetimes, and that each is used once whatever happens."""
+"""Codes and tokens: their lifetimes, and that each can be used only once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def furnished(database: Database) -> None:
 
 @pytest.fixture
 async def second_process(database: Database) -> AsyncIterator[Database]:
-    """The same database with connections of its own, as another process would have."""
+    """The same database with its own connections, like those of another process."""
     other = Database(database.engine.url.render_as_string(hide_password=False))
     yield other
     await other.close()

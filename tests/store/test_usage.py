@@ -18,7 +18,7 @@ NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
 
 def caller(prefix: str) -> Principal:
-    """Who calls with a key of the first account."""
+    """A principal with a key of the first account."""
     account = Account(1, "ada@example.com", Plan.PREMIUM, True, NOW)
     return Principal(account, Key(prefix, "laptop", NOW, None))
 
@@ -122,7 +122,7 @@ async def test_the_last_use_is_known_of_every_live_key_and_app(
 
 
 async def test_no_page_reads_the_whole_log(usage: UsageLog, database: Database) -> None:
-    """By SQLite's own plan: every look at the log searches an index."""
+    """By SQLite's query plan, every query of the log searches an index."""
     if database.engine.dialect.name != "sqlite":
         pytest.skip("the plan of an empty table is a scan on PostgreSQL")
     asked = list[tuple[str, Any]]()

@@ -1,4 +1,4 @@
-"""The watchlist: the tracked tickers in the user's order, changed all or nothing."""
+"""The watchlist: the tracked tickers in the user's order, changed completely or not at all."""
 
 from __future__ import annotations
 

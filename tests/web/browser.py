@@ -1,4 +1,4 @@
-"""A browser without scripts: keeps cookies, reads forms and posts them as they stand."""
+"""A browser without scripts: keeps cookies, reads forms and posts them with their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PASSWORD = "correct horse battery"
 PASSWORD_HASH = (
     "$argon2id$v=19$m=8,t=1,p=1$ZCCQuZ2K3IAARLu9X0rN/A$asbwenr1xen8wlg5AYIEdD6Z9+CCnCkrOGRSO/syX2Y"
 )
-"""Of `PASSWORD`, at little cost: what is proven here is the pages."""
+"""The hash of `PASSWORD`, with cheap parameters, since these tests are about the pages."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Browser(httpx.Client):
     """One person's browser on a service."""
 
     def __init__(self, service: Service, **options: Any) -> None:
-        # Connections are not kept, so that a test need not close its browsers.
+        # No connection is kept open, so that a test need not close its browsers.
         limits = httpx.Limits(max_keepalive_connections=0)
         super().__init__(base_url=service.url, timeout=30, limits=limits, **options)
 

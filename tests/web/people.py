@@ -31,7 +31,7 @@ def new_person(
 
 
 def signed_in(service: Service, account: Account) -> Browser:
-    """A browser in which somebody signed in."""
+    """A browser in which an account is signed in."""
     browser = Browser(service)
     assert browser.sign_in(account.email).status_code == 303
     return browser

@@ -92,7 +92,7 @@ def test_making_accounts_in_bulk_is_stopped(tmp_path_factory: pytest.TempPathFac
 
 
 def test_a_taken_address_and_none_at_all_look_and_cost_alike(open_service: Service) -> None:
-    """Only a hash of argon2id takes long, and every attempt with a fit password makes one."""
+    """Only an argon2id hash takes long, and each attempt with a valid password computes one."""
     browser = Browser(open_service)
     form = browser.form("/sign-up")
     hashed = list[str]()

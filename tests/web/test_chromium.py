@@ -1,4 +1,4 @@
-"""The pages in a real browser, which applies their policy and sends what browsers send."""
+"""The pages in a real browser, which applies their policy and sends a browser's header fields."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SWITCHES = [
 
 
 class App(BaseHTTPRequestHandler):
-    """The app that waits on this computer for its code."""
+    """The app that waits for its code on this computer."""
 
     def do_GET(self) -> None:
         self.send_response(200)
@@ -73,7 +73,7 @@ def chromium() -> Iterator[BrowserContext]:
 def test_a_person_signs_in_makes_a_key_tracks_tickers_and_connects_an_app(
     service: Service, chromium: BrowserContext, callback: str
 ) -> None:
-    """Everything by hand and by keyboard; no page may break its own policy."""
+    """All pages are used by mouse and keyboard; no page may violate its own policy."""
     account, complaints = new_person(service), list[str]()
     app = new_app(service, "Claude", callback)
     chromium.grant_permissions(["clipboard-read", "clipboard-write"], origin=service.url)
@@ -114,7 +114,7 @@ def sign_in(page: Page, email: str) -> None:
 
 
 def approve(page: Page) -> None:
-    """Read who asks, and say yes."""
+    """Wait for the consent page, and approve."""
     page.get_by_role("heading", name="Connect Claude?").wait_for()
     page.get_by_role("button", name="Approve").click()
     page.wait_for_url("**/callback?**")

@@ -22,7 +22,7 @@ BIDI, ZERO_WIDTH = "\u202e", "\u200b"
 
 
 def parameters(answer: httpx.Response) -> dict[str, list[str]]:
-    """What a redirect to the app carries."""
+    """The parameters of a redirect to the app."""
     assert answer.status_code == 303
     location = answer.headers["location"]
     assert location.startswith(CALLBACK)
@@ -173,7 +173,7 @@ def test_an_approval_without_the_pages_token_gives_no_code(
 
 
 def test_an_approval_with_the_token_of_another_session_gives_no_code(service: Service) -> None:
-    """C09 and C14: a page rendered for one user is of no use to another."""
+    """C09 and C14: the form of a page rendered for one user is refused from another."""
     mallory, ada = new_person(service), new_person(service)
     address = authorize_address(new_app(service))
     stolen = signed_in(service, mallory).form(address)
@@ -228,7 +228,7 @@ def test_nothing_is_approved_by_a_link(service: Service) -> None:
 
 @pytest.mark.parametrize("change", ["client_id", "redirect_uri", "state", "code_challenge"])
 def test_what_was_shown_is_what_is_approved(service: Service, change: str) -> None:
-    """C13: another app, address, state or challenge between the page and the post."""
+    """C13: the app, address, state or challenge changes between the page and the post."""
     account, client_id = new_person(service), new_app(service)
     other = {
         "client_id": new_app(service, "Evil", "https://evil.example/cb"),

@@ -19,7 +19,7 @@ def get(service: Service, path: str, accept: str = CHROMIUM, method: str = "GET"
 
 
 def check_page(answer: httpx.Response) -> None:
-    """A page with the protection of every page, that leads home."""
+    """Check that a page links to the home page and has the protection of every page."""
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.headers["vary"] == "Accept"
     assert answer.headers["cache-control"] == "no-store"

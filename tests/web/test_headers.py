@@ -1,4 +1,4 @@
-"""What every page tells browsers: the rows C01 to C04 of the security list."""
+"""The header fields of every page: the rows C01 to C04 of the security list."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def directives(policy: str) -> dict[str, str]:
 def test_no_page_can_be_framed_sniffed_or_scripted_from_elsewhere(
     service: Service, path: str
 ) -> None:
-    """C01 and C03; a path marked with # is read by somebody who signed in."""
+    """C01 and C03; a path marked with # is read by a signed-in visitor."""
     browser = signed_in(service, new_person(service)) if "#" in path else Browser(service)
     answer = browser.get(path.rstrip("#"))
     policy = directives(answer.headers["content-security-policy"])
@@ -47,7 +47,7 @@ def test_no_page_of_an_account_is_kept(service: Service, path: str) -> None:
 
 
 def test_the_consent_page_may_send_its_form_on_to_the_app(service: Service) -> None:
-    """C04: browsers apply form-action to the redirect of a form, too."""
+    """C04: browsers apply form-action to the redirect of a form as well."""
     address = authorize_address(new_app(service))
     signing_in = Browser(service).get(Browser(service).get(address).headers["location"])
     consent = signed_in(service, new_person(service)).get(address)

@@ -28,7 +28,7 @@ SECRET = re.compile(r"ps_live_[A-Za-z0-9]{48}")
 
 
 def create(browser: Browser, name: str = "Laptop") -> str:
-    """Make a key by the form; its secret."""
+    """Create a key with the form; returns its secret."""
     page = browser.submit(browser.form("/keys"), name=name)
     assert page.status_code == 200
     (secret,) = set[str](SECRET.findall(page.text))

@@ -1,4 +1,4 @@
-"""The method page: every number of the stored record, its doubts in words, and a picture."""
+"""The method page: every number of the stored record, its caveats in words, and a picture."""
 
 from __future__ import annotations
 

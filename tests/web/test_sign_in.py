@@ -1,6 +1,6 @@
 """Signing in and out: the rows C15 to C21 of the security list, and U13.
 
-Over 400 lines, because these rows are one conversation with one page and share its steps.
+Over 400 lines, because these rows all concern one page and share its steps.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def test_an_off_site_return_target_stays_on_the_site(service: Service, target: s
 
 
 def test_signing_in_changes_the_session_id(service: Service) -> None:
-    """C15: an id that was planted before sign-in opens nothing after it."""
+    """C15: a session id that was planted before sign-in gives no access afterwards."""
     account = new_person(service)
     browser = Browser(service)
     browser.cookies.set("session", "planted", domain="127.0.0.1")
@@ -110,7 +110,7 @@ def test_who_is_signed_in_is_not_asked_again(service: Service) -> None:
 
 
 def test_cookies_are_kept_from_scripts_and_other_sites(service: Service) -> None:
-    """C16 on http, where a Secure cookie would never come back."""
+    """C16 on http, over which a browser would never send a Secure cookie back."""
     browser = Browser(service)
     visit = browser.get("/sign-in").headers["set-cookie"]
     session = browser.sign_in(new_person(service).email).headers.get_list("set-cookie")[0]
@@ -139,7 +139,7 @@ def test_on_https_cookies_are_secure_and_of_this_host_alone(
         page = browser.get("/sign-in")
         cookie = page.headers["set-cookie"].partition(";")[0]
         token = page.text.partition('name="token" value="')[2].partition('"')[0]
-        # The tests speak plain http, on which a client keeps no Secure cookie by itself.
+        # The tests use plain http, over which a client does not send Secure cookies by itself.
         answer = browser.post(
             "/sign-in",
             data={"token": token, "email": account.email, "password": PASSWORD},
@@ -165,7 +165,7 @@ def test_on_https_cookies_are_secure_and_of_this_host_alone(
 def test_a_sign_in_that_another_site_posts_signs_nobody_in(
     service: Service, headers: dict[str, str]
 ) -> None:
-    """C18, with the token known."""
+    """C18, with the form's token known."""
     account = new_person(service)
     browser = Browser(service)
     form = browser.form("/sign-in")
@@ -219,7 +219,7 @@ def test_a_wrong_password_says_nothing_about_the_account(service: Service) -> No
 def test_an_unknown_account_takes_as_long_as_a_known_one(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """C20: by the hashes that are verified, and by the processor time of whole requests."""
+    """C20: measured by the hashes that are verified and the CPU time of whole requests."""
     verified = list[Parameters]()
     matches = passwords._matches
 
@@ -247,7 +247,7 @@ def test_an_unknown_account_takes_as_long_as_a_known_one(
 def test_fifty_sign_ins_at_once_share_the_slots_for_hashes(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """U10: however many sign in, two hashes of 64 MiB are all the memory it takes."""
+    """U10: any number of sign-ins together takes only the memory of two hashes, 64 MiB each."""
     lock, running, most = threading.Lock(), 0, 0
     matches = passwords._matches
 
@@ -282,7 +282,7 @@ def test_fifty_sign_ins_at_once_share_the_slots_for_hashes(
 def test_a_sign_in_under_way_while_the_password_changes_signs_nobody_in(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """U13: the old password is right when it is looked at, and changed before the session."""
+    """U13: the old password is right when it is verified, but changes before the session starts."""
     account, browser = new_person(service), Browser(service)
     matches = passwords._matches
 
@@ -303,7 +303,7 @@ def test_a_sign_in_under_way_while_the_password_changes_signs_nobody_in(
 def test_a_forwarded_scheme_and_address_count_only_from_a_trusted_proxy(
     tmp_path_factory: pytest.TempPathFactory, trusted: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """U16 and U17: for the origin of a form, and for the address that attempts are logged with."""
+    """U16 and U17: both for the origin of a form and for the address in the log of attempts."""
     with serving(tmp_path_factory.mktemp("proxy"), trusted_proxies=trusted) as live:
         browser = Browser(live)
         form = browser.form("/sign-in")
@@ -339,7 +339,7 @@ def test_a_deactivated_account_is_signed_out_at_once(service: Service) -> None:
 def test_guessing_is_stopped_for_known_and_unknown_accounts_alike(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """C21: thirty wrong passwords; afterwards the right one is refused, too."""
+    """C21: after thirty wrong passwords, the right one is refused too."""
     with serving(tmp_path_factory.mktemp("guessing")) as live:
         account, other = new_person(live), new_person(live)
         browser = Browser(live)

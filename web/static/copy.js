@@ -1,4 +1,4 @@
-// Offers to copy where the browser can; without this script the text is selected by hand.
+// Shows the copy button if the browser can copy; without this script, the text is selected by hand.
 for (const button of document.querySelectorAll("button[data-copy]")) {
   if (!navigator.clipboard) break;
   button.hidden = false;

@@ -13,7 +13,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class Bare:
-    """Sends what was recorded under the name of the path."""
+    """Sends the answer that was recorded under the name of the path."""
 
     def __init__(self, folder: Path) -> None:
         self._answers: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}

@@ -94,7 +94,7 @@ async def history(
 async def scan(
     request: Request, filters: str, limit: int = Query(50), authorization: str = Header()
 ) -> Any:  # noqa: ANN401
-    """One page of the scan: the filters become a WHERE."""
+    """One page of the scan: the filters become a WHERE clause."""
     await account(request, authorization)
     predicates = json.loads(filters)
     where = " AND ".join(f"{_column(p)} {_operator(p)} ?" for p in predicates)
@@ -127,7 +127,7 @@ async def families(request: Request, authorization: str = Header()) -> Any:  # n
 
 
 def application(database: Path) -> Any:  # noqa: ANN401 - a FastAPI app
-    """The routes over one kept connection."""
+    """The routes, over one connection that stays open."""
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:  # noqa: ANN401

@@ -14,7 +14,7 @@ from benchmarks.serving.peers.run import arguments, serve
 
 
 def endpoint(body: bytes) -> Callable[[Request], Awaitable[Response]]:
-    """One that answers a JSON-RPC call with fixed bytes."""
+    """An endpoint that answers a JSON-RPC call with fixed bytes."""
 
     async def answer(request: Request) -> Response:
         message = await request.json()

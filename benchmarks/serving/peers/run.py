@@ -1,4 +1,4 @@
-"""Runs a reference under uvicorn as the service runs: one worker, no access log, no extras."""
+"""Runs a reference under uvicorn like the service: one worker, no access log, no extras."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def arguments() -> tuple[str, Path]:
 
 
 def read_envelope(database: Path) -> dict[str, Any]:
-    """The fields that every answer begins with."""
+    """The fields at the beginning of every answer."""
     envelope: dict[str, Any] = json.loads(database.with_suffix(".json").read_text())
     return envelope

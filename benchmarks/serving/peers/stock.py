@@ -1,7 +1,7 @@
 """The SDK as its documentation shows it: lowlevel `Server`, stateless manager, JSON responses.
 
-One tool that reads the stored record and answers it as text and as structured content; no sign-in,
-no limits, no watchlist.
+Its one tool reads the stored record and returns it as text and as structured content. It has no
+sign-in, no limits and no watchlist.
 """
 
 from __future__ import annotations

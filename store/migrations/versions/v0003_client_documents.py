@@ -1,4 +1,4 @@
-"""Client documents: until when what was read from an app's own address is believed."""
+"""Client documents: until when a document fetched from an app's own address stays fresh."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Changes: a count of everything that decides who may call and what they track.
+"""Changes: a count of changes to accounts, credentials and tracked symbols.
 
-Only SQLite keeps it, since only there can it be read on every call.
+Only SQLite has the triggers that count, because only there is the count cheap enough to read on
+every call.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ COUNTED = ("accounts", "keys", "grants", "tokens", "watchlist")
 
 
 def upgrade() -> None:
-    """Create the count and the triggers that move it."""
+    """Create the count and the triggers that increment it."""
     changes = op.create_table(
         "changes",
         sa.Column("id", sa.Integer, primary_key=True),
@@ -34,7 +35,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop both."""
+    """Drop the triggers and the count."""
     if op.get_bind().dialect.name == "sqlite":
         for table in COUNTED:
             for event in ("insert", "update", "delete"):

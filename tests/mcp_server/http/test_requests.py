@@ -1,4 +1,4 @@
-"""What a request says: bodies up to a bound, and what it accepts."""
+"""Requests: bodies up to a bound, and the fields that state what a client accepts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mcp_server.http.requests import (
 
 
 class Client:
-    """The sending side of a request, as a server hands it on."""
+    """The `receive` of a request, as an ASGI server provides it."""
 
     def __init__(self, *pieces: bytes, stays: bool = True) -> None:
         self._pieces = list(pieces)

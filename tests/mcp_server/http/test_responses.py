@@ -1,4 +1,4 @@
-"""Compressed answers and conditional requests, as HTTP clients negotiate them."""
+"""Compressed responses and conditional requests, as HTTP clients negotiate them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.service import Service
 
 
 def raw(service: Service, path: str, **headers: str) -> tuple[httpx.Response, bytes]:
-    """An answer and its body as it was sent."""
+    """A response, and its body as it was sent."""
     headers = {"Authorization": f"Bearer {service.key}", "Accept-Encoding": "", **headers}
     with httpx.stream("GET", service.base + path, headers=headers) as answer:
         return answer, b"".join(answer.iter_raw())

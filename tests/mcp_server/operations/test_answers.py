@@ -1,4 +1,4 @@
-"""Kept answers: bounded by bytes, their keys and forms included."""
+"""Kept answers: the cache is bounded by bytes, with keys and forms."""
 
 from __future__ import annotations
 

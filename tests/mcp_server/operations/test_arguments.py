@@ -1,4 +1,4 @@
-"""Argument models: lenient reading, refusals by name."""
+"""Argument models: lenient reading, and refusals that name the argument."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_an_outcome_that_is_not_one_is_refused_by_name() -> None:
     "hostile", ["9" * 200_000 + "x", "." + "9" * 200_000 + "x", "1e" + "9" * 200_000 + "x"]
 )
 def test_a_long_text_that_is_almost_a_number_is_refused_in_one_pass(hostile: str) -> None:
-    # A pattern that backtracks takes minutes for it, which the suite's own time limit ends.
+    # A pattern that backtracks would take minutes, and the suite's time limit would end the test.
     with pytest.raises(ApiError, match="max_distance_pct must be a number"):
         read_arguments(ScanArguments, {"max_distance_pct": hostile})
 

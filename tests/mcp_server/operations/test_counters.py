@@ -1,4 +1,4 @@
-"""The counters: exact in one process and over several, and bounded whoever calls."""
+"""The counters: exact in one process and over several, and bounded for any number of callers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_more_callers_than_slots_share_what_is_left_and_get_no_more() -> None:
     counted = sum(counters.hit(f"caller {n}", NOON).counted for n in range(SLOTS + 5_000))
 
     assert SLOTS // 2 < counted <= SLOTS + 1
-    # Newcomers that find no slot share one, whose single call is spent.
+    # New buckets that find no slot share one, and its single call is used up.
     assert (
         sum(counters.hit(f"newcomer {n}", NOON).counted for n in range(200)) <= SLOTS - counted + 1
     )

@@ -1,4 +1,4 @@
-"""The endpoint beside the SDK's own stateless server: the same answers, by a shorter way."""
+"""The endpoint beside the SDK's own stateless server: both give the same responses."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Pair:
 
 
 def with_caller(app: App, caller: Caller) -> App:
-    """What the bearer middleware does for a caller who is known already."""
+    """An app that gets a given caller, as if from the bearer middleware."""
 
     async def wrapped(scope: Scope, receive: Any, send: Any) -> None:
         await app({**scope, "caller": caller}, receive, send)
@@ -95,7 +95,7 @@ def with_caller(app: App, caller: Caller) -> App:
 
 @asynccontextmanager
 async def paired(data_dir: Path) -> AsyncIterator[Pair]:
-    """Both over one data folder, for one caller."""
+    """Both servers over one data folder, for one caller."""
     settings = Settings(data_dir=data_dir)
     principal = await principal_of(settings, new_key(settings))
     async with AsyncExitStack() as stack:
@@ -149,7 +149,7 @@ def request(era: str, method: str, params: Mapping[str, Any]) -> tuple[bytes, di
 
 
 def comparable(answer: httpx.Response) -> tuple[int, Any]:
-    """The status and the JSON, without what counts on between two calls."""
+    """The status and the JSON, without the quotas, which change with every call."""
     body = answer.json()
     body.get("result", {}).get("_meta", {}).pop("RateLimit", None)
     return answer.status_code, body

@@ -1,4 +1,4 @@
-"""The MCP endpoints as hosts meet them."""
+"""The MCP endpoints as hosts use them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from mcp.shared.inbound import x_mcp_header_map
 
 from mcp_server.operations.rules import CONTENT_RULES
 from mcp_server.operations.table import OPERATIONS
@@ -30,6 +31,11 @@ def post(url: str, key: str, method: str, **params: Any) -> httpx.Response:
         headers["Authorization"] = f"Bearer {key}"
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     return httpx.post(url, json=body, headers=headers, timeout=30)
+
+
+def test_no_tool_names_a_parameter_header() -> None:
+    """Therefore the endpoint need not compare header fields with a call's arguments."""
+    assert [tool.name for tool in tools() if x_mcp_header_map(tool.input_schema)] == []
 
 
 @pytest.mark.proves("RULE-6", "MCP-seven")

@@ -31,7 +31,7 @@ def test_all_kernel_sources_and_their_constants_are_compiled_in() -> None:
 def test_cache_goes_to_the_cache_folder_of_the_user(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is made when it is missing, for its user only."""
+    """A missing folder is made, for its user only."""
     monkeypatch.setitem(compiler.SETTINGS, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = compiler.cache_folder()
