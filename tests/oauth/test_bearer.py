@@ -7,7 +7,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -438,6 +438,27 @@ def test_one_well_formed_header_has_a_token(credentials: list[bytes], token: str
     assert bearer_token(credentials) == token
 
 
+@asynccontextmanager
+async def drivers_ending() -> AsyncIterator[None]:
+    """Outlasts the threads that begin inside: a driver's tells the running loop of its end."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        await asyncio.to_thread(thread.join)
+
+
+async def test_a_caller_who_cannot_be_looked_up_is_known_by_address_and_name(
+    tmp_path: Path,
+) -> None:
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'away' / 'accounts.sqlite'}")
+    parts = (Accounts(database), Tokens(database), Watchlist(database), Changes(database.url))
+
+    async with drivers_ending():
+        caller = await caller_of(Principals(*parts), AGENT, (b"authorization", b"Bearer x"))
+
+    assert caller == Caller("192.0.2.1", refused="unavailable", client="curl/8")
+
+
 async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credential(
     tmp_path: Path,
 ) -> None:
@@ -445,16 +466,12 @@ async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credenti
     settings = Settings(data_dir=tmp_path, database_url=f"sqlite+aiosqlite:///{nowhere}")
     tool = {"name": "list_tracked_tickers", "arguments": {}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
-    before = set(threading.enumerate())
     transport = httpx.ASGITransport(build_app(settings))
     headers = {**ACCEPT, "Authorization": "Bearer ps_live_a_key_or_none"}
-    async with httpx.AsyncClient(
-        transport=transport, base_url=settings.url, headers=headers
-    ) as client:
+    client = httpx.AsyncClient(transport=transport, base_url=settings.url, headers=headers)
+    async with drivers_ending(), client:
         rest = await client.get("/api/v1/me")
         agent = await client.post("/mcp", json=body)
-    for driver in set(threading.enumerate()) - before:
-        await asyncio.to_thread(driver.join)  # it tells this loop that it has ended
 
     assert (rest.status_code, rest.json()["error"]) == (503, "unavailable")
     assert rest.headers["retry-after"] == "1"
