@@ -346,7 +346,7 @@ def wait_for_workers(address: str, count: int) -> None:
 def dask_workers(nanny: psutil.Popen) -> list[psutil.Process]:
     """The worker processes that a nanny watches; none while it replaces one."""
     children = nanny.children(recursive=True)
-    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+    return [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
 
 
 @needs_dask
