@@ -68,7 +68,9 @@ class Settings(BaseSettings):
     key_per_minute: int = Field(default=60, ge=1, description="Calls a minute with one key.")
     key_per_day: int = Field(default=10_000, ge=1, description="Calls a UTC day with one key.")
     keyless_per_minute: int = Field(
-        default=30, ge=1, description="Calls a minute from one address."
+        default=30,
+        ge=1,
+        description="Calls a minute from one address without a key, on each of REST and MCP.",
     )
     registrations_per_minute: int = Field(
         default=60, ge=1, description="Apps that may register a minute from one address."

@@ -14,11 +14,15 @@ CONNECTIONS = 16
 REFERENCES = ("bare", "route", "stock", "fastmcp", "fastapi")
 FLOORS = ("bare", "route")
 FLOOR_LIMITS = (
-    ("rest-patterns", "bare", 1.4),
+    ("rest-patterns", "bare", 1.7),
     ("mcp-2025", "route", 1.6),
     ("mcp-2026", "route", 2.2),
 )
-PEER_LIMITS = (("stock", 6.0), ("fastmcp", 10.0))
+PEER_LIMITS = (
+    ("rest-patterns", "fastapi", 8.0),
+    ("mcp-2025", "stock", 6.0),
+    ("mcp-2026", "stock", 4.0),
+)
 COST_LIMITS = (("scan-uncached", 400.0), ("scan-cached", 60.0))
 GROWTH_LIMIT = 1.2
 
@@ -164,7 +168,7 @@ def targets(measured: Measured) -> list[Target]:
         *_ratio_targets(measured),
         *_cost_targets(measured),
         *_growth_targets(measured),
-        (f"resident memory, {fresh.symbols:,} symbols", fresh.memory.rss, 150.0, " MB"),
+        (f"resident memory, {fresh.symbols:,} symbols", fresh.memory.rss, 140.0, " MB"),
         ("start to first answer", statistics.median(fresh.seconds), 1.5, " s"),
     ]
 
@@ -172,10 +176,9 @@ def targets(measured: Measured) -> list[Target]:
 def _ratio_targets(measured: Measured) -> Iterator[Target]:
     for case, floor, limit in FLOOR_LIMITS:
         yield f"{case} over {floor}", measured.ratio(case, "ours", floor), limit, "x"
-    for case in ("mcp-2025", "mcp-2026"):
-        for name, limit in PEER_LIMITS:
-            ratio = measured.ratio(case, name, "ours")
-            yield f"{name} over ours, {case}, at least", ratio, limit, "x"
+    for case, name, limit in PEER_LIMITS:
+        ratio = measured.ratio(case, name, "ours")
+        yield f"{name} over ours, {case}, at least", ratio, limit, "x"
 
 
 def _cost_targets(measured: Measured) -> Iterator[Target]:

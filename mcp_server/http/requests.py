@@ -12,7 +12,7 @@ Send = Callable[[Scope], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 MAX_BODY = 64 * 1024
-"""Most bytes of a body. The largest honest body, a list of 1,000 symbols, has about 12 KB."""
+"""Most bytes of a body. A list of 200 symbols, the most that a plan tracks, has about 3 KB."""
 
 MAX_DRAINED = 16 * 1024 * 1024
 """Most bytes of a too large body that are received and dropped before the response is sent: a

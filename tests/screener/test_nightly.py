@@ -343,20 +343,21 @@ def wait_for_workers(address: str, count: int) -> None:
         client.wait_for_workers(count, timeout=120)
 
 
+def dask_workers(nanny: psutil.Popen) -> list[psutil.Process]:
+    """The worker processes that a nanny watches; none while it replaces one."""
+    children = nanny.children(recursive=True)
+    return [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
+
+
 @needs_dask
 def test_a_cluster_that_loses_a_worker_half_way_seals_the_same_night(
     bars: Path, data: Path, sealed: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     with cluster(tmp_path_factory.mktemp("cluster")) as (address, nannies):
         process = begin(data, "--bars", str(bars), "--executor", address)
-        while process.poll() is None and not draft(data):
+        while process.poll() is None and not (draft(data) and dask_workers(nannies[0])):
             pass
-        (worker, *_) = [
-            child
-            for child in nannies[0].children(recursive=True)
-            if "spawn_main" in " ".join(child.cmdline())
-        ]
-        worker.kill()
+        dask_workers(nannies[0])[0].kill()
         _, errors = process.communicate(timeout=240)
 
     assert process.returncode == PUBLISHED, errors

@@ -190,6 +190,7 @@ def counted(folder: Path) -> set[str]:
         return {row[0] for row in database.execute("SELECT operation FROM usage")}
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_database_that_goes_away_and_returns_costs_only_keyed_calls_in_between(
     postgres: PostgresServer, night: Path, tmp_path: Path, workers: int

@@ -226,7 +226,7 @@ def active_night_of(folder: Path) -> ActiveNight:
     return ActiveNight(folder, source="s", disclaimer="d")
 
 
-async def test_a_lease_keeps_its_book_while_another_night_is_published(tmp_path: Path) -> None:
+async def test_a_pin_keeps_its_book_while_another_night_is_published(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
     old = write(nights)
     active_night = active_night_of(tmp_path)
