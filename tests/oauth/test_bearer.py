@@ -448,7 +448,7 @@ async def drivers_ending() -> AsyncIterator[None]:
 
 
 async def test_a_caller_who_cannot_be_looked_up_is_known_by_address_and_name(
-    tmp_path: Path,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     database = Database(f"sqlite+aiosqlite:///{tmp_path / 'away' / 'accounts.sqlite'}")
     parts = (Accounts(database), Tokens(database), Watchlist(database), Changes(database.url))
@@ -457,6 +457,8 @@ async def test_a_caller_who_cannot_be_looked_up_is_known_by_address_and_name(
         caller = await caller_of(Principals(*parts), AGENT, (b"authorization", b"Bearer x"))
 
     assert caller == Caller("192.0.2.1", refused="unavailable", client="curl/8")
+    [message] = caplog.messages
+    assert message.startswith("A credential was not looked up: The account database ")
 
 
 async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credential(

@@ -322,7 +322,9 @@ async def test_an_untracked_ticker_is_told_how_many_slots_are_free(
     assert ("ask the user" in refusal.tool_fix) is (count >= 50)
 
 
-async def test_a_database_that_goes_away_during_a_call_is_a_busy_service(gate: Gate) -> None:
+async def test_a_database_that_goes_away_during_a_call_is_a_busy_service(
+    gate: Gate, caplog: pytest.LogCaptureFixture
+) -> None:
     async def away(_call: Call[Any]) -> Answer:
         raise DatabaseUnavailableError("It does not answer.")
 
@@ -330,6 +332,9 @@ async def test_a_database_that_goes_away_during_a_call_is_a_busy_service(gate: G
 
     assert refusal.code == "unavailable"
     assert refusal.details == {"retry_after_seconds": 1}
+    assert refusal.allowance is not None
+    assert refusal.allowance.state.startswith(b'"minute";r=4;t=60')
+    assert caplog.messages == ["test was not answered: It does not answer."]
 
 
 async def test_a_sealed_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> None:
