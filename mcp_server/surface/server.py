@@ -6,6 +6,7 @@ error, and a tool error here must begin with its code.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -84,7 +85,9 @@ def _caller(context: Context) -> Caller:
     """The caller, with the host's name from `initialize` or, since 2026, from any request."""
     caller: Caller = context.request["caller"]  # type: ignore[index]
     params = context.params or {}
-    said = params.get("clientInfo") or (params.get("_meta") or {}).get(types.CLIENT_INFO_META_KEY)
+    meta = params.get("_meta")
+    named = meta.get(types.CLIENT_INFO_META_KEY) if isinstance(meta, Mapping) else None
+    said = params.get("clientInfo") or named
     return caller._replace(host=host_name(said))
 
 

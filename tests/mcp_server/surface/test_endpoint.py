@@ -336,3 +336,15 @@ async def test_odd_envelopes_are_judged_by_the_sdk(data_dir: Path) -> None:
             stock = await pair.stock.post("/mcp", content=body, headers=JSON_BODY)
 
             assert comparable(ours) == comparable(stock), meta
+
+
+@pytest.mark.parametrize("meta", ["text", 5, ["list"]])
+async def test_an_envelope_that_is_no_object_is_no_fault_of_the_server(
+    data_dir: Path, meta: Any
+) -> None:
+    async with paired(data_dir) as pair:
+        body, headers = request("", "initialize", {**INITIALIZE, "_meta": meta})
+
+        answer = await pair.ours.post("/mcp", content=body, headers=headers)
+
+        assert answer.json().get("error", {}).get("code") != -32603
