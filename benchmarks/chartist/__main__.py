@@ -1,0 +1,132 @@
+"""Draw a set of charts for blind rating, tally the answers, show the rounds that are kept.
+
+python -m benchmarks.chartist draw --bars BARS.parquet --out DIR --seed 1 NAME=detect.json ...
+python -m benchmarks.chartist tally --key DIR/key.json --round 3 --readers TEXT --into F A B
+python -m benchmarks.chartist show
+
+Give each of two readers `briefing.md` and the folder DIR/pictures, and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.chartist.acceptance import rounds
+from benchmarks.chartist.charts import Chart, charts_of
+from benchmarks.chartist.control import controls
+from benchmarks.chartist.market import read_market
+from benchmarks.chartist.readings import read_readings
+from benchmarks.chartist.rows import FOLDER, join, read_ratings, write_ratings
+from benchmarks.chartist.samples import sample
+from benchmarks.chartist.sets import read_key, write_set
+from benchmarks.chartist.split import is_set_aside
+
+SYMBOLS: dict[str, Callable[[str], bool]] = {
+    "free": lambda symbol: not is_set_aside(symbol),
+    "set-aside": is_set_aside,
+    "all": lambda _: True,
+}
+
+
+def draw(given: argparse.Namespace) -> None:
+    """Write a set of charts from detectors' logs, and of random lines."""
+    rng = np.random.default_rng(given.seed)
+    market = read_market(given.bars, SYMBOLS[given.symbols])
+    chosen: list[Chart] = []
+    for name, path in given.logs:
+        found = charts_of(json.loads(path.read_text()), market, name)
+        recent = [one for one in found if given.since is None or one.date(one.last) >= given.since]
+        drawn = sample(recent, given.each, rng)
+        print(f"{name}: {len(drawn)} of {len(recent)} lineages")
+        chosen += drawn
+    chosen += controls(market, given.random, rng, given.since)
+    write_set(chosen, given.out, given.seed)
+    print(f"{len(chosen)} charts in {given.out / 'pictures'}")
+
+
+def tally(given: argparse.Namespace) -> None:
+    """Join two readers' answers with the key, keep the ratings and print their acceptance."""
+    key = read_key(given.key)
+    one, other = (read_readings(path, key) for path in given.answers)
+    ratings = join(key, (one, other), given.round, given.readers)
+    write_ratings(ratings, given.into)
+    print(*rounds(ratings), sep="\n")
+
+
+def show(given: argparse.Namespace) -> None:
+    """Print the acceptance of the rounds in some files, or of all that are kept."""
+    files = given.files or sorted(FOLDER.glob("*.json"))
+    print(*rounds([rating for path in files for rating in read_ratings(path)]), sep="\n")
+
+
+def log(text: str) -> tuple[str, Path]:
+    """NAME=FILE."""
+    name, _, path = text.partition("=")
+    if not name or not path:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FILE")
+    return name, Path(path)
+
+
+def add_draw(parser: argparse.ArgumentParser) -> None:
+    """The options of `draw`."""
+    parser.set_defaults(run=draw)
+    add = parser.add_argument
+    add("--bars", type=Path, required=True, help="Parquet: the bars that the detectors were given")
+    add("--out", type=Path, required=True, help="new folder for pictures/ and key.json")
+    add("--seed", type=int, required=True, help="decides the sample and its order")
+    add("--each", type=int, default=6, help="charts of a kind and detector (%(default)s)")
+    add("--random", type=int, default=20, help="charts of random lines (%(default)s)")
+    add("--symbols", choices=SYMBOLS, default="free", help="`set-aside`: only in the last round")
+    add("--since", type=dt.date.fromisoformat, help="leave out charts that end before this date")
+    add("logs", type=log, nargs="*", metavar="NAME=FILE", help="what `screener detect` wrote")
+
+
+def add_tally(parser: argparse.ArgumentParser) -> None:
+    """The options of `tally`."""
+    parser.set_defaults(run=tally)
+    add = parser.add_argument
+    add("--key", type=Path, required=True, help="the key.json that `draw` wrote")
+    add("--round", required=True, help="the name of the round")
+    add("--readers", required=True, help="who the readers were; say so if they were models")
+    add("--into", type=Path, required=True, help="file for the ratings; it is written anew")
+    add("answers", type=Path, nargs=2, metavar="ANSWER", help="JSON list of one reader")
+
+
+def add_show(parser: argparse.ArgumentParser) -> None:
+    """The options of `show`."""
+    parser.set_defaults(run=show)
+    parser.add_argument(
+        "files", type=Path, nargs="*", metavar="RATINGS", help="all, if none is given"
+    )
+
+
+def main() -> None:
+    """Run one of the three commands."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.chartist",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True)
+    add_draw(commands.add_parser("draw", help="draw charts for blind rating"))
+    add_tally(commands.add_parser("tally", help="join readers' answers with the key and keep them"))
+    kept = commands.add_parser("show", help="print the acceptance of rounds that are kept")
+    kept.add_argument(
+        "files", type=Path, nargs="*", metavar="RATINGS", help="all, if none is given"
+    )
+    kept.set_defaults(run=show)
+    given = parser.parse_args()
+    try:
+        given.run(given)
+    except (OSError, ValueError) as error:
+        parser.exit(1, f"{error}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""The chartist's benchmark draws charts blind, and keeps and counts what their readers said."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from PIL import Image
+
+from benchmarks.chartist.acceptance import acceptance, table
+from benchmarks.chartist.charts import Chart, Line, charts_of, kind_of
+from benchmarks.chartist.control import SLACK, controls
+from benchmarks.chartist.market import read_market
+from benchmarks.chartist.pictures import BLUE, HEIGHT, WIDTH, frame_of, picture, ticks
+from benchmarks.chartist.readings import checked, read_readings
+from benchmarks.chartist.rows import FOLDER, Rating, join, read_ratings, write_ratings
+from benchmarks.chartist.samples import sample
+from benchmarks.chartist.sets import read_key, write_set
+from benchmarks.chartist.split import is_set_aside
+from nightly.bars import Bars, to_date, to_day
+
+FIRST_DAY = to_day(dt.date(2020, 1, 1))
+
+
+def walk(seed: int, count: int = 400) -> Bars:
+    """A random walk of days without gaps, around 50 dollars."""
+    rng = np.random.default_rng(seed)
+    close = 50 * np.exp(np.cumsum(rng.normal(0, 0.012, count)))
+    opened = close * np.exp(rng.normal(0, 0.004, count))
+    high = np.maximum(opened, close) * (1 + np.abs(rng.normal(0, 0.005, count)))
+    low = np.minimum(opened, close) / (1 + np.abs(rng.normal(0, 0.005, count)))
+    days = np.arange(FIRST_DAY, FIRST_DAY + count, dtype=np.int32)
+    return Bars(days, opened, high, low, close, np.full(count, 1e6))
+
+
+def a_record(bars: Bars, **changes: Any) -> dict[str, Any]:
+    """What `screener detect` writes of one version, as far as a chart needs it."""
+    day = [to_date(number).isoformat() for number in bars.date]
+    return {
+        "symbol": "AAA",
+        "pattern_type": "falling_wedge",
+        "direction": "bullish",
+        "attempt": 1,
+        "lineage": "one",
+        "last_served": day[150],
+        "upper": {
+            "start": {"date": day[100], "price": 60.0},
+            "end": {"date": day[150], "price": 50.0},
+        },
+        "lower": {
+            "start": {"date": day[104], "price": 50.0},
+            "end": {"date": day[150], "price": 45.0},
+        },
+    } | changes
+
+
+def a_chart(seed: int = 1, symbol: str = "AAA", last: int = 150) -> Chart:
+    bars = walk(seed)
+    upper = Line(100, math.log(bars.high[100]) + 0.1, -0.001)
+    lower = Line(104, math.log(bars.low[104]) - 0.1, 0.001)
+    return Chart("default", symbol, "symmetrical triangle", bars, upper, lower, last)
+
+
+def a_rating(by: str, scores: tuple[int, int], reasons: tuple[str, str] = ("", "")) -> Rating:
+    made = ("9", "two models", by, "AAA", None, "rising wedge", None, "2020-02-03", None, None)
+    return Rating(*made, scores, reasons)
+
+
+def test_a_third_of_symbols_is_set_aside_and_stays_so() -> None:
+    names = [f"S{number:05d}" for number in range(3000)]
+    assert 0.30 < np.mean([is_set_aside(name) for name in names]) < 0.36
+    names = ["AAPL", "MSFT", "KO", "PSKY", "BTCUSDT"]
+    assert [name for name in names if is_set_aside(name)] == ["PSKY"]
+
+
+def test_a_chart_is_the_last_version_of_a_first_attempt() -> None:
+    bars = walk(1)
+    older = a_record(bars, last_served=to_date(bars.date[140]).isoformat())
+    second = a_record(bars, lineage="two", attempt=2)
+    unknown = a_record(bars, lineage="three", symbol="BBB")
+    (chart,) = charts_of([older, a_record(bars), second, unknown], {"AAA": bars}, "default")
+    assert (chart.by, chart.symbol, chart.kind) == ("default", "AAA", "falling wedge")
+    assert (chart.start, chart.upper.start, chart.lower.start, chart.last) == (100, 100, 104, 150)
+    assert math.exp(chart.upper.at(125)) == pytest.approx(math.sqrt(60 * 50))
+    assert math.exp(chart.lower.at(150)) == pytest.approx(45)
+
+
+def test_a_record_of_days_without_bars_is_no_chart() -> None:
+    bars = walk(1)
+    assert charts_of([a_record(bars, last_served="1999-01-04")], {"AAA": bars}, "default") == []
+
+
+def test_a_squeeze_is_a_pennant_and_an_unknown_type_is_refused() -> None:
+    assert kind_of("squeeze_consolidation", "bearish") == "bearish pennant"
+    with pytest.raises(ValueError, match="head and shoulders"):
+        kind_of("head_and_shoulders", "bearish")
+
+
+def test_bars_of_wanted_symbols_are_read_by_symbol(tmp_path: Path) -> None:
+    bars = walk(3)
+    dates = [to_date(day) for day in bars.date]
+    prices = {name: getattr(bars, name) for name in ("open", "high", "low", "close", "volume")}
+    one = pl.DataFrame({"date": dates, **prices}).filter(pl.col("date").dt.weekday() < 6)
+    holed = one.with_columns(low=pl.when(pl.int_range(pl.len()) == 50).then(0.0).otherwise("low"))
+    rows = pl.concat(holed.with_columns(symbol=pl.lit(name)) for name in ("BBB", "AAA", "CCC"))
+    rows.sample(fraction=1, shuffle=True, seed=1).write_parquet(tmp_path / "bars")
+    market = read_market(tmp_path / "bars", lambda symbol: symbol != "CCC")
+    assert list(market) == ["AAA", "BBB"]
+    whole = one["date"].to_list()
+    assert [to_date(day) for day in market["AAA"].date] == whole[:50] + whole[51:]
+
+
+def test_random_lines_converge_and_hold_the_closes() -> None:
+    market = {f"S{seed}": walk(seed) for seed in range(12)}
+    since = dt.date(2020, 6, 1)
+    charts = controls(market, 8, np.random.default_rng(5), since)
+    assert len({chart.symbol for chart in charts}) == 8
+    for chart in charts:
+        assert chart.date(chart.last) >= since
+        assert chart.upper.slope < chart.lower.slope
+        assert chart.upper.at(chart.last) > chart.lower.at(chart.last)
+        for bar in range(chart.start, chart.last + 1):
+            close = math.log(chart.bars.close[bar])
+            assert chart.lower.at(bar) - SLACK <= close <= chart.upper.at(bar) + SLACK
+
+
+def test_more_random_lines_than_symbols_are_refused() -> None:
+    with pytest.raises(ValueError, match="not on 2"):
+        controls({"S1": walk(1)}, 2, np.random.default_rng(5))
+
+
+def test_a_sample_has_one_chart_of_a_symbol() -> None:
+    charts = [a_chart(symbol=f"S{n % 5}", last=150 + n) for n in range(40)]
+    drawn = sample(charts, 4, np.random.default_rng(1))
+    assert len({chart.symbol for chart in drawn}) == len(drawn) == 4
+    assert len(sample(charts, 9, np.random.default_rng(1))) == 5
+
+
+def test_a_picture_shows_both_lines_from_their_own_start_to_the_last_bar() -> None:
+    chart = a_chart()
+    image, frame = picture(chart, 17), frame_of(chart)
+    assert image.size == (WIDTH, HEIGHT)
+    assert (frame.first, frame.last) == (100 - 40, 150)
+    pixels = np.asarray(image, np.int64)
+    blue = tuple(int(BLUE[place : place + 2], 16) for place in (1, 3, 5))
+    for line in (chart.upper, chart.lower):
+        for bar in (line.start + 1, 125, 149):
+            x, y = round(frame.x(bar)), frame.y(line.at(bar))
+            rows = range(int(y) - 2, int(y) + 3)
+            nearest = [abs(np.subtract(pixels[row, x], blue)).max() for row in rows]
+            assert min(nearest) < 60
+
+
+def test_a_picture_does_not_depend_on_what_came_after_its_last_bar() -> None:
+    chart = a_chart()
+    cut = Chart(
+        "other", "BBB", chart.kind, chart.bars.take(slice(0, 151)), chart.upper, chart.lower, 150
+    )
+    assert picture(chart, 1).tobytes() == picture(cut, 1).tobytes()
+
+
+@pytest.mark.parametrize(("low", "high"), [(10.0, 11.0), (3e-5, 4e-5), (0.5, 900.0), (95, 230)])
+def test_an_axis_has_a_few_round_prices(low: float, high: float) -> None:
+    prices = ticks(low, high)
+    assert 3 <= len(prices) <= 9
+    assert all(low <= price <= high for price in prices)
+
+
+def test_a_set_is_numbered_pictures_and_a_key_that_stays_apart(tmp_path: Path) -> None:
+    made_up = Chart("planted", "", "rising wedge", *parts(a_chart(9)), plant="wedge 4")
+    charts = [a_chart(seed, f"S{seed}") for seed in range(4)] + [made_up]
+    write_set(charts, tmp_path / "set", seed=3)
+    names = sorted(path.name for path in (tmp_path / "set" / "pictures").iterdir())
+    assert names == [f"00{n}.png" for n in range(5)] + ["sheet-00.png", "sheet-01.png"]
+    with Image.open(tmp_path / "set" / "pictures" / "sheet-01.png") as sheet:
+        assert sheet.size == (2 * WIDTH, 2 * HEIGHT)
+    key = read_key(tmp_path / "set" / "key.json")
+    assert sorted(str(entry["symbol"]) for entry in key.values()) == [
+        "None",
+        "S0",
+        "S1",
+        "S2",
+        "S3",
+    ]
+    with pytest.raises(FileExistsError):
+        write_set(charts, tmp_path / "set", seed=4)
+
+
+def parts(chart: Chart) -> tuple[Bars, Line, Line, int]:
+    return chart.bars, chart.upper, chart.lower, chart.last
+
+
+@pytest.mark.parametrize(
+    ("answer", "refusal"),
+    [
+        ([{"chart": 0, "score": 2, "reason": ""}], "Not rated: 1"),
+        ([{"chart": 0, "score": 2}, {"chart": 0, "score": 2}], "rated twice"),
+        ([{"chart": n, "score": 2} for n in range(3)], "No such chart: 2"),
+        ([{"chart": 0, "score": 4}], "a score is"),
+        ([{"chart": 0, "score": True}], "a score is"),
+        ([{"chart": 0, "score": 1, "reason": "TS"}], "a reason is"),
+        ([{"chart": "0", "score": 1}], "an integer"),
+        ([{"score": 1}], "needs a chart"),
+    ],
+)
+def test_readings_that_do_not_rate_every_chart_once_are_refused(
+    answer: list[dict[str, Any]], refusal: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=refusal):
+        checked(answer, (0, 1))
+    (tmp_path / "A.json").write_text(json.dumps(answer))
+    with pytest.raises(ValueError, match=r"A\.json"):
+        read_readings(tmp_path / "A.json", (0, 1))
+
+
+def test_ratings_are_kept_without_a_price(tmp_path: Path) -> None:
+    write_set([a_chart(1, "S1"), a_chart(2, "S2")], tmp_path, seed=1)
+    key = read_key(tmp_path / "key.json")
+    one = checked([{"chart": 0, "score": 3}, {"chart": 1, "score": 1, "reason": "T"}], key)
+    other = checked([{"chart": 0, "score": 2}, {"chart": 1, "score": 2}], key)
+    ratings = join(key, (one, other), "9", "two models")
+    write_ratings(ratings, tmp_path / "kept.json")
+    assert read_ratings(tmp_path / "kept.json") == ratings
+    assert [(rating.scores, rating.reasons) for rating in ratings] == [
+        ((3, 2), ("", "")),
+        ((1, 2), ("T", "")),
+    ]
+    rows = json.loads((tmp_path / "kept.json").read_text())
+    assert {type(value) for row in rows for value in row.values()} <= {str, list, type(None)}
+    (tmp_path / "priced.json").write_text(json.dumps([rows[0] | {"upper": [1.0, 2.0]}]))
+    with pytest.raises(TypeError, match="upper"):
+        read_ratings(tmp_path / "priced.json")
+
+
+def test_the_kept_rounds_are_the_ones_that_were_reported() -> None:
+    ratings = read_ratings(FOLDER / "rounds-1-2.json")
+    assert len(ratings) == 188
+    first = acceptance([one for one in ratings if (one.round, one.by) == ("1", "default")])
+    assert (first.both.cases, round(first.both.value, 2), round(first.mean, 2)) == (35, 0.31, 1.30)
+
+
+def test_acceptance_counts_what_both_readers_would_sign() -> None:
+    ratings = [
+        a_rating("default", (3, 2)),
+        a_rating("default", (2, 1), ("", "T")),
+        a_rating("default", (0, 1), ("L", "T")),
+        a_rating("default", (2, 2)),
+    ]
+    found = acceptance(ratings)
+    assert (found.both.value, found.first.value, found.second.value) == (0.5, 0.75, 0.5)
+    assert (found.zero.value, found.agreement.value, found.mean) == (0.25, 0.75, 13 / 8)
+    assert found.both.low == pytest.approx(0.150, abs=0.001)
+    assert found.reasons.most_common() == [("T", 2), ("L", 1)]
+
+
+def test_a_table_has_a_row_for_each_detector_and_kind() -> None:
+    lines = list(table([a_rating("default", (3, 2)), a_rating("random", (0, 0), ("L", "L"))]))
+    starts = [line[:34].strip() for line in lines]
+    assert starts == ["", "all", "", "default", "rising wedge", "", "random", "rising wedge"]
+    assert lines[1].split()[1:3] == ["2", "50"]
+    assert lines[-1].endswith("0.00  L2")
