@@ -11,24 +11,28 @@ import polars as pl
 from nightly.bars import Bars
 from nightly.cleaning import clean
 from nightly.reference import unlisted
+from nightly.symbols import resolve
 
 PRICES = ("open", "high", "low", "close", "volume")
 
 
 def read_market(path: Path, wanted: Callable[[str], bool]) -> Mapping[str, Bars]:
-    """The bars of the wanted symbols of a Parquet table, by symbol in alphabetical order."""
+    """The bars of the wanted symbols of a Parquet table, in the order of the symbols.
+
+    A symbol is what a night serves: `BTCUSD` where the table has `BTC-USD`.
+    """
     table = pl.scan_parquet(path)
-    names = table.select(pl.col("symbol").unique()).collect()["symbol"].to_list()
-    chosen = sorted(name for name in names if wanted(name))
-    rows = table.filter(pl.col("symbol").is_in(chosen)).sort("symbol", "date").collect()
-    parts = rows.partition_by("symbol", maintain_order=True)
-    market = {str(part["symbol"][0]): _bars(part) for part in parts}
+    names = table.select(pl.col("symbol").unique()).collect()["symbol"].sort().to_list()
+    raw_of = resolve(names).raw_of
+    symbol_of = {raw: symbol for symbol, raw in sorted(raw_of.items()) if wanted(symbol)}
+    rows = table.filter(pl.col("symbol").is_in(list(symbol_of))).sort("symbol", "date").collect()
+    parts = {str(part["symbol"][0]): part for part in rows.partition_by("symbol")}
+    market = {symbol: _bars(symbol, parts[raw]) for raw, symbol in symbol_of.items()}
     return {symbol: bars for symbol, bars in market.items() if len(bars)}
 
 
-def _bars(part: pl.DataFrame) -> Bars:
+def _bars(symbol: str, part: pl.DataFrame) -> Bars:
     """The cleaned bars of one symbol: a line is straight over the bars that the detector saw."""
     days = part["date"].cast(pl.Date).cast(pl.Int32).to_numpy()
     raw = Bars(days, *(part[name].to_numpy().astype(np.float64) for name in PRICES))
-    kind = unlisted(str(part["symbol"][0])).asset_type
-    return clean(raw, asset_type=kind, as_of=int(days[-1])).bars
+    return clean(raw, asset_type=unlisted(symbol).asset_type, as_of=int(days[-1])).bars

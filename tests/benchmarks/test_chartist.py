@@ -108,10 +108,10 @@ def test_bars_of_wanted_symbols_are_read_by_symbol(tmp_path: Path) -> None:
     prices = {name: getattr(bars, name) for name in ("open", "high", "low", "close", "volume")}
     one = pl.DataFrame({"date": dates, **prices}).filter(pl.col("date").dt.weekday() < 6)
     holed = one.with_columns(low=pl.when(pl.int_range(pl.len()) == 50).then(0.0).otherwise("low"))
-    rows = pl.concat(holed.with_columns(symbol=pl.lit(name)) for name in ("BBB", "AAA", "CCC"))
+    rows = pl.concat(holed.with_columns(symbol=pl.lit(name)) for name in ("BBB-A", "AAA", "CCC"))
     rows.sample(fraction=1, shuffle=True, seed=1).write_parquet(tmp_path / "bars")
     market = read_market(tmp_path / "bars", lambda symbol: symbol != "CCC")
-    assert list(market) == ["AAA", "BBB"]
+    assert list(market) == ["AAA", "BBB.A"]
     whole = one["date"].to_list()
     assert [to_date(day) for day in market["AAA"].date] == whole[:50] + whole[51:]
 
