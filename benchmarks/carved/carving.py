@@ -112,13 +112,14 @@ def fold(values: Floats, bottom: Floats, top: Floats) -> Floats:
 
 
 def turn_bars(rng: Rng, weights: Floats, bars: int, shortest: int) -> npt.NDArray[np.int64]:
-    """Bar numbers of turns: gaps in proportion to the weights, each at least `shortest`, by chance.
+    """Bar numbers of turns: gaps near to proportional to the weights, each at least `shortest`.
 
-    The last weight is that of the gap from the last turn to bar `bars`.
+    The last weight is that of the gap from the last turn to bar `bars`, of which half may do.
     """
     share = weights * np.exp(rng.normal(0, 0.25, len(weights)))
-    spare = bars - shortest * len(share)
-    edges = np.cumsum(shortest + spare * share / share.sum())
+    least = np.full(len(share), float(shortest))
+    least[-1] = shortest / 2 + 1
+    edges = np.cumsum(least + (bars - least.sum()) * share / share.sum())
     return np.concatenate([[0], np.rint(edges[:-1]).astype(np.int64)])
 
 
@@ -155,6 +156,15 @@ class Carved:
     candles: Candles
     busy: Floats
     start: int
+
+    def unit(self, bars: int, pole: int) -> float:
+        """The mean true range around the start of a shape of so many bars, or before its pole.
+
+        `pole` is the number of the pole's bars, 0 for a shape without one.
+        """
+        base = self.start - pole
+        until = base if pole else base + bars // 3
+        return float(self.candles.true_range()[base - 20 : until].mean())
 
 
 def carve(rng: Rng, shape: Shape, before: Floats, after: Floats, unit: float) -> Carved:

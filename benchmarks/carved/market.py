@@ -15,8 +15,8 @@ from nightly.bars import Bars, Floats
 Rng = np.random.Generator
 
 VOLATILITY = (0.008, 0.04)  # of a calm large company to a small or a crypto asset, per day
-RANGE_OF_VOLATILITY = 1.6  # mean true range of a simulated day, in volatilities
-INTRADAY = 1.2  # volatility within a day over the close's: real days give back part of their moves
+RANGE_OF_VOLATILITY = 1.5  # mean true range of a simulated day, in volatilities
+INTRADAY = 0.9  # volatility within a day over the close's: real days give back part of their moves
 OVERNIGHT = 0.4  # volatility of the opening gap, as a share of the day's: 16% of its variance
 TAIL = 5.0  # degrees of freedom of returns: daily stock returns have about this many
 ARCH, MEMORY = 0.08, 0.90  # of a GARCH(1, 1) process, as fitted to daily stock returns

@@ -6,8 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.carved.carving import NOISES, Carved, Lines, Shape, Turn, band, carve
-from benchmarks.carved.carving import touch, turn_bars, wander
+from benchmarks.carved.carving import (
+    NOISES,
+    Carved,
+    Lines,
+    Shape,
+    Turn,
+    band,
+    carve,
+    touch,
+    turn_bars,
+    wander,
+)
 from benchmarks.carved.market import RANGE_OF_VOLATILITY, Rng, bridge, daily_volatility, to_bars
 from nightly.bars import Bars, Floats
 from store.families import Family
@@ -115,7 +125,7 @@ def plant(rng: Rng, kind: str, noise: float) -> Plant:
         plan = _plan(rng, kind, noise)
         if plan is not None:
             drawn = _draw(rng, plan)
-            unit = _unit(drawn, plan)
+            unit = drawn.unit(plan.bars, plan.pole if plan.recipe.pennant else 0)
             if _textbook(drawn, plan, unit):
                 return _planted(rng, kind, noise, plan, drawn, unit)
     raise RuntimeError(f"no sound {kind} in {ATTEMPTS} attempts")
@@ -124,7 +134,7 @@ def plant(rng: Rng, kind: str, noise: float) -> Plant:
 def _moves(rng: Rng, kind: str, closing: float) -> tuple[float, float]:
     """How far the upper and the lower line move by the end, in heights, given how they close."""
     share = rng.uniform(0.35, 0.65)
-    tilt = rng.uniform(0.4, 1.1)
+    tilt = rng.uniform(0.35, 0.9)
     flat = rng.uniform(-0.03, 0.03)
     return {
         "rising wedge": (tilt, tilt + closing),
@@ -145,7 +155,7 @@ def _plan(rng: Rng, kind: str, noise: float) -> Plan | None:
     end_width = rng.uniform(*END_WIDTH)
     legs = np.linspace(1, end_width, turns + 1)[:-1]
     least, most = _heights(recipe, bars / float(legs.sum()))
-    if bars < (turns + 1) * recipe.shortest_leg or least > most:
+    if bars < (turns + 0.5) * recipe.shortest_leg or least > most:
         return None
     height = rng.uniform(least, most)
     moves = np.array(_moves(rng, kind, 1 - end_width)) * height * unit / bars
@@ -220,14 +230,6 @@ def _aftermath(rng: Rng, plan: Plan, finish: float, volatility: float) -> Floats
     return returns
 
 
-def _unit(drawn: Carved, plan: Plan) -> float:
-    """The mean true range of the bars before the pole, or around the start of the pattern."""
-    ranges = drawn.candles.true_range()
-    if plan.recipe.pennant:
-        return float(ranges[drawn.start - plan.pole - 30 : drawn.start - plan.pole].mean())
-    return float(ranges[drawn.start - 20 : drawn.start + plan.bars // 3].mean())
-
-
 def _textbook(drawn: Carved, plan: Plan, unit: float) -> bool:
     """Whether the bars came out as the plan means them: their sizes, the way in and the break."""
     candles, end = drawn.candles, drawn.start + plan.bars
@@ -256,9 +258,7 @@ def _in_scale(drawn: Carved, plan: Plan, ranges: Floats, unit: float) -> bool:
     return straight and even and move >= SHORTEST_POLE * unit and plan.height < RETRACED * move
 
 
-def _planted(
-    rng: Rng, kind: str, noise: float, plan: Plan, drawn: Carved, unit: float
-) -> Plant:
+def _planted(rng: Rng, kind: str, noise: float, plan: Plan, drawn: Carved, unit: float) -> Plant:
     """The plan and its drawing as bars at a price level, and lines at the same level."""
     end = drawn.start + plan.bars
     drawn.busy[end] *= 1.8  # a breakout comes with volume
