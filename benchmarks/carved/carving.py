@@ -57,9 +57,9 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Where price turns: a bar, a side (+1 a top, -1 a bottom) and the extreme log price.
+    """Where price turns: a bar, a side (+1 a top, -1 a bottom, 0 either) and a log price.
 
-    A `contact` touches the line of its side; its bar's wick ends exactly at the extreme.
+    A `contact` touches the line of its side; its bar's wick ends exactly at the price.
     """
 
     bar: int

@@ -93,29 +93,20 @@ def _flag(rng: Rng, unit: float, noise: float) -> Sketch:
     return Sketch(shape, side * pole, round(pole / unit / rng.uniform(1.1, 1.8)), pole=True)
 
 
-def _through(
-    rng: Rng, unit: float, noise: float, levels: Sequence[float], bars: int
-) -> tuple[Shape, float]:
-    """Price that runs free through levels, given in heights; the last is its end. And its height.
+def _free(rng: Rng, unit: float, noise: float, levels: Sequence[float], lead: int) -> Sketch:
+    """Price that runs free through levels, given in heights, or through their mirror image.
 
-    The height makes the legs as fast as a market's.
+    The last level is its end and `lead` the sign of the run to the first. The height makes the
+    legs as fast as a market's.
     """
-    legs = np.abs(np.diff(levels))
+    bars, side, legs = _length(rng), _sign(rng), np.abs(np.diff(levels))
     height = float(np.clip(bars * rng.uniform(*PACE) / legs.sum(), 4, 14)) * unit
-    when = turn_bars(rng, legs, bars, 2)
-    prices = np.array(levels) * height + rng.normal(0, noise * unit, len(levels))
+    when = turn_bars(rng, np.sqrt(legs), bars, 2)
+    prices = side * height * np.array(levels) + rng.normal(0, noise * unit, len(levels))
     pins = zip(when, prices[:-1], strict=True)
     turns = tuple(Turn(int(bar), 0, float(price), False) for bar, price in pins)
     free = np.full(bars, np.inf)
     shape = Shape(turns, free, -free, np.full(bars, 0.9), ROUGH, float(prices[-1]))
-    return shape, height
-
-
-def _free(rng: Rng, unit: float, noise: float, levels: Sequence[float], lead: int) -> Sketch:
-    """Price through levels, or through their mirror image; `lead` is the sign of the run to it."""
-    side = _sign(rng)
-    mirrored = [side * level for level in levels]
-    shape, height = _through(rng, unit, noise, mirrored, _length(rng))
     return _led(rng, shape, height, unit, side * lead)
 
 
@@ -123,8 +114,8 @@ def _staircase(rng: Rng, unit: float, noise: float) -> Sketch:
     """A steep trend whose pullbacks give back a small part of each step."""
     levels = [0.0]
     for _ in range(int(rng.integers(3, 5))):
-        levels += [levels[-1] + 1, levels[-1] + 1 - rng.uniform(0.15, 0.35)]
-    return _free(rng, unit, noise, [level / len(levels) for level in levels], 1)
+        levels += [levels[-1] + 1, levels[-1] + 1 - rng.uniform(0.2, 0.4)]
+    return _free(rng, unit, noise, levels, 1)
 
 
 def _sharp_turn(rng: Rng, unit: float, noise: float) -> Sketch:
@@ -134,7 +125,7 @@ def _sharp_turn(rng: Rng, unit: float, noise: float) -> Sketch:
 
 def _rounded_turn(rng: Rng, unit: float, noise: float) -> Sketch:
     """A saucer, or its mirror image."""
-    return _free(rng, unit, noise, [0, -0.5, -0.85, -1, -0.85, -0.5, 0], -1)
+    return _free(rng, unit, noise, [0, -0.6, -0.9, -1, -0.9, -0.6, 0], -1)
 
 
 def _head_and_shoulders(rng: Rng, unit: float, noise: float) -> Sketch:

@@ -40,7 +40,7 @@ class Candles:
 
 def shocks(rng: Rng, days: int) -> Floats:
     """Fat-tailed random numbers of mean 0 and variance 1."""
-    return rng.standard_t(TAIL, days) * np.sqrt((TAIL - 2) / TAIL)
+    return np.asarray(rng.standard_t(TAIL, days) * np.sqrt((TAIL - 2) / TAIL))
 
 
 def daily_volatility(rng: Rng) -> float:

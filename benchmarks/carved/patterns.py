@@ -33,6 +33,7 @@ SHORTEST_POLE = 6.0  # mean true ranges
 RETRACED = 0.4  # of the pole, at most, by a pennant
 HEIGHT = (6.0, 14.0)  # of a wedge or a triangle at its start, in mean true ranges
 PENNANT_HEIGHT = (2.6, 4.2)  # in mean true ranges: room for bars that have contracted
+LOWEST_PENNANT = 2.2  # mean true ranges, as they came out
 PACE = (0.25, 0.85)  # mean true ranges a bar that the legs must cover on average
 ATTEMPTS = 500  # far above the few that a sound draft needs
 
@@ -63,8 +64,8 @@ RECIPES = {
     "symmetrical triangle": Recipe(Family.TRIANGLE, (4, 7), (22, 90), (-1, 1)),
     "ascending triangle": Recipe(Family.TRIANGLE, (4, 7), (22, 90), (1,)),
     "descending triangle": Recipe(Family.TRIANGLE, (4, 7), (22, 90), (-1,)),
-    "bullish pennant": Recipe(Family.BULLISH_PENNANT, (4, 5), (8, 18), (1,)),
-    "bearish pennant": Recipe(Family.BEARISH_PENNANT, (4, 5), (8, 18), (-1,)),
+    "bullish pennant": Recipe(Family.BULLISH_PENNANT, (4, 5), (9, 18), (1,)),
+    "bearish pennant": Recipe(Family.BEARISH_PENNANT, (4, 5), (9, 18), (-1,)),
 }
 KINDS = tuple(RECIPES)
 
@@ -114,7 +115,7 @@ class Plan:
 
 
 def plant(rng: Rng, kind: str, noise: float) -> Plant:
-    """A series of 150-500 bars with one pattern of a kind, whose contacts miss by `noise`.
+    """A series of 150-470 bars with one pattern of a kind, whose contacts miss by `noise`.
 
     Args:
         rng: the only source of chance.
@@ -186,8 +187,10 @@ def _first_side(rng: Rng, recipe: Recipe, direction: int, turns: int) -> int:
 
 
 def _fail_a_leg(rng: Rng, lines: Lines, turns: list[Turn]) -> None:
-    """Turn one inner contact into a turn that stops well short of its line."""
-    which = int(rng.integers(2, len(turns) - 1))
+    """Turn one inner contact, of a side that has a third, into one well short of its line."""
+    sides = [turn.side for turn in turns]
+    spare = [place for place in range(2, len(turns) - 1) if sides.count(sides[place]) > 2]
+    which = int(rng.choice(spare))
     turn = turns[which]
     short = rng.uniform(0.25, 0.45) * float(lines.width(turn.bar))
     turns[which] = Turn(turn.bar, turn.side, turn.level - turn.side * short, False)
@@ -211,8 +214,8 @@ def _draw(rng: Rng, plan: Plan) -> Carved:
     edge = float(top[-1] if plan.direction > 0 else bottom[-1])
     back = min(rng.uniform(0.2, 0.8) * plan.unit * calm[-1], 0.4 * float(top[-1] - bottom[-1]))
     shape = Shape(plan.turns, top, bottom, calm, plan.rough, edge - plan.direction * back)
-    lead = wander(rng, int(rng.integers(90, 251)) - plan.pole, volatility)
-    rough = volatility * (0.75 if plan.recipe.pennant else 1.0)
+    lead = wander(rng, max(40, int(rng.integers(90, 251)) - plan.pole), volatility)
+    rough = volatility * (0.9 if plan.recipe.pennant else 1.0)
     run = np.diff(bridge(rng, np.full(plan.pole, rough), plan.run), prepend=0.0)
     after = _aftermath(rng, plan, shape.finish, volatility)
     return carve(rng, shape, np.concatenate([lead, run]), after, plan.unit)
@@ -255,7 +258,8 @@ def _in_scale(drawn: Carved, plan: Plan, ranges: Floats, unit: float) -> bool:
     steps = np.diff(drawn.candles.close[pole.start - 1 : pole.stop])
     straight = abs(float(steps.sum())) / float(np.abs(steps).sum()) >= STRAIGHT_POLE
     even = float(ranges[pole].max()) <= LARGEST_POLE_BAR * move
-    return straight and even and move >= SHORTEST_POLE * unit and plan.height < RETRACED * move
+    long = move >= SHORTEST_POLE * unit and plan.height < RETRACED * move
+    return straight and even and long and plan.height >= LOWEST_PENNANT * unit
 
 
 def _planted(rng: Rng, kind: str, noise: float, plan: Plan, drawn: Carved, unit: float) -> Plant:

@@ -52,13 +52,13 @@ def test_lines_converge_toward_an_apex_that_the_breakout_does_not_reach(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_highs_and_lows_reach_each_line_twice_or_more(kind: str, seed: int) -> None:
+def test_highs_and_lows_reach_each_line_at_times_well_apart(kind: str, seed: int) -> None:
     made = drawn(kind, seed)
     span = np.arange(made.start, made.end)
     upper, lower = made.lines.at(span)
     near = 2 * made.noise * 1.5 * made.unit  # contacts miss by two deviations of a planned unit
     for gap in (upper - np.log(made.bars.high[span]), np.log(made.bars.low[span]) - lower):
-        assert np.count_nonzero(gap <= near) >= 2
+        assert np.ptp(np.flatnonzero(gap <= near)) >= len(span) / 5
 
 
 def test_one_seed_gives_one_series() -> None:
@@ -75,7 +75,7 @@ def test_a_decoy_is_valid_bars_around_its_span(name: str, seed: int) -> None:
     made = DECOYS[name](np.random.default_rng(seed), 0.2)
     assert_valid(made.bars)
     assert made.kind == name
-    assert 90 <= made.start < made.end < len(made.bars) - 59
+    assert 90 < made.start < made.end < len(made.bars) - 59
     assert made.unit > 0
 
 
