@@ -72,7 +72,7 @@ first_setup_id() {
 }
 
 step "Without a key: one demo symbol, its two lines, its plan and how the pattern did before"
-get /demo/AAPL
+get /demo/MSFT
 pretty
 
 step "Without a key: how one pattern family did; /families has all five"
@@ -93,27 +93,27 @@ keyed /tickers
 pretty
 
 step "The current setups of one tracked ticker, in the shape of the demo above"
-keyed /tickers/GOOG/patterns
+keyed /tickers/MSFT/patterns
 setup_id="$(first_setup_id)"
 pretty 20
 
 step "How its last two resolved setups ended: a win or a loss, and its R multiple"
-keyed /tickers/GOOG/history -G --data-urlencode outcome=resolved --data-urlencode limit=2
+keyed /tickers/MSFT/history -G --data-urlencode outcome=resolved --data-urlencode limit=2
 pretty
 
 step "The chart of that setup, saved as $chart"
 if [ -n "$setup_id" ]; then
-    keyed /tickers/GOOG/chart.png -G --data-urlencode "setup_id=$setup_id"
+    keyed /tickers/MSFT/chart.png -G --data-urlencode "setup_id=$setup_id"
     cp "$body" "$chart"
     echo "$chart: $(wc -c <"$chart" | tr -d ' ') bytes of PNG"
 else
-    echo "Nothing forms on GOOG tonight, so there is nothing to draw."
+    echo "Nothing forms on MSFT tonight, so there is nothing to draw."
 fi
 
-step "The best setup of the market that trades above \$100 and is near its trigger"
+step "The best setup of the market that trades below \$100, forming or with its trade running"
 keyed /scan -G \
-    --data-urlencode 'filters=[{"kind":"price","op":">","value":100}]' \
-    --data-urlencode max_distance_pct=2 --data-urlencode limit=1
+    --data-urlencode 'filters=[{"kind":"price","op":"<","value":100}]' \
+    --data-urlencode status=all --data-urlencode limit=1
 pretty
 
 step "An error on purpose: a limit that is not a number"

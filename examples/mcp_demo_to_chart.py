@@ -34,7 +34,7 @@ EPILOG = """\
 examples:
   mcp_demo_to_chart.py                     the demo, which needs no key
   SCREENER_KEY=... mcp_demo_to_chart.py    the demo, then your own tracked ticker
-  mcp_demo_to_chart.py --symbol MSFT --folder charts
+  mcp_demo_to_chart.py --symbol GOOG --folder charts
 """
 
 
@@ -147,7 +147,7 @@ def save_chart(result: types.CallToolResult, path: Path) -> None:
 def main() -> None:
     """Run the example; report any failure in one line."""
     made = parser("Connect to the MCP demo, list its tools and save a chart.", EPILOG)
-    made.add_argument("--symbol", default="AAPL", help="a demo symbol (default: %(default)s)")
+    made.add_argument("--symbol", default="MSFT", help="a demo symbol (default: %(default)s)")
     made.add_argument(
         "--folder", type=Path, default=Path(), help="where charts go (default: this folder)"
     )

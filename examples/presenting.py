@@ -24,7 +24,8 @@ def win_rate(record: Json | None) -> str:
         return "no record yet"
     loss = record["avg_loss_pct"]
     losing = "no loss among them" if loss is None else f"average loss {loss:+.2f}%"
-    return f"{record['win_rate_pct']:.2f}% of {record['sample_size']} trades, {losing}"
+    trades = "1 trade" if record["sample_size"] == 1 else f"{record['sample_size']} trades"
+    return f"{record['win_rate_pct']:.2f}% of {trades}, {losing}"
 
 
 def line(points: Json) -> str:

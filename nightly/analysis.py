@@ -27,6 +27,7 @@ from nightly.history import (
     history_rows,
     trade_facts,
 )
+from nightly.parameters import Parameters
 from nightly.reference import Adjustment, AssetType, Listing
 from nightly.sessions import Window
 from nightly.sources import BarSource, Loaded
@@ -47,6 +48,7 @@ class Task:
     windows: Mapping[AssetType, Window]
     """By asset type: the last usable day, the session after it, and the last day that has begun."""
     adjustment: Adjustment
+    parameters: Parameters
     code_version: str
     kept: Mapping[str, bytes] = field(default_factory=dict)
     """The last night's checkpoints, by symbol."""
@@ -83,6 +85,7 @@ class Task:
         return resume(
             self.kept.get(listing.symbol),
             bars,
+            self.parameters,
             gap_days=GAP_DAYS[listing.asset_type],
             check=self.check,
         )
@@ -142,7 +145,7 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
     log = resumed.log
     lineages = Lineages(listing.symbol, bars, log)
     following = task.windows[listing.asset_type].following
-    market = Market(listing.symbol, task.as_of, following)
+    market = Market(listing.symbol, task.as_of, following, task.parameters)
     served = cleaned.refusal is None
     formations = current_formations(bars, log, lineages, market) if served else ()
     return Analysis(

@@ -37,8 +37,9 @@ class FamilyFacts:
 class Statistics:
     """Track records of every family and of every ticker in it."""
 
-    def __init__(self, analyses: Sequence[Analysis], as_of: dt.date) -> None:
+    def __init__(self, analyses: Sequence[Analysis], as_of: dt.date, detector: int) -> None:
         self._as_of = as_of
+        self._detector = detector
         facts = [analysis.facts for analysis in analyses]
         trades = np.concatenate(facts) if facts else np.empty(0, FACTS)
         scored = [a.scored_from for a in analyses if a.scored_from is not None]
@@ -55,7 +56,7 @@ class Statistics:
 
     def _family(self, family: Family, trades: Rows) -> FamilyFacts:
         mine = _of_family(trades, family)
-        sample = Sample(family, None, mine, self._start, self._as_of)
+        sample = Sample(family, None, mine, self._start, self._as_of, self._detector)
         resolved = sample.resolved
         placebo = reached_pct(resolved)
         return FamilyFacts(
@@ -89,7 +90,7 @@ class Statistics:
         family = self._families[formation.family]
         mine = _of_family(analysis.facts, formation.family)
         start = to_date(analysis.scored_from) if analysis.scored_from else self._as_of
-        sample = Sample(formation.family, analysis.symbol, mine, start, self._as_of)
+        sample = Sample(formation.family, analysis.symbol, mine, start, self._as_of, self._detector)
         ticker = track_record(sample, family.placebo_pct, family.expected_r or 0.0)
         assert analysis.features is not None  # noqa: S101 - a covered symbol has features
         return Candidate(

@@ -44,10 +44,10 @@ class Resumed:
 def resume(
     kept: bytes | None,
     bars: Bars,
+    parameters: Parameters = DEFAULTS,
     *,
     gap_days: int,
     check: bool = False,
-    parameters: Parameters = DEFAULTS,
 ) -> Resumed:
     """Walk the bars of one symbol, from the end of the kept walk if it was over the same bars.
 

@@ -15,11 +15,13 @@ from nightly.bars import Bars, Days
 from nightly.events import EventLog, Rows
 from nightly.kernel.compiler import Record
 from nightly.kernel.lines import LINE
+from nightly.kernel.pairs import pair_of
 from nightly.kernel.plans import Plan, plan_levels
 from nightly.kernel.prices import LOWER, PRICE, UPPER, fill_logs
+from nightly.kernel.shape import Shape, shape_of
 from nightly.kernel.state import STATE, Log, new_log, new_state
 from nightly.kernel.swings import flag_swings
-from nightly.kernel.touches import Indices, find_touches
+from nightly.kernel.touches import Indices, contacts_of, find_touches
 from nightly.kernel.versions import lower_at, start_of, upper_at
 from nightly.kernel.walk import walk
 from nightly.parameters import Parameters
@@ -111,12 +113,10 @@ def touches_of(
     touches = [
         find_touches(
             prices,
-            version["scale"],
+            lines,
+            int(version["scale"]),
             side,
-            lines[side],
-            lines[1 - side],
-            int(lines[side]["start"]),
-            len(prices) - 1,
+            (int(lines[side]["start"]), len(prices) - 1),
             record,
             found[side],
         )
@@ -124,6 +124,22 @@ def touches_of(
     ]
     upper, lower = (found[side, : touches[side].number] + origin for side in (UPPER, LOWER))
     return upper, lower
+
+
+def shape_at(bars: Bars, version: Record, bar: int, parameters: Parameters = DEFAULTS) -> Shape:
+    """The shape of a version's lines as of a bar: the numbers that the judgement weighs.
+
+    Only the type, the scale and the two lines of the version are used.
+    """
+    prices = prices_of(bars.take(slice(0, bar + 1)), parameters)
+    record = parameters.record()
+    flag_swings(prices, int(version["scale"]), record)
+    lines = lines_of(version, 0)
+    pair = pair_of(lines[UPPER], lines[LOWER], bar)
+    found = touch_buffers(len(prices))
+    span = (pair.start, bar)
+    contacts = contacts_of(prices, lines, int(version["scale"]), span, record, found)
+    return shape_of(prices, lines, pair, contacts, int(version["type"]), bar, record)
 
 
 def line_values(version: Record, bar: int) -> tuple[float, float]:

@@ -45,6 +45,38 @@ class EndReason(IntEnum):
     STALE = 6
     TOO_LONG = 7
     DATA_GAP = 8
+    FADED = 9
+
+
+class Rule(IntEnum):
+    """The tests of a candidate, in the order in which they are made; NONE if it passes them all."""
+
+    NONE = 0
+    CONVERGENCE = 1
+    LENGTH = 2
+    PROGRESS = 3
+    OFFSET = 4
+    RECENCY = 5
+    HEIGHT = 6
+    SLOPES = 7
+    POLE_HEIGHT = 8
+    POLE_BARS = 9
+    POLE_SPEED = 10
+    POLE_STEP = 11
+    POLE_GAP = 12
+    POLE_STRAIGHTNESS = 13
+    POLE_WIDTH = 14
+    DRIFT = 15
+    POLE_RETRACE = 16
+    EARLY_CLOSE = 17
+    TOUCHES = 18
+    CROSSINGS = 19
+    TOUCH_GAP = 20
+    LARGEST_BAR = 21
+    LARGEST_GAP = 22
+    DIRECTNESS = 23
+    THIN = 24
+    SCORE = 25
 
 
 class Outcome(IntEnum):

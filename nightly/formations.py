@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nightly.bars import Bars, to_date
-from nightly.detector import last_atr, line_values, plan_of, touches_of
+from nightly.detector import DEFAULTS, Parameters, last_atr, line_values, plan_of, touches_of
 from nightly.events import EndReason, EventLog, Outcome, Rows
 from nightly.history import Lineages, target_move_pct
 from nightly.numbers import dollars, multiple, percent, price
@@ -66,6 +66,8 @@ class Market:
     symbol: str
     as_of: dt.date
     next_session: dt.date
+    parameters: Parameters = DEFAULTS
+    """Those of the walk, so that touches and plans are what it saw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,7 @@ def _formation(
         "as_of_session": market.as_of,
         "last_close": price(float(bars.close[-1])),
         "price_scale": "log",
-        "lines": _lines(bars, version, end),
+        "lines": _lines(bars, version, end, market.parameters),
         "trigger_rule": rule,
         "plans": list(plans),
     }
@@ -219,8 +221,8 @@ def _plan(version: Rows, atr: float, sign: int, bar: int) -> Plan:
     )
 
 
-def _lines(bars: Bars, version: Rows, end: int) -> Lines:
-    touches = touches_of(bars, version, end)
+def _lines(bars: Bars, version: Rows, end: int, parameters: Parameters) -> Lines:
+    touches = touches_of(bars, version, end, parameters)
     swings = (bars.high, bars.low)
     upper, lower = (
         _line(bars, version, side, end, [(int(bar), float(swing[bar])) for bar in touched])

@@ -15,7 +15,7 @@ from nightly.assembly import Statistics, universe
 from nightly.bars import to_day
 from nightly.cluster import cluster_pool
 from nightly.errors import NightlyError, Refusal
-from nightly.parameters import Parameters
+from nightly.parameters import DETECTORS, Parameters
 from nightly.pool import INLINE, Pool, batches, local_pool
 from nightly.reference import Adjustment, Listing, Reference
 from nightly.report import Report
@@ -55,6 +55,7 @@ class Order:
     reference: Reference = field(default_factory=Reference)
     reference_sha256: str | None = None
     adjustment: Adjustment = "split"
+    parameters: Parameters = DETECTORS["default"]
     session: dt.date | None = None
     """The requested session; None for the newest one that enough symbols reach."""
     jobs: int = 1
@@ -105,7 +106,7 @@ def plan(order: Order, now: dt.datetime) -> Plan:
     as_of = as_of_session(days, now=now, requested=order.session)
     known = windows(as_of, now)
     jobs = 1 if len(listings) <= INLINE and order.executor is None else order.jobs
-    shared = (as_of, known, order.adjustment, code_version())
+    shared = (as_of, known, order.adjustment, order.parameters, code_version())
     return Plan(
         [Task(order.source, batch, *shared) for batch in batches(listings, jobs)],
         symbols,
@@ -185,7 +186,7 @@ def make_night(
         step("putting it together", 0, 0)
         _check_usable(analyses)
         _write_unread(writer, order, analyses)
-        statistics = Statistics(analyses, chosen.as_of)
+        statistics = Statistics(analyses, chosen.as_of, order.parameters.detector)
         candidates = _write_patterns(writer, analyses, statistics)
         _write_scan(writer, candidates)
         for entry in statistics.entries():
@@ -319,7 +320,7 @@ def inputs_of(order: Order, chosen: Plan) -> Inputs:
         bars_sha256=order.source.digest(),
         reference_sha256=order.reference_sha256,
         parameters={
-            **Parameters()._asdict(),
+            **order.parameters._asdict(),
             "adjustment": order.adjustment,
             "chart_symbols": order.chart_symbols,
             **(cut if chosen.crypto_until < chosen.as_of else {}),

@@ -11,9 +11,14 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+OFF = 99.0
+"""A bound that no pattern reaches: the reference detector does not have the rule."""
+
 
 class Parameters(NamedTuple):
     """The parameters with their defaults; docs/detector.md sections 1 to 6 explain them."""
+
+    detector: int = 2  # version of the rules, which every record and manifest names
 
     # History and volatility.
     atr_bars: int = 14  # true ranges in the plain mean
@@ -21,79 +26,91 @@ class Parameters(NamedTuple):
     atr_floor: float = 0.002  # log ATR below which a series is too quiet (stablecoins, bill ETFs)
 
     # Swings and lines.
-    short_swing_order: int = 1  # bars on either side of a swing, short scale
+    short_swing_order: int = 1  # bars on either side of a swing; a squeeze has no room for more
     long_swing_order: int = 2  # finds 2 to 4 points more than 3 does; retreats remove small swings
-    short_line_bars: int = 24  # life of a line from its first touch; half as long from its last
+    short_line_bars: int = 30  # life of a line from its first touch: the longest squeeze
     long_line_bars: int = 130  # six months; longer lines belong to another time scale
-    anchor_spacing: int = 2  # minimum bars between the two swings that draw a line
+    line_idle_share: float = 0.5  # share of that life since the last touch; then it is forgotten
+    anchor_spacing: int = 3  # bars between the two swings that draw a line; closer ones are noise
     line_slope_max: float = 0.6  # ATR per bar; steeper is a run, not a line
     touch_tolerance: float = 0.45  # ATR that a swing may stay short of the line and still touch it
     wick_tolerance: float = 0.5  # ATR beyond the line that an extreme may reach
     close_tolerance: float = 0.25  # ATR that a line moves outward at most to contain every close
     duplicate_tolerance: float = 0.08  # ATR; lines closer than this at both ends are the same line
-
-    refit_touches: int = 2  # a line with this many touches is refitted to all of them; 0: never
-    close_clearance: float = 0.2  # ATR that a refitted line keeps from every close
+    refit_touches: int = 2  # a line with this many touches is fitted to all of them; 0: never
+    fit_slack: float = 0.05  # widths and shares by which a fit may bring a pair within the rules
 
     # Touches: the next touch counts only after a retreat across the pattern.
-    retreat_min: float = 0.55  # share of the width
+    retreat_min: float = 0.5  # share of the width; a flat top is one touch
     short_touch_spacing: int = 2  # bars
     long_touch_spacing: int = 3  # bars
 
     # Wedges and triangles (long scale).
-    width_min: float = 0.2  # ATR between the lines today
+    width_min: float = 0.2  # ATR between the lines today; narrower lines cannot be told apart
     length_min: int = 15  # three weeks; anything shorter is a squeeze
     length_max: int = 130  # six months
-    length_expiry: int = 150
-    progress_min: float = 0.45  # share of the way to the apex; with less it may be a channel
-    progress_max: float = 0.85  # both scales
-    progress_expiry: float = 0.92  # both scales
-    height_min: float = 4.5  # ATR at the later start; smaller is noise
-    start_offset_max: float = 0.45  # share of the length before the second line starts
+    length_expiry: int = 150  # bars of a setup that is served already
+    progress_min: float = 0.4  # share of the way to the apex; with less it may be a channel
+    progress_max: float = 0.85  # both scales; breakouts come before the last sixth
+    progress_expiry: float = 0.92  # both scales; of a setup that is served already
+    height_min: float = 3.5  # ATR at the later start; smaller is noise
+    start_offset_max: float = 0.3  # share of the length before the second line starts
     recency_max: float = 0.45  # share of the length since the staler line's last touch
-    touch_gap_max: float = 0.55  # share of the length without any touch
+    touch_gap_max: float = 0.6  # share of the length without any touch: the lines hang
     early_tolerance: float = 0.25  # ATR beyond the later line before it starts, both scales
-    wedge_touches: int = 5  # three on one line, two on the other
-    triangle_touches: int = 4
+    wedge_touches: int = 4  # of both lines, at least two each
+    triangle_touches: int = 4  # the same
     crossings_min: int = 4  # side changes in the touch sequence: price must fill the pattern
-    later_crossings_min: int = 3  # the same for a later attempt, when a line was broken in between
-    middle_move_max: float = 1.2  # widths the middle moves at most, else a trend; 0: any
-    leg_min: float = 0.6  # share of the width by which price turns back at the end of a leg
-    efficiency_min: float = 0.53  # length of all legs as a share of all moves; 0: any
     flat_slope: float = 0.12  # widths a flat line moves over the pattern at most
+    symmetrical_slope: float = 0.15  # widths that each line of a symmetrical triangle moves
     wedge_slope: float = 0.15  # widths a wedge's line moves at least; the gap prevents flip-flop
 
     # Squeezes (short scale): a pole, then a small pattern that gives little of it back.
-    squeeze_length_min: int = 5
-    squeeze_length_max: int = 20
-    squeeze_length_expiry: int = 26
-    squeeze_progress_min: float = 0.25
-    squeeze_start_offset_max: float = 0.6
-    squeeze_recency_max: float = 0.7
-    squeeze_touches: int = 4
-    squeeze_crossings_min: int = 2
-    pole_bars: int = 12  # bars before the tip in which the pole starts
-    pole_height_min: float = 5.0  # ATR before the pole
-    pole_speed_min: float = 0.7  # the same ATR, per bar
-    pole_efficiency_min: float = 0.65  # net move of the pole as a share of all its moves; 0: any
-    pole_retrace_max: float = 0.6  # share of the pole
+    squeeze_slope_min: float = 0.05  # widths each line moves inward at least; less is a flag
+    squeeze_length_min: int = 6  # bars; readers call fewer a pause
+    squeeze_length_max: int = 26  # bars; longer is a triangle
+    squeeze_length_expiry: int = 30  # bars of a setup that is served already
+    squeeze_progress_min: float = 0.25  # share; a squeeze has fewer bars to converge in
+    squeeze_start_offset_max: float = 0.5  # share; the second line starts a leg after the tip
+    squeeze_recency_max: float = 0.7  # share
+    squeeze_touches: int = 4  # of both lines, at least two each
+    squeeze_crossings_min: int = 2  # side changes; a squeeze has room for few legs
+    pole_bars: int = 15  # bars before the tip in which the pole starts
+    pole_bars_min: int = 3  # bars from base to tip; fewer are a jump
+    pole_height_min: float = 4.0  # ATR before the pole
+    pole_speed_min: float = 0.3  # the same ATR, per bar; slower is a trend
+    pole_step_max: float = 0.5  # share of the pole that one close-to-close move may make
+    pole_gap_max: float = 0.5  # share of the pole that one gap may make
+    pole_straightness_min: float = 0.5  # net move of the pole as a share of all its moves
+    pole_retrace_max: float = 0.5  # share of the pole; if more is given back, it is over
     pole_width_max: float = 0.7  # width of the squeeze as a share of the pole
     drift_against_max: float = 1.2  # widths the middle may move against the pole
     drift_along_max: float = 0.35  # widths the middle may move along the pole
 
-    # The book.
-    quality_min: float = 74.0
-    later_quality_min: float = 70.0  # the same for a later attempt
-    squeeze_quality_min: float = 56.0
+    # Proportions and trading.
+    bar_share_max: float = 0.75  # widths; a larger bar makes most of the shape
+    squeeze_bar_share_max: float = 1.0  # the same for squeezes, whose bars are large against them
+    gap_share_max: float = 0.4  # widths; a larger gap makes most of the shape
+    thin_share_max: float = 0.1  # share of the bars that may have no range: quoted, not traded
+    outside_min: float = 0.05  # share of the width from which a wick is beyond a line
+    leg_min: float = 0.6  # share of the width by which price turns back at the end of a leg
+    directness_min: float = 0.35  # length of all legs as a share of all moves; a walk wanders
+
+    # The score and the book.
+    judgement: int = 1  # 1: the score is the judgement; 0: the prototype's points
+    quality_min: float = 84.0  # percent; higher would leave the screener empty
+    squeeze_quality_min: float = 50.0  # percent; lower, or no squeeze of a fall would be served
+    fade_margin: float = 15.0  # percent below the minimum at which a served setup ends; 0: never
     overlap_min: float = 0.5  # intersection over union from which two spans are one formation
-    cross_scale_overlap_min: float = 0.65
-    replace_margin: float = 0.5  # quality that a new version must add
+    cross_scale_overlap_min: float = 0.65  # the same for a squeeze and a longer pattern
+    nearest_lineage: int = 1  # 1: the lineage with the most overlap goes on; 0: the last one
+    replace_margin: float = 0.5  # quality that a new version must add: more than rounding
     same_lines_margin: float = 1.0  # the same if the new version merely redraws the lines
     same_lines_tolerance: float = 0.3  # ATR; lines closer than this today are the same line
-    squeeze_over_long_margin: float = -4.0
-    long_over_squeeze_margin: float = 12.0
+    squeeze_over_long_margin: float = -4.0  # of two good readings the one with a pole says more
+    long_over_squeeze_margin: float = 12.0  # and is not given up lightly
     stale_share: float = 0.5  # share of the length without a touch
-    stale_bars_min: int = 8
+    stale_bars_min: int = 8  # bars without a touch in any case
 
     # The plan and the approach.
     stop_distance_min: float = 1.5  # ATR from the broken line
@@ -112,20 +129,41 @@ class Parameters(NamedTuple):
     def reference(cls) -> Parameters:
         """The parameters of the prototype, with which the kernel reproduces its event log."""
         return cls(
-            anchor_spacing=3,
+            detector=1,
+            judgement=0,
+            fit_slack=0.0,
+            fade_margin=0.0,
+            bar_share_max=OFF,
+            squeeze_bar_share_max=OFF,
+            gap_share_max=OFF,
+            thin_share_max=1.0,
+            directness_min=0.0,
+            nearest_lineage=0,
+            squeeze_slope_min=-OFF,
+            squeeze_length_min=5,
+            pole_bars_min=2,
+            pole_bars=12,
+            squeeze_length_max=20,
+            short_line_bars=24,
+            squeeze_length_expiry=26,
+            pole_step_max=OFF,
+            pole_gap_max=OFF,
+            symmetrical_slope=0.12,
+            pole_height_min=5.0,
+            height_min=4.5,
+            touch_gap_max=0.55,
+            wedge_touches=5,
+            retreat_min=0.55,
+            squeeze_start_offset_max=0.6,
             touch_tolerance=0.35,
             duplicate_tolerance=0.15,
             refit_touches=0,
             progress_min=0.30,
             start_offset_max=0.33,
-            middle_move_max=0.0,
-            efficiency_min=0.0,
             pole_speed_min=0.6,
-            pole_efficiency_min=0.0,
+            pole_straightness_min=0.0,
             pole_retrace_max=0.5,
-            later_crossings_min=4,
             quality_min=65.0,
-            later_quality_min=65.0,
             squeeze_quality_min=58.0,
             replace_margin=6.0,
         )

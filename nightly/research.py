@@ -28,11 +28,11 @@ def versions(task: Task, parameters: Parameters) -> list[dict[str, Value]]:
         bars = task.clean(loaded, listing).bars
         if loaded.refusal is None and len(bars):
             log = detect(bars, parameters, gap_days=GAP_DAYS[listing.asset_type])
-            found.extend(_records(listing.symbol, bars, log))
+            found.extend(_records(listing.symbol, bars, log, parameters.detector))
     return found
 
 
-def _records(symbol: str, bars: Bars, log: EventLog) -> Iterator[dict[str, Value]]:
+def _records(symbol: str, bars: Bars, log: EventLog, detector: int) -> Iterator[dict[str, Value]]:
     lineages = Lineages(symbol, bars, log)
     trades = {int(trade["version"]): trade for trade in log.trades}
     for row, version in enumerate(log.versions):
@@ -41,6 +41,7 @@ def _records(symbol: str, bars: Bars, log: EventLog) -> Iterator[dict[str, Value
         running = trade["outcome"] == "open"
         yield {
             "symbol": symbol,
+            "detector": detector,
             **_shape(bars, version),
             "lineage": lineages.id(int(version["lineage"])),
             "status": "forming" if forming else "in_progress" if running else None,

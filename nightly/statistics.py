@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from nightly.events import Outcome, Rows
 from nightly.numbers import multiple, percent
+from nightly.parameters import Parameters
 from store.families import Family
 from store.records import TrackRecord
 
@@ -33,6 +34,8 @@ class Sample:
     facts: Rows
     start: dt.date
     end: dt.date
+    detector: int = Parameters().detector
+    """The version of the detector that drew the patterns."""
 
     @property
     def resolved(self) -> Rows:
@@ -81,6 +84,7 @@ def track_record(
         profit_factor=multiple(float(wins.sum()) / lost) if lost else None,
         avg_hold_bars=round(float(facts["hold_bars"].mean()), 1),
         backtest_range=[sample.start, sample.end],
+        detector=sample.detector,
         measured=_measured(sample, placebo_pct),
         summary="",
     )

@@ -19,6 +19,8 @@ from screener.console import DRIFT, EXITS, Table, err, fail, out, plainly, setti
 from store.errors import HeldBackError
 
 if TYPE_CHECKING:
+    from nightly.night import Order, Step
+    from nightly.parameters import Parameters
     from nightly.reference import Adjustment
     from nightly.report import Report
     from screener.quality import Quality
@@ -246,7 +248,9 @@ def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -
 
 def detect(
     bars: Bars,
-    out_file: Annotated[Path, typer.Option("--out", help="The JSON file to write.")],
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="The JSON file to write; needed without --explain.")
+    ] = None,
     reference: ReferenceTable = None,
     jobs: Jobs = None,
     executor: Executor = None,
@@ -256,34 +260,74 @@ def detect(
             help="`default`, which nights use, or `reference`, the prototype's, to compare with."
         ),
     ] = "default",
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SYMBOL",
+            help="Instead print what is served of this symbol and its score by part, and every "
+            "pair of trend lines that is not served with the first rule that it fails.",
+        ),
+    ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(help="The session to explain (YYYY-MM-DD); the newest when left out."),
+    ] = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option(help="PNG to write: what is served, or the pair of lines nearest to it."),
+    ] = None,
 ) -> None:
-    """Write every version of every pattern that was served, session by session, for research."""
-    import orjson
+    """Write every version of every pattern that was served, session by session, for research.
 
-    from nightly.night import plan, pool_of
+    With --explain, print why one symbol has a pattern on a session, or why it has none.
+    """
     from nightly.parameters import DETECTORS
-    from nightly.research import versions
-    from screener.nightly import order_of, working
-    from store.files import replace_file
+    from screener.nightly import order_of, read_date, working
 
     if detector not in DETECTORS:
         fail(f"--detector {detector!r} is not one of {', '.join(DETECTORS)}.")
-    find = partial(versions, parameters=DETECTORS[detector])
-    chosen = settings()
+    if (out_file is None) == (explain is None):
+        fail("Give either --out FILE or --explain SYMBOL.")
+    if explain is None and (session is not None or chart is not None):
+        fail("--session and --chart go with --explain SYMBOL only.")
+    chosen, parameters = settings(), DETECTORS[detector]
     with plainly(), working(chosen) as (work, step):
         order = order_of(
-            chosen, bars, work=work, step=step, reference=reference, jobs=jobs, executor=executor
+            chosen,
+            bars,
+            work=work,
+            step=step,
+            reference=reference,
+            session=read_date(session),
+            jobs=jobs,
+            executor=executor,
         )
-        looked = plan(order, dt.datetime.now(dt.UTC))
-        found: list[dict[str, Any]] = []
-        with pool_of(looked) as pool:
-            for done, batch in enumerate(pool.run(find, looked.tasks), 1):
-                found += batch
-                step("finding patterns", done, len(looked.tasks))
-        try:
-            replace_file(out_file, orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE), 0o644)
-        except OSError as error:
-            fail(f"{out_file} cannot be written ({error.strerror}); choose another --out.")
+        if out_file is not None:
+            _write_versions(order, parameters, out_file, step)
+        elif explain is not None:
+            from screener.explain import tell
+
+            tell(chosen, order, explain, parameters, chart)
+
+
+def _write_versions(order: Order, parameters: Parameters, out_file: Path, step: Step) -> None:
+    import orjson
+
+    from nightly.night import plan, pool_of
+    from nightly.research import versions
+    from store.files import replace_file
+
+    find = partial(versions, parameters=parameters)
+    looked = plan(order, dt.datetime.now(dt.UTC))
+    found: list[dict[str, Any]] = []
+    with pool_of(looked) as pool:
+        for done, batch in enumerate(pool.run(find, looked.tasks), 1):
+            found += batch
+            step("finding patterns", done, len(looked.tasks))
+    try:
+        replace_file(out_file, orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE), 0o644)
+    except OSError as error:
+        fail(f"{out_file} cannot be written ({error.strerror}); choose another --out.")
     err.print(f"Wrote {len(found)} versions to {out_file}.")
 
 

@@ -57,7 +57,7 @@ class Settings(BaseSettings):
         description="Origin headers that MCP accepts beside the public one and loopback.",
     )
     demo_symbols: Words = Field(
-        default=("AAPL", "GOOG", "IBM", "MSFT"), description="Symbols that anybody may read."
+        default=("MSFT", "AAPL", "GOOG", "IBM"), description="Symbols that anybody may read."
     )
     key_prefix: str = Field(default="ps_live_", description="First 8 characters of every API key.")
     beta: bool = Field(default=True, description="Whether Premium accounts have API access too.")

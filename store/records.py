@@ -101,6 +101,9 @@ class TrackRecord(Record):
     profit_factor: Number | None = Field(description="Null when there was no loss.")
     avg_hold_bars: Number = Field(description="Daily bars.")
     backtest_range: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
+    detector: int | None = Field(
+        default=None, description="Version of the detector that drew the patterns."
+    )
     measured: str = Field(description="What was measured; open trades are excluded.")
     summary: str = Field(description="One sentence; quote it whole.")
 

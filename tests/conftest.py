@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from screener.nightly import seal_sample
+from nightly.parameters import DETECTORS
+from screener.nightly import order_of, seal, seal_sample
 from screener.settings import Settings
 from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
@@ -25,10 +27,28 @@ hypothesis_settings.load_profile("steady")
 
 @pytest.fixture(scope="session")
 def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the sample night in it; to be read only."""
+    """A data folder with the sample night in it; to be read only.
+
+    The reference detector draws it. The default serves one pattern in so few symbols, which is not
+    enough for tests of filters, families and lists.
+    """
     if sealed := os.environ.get("SCREENER_TEST_NIGHT"):
         return Path(sealed)
     folder = tmp_path_factory.mktemp("night")
+    seal_night(folder)
+    return folder
+
+
+def seal_night(folder: Path) -> None:
+    """Seal the sample night of the reference detector."""
+    settings = Settings(data_dir=folder)
+    seal(settings, replace(order_of(settings), parameters=DETECTORS["reference"]))
+
+
+@pytest.fixture(scope="session")
+def product_night(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the sample night as the product makes it; to be read only."""
+    folder = tmp_path_factory.mktemp("product")
     seal_sample(Settings(data_dir=folder))
     return folder
 

@@ -55,9 +55,8 @@ DEAD = {"killed", "timeout", "caught by type check"}
 SEAL = """
 import sys
 from pathlib import Path
-from screener.nightly import seal_sample
-from screener.settings import Settings
-seal_sample(Settings(data_dir=Path(sys.argv[1])))
+from tests.conftest import seal_night
+seal_night(Path(sys.argv[1]))
 """
 
 

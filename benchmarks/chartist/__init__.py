@@ -8,8 +8,10 @@ more. The readers of the stored ratings were vision-language models, briefed by 
 were not people, and no figure here says what people would have accepted.
 
 `charts` is what one picture shows, `market` the bars, `split` which symbols are set aside,
-`control` draws random lines, `samples` chooses, `pictures` draws, `sets` writes pictures and their
-key, `readings` are the answers of one reader, `rows` the ratings that are kept in `ratings/`, and
-`acceptance` the figures. `python -m benchmarks.chartist --help` says how to run a round. Ratings
-are kept without prices and without pictures, because the licence of the bars forbids both.
+`control` draws random lines, `plants` planted patterns, `samples` chooses, `pictures` draws, `sets`
+writes pictures and their key, `readings` are the answers of one reader, `rows` the ratings that are
+kept in `ratings/`, `acceptance` the figures, `shapes` the numbers that the judgement weighs, `fit`
+learns its weights, and `curve` shows what a stricter score buys. `python -m benchmarks.chartist
+--help` says how to run a round. Ratings are kept without prices and without pictures, because the
+licence of the bars forbids both.
 """

@@ -1,8 +1,10 @@
-"""Draw a set of charts for blind rating, tally the answers, show the rounds that are kept.
+"""Draw charts for blind rating, tally the answers, show what is kept, and learn from it.
 
 python -m benchmarks.chartist draw --bars BARS.parquet --out DIR --seed 1 NAME=detect.json ...
 python -m benchmarks.chartist tally --key DIR/key.json --round 3 --readers TEXT --into F A B
 python -m benchmarks.chartist show
+python -m benchmarks.chartist fit
+python -m benchmarks.chartist curve --bars BARS.parquet
 
 Give each of two readers `briefing.md` and the folder DIR/pictures, and nothing else.
 """
@@ -20,9 +22,12 @@ import numpy as np
 from benchmarks.chartist.acceptance import rounds
 from benchmarks.chartist.charts import Chart, charts_of
 from benchmarks.chartist.control import controls
+from benchmarks.chartist.curve import curve
+from benchmarks.chartist.fit import report
 from benchmarks.chartist.market import read_market
+from benchmarks.chartist.plants import planted
 from benchmarks.chartist.readings import read_readings
-from benchmarks.chartist.rows import FOLDER, join, read_ratings, write_ratings
+from benchmarks.chartist.rows import FOLDER, Rating, join, read_ratings, write_ratings
 from benchmarks.chartist.samples import sample
 from benchmarks.chartist.sets import read_key, write_set
 from benchmarks.chartist.split import is_set_aside
@@ -46,6 +51,7 @@ def draw(given: argparse.Namespace) -> None:
         print(f"{name}: {len(drawn)} of {len(recent)} lineages")
         chosen += drawn
     chosen += controls(market, given.random, rng, given.since)
+    chosen += planted(given.planted, given.seed)
     write_set(chosen, given.out, given.seed)
     print(f"{len(chosen)} charts in {given.out / 'pictures'}")
 
@@ -61,8 +67,24 @@ def tally(given: argparse.Namespace) -> None:
 
 def show(given: argparse.Namespace) -> None:
     """Print the acceptance of the rounds in some files, or of all that are kept."""
-    files = given.files or sorted(FOLDER.glob("*.json"))
-    print(*rounds([rating for path in files for rating in read_ratings(path)]), sep="\n")
+    chosen = [rating for path in given.files for rating in read_ratings(path)]
+    print(*rounds(chosen or kept()), sep="\n")
+
+
+def kept() -> list[Rating]:
+    """The ratings of all rounds."""
+    return [rating for path in sorted(FOLDER.glob("*.json")) for rating in read_ratings(path)]
+
+
+def fit(_: argparse.Namespace) -> None:
+    """Print the weights that the ratings teach."""
+    print(*report(kept()), sep="\n")
+
+
+def draw_curve(given: argparse.Namespace) -> None:
+    """Print the curve of acceptance, recall and yield."""
+    for line in curve(kept(), read_market(given.bars, SYMBOLS["all"])):
+        print(line, flush=True)
 
 
 def log(text: str) -> tuple[str, Path]:
@@ -82,6 +104,7 @@ def add_draw(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, required=True, help="decides the sample and its order")
     add("--each", type=int, default=6, help="charts of a kind and detector (%(default)s)")
     add("--random", type=int, default=20, help="charts of random lines (%(default)s)")
+    add("--planted", type=int, default=0, help="charts of the second generator (%(default)s)")
     add("--symbols", choices=SYMBOLS, default="free", help="`set-aside`: only in the last round")
     add("--since", type=dt.date.fromisoformat, help="leave out charts that end before this date")
     add("logs", type=log, nargs="*", metavar="NAME=FILE", help="what `screener detect` wrote")
@@ -107,7 +130,7 @@ def add_show(parser: argparse.ArgumentParser) -> None:
 
 
 def main() -> None:
-    """Run one of the three commands."""
+    """Run one of the commands."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.chartist",
         description=__doc__,
@@ -116,11 +139,13 @@ def main() -> None:
     commands = parser.add_subparsers(required=True)
     add_draw(commands.add_parser("draw", help="draw charts for blind rating"))
     add_tally(commands.add_parser("tally", help="join readers' answers with the key and keep them"))
-    kept = commands.add_parser("show", help="print the acceptance of rounds that are kept")
-    kept.add_argument(
-        "files", type=Path, nargs="*", metavar="RATINGS", help="all, if none is given"
+    add_show(commands.add_parser("show", help="print the acceptance of rounds that are kept"))
+    commands.add_parser("fit", help="print the weights that the ratings teach").set_defaults(
+        run=fit
     )
-    kept.set_defaults(run=show)
+    curved = commands.add_parser("curve", help="acceptance and recall against yield, by the score")
+    curved.add_argument("--bars", type=Path, required=True, help="Parquet: daily bars")
+    curved.set_defaults(run=draw_curve)
     given = parser.parse_args()
     try:
         given.run(given)

@@ -33,6 +33,8 @@ class Rating:
     lower_start: str | None
     scores: tuple[int, int]
     reasons: tuple[str, str]
+    shape: Mapping[str, float] | None = None
+    """The numbers that the judgement weighs (docs/detector.md section 5), if they were measured."""
 
 
 def join(

@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.chartist.charts import Chart, Line
 from benchmarks.chartist.pictures import picture, sheets
+from benchmarks.chartist.shapes import shape_of
 
 
 def write_set(charts: Sequence[Chart], out: Path, seed: int) -> None:
@@ -54,6 +55,7 @@ def _entry(chart: Chart) -> dict[str, Any]:
         "lower_start": chart.date(chart.lower.start).isoformat(),
         "upper": _prices(chart.upper, chart.last),
         "lower": _prices(chart.lower, chart.last),
+        "shape": shape_of(chart),
     }
 
 

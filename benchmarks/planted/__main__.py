@@ -1,6 +1,7 @@
 """Print how well a detector draws: planted patterns, decoys and random walks.
 
-python -m benchmarks.planted [--seeds report|tune|test] [--detector default|reference] [--each N]
+python -m benchmarks.planted [--generator carved|zigzag] [--seeds report|tune|test]
+                             [--detector default|reference] [--each N]
 
 Both names stand for `nightly.detector`, with different parameters.
 """
@@ -16,11 +17,18 @@ from typing import get_args
 
 import numpy as np
 
-from benchmarks.planted.corpus import WALK_DAYS, Split, decoys, plants, rng_of, walks
+from benchmarks.planted.corpus import (
+    GENERATORS,
+    WALK_DAYS,
+    Split,
+    decoys,
+    plants,
+    rng_of,
+    walks,
+)
 from benchmarks.planted.decoys import Decoy
 from benchmarks.planted.measures import (
     Detector,
-    Find,
     Rate,
     find,
     formations,
@@ -67,16 +75,17 @@ def print_plants(series: Sequence[Plant], detector: Detector) -> None:
         line(f"  {noise}", share(group))
     finds = [f for _, f in found if f is not None]
     line("trigger on the true bar, % of found", share([f.entry == 0 for f in finds]))
-    line("trigger within a bar, % of found", share([is_near(f) for f in finds]))
+    line("trigger within a bar, % of found", share([is_near(f.entry) for f in finds]))
     line("first trigger on the true bar, % of found", share([f.first == 0 for f in finds]))
+    line("first trigger within a bar, % of found", share([is_near(f.first) for f in finds]))
     agree = [f.outcome_agrees for f in finds if f.outcome_agrees is not None]
     line("outcome agrees, % of these", share(agree))
     print(f"{'line error, median, ATR':42} {np.median([f.line_error for f in finds]):>24.3f}")
 
 
-def is_near(found: Find) -> bool:
-    """Whether the trade was entered within a bar of the true breakout."""
-    return found.entry is not None and abs(found.entry) <= 1
+def is_near(bars: int | None) -> bool:
+    """Whether a trade was entered, so many bars after the true breakout, within a bar of it."""
+    return bars is not None and abs(bars) <= 1
 
 
 def print_decoys(series: Sequence[Decoy], detector: Detector) -> None:
@@ -118,13 +127,18 @@ def main() -> None:
     parser.add_argument("--seeds", choices=get_args(Split), default="report")
     parser.add_argument("--detector", choices=tuple(DETECTORS), default="default")
     parser.add_argument("--each", type=int, default=40, help="series of each type and noise")
+    parser.add_argument("--generator", choices=tuple(GENERATORS), default="carved")
     chosen = parser.parse_args()
+    by = GENERATORS[chosen.generator]
     detector = partial(detect, parameters=DETECTORS[chosen.detector])
-    planted = list(plants(chosen.seeds, chosen.each))
-    shaped = list(decoys(chosen.seeds, 2 * chosen.each))
-    walked = list(walks(chosen.seeds))
+    planted = list(plants(chosen.seeds, chosen.each, by))
+    shaped = list(decoys(chosen.seeds, chosen.each, by))
+    walked = list(walks(chosen.seeds, by=by))
     start = time.perf_counter()
-    print(f"{chosen.detector} detector, {chosen.seeds} seeds; rate [95% interval], cases")
+    print(
+        f"{chosen.detector} detector, {chosen.generator} generator, {chosen.seeds} seeds; "
+        "rate [95% interval], cases"
+    )
     print_plants(planted, detector)
     print_decoys(shaped, detector)
     print_walks(walked, detector)

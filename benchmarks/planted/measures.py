@@ -39,7 +39,8 @@ class Find:
     line_error: float
     """Mean distance of both lines to the true ones, in ATR."""
     outcome_agrees: bool | None
-    """Whether the outcome is the true one; None without a trade within a bar of the breakout."""
+    """Whether the outcome is the true one; None if there is none to compare with, or no trade
+    within a bar of the breakout."""
 
 
 def overlaps(version: Rows, bars: int, start: int, end: int) -> bool:
@@ -76,7 +77,8 @@ def find(log: EventLog, plant: Plant) -> Find | None:
     trade = min(trades, key=lambda trade: abs(int(trade["entry"]) - plant.end))
     late, first = (int(entry) - plant.end for entry in (trade["entry"], trades[0]["entry"]))
     error = line_error(log.versions[trade["version"]], plant)
-    agrees = Outcome(int(trade["outcome"])) == plant.outcome if abs(late) <= 1 else None
+    known = plant.outcome is not None and abs(late) <= 1
+    agrees = Outcome(int(trade["outcome"])) == plant.outcome if known else None
     return Find(late, first, error, agrees)
 
 

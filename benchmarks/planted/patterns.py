@@ -35,7 +35,8 @@ class Plant:
     unit: float
     direction: int
     """The direction of the breakout."""
-    outcome: Outcome
+    outcome: Outcome | None
+    """How its trade ends; None if the generator does not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,11 @@ def propose(state: State, versions: Rows, atr: float, bar: int, parameters: Para
 
 @compiled
 def find_rival(state: State, versions: Rows, atr: float, bar: int, parameters: Parameters) -> int:
-    """The slot of the last rival if all are beaten, NOBODY if there is none, else REJECTED."""
+    """The slot of the nearest rival if all are beaten, NOBODY if there is none, else REJECTED."""
     candidate = state.candidate
+    start = start_of(candidate)
     rival = NOBODY
+    nearest = -1.0
     for slot in range(len(state.forming)):
         setup = state.forming[slot]
         if setup.version == FREE:
@@ -65,7 +67,10 @@ def find_rival(state: State, versions: Rows, atr: float, bar: int, parameters: P
             if redrawn:
                 setup.last_touch = max(setup.last_touch, candidate.last_touch)
             return REJECTED
-        rival = slot
+        shared = overlap(start_of(version), bar, start, bar)
+        if shared > nearest or not parameters.nearest_lineage:
+            rival = slot
+            nearest = shared
     return rival
 
 
@@ -145,24 +150,20 @@ def join_lineage(state: State, bar: int, parameters: Parameters) -> None:
 
 @compiled
 def known_lineage(state: State, start: int, bar: int, parameters: Parameters) -> int:
-    """The index of the last remembered lineage that a span up to today overlaps, or NOBODY."""
+    """The index of the remembered lineage that a span up to today overlaps most, or NOBODY."""
     known = NOBODY
+    nearest = -1.0
     for index in range(len(state.lineages)):
         lineage = state.lineages[index]
         if lineage.number == FREE:
             continue
-        if overlap(lineage.start, lineage.end, start, bar) >= parameters.overlap_min:
+        shared = overlap(lineage.start, lineage.end, start, bar)
+        if shared < parameters.overlap_min:
+            continue
+        if shared > nearest or not parameters.nearest_lineage:
             known = index
+            nearest = shared
     return known
-
-
-@compiled
-def attempt_of(state: State, start: int, bar: int, parameters: Parameters) -> int:
-    """The attempt number of a candidate whose span reaches today: 1 plus earlier triggers."""
-    known = known_lineage(state, start, bar, parameters)
-    if known == NOBODY:
-        return 1
-    return int(state.lineages[known].triggers) + 1
 
 
 @compiled

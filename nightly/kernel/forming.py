@@ -5,21 +5,39 @@ from __future__ import annotations
 from nightly.events import EndReason, Rows, Scale
 from nightly.kernel.compiler import compiled
 from nightly.kernel.formations import close_lineage
-from nightly.kernel.prices import UPPER, Price
+from nightly.kernel.judge import quality_needed
+from nightly.kernel.judgement import judged
+from nightly.kernel.pairs import pair_of
+from nightly.kernel.prices import LOWER, UPPER, Price
+from nightly.kernel.shape import shape_of
 from nightly.kernel.state import FREE, Log, Setup, State
+from nightly.kernel.touches import Indices, contacts_of
 from nightly.kernel.trades import enter
-from nightly.kernel.versions import Version, armed_direction, lower_at, start_of, upper_at
+from nightly.kernel.versions import (
+    Version,
+    armed_direction,
+    lay_lines,
+    lower_at,
+    start_of,
+    upper_at,
+)
 from nightly.parameters import Parameters
 
 
 @compiled
-def advance_forming(prices: Rows, state: State, log: Log, bar: int, parameters: Parameters) -> None:
+def advance_forming(
+    prices: Rows, state: State, log: Log, touches: Indices, bar: int, parameters: Parameters
+) -> None:
     """End the forming setups that a bar triggers, invalidates or expires."""
     for slot in range(len(state.forming)):
         setup = state.forming[slot]
         if setup.version == FREE:
             continue
         reason = end_reason(prices[bar], state, log, setup, bar, parameters)
+        if reason == EndReason.FORMING and has_faded(
+            prices, state, log.versions[setup.version], touches, bar, parameters
+        ):
+            reason = EndReason.FADED
         if reason != EndReason.FORMING:
             version = log.versions[setup.version]
             version.end = bar
@@ -69,3 +87,24 @@ def expiry(version: Version, last_touch: int, bar: int, parameters: Parameters) 
     if length > longest:
         return EndReason.TOO_LONG
     return EndReason.FORMING
+
+
+@compiled
+def has_faded(
+    prices: Rows,
+    state: State,
+    version: Version,
+    touches: Indices,
+    bar: int,
+    parameters: Parameters,
+) -> bool:
+    """Whether the lines of a setup no longer look like its pattern: the judgement, made again."""
+    if parameters.fade_margin <= 0.0:
+        return False
+    lines = state.drawn
+    lay_lines(version, lines)
+    pair = pair_of(lines[UPPER], lines[LOWER], bar)
+    contacts = contacts_of(prices, lines, version.scale, (pair.start, bar), parameters, touches)
+    shape = shape_of(prices, lines, pair, contacts, version.type, bar, parameters)
+    least = quality_needed(version.type, parameters) - parameters.fade_margin
+    return judged(shape, version.type) < least

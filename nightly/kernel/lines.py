@@ -47,15 +47,28 @@ def value_at(line: Line, bar: int) -> float:
 
 
 @compiled
+def copy_line(line: Line, copy: Line) -> None:
+    """Write a copy of a line."""
+    copy.start = line.start
+    copy.value = line.value
+    copy.slope = line.slope
+    copy.last_touch = line.last_touch
+    copy.changed = line.changed
+
+
+@compiled
 def drop_dead_lines(
-    lines: Rows, count: int, close: float, reach: float, bar: int, life: int
+    lines: Rows, count: int, close: float, reach: float, bar: int, life: int, idle: float
 ) -> int:
-    """Drop lines that this close or wick breaks or that are too old; return the new count."""
+    """Drop lines that this close or wick breaks or that are too old; return the new count.
+
+    A line lives `life` bars from its first touch, and `idle` bars from its last.
+    """
     index = 0
     while index < count:
         line = lines[index]
         value = value_at(line, bar)
-        aged = bar - line.start > life or bar - line.last_touch > 0.5 * life
+        aged = bar - line.start > life or bar - line.last_touch > idle
         if close > value or reach > value or aged:
             count -= 1
             lines[index] = lines[count]
@@ -79,18 +92,18 @@ def draw_lines(
     prices: Rows,
     lines: Rows,
     count: int,
-    scale: int,
-    side: int,
+    sort: tuple[int, int],
     swing: int,
     first: int,
     bar: int,
     parameters: Parameters,
 ) -> int:
-    """Draw the lines from earlier swings to a new one; return the new count of lines.
+    """Draw lines of a sort (scale, side) from earlier swings to a new one; return the new count.
 
     One backward sweep suffices: it tracks the largest slope that all bars passed so far allow, and
     tests each start against it.
     """
+    scale, side = sort
     steepest = parameters.line_slope_max * prices[bar].atr
     tolerance = parameters.duplicate_tolerance * prices[bar].atr
     end = prices[swing].extreme[side]

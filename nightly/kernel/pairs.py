@@ -1,7 +1,8 @@
-"""Pairs: whether an upper and a lower line form a wedge or triangle (docs/detector.md section 3).
+"""Pairs: the geometry of an upper and a lower line, and the pattern type that it amounts to.
 
 Each line is in the space of its side. The width between them is therefore the sum of their values,
-and the lower line's slope in price is the negative of its slope.
+and the lower line's slope in price is the negative of its slope (docs/detector.md section 3). Where
+a function takes both lines of a pair as `lines`, they are `lines[side]`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from nightly.events import PatternType, Rows
 from nightly.kernel.compiler import compiled
 from nightly.kernel.lines import Line, value_at
-from nightly.kernel.prices import LOWER, UPPER, Price
+from nightly.kernel.prices import Price
 from nightly.parameters import Parameters
 
 NO_PATTERN = 0
@@ -66,21 +67,6 @@ def pair_of(upper: Line, lower: Line, bar: int) -> Pair:
 
 
 @compiled
-def spans_long_pattern(pair: Pair, parameters: Parameters) -> bool:
-    """The tests of length, progress, alignment, recency and drift on the long scale."""
-    if pair.length < parameters.length_min or pair.length > parameters.length_max:
-        return False
-    if pair.progress < parameters.progress_min or pair.progress > parameters.progress_max:
-        return False
-    if pair.later_start - pair.start > parameters.start_offset_max * pair.length:
-        return False
-    if pair.idle > parameters.recency_max * pair.length:
-        return False
-    middle = 0.5 * abs(pair.upper_move + pair.lower_move)
-    return parameters.middle_move_max <= 0.0 or middle <= parameters.middle_move_max
-
-
-@compiled
 def typical_atr(prices: Rows, pair: Pair, bar: int) -> float:
     """The mean of the ATR at the later start and today."""
     later: Price = prices[pair.later_start]
@@ -93,6 +79,7 @@ def wedge_or_triangle(pair: Pair, parameters: Parameters) -> int:
     """The pattern type by the moves of both lines, or NO_PATTERN if they fit no type."""
     flat = parameters.flat_slope
     wedge = parameters.wedge_slope
+    symmetrical = parameters.symmetrical_slope
     upper = pair.upper_move
     lower = pair.lower_move
     kind = NO_PATTERN
@@ -100,7 +87,7 @@ def wedge_or_triangle(pair: Pair, parameters: Parameters) -> int:
         kind = PatternType.RISING_WEDGE
     elif upper < -wedge and lower < -wedge:
         kind = PatternType.FALLING_WEDGE
-    elif upper < -flat and lower > flat:
+    elif upper < -symmetrical and lower > symmetrical:
         kind = PatternType.SYMMETRICAL_TRIANGLE
     elif abs(upper) <= flat and lower > flat:
         kind = PatternType.ASCENDING_TRIANGLE
@@ -117,18 +104,3 @@ def direction_of(kind: int, approach: float) -> int:
     if kind == PatternType.SYMMETRICAL_TRIANGLE:
         return 1 if approach >= 0 else -1
     return -1
-
-
-@compiled
-def holds_early_closes(
-    prices: Rows, upper: Line, lower: Line, pair: Pair, tolerance: float
-) -> bool:
-    """Whether the closes before the later line starts stay within its backward extension."""
-    for bar in range(pair.start, pair.later_start):
-        price = prices[bar]
-        slack = tolerance * price.atr
-        if price.log_close[UPPER] > value_at(upper, bar) + slack:
-            return False
-        if price.log_close[LOWER] > value_at(lower, bar) + slack:
-            return False
-    return True

@@ -29,6 +29,7 @@ PRICE = np.dtype(
         ("close", "f8"),
         ("extreme", "f8", (2,)),  # [side], in the space of the side
         ("log_close", "f8", (2,)),  # [side], in the space of the side
+        ("gap", "f8"),  # log distance of the open from the close before
         ("atr", "f8"),  # plain mean of the last true ranges, in log price
         ("segment", "i8"),  # first bar after the last data gap
         ("swing", "i1", (2, 2)),  # [scale, side], 1 for a confirmed swing
@@ -45,6 +46,7 @@ class Price(Protocol):
     close: float
     extreme: Floats
     log_close: Floats
+    gap: float
     atr: float
     segment: int
     swing: npt.NDArray[np.int8]
@@ -58,6 +60,8 @@ def fill_logs(prices: Rows, atr_bars: int) -> None:
         price.extreme[LOWER] = -np.log(price.low)
         price.log_close[UPPER] = np.log(price.close)
         price.log_close[LOWER] = -price.log_close[UPPER]
+    for bar in range(1, len(prices)):
+        prices[bar].gap = np.log(prices[bar].open) - prices[bar - 1].log_close[UPPER]
     fill_atr(prices, atr_bars)
 
 

@@ -1,4 +1,4 @@
-"""Refit: fit a line to all its touches instead of the two swings that drew it.
+"""Refit: fit lines to all their touches instead of the two swings that drew them.
 
 Each swing misses the true line by chance. A fit to several swings misses it by less, so both the
 line and its breakout are placed better (docs/detector.md section 2).
@@ -8,50 +8,49 @@ from __future__ import annotations
 
 from nightly.events import Rows
 from nightly.kernel.compiler import compiled
-from nightly.kernel.lines import NOT_A_BOUND, Line, value_at
-from nightly.kernel.touches import Indices
+from nightly.kernel.lines import NOT_A_BOUND, Line, copy_line, value_at
+from nightly.kernel.pairs import converge
+from nightly.kernel.prices import LOWER, UPPER
+from nightly.kernel.state import State
+from nightly.kernel.touches import Indices, contacts_of
 from nightly.parameters import Parameters
 
 
 @compiled
-def refit(
-    prices: Rows,
-    side: int,
-    line: Line,
-    touches: Indices,
-    count: int,
-    bar: int,
-    parameters: Parameters,
-    fitted: Line,
+def refit_pair(
+    prices: Rows, state: State, scale: int, touches: Indices, bar: int, parameters: Parameters
 ) -> bool:
-    """Write to `fitted` the least-squares fit of a line to its touches, moved clear of all closes.
-
-    False if a close or wick lies too far beyond the fit. A line with few touches is only copied.
-    """
-    fitted.start = line.start
-    fitted.value = line.value
-    fitted.slope = line.slope
-    fitted.last_touch = line.last_touch
-    fitted.changed = line.changed
-    if count < parameters.refit_touches:
-        return True
-    lay_through(prices, side, touches, count, fitted)
-    shift = shift_to_clear(prices, side, fitted, bar, parameters)
-    fitted.value += shift
-    return shift != NOT_A_BOUND
+    """Fit both drawn lines to their touches, in `state.refitted`; False if no such fit holds."""
+    drawn = state.drawn
+    fitted = state.refitted
+    start = min(drawn[UPPER].start, drawn[LOWER].start)
+    contacts = contacts_of(prices, drawn, scale, (start, bar), parameters, touches)
+    for side in (UPPER, LOWER):
+        copy_line(drawn[side], fitted[side])
+        count = contacts.upper.number if side == UPPER else contacts.lower.number
+        if count < parameters.refit_touches:
+            continue
+        lay_through(prices, side, touches[side, :count], fitted[side])
+        shift = shift_to_clear(prices, side, fitted[side], bar, parameters)
+        if shift == NOT_A_BOUND:
+            return False
+        fitted[side].value += shift
+    return converge(fitted[UPPER], fitted[LOWER], prices[bar].atr, bar, parameters)
 
 
 @compiled
-def lay_through(prices: Rows, side: int, touches: Indices, count: int, line: Line) -> None:
-    """Give a line the value and slope of the least-squares fit to the extremes of its touches."""
+def lay_through(prices: Rows, side: int, touches: Indices, line: Line) -> None:
+    """Start a line at the first touch, on the least-squares fit to the extremes of all touches."""
+    line.start = touches[0]
     mean_bar = 0.0
     mean = 0.0
-    for touch in touches[:count]:
+    count = len(touches)
+    for touch in touches:
         mean_bar += (touch - line.start) / count
         mean += prices[touch].extreme[side] / count
     covariance = 0.0
     variance = 0.0
-    for touch in touches[:count]:
+    for touch in touches:
         distance = touch - line.start - mean_bar
         covariance += distance * (prices[touch].extreme[side] - mean)
         variance += distance * distance
@@ -61,7 +60,7 @@ def lay_through(prices: Rows, side: int, touches: Indices, count: int, line: Lin
 
 @compiled
 def shift_to_clear(prices: Rows, side: int, line: Line, bar: int, parameters: Parameters) -> float:
-    """How far a line must move outward to clear every close since its start, or NOT_A_BOUND."""
+    """How far a line must move outward to contain every close since its start, or NOT_A_BOUND."""
     shift = 0.0
     for later in range(line.start, bar + 1):
         price = prices[later]
@@ -71,5 +70,5 @@ def shift_to_clear(prices: Rows, side: int, line: Line, bar: int, parameters: Pa
             return NOT_A_BOUND
         if price.extreme[side] > value + parameters.wick_tolerance * price.atr:
             return NOT_A_BOUND
-        shift = max(shift, beyond + parameters.close_clearance * price.atr)
+        shift = max(shift, beyond)
     return shift

@@ -1,100 +1,173 @@
-"""Squeezes: a steep pole, then a small pattern that retraces little (docs/detector.md section 4).
+"""Squeezes: a steep pole, then a small pattern that gives little of it back.
 
-A squeeze is tested in the space of its pole's side. There the tip is the highest extreme, so one
-piece of code serves bullish and bearish squeezes.
+A pole is tested in the space of its side. There the tip is the highest extreme, so one piece of
+code serves bullish and bearish squeezes (docs/detector.md section 4).
 """
 
 from __future__ import annotations
 
-from nightly.events import Rows
+from typing import NamedTuple
+
+from nightly.events import PatternType, Rows, Rule
 from nightly.kernel.compiler import compiled
-from nightly.kernel.legs import straightness
+from nightly.kernel.lines import Line
+from nightly.kernel.naming import Naming, unnamed
 from nightly.kernel.pairs import Pair
 from nightly.kernel.prices import LOWER, UPPER, Price
+from nightly.kernel.rules import PASSED, Finding, failed
 from nightly.parameters import Parameters
 
-NO_POLE = 0.0
+
+class Pole(NamedTuple):
+    """The run into a squeeze, from its base to its tip."""
+
+    base: int  # bar
+    tip: int  # bar; equal to the base if there is no run
+    height: float  # log distance between the extremes of base and tip
 
 
 @compiled
-def spans_squeeze(pair: Pair, parameters: Parameters) -> bool:
-    """The tests of length, progress, alignment and recency on the short scale."""
-    if pair.length < parameters.squeeze_length_min or pair.length > parameters.squeeze_length_max:
-        return False
-    if pair.progress < parameters.squeeze_progress_min or pair.progress > parameters.progress_max:
-        return False
-    if pair.later_start - pair.start > parameters.squeeze_start_offset_max * pair.length:
-        return False
-    return pair.idle <= parameters.squeeze_recency_max * pair.length
+def name_squeeze(prices: Rows, lines: Rows, pair: Pair, bar: int, parameters: Parameters) -> Naming:
+    """The squeeze that a pair is, by the pole that ends at its first touch, or the rule it fails.
+
+    Where both lines start on one bar, the bullish reading is tried first.
+    """
+    finding = inward(pair, parameters)
+    if finding.rule != Rule.NONE:
+        return unnamed(finding)
+    finding = failed(Rule.POLE_HEIGHT, 0.0, parameters.pole_height_min)
+    for side in (UPPER, LOWER):
+        if lines[side].start != pair.start:
+            continue
+        pole = pole_before(prices, side, pair.start, parameters)
+        finding = tested_pole(prices, pole, parameters)
+        if finding.rule == Rule.NONE:
+            finding = tested_squeeze(prices, side, pair, pole, bar, parameters)
+        if finding.rule == Rule.NONE:
+            if side == UPPER:
+                return Naming(
+                    PASSED, PatternType.BULLISH_SQUEEZE.value, 1, pole.height, pole.height
+                )
+            return Naming(PASSED, PatternType.BEARISH_SQUEEZE.value, -1, pole.height, -pole.height)
+    return unnamed(finding)
 
 
 @compiled
-def pole_of(
-    prices: Rows, pair: Pair, upper_start: int, lower_start: int, bar: int, parameters: Parameters
-) -> float:
-    """The signed log height of the pole that precedes a pair, or NO_POLE."""
-    drift = 0.5 * (pair.upper_move + pair.lower_move)
-    if upper_start == pair.start:
-        height = pole_height(prices, UPPER, pair.start, parameters)
-        if height > 0.0 and fits_pole(prices, UPPER, pair, drift, height, bar, parameters):
-            return height
-    if lower_start == pair.start:
-        height = pole_height(prices, LOWER, pair.start, parameters)
-        if height > 0.0 and fits_pole(prices, LOWER, pair, -drift, height, bar, parameters):
-            return -height
-    return NO_POLE
+def follows_pole(
+    prices: Rows, upper: Line, lower: Line, pair: Pair, parameters: Parameters
+) -> bool:
+    """Whether a pole ends at the first touch of a pair."""
+    for side in (UPPER, LOWER):
+        start = upper.start if side == UPPER else lower.start
+        if start == pair.start:
+            pole = pole_before(prices, side, start, parameters)
+            if tested_pole(prices, pole, parameters).rule == Rule.NONE:
+                return True
+    return False
 
 
 @compiled
-def pole_height(prices: Rows, side: int, tip: int, parameters: Parameters) -> float:
-    """The log height of a steep run that ends at the tip, its highest extreme, or NO_POLE."""
-    first = max(tip - parameters.pole_bars, prices[tip].segment)
-    base = pole_base(prices, side, first, tip)
-    # A run of one bar is a jump, not a pole.
-    if base >= tip - 1:
-        return NO_POLE
-    top: Price = prices[tip]
-    bottom: Price = prices[base]
-    atr = bottom.atr
-    height = float(top.extreme[side] + bottom.extreme[1 - side])
-    if height < parameters.pole_height_min * atr:
-        return NO_POLE
-    if height / (tip - base) < parameters.pole_speed_min * atr:
-        return NO_POLE
-    if straightness(prices, base, tip) < parameters.pole_efficiency_min:
-        return NO_POLE
-    return height
+def inward(pair: Pair, parameters: Parameters) -> Finding:
+    """Whether both lines move towards each other; if not, the shape is a flag or a wedge."""
+    slower = min(-pair.upper_move, pair.lower_move)
+    if slower < parameters.squeeze_slope_min:
+        return failed(Rule.SLOPES, slower, parameters.squeeze_slope_min)
+    return PASSED
 
 
 @compiled
-def pole_base(prices: Rows, side: int, first: int, tip: int) -> int:
-    """The first bar with the lowest low before the tip, or the tip if an earlier bar exceeds it."""
+def pole_before(prices: Rows, side: int, tip: int, parameters: Parameters) -> Pole:
+    """The run that ends at a tip, from the first bar with the lowest low before it.
+
+    There is none if an earlier bar exceeds the tip.
+    """
     base = tip
-    for bar in range(first, tip):
+    for bar in range(max(tip - parameters.pole_bars, prices[tip].segment), tip):
         if prices[bar].extreme[side] > prices[tip].extreme[side]:
-            return tip
+            return Pole(tip, tip, 0.0)
         if prices[bar].extreme[1 - side] > prices[base].extreme[1 - side]:
             base = bar
-    return base
+    return Pole(base, tip, prices[tip].extreme[side] + prices[base].extreme[1 - side])
 
 
 @compiled
-def fits_pole(
-    prices: Rows,
-    side: int,
-    pair: Pair,
-    drift: float,
-    height: float,
-    bar: int,
-    parameters: Parameters,
-) -> bool:
-    """Whether a pair is narrow compared with the pole, drifts little and retraces little of it."""
-    if pair.width > parameters.pole_width_max * height:
-        return False
-    if drift < -parameters.drift_against_max or drift > parameters.drift_along_max:
-        return False
-    tip = prices[pair.start].extreme[side]
-    for later in range(pair.start, bar + 1):
-        if tip + prices[later].extreme[1 - side] > parameters.pole_retrace_max * height:
-            return False
-    return True
+def tested_pole(prices: Rows, pole: Pole, parameters: Parameters) -> Finding:
+    """Whether a run is a pole: several bars long, high, steep, straight, and not one jump."""
+    bars = pole.tip - pole.base
+    if bars < parameters.pole_bars_min:
+        return failed(Rule.POLE_BARS, bars, parameters.pole_bars_min)
+    price: Price = prices[pole.base]
+    atr = price.atr
+    if pole.height < parameters.pole_height_min * atr:
+        return failed(Rule.POLE_HEIGHT, pole.height / atr, parameters.pole_height_min)
+    if pole.height / bars < parameters.pole_speed_min * atr:
+        return failed(Rule.POLE_SPEED, pole.height / bars / atr, parameters.pole_speed_min)
+    step = largest_step(prices, pole)
+    if step > parameters.pole_step_max:
+        return failed(Rule.POLE_STEP, step, parameters.pole_step_max)
+    gap = largest_gap_of(prices, pole)
+    if gap > parameters.pole_gap_max * pole.height:
+        return failed(Rule.POLE_GAP, gap / pole.height, parameters.pole_gap_max)
+    straight = straightness(prices, pole)
+    if straight < parameters.pole_straightness_min:
+        return failed(Rule.POLE_STRAIGHTNESS, straight, parameters.pole_straightness_min)
+    return PASSED
+
+
+@compiled
+def largest_step(prices: Rows, pole: Pole) -> float:
+    """The largest move between two closes of a pole, as a share of the net move of its closes."""
+    largest = 0.0
+    for bar in range(pole.base + 1, pole.tip + 1):
+        step = prices[bar].log_close[UPPER] - prices[bar - 1].log_close[UPPER]
+        largest = max(largest, abs(step))
+    net = prices[pole.tip].log_close[UPPER] - prices[pole.base].log_close[UPPER]
+    return float(largest / max(abs(net), 1e-12))
+
+
+@compiled
+def largest_gap_of(prices: Rows, pole: Pole) -> float:
+    """The largest log distance between a close of a pole and the next open."""
+    largest = 0.0
+    for bar in range(pole.base + 1, pole.tip + 1):
+        largest = max(largest, abs(prices[bar].gap))
+    return largest
+
+
+@compiled
+def straightness(prices: Rows, pole: Pole) -> float:
+    """The net move of the closes of a pole as a share of the sum of all their moves."""
+    path = 0.0
+    for bar in range(pole.base + 1, pole.tip + 1):
+        path += abs(prices[bar].log_close[UPPER] - prices[bar - 1].log_close[UPPER])
+    net = prices[pole.tip].log_close[UPPER] - prices[pole.base].log_close[UPPER]
+    return float(abs(net) / max(path, 1e-12))
+
+
+@compiled
+def tested_squeeze(
+    prices: Rows, side: int, pair: Pair, pole: Pole, bar: int, parameters: Parameters
+) -> Finding:
+    """Whether a pair is narrow compared with its pole, drifts little and retraces little of it."""
+    if pair.width > parameters.pole_width_max * pole.height:
+        return failed(Rule.POLE_WIDTH, pair.width / pole.height, parameters.pole_width_max)
+    middle = 0.5 * (pair.upper_move + pair.lower_move)
+    drift = middle if side == UPPER else -middle
+    if drift < -parameters.drift_against_max:
+        return failed(Rule.DRIFT, drift, -parameters.drift_against_max)
+    if drift > parameters.drift_along_max:
+        return failed(Rule.DRIFT, drift, parameters.drift_along_max)
+    back = retracement(prices, side, pole, bar)
+    if back > parameters.pole_retrace_max * pole.height:
+        return failed(Rule.POLE_RETRACE, back / pole.height, parameters.pole_retrace_max)
+    return PASSED
+
+
+@compiled
+def retracement(prices: Rows, side: int, pole: Pole, bar: int) -> float:
+    """The log distance that the bars since the tip of a pole have given back at most."""
+    tip = prices[pole.tip].extreme[side]
+    back = 0.0
+    for later in range(pole.tip, bar + 1):
+        back = max(back, tip + prices[later].extreme[1 - side])
+    return back

@@ -54,7 +54,8 @@ STATE = np.dtype(
         ("trade_count", "i8"),
         ("open_count", "i8"),
         ("candidate", VERSION),
-        ("refitted", LINE, (2,)),  # [side], the candidate's lines fitted to all their touches
+        ("drawn", LINE, (2,)),  # [side], the pair that is being judged
+        ("refitted", LINE, (2,)),  # [side], the same fitted to all their touches
     ]
 )
 
@@ -78,6 +79,7 @@ class State(Protocol):
     trade_count: int
     open_count: int
     candidate: Version
+    drawn: Rows
     refitted: Rows
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from nightly.events import Rows, Scale
 from nightly.kernel.compiler import compiled
 from nightly.kernel.lines import Line, value_at
+from nightly.kernel.prices import LOWER, UPPER, Price
 from nightly.kernel.swings import swing_order
 from nightly.parameters import Parameters
 
@@ -35,6 +36,14 @@ class Sequence(NamedTuple):
     last: int  # bar of the newest touch
 
 
+class Contacts(NamedTuple):
+    """The touches of both lines of a pair, and how they alternate."""
+
+    upper: Touches
+    lower: Touches
+    sequence: Sequence
+
+
 @compiled
 def touch_spacing(scale: int, parameters: Parameters) -> int:
     """The minimum number of bars between two touches of one line."""
@@ -44,10 +53,10 @@ def touch_spacing(scale: int, parameters: Parameters) -> int:
 
 
 @compiled
-def retreated(
-    prices: Rows, side: int, line: Line, opposite: Line, after: int, before: int, share: float
-) -> bool:
+def retreated(prices: Rows, lines: Rows, side: int, after: int, before: int, share: float) -> bool:
     """Whether price moved away from a line by a share of the width, strictly between two bars."""
+    line = lines[side]
+    opposite = lines[1 - side]
     for bar in range(after + 1, before):
         value = value_at(line, bar)
         width = value + value_at(opposite, bar)
@@ -57,65 +66,83 @@ def retreated(
 
 
 @compiled
+def touches_line(price: Price, side: int, line: Line, swing: int, parameters: Parameters) -> bool:
+    """Whether the extreme of a swing is near enough to a line to touch it."""
+    distance = price.extreme[side] - value_at(line, swing)
+    if distance < -parameters.touch_tolerance * price.atr:
+        return False
+    return bool(distance <= parameters.wick_tolerance * price.atr)
+
+
+@compiled
 def find_touches(
     prices: Rows,
+    lines: Rows,
     scale: int,
     side: int,
-    line: Line,
-    opposite: Line,
-    start: int,
-    bar: int,
+    span: tuple[int, int],
     parameters: Parameters,
     found: Indices,
 ) -> Touches:
-    """Write to `found` the touches of a line by swings from `start` on, as known at a bar."""
+    """Write to `found` the touches of a line from the first bar of a span, as known at the last."""
     spacing = touch_spacing(scale, parameters)
+    line = lines[side]
     count = 0
     residual = 0.0
-    for swing in range(start, bar - swing_order(scale, parameters) + 1):
+    for swing in range(span[0], span[1] - swing_order(scale, parameters) + 1):
         price = prices[swing]
         if not price.swing[scale, side]:
             continue
-        distance = price.extreme[side] - value_at(line, swing)
-        if distance < -parameters.touch_tolerance * price.atr:
-            continue
-        if distance > parameters.wick_tolerance * price.atr:
+        if not touches_line(price, side, line, swing, parameters):
             continue
         if count > 0:
             newest = found[count - 1]
             if swing - newest < spacing or not retreated(
-                prices, side, line, opposite, newest, swing, parameters.retreat_min
+                prices, lines, side, newest, swing, parameters.retreat_min
             ):
                 continue
         found[count] = swing
         count += 1
-        residual += abs(distance) / max(price.atr, 1e-9)
+        residual += abs(price.extreme[side] - value_at(line, swing)) / max(price.atr, 1e-9)
     return Touches(count, residual)
 
 
 @compiled
+def contacts_of(
+    prices: Rows,
+    lines: Rows,
+    scale: int,
+    span: tuple[int, int],
+    parameters: Parameters,
+    found: Indices,
+) -> Contacts:
+    """The touches of both lines within a span; their bars are written to `found[side]`."""
+    upper = find_touches(prices, lines, scale, UPPER, span, parameters, found[UPPER])
+    lower = find_touches(prices, lines, scale, LOWER, span, parameters, found[LOWER])
+    return Contacts(upper, lower, in_sequence(found, upper.number, lower.number, span))
+
+
+@compiled
 def in_sequence(
-    upper: Indices, upper_count: int, lower: Indices, lower_count: int, start: int, bar: int
+    found: Indices, upper_count: int, lower_count: int, span: tuple[int, int]
 ) -> Sequence:
-    """Merge the touches of both lines between the start of a pattern and a bar."""
+    """Merge the touches of both lines in order of time."""
     crossings = 0
     largest_gap = 0
-    last = start
-    from_upper = 0
-    from_lower = 0
+    last = span[0]
+    i = 0
+    j = 0
     was_upper = False
-    while from_upper < upper_count or from_lower < lower_count:
-        is_upper = from_lower == lower_count or (
-            from_upper < upper_count and upper[from_upper] <= lower[from_lower]
-        )
-        touch = upper[from_upper] if is_upper else lower[from_lower]
-        if from_upper + from_lower > 0 and is_upper != was_upper:
+    while i < upper_count or j < lower_count:
+        is_upper = j == lower_count or (i < upper_count and found[UPPER, i] <= found[LOWER, j])
+        touch = found[UPPER, i] if is_upper else found[LOWER, j]
+        if i + j > 0 and is_upper != was_upper:
             crossings += 1
         largest_gap = max(largest_gap, touch - last)
         last = touch
         was_upper = is_upper
         if is_upper:
-            from_upper += 1
+            i += 1
         else:
-            from_lower += 1
-    return Sequence(crossings, max(largest_gap, bar - last), last)
+            j += 1
+    return Sequence(crossings, max(largest_gap, span[1] - last), last)

@@ -112,11 +112,17 @@ def enter(
     trade.entry_price = entry
     trade.stop_price = stop
     trade.target_price = target
+    trade.atr = price.atr
+    keep_open(state, log, trade)
+    return EndReason.TRIGGERED
+
+
+@compiled
+def keep_open(state: State, log: Log, trade: Trade) -> None:
+    """Add the trade that was just written to the open ones."""
     trade.exit = -1
     trade.exit_price = np.nan
     trade.outcome = Outcome.OPEN
-    trade.atr = price.atr
     log.open[state.open_count] = state.trade_count
     state.open_count += 1
     state.trade_count += 1
-    return EndReason.TRIGGERED

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from nightly.events import PatternType
+from nightly.events import PatternType, Rows
 from nightly.kernel.compiler import compiled
+from nightly.kernel.prices import LOWER, UPPER
 
 
 class Version(Protocol):
@@ -45,6 +46,20 @@ def upper_at(version: Version, bar: int) -> float:
 def lower_at(version: Version, bar: int) -> float:
     """The lower line's log price at a bar."""
     return version.lower_value + version.lower_slope * (bar - version.lower_start)
+
+
+@compiled
+def lay_lines(version: Version, lines: Rows) -> None:
+    """Write the two lines of a version to `lines[side]`, in the space of their sides."""
+    upper = lines[UPPER]
+    lower = lines[LOWER]
+    upper.start = version.upper_start
+    upper.value = version.upper_value
+    upper.slope = version.upper_slope
+    lower.start = version.lower_start
+    lower.value = -version.lower_value
+    lower.slope = -version.lower_slope
+    upper.last_touch = lower.last_touch = version.last_touch
 
 
 @compiled

@@ -34,7 +34,7 @@ def walk(
         if not has_room(log, state):
             log = enlarged(log)
         resolve_trades(prices, log, state, bar)
-        advance_forming(prices, state, log, bar, parameters)
+        advance_forming(prices, state, log, touches, bar, parameters)
         for scale in range(2):
             if advance_lines(prices, state, scale, bar, parameters):
                 propose_pairs(prices, state, log.versions, touches, scale, bar, parameters)
@@ -81,13 +81,15 @@ def drop_lines(
     if price.segment == bar:
         state.line_counts[scale, side] = 0
     reach = price.extreme[side] - parameters.wick_tolerance * price.atr
+    life = line_life(scale, parameters)
     state.line_counts[scale, side] = drop_dead_lines(
         state.lines[scale, side],
         state.line_counts[scale, side],
         price.log_close[side],
         reach,
         bar,
-        line_life(scale, parameters),
+        life,
+        parameters.line_idle_share * life,
     )
 
 
@@ -122,5 +124,5 @@ def meet_swing(
     touch_lines(lines, count, swing, reach, bar)
     first = max(swing - line_life(scale, parameters), price.segment + order)
     state.line_counts[scale, side] = draw_lines(
-        prices, lines, count, scale, side, swing, first, bar, parameters
+        prices, lines, count, (scale, side), swing, first, bar, parameters
     )

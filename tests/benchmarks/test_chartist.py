@@ -24,6 +24,7 @@ from benchmarks.chartist.samples import sample
 from benchmarks.chartist.sets import read_key, write_set
 from benchmarks.chartist.split import is_set_aside
 from nightly.bars import Bars, to_date, to_day
+from nightly.judgement import PARTS
 
 FIRST_DAY = to_day(dt.date(2020, 1, 1))
 
@@ -232,7 +233,8 @@ def test_ratings_are_kept_without_a_price(tmp_path: Path) -> None:
         ((1, 2), ("T", "")),
     ]
     rows = json.loads((tmp_path / "kept.json").read_text())
-    assert {type(value) for row in rows for value in row.values()} <= {str, list, type(None)}
+    assert {type(value) for row in rows for value in row.values()} <= {str, list, dict, type(None)}
+    assert {name for row in rows for name in row["shape"]} == {part.name for part in PARTS}
     (tmp_path / "priced.json").write_text(json.dumps([rows[0] | {"upper": [1.0, 2.0]}]))
     with pytest.raises(TypeError, match="upper"):
         read_ratings(tmp_path / "priced.json")

@@ -9,13 +9,13 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.service import Service, new_key, serving
+from tests.service import Service, copy_night, new_key, serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SESSION = "2012-10-03"
@@ -25,11 +25,20 @@ SCRIPTS = ("curl_tour.sh", *PYTHON_SCRIPTS)
 SHARED = ("presenting.py", "screener_client.py")
 """What the scripts import; run with them, and by `test_shared`."""
 
-WIN_RATE = re.compile(r"[\d.]+% of \d+ trades|[\d.]+% reached the target")
+WIN_RATE = re.compile(r"[\d.]+% of \d+ trades?\b|[\d.]+% reached the target")
 SAMPLE_AND_LOSS = re.compile(
-    r"% of \d+ trades, (average loss -[\d.]+%|no loss)"
-    r"|: \d+ resolved trades from .*(average loss -[\d.]+%|no loss)"
+    r"% of \d+ trades?, (average loss -[\d.]+%|no loss)"
+    r"|: \d+ resolved trades? from .*(average loss -[\d.]+%|no loss)"
 )
+
+
+@pytest.fixture(scope="module")
+def product(product_night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A live service over the sample as a reader of the README has it."""
+    folder = tmp_path_factory.mktemp("product")
+    copy_night(product_night, folder)
+    with serving(folder) as live:
+        yield live
 
 
 def run(
@@ -90,11 +99,10 @@ def check_lines_by_endpoints(text: str, setup: dict[str, Any]) -> None:
         assert f"from {first} to {last}" in text
 
 
-def check_excerpt(script: str, output: str) -> None:
-    """Every line that the README shows of a script is in its output."""
-    section = (EXAMPLES / "README.md").read_text().split(f"examples/{script}")[1]
-    excerpt = section.split("```text\n")[1].split("```")[0].splitlines()
-    assert [line for line in excerpt if line not in output.splitlines()] == []
+def excerpt_of(command: str) -> list[str]:
+    """The lines that the README shows of a command's output."""
+    section = (EXAMPLES / "README.md").read_text().split(f"`{command}`")[1]
+    return section.split("```text\n")[1].split("```")[0].splitlines()
 
 
 def setups_of(service: Service, symbol: str) -> list[dict[str, Any]]:
@@ -119,22 +127,44 @@ def test_the_readme_tells_of_every_script() -> None:
     assert [name for name in (*SCRIPTS, *SHARED) if f"`{name}`" not in readme] == []
 
 
+@pytest.mark.parametrize(("live", "rank"), [("product", 1), ("service", 3)])
 def test_the_curl_tour_shows_every_answer_and_saves_a_chart(
-    service: Service, tmp_path: Path
+    live: str, rank: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    text = succeed("curl_tour.sh", "goog.png", url=service.url, key=service.key, folder=tmp_path)
+    service: Service = request.getfixturevalue(live)
+    text = succeed("curl_tour.sh", "msft.png", url=service.url, key=service.key, folder=tmp_path)
 
-    check_pictures(tmp_path, ["goog.png"])
+    check_pictures(tmp_path, ["msft.png"])
     assert text.count("\n== ") == 9
     assert text.count('"win_rate_pct"') == text.count('"win_rate_trades"') + text.count(
         '"avg_loss_pct"'
     )
-    for fact in (SESSION, DISCLAIMER, '"error": "bad_request"', "HTTP 400", '"rank": 2'):
+    for fact in (SESSION, DISCLAIMER, '"error": "bad_request"', "HTTP 400", f'"rank": {rank}'):
         assert fact in text
-    for summary in summaries_of(setups_of(service, "AAPL"), "family", "ticker"):
+    for summary in summaries_of(setups_of(service, "MSFT"), "family", "ticker"):
         assert summary in text
     assert service.key not in text
-    check_excerpt("curl_tour.sh", text)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sh examples/curl_tour.sh",
+        "python examples/mcp_demo_to_chart.py",
+        "python examples/morning_scan.py --status all",
+        "python examples/agent_report.py MSFT FB",
+    ],
+)
+def test_the_readme_shows_what_its_commands_print_of_the_sample(
+    command: str, product: Service, tmp_path: Path
+) -> None:
+    script, *arguments = command.split("examples/")[1].split()
+    key = new_key(product.settings, f"{script}@example.com")
+    text = succeed(script, *arguments, url=product.url, key=key, folder=tmp_path)
+    report = tmp_path / "report.md"
+    shown = {*text.splitlines(), *(report.read_text().splitlines() if report.exists() else ())}
+
+    assert [line for line in excerpt_of(command) if line not in shown] == []
 
 
 def test_the_curl_tour_shows_what_needs_no_key_and_then_asks_for_one(
@@ -147,16 +177,15 @@ def test_the_curl_tour_shows_what_needs_no_key_and_then_asks_for_one(
     check_pictures(tmp_path, [])
 
 
-def test_the_mcp_demo_draws_a_chart_without_a_key(service: Service, tmp_path: Path) -> None:
-    text = succeed("mcp_demo_to_chart.py", url=service.url, folder=tmp_path)
+def test_the_mcp_demo_draws_a_chart_without_a_key(product: Service, tmp_path: Path) -> None:
+    text = succeed("mcp_demo_to_chart.py", url=product.url, folder=tmp_path)
 
     check_content_rules(text)
-    check_pictures(tmp_path, ["demo-AAPL.png"])
-    (setup,) = setups_of(service, "AAPL")
+    check_pictures(tmp_path, ["demo-MSFT.png"])
+    (setup,) = setups_of(product, "MSFT")
     check_lines_by_endpoints(text, setup)
     assert text.startswith("7 tools:\n")
     assert "Set SCREENER_KEY" in text
-    check_excerpt("mcp_demo_to_chart.py", text)
     for summary in summaries_of([setup], "family", "ticker"):
         assert summary in text
 
@@ -194,7 +223,6 @@ def test_the_morning_scan_reads_every_page_into_one_table(service: Service, tmp_
     for name in ("trigger", "stop", "target", "distance", "win rate"):
         assert name in table[0]
     assert all(SAMPLE_AND_LOSS.search(line) for line in table[1:])
-    check_excerpt("morning_scan.py", text)
     for summary in summaries_of(setups, "family"):
         assert text.count(summary) == 1
 
@@ -257,7 +285,6 @@ def test_the_agent_adds_what_is_missing_says_so_and_reports(
     check_pictures(tmp_path / "out", [f"GOOG-{setup['setup_id']}.png"])
     assert f"](GOOG-{setup['setup_id']}.png)" in report
     assert "Nothing forms on it now." in report
-    check_excerpt("agent_report.py", report)
     for summary in summaries_of([setup], "family", "ticker"):
         assert f"\n> {summary}\n" in report
 

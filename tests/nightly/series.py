@@ -5,21 +5,31 @@ from __future__ import annotations
 import datetime as dt
 
 import numpy as np
+import numpy.typing as npt
 
 from nightly.bars import Bars, Floats, to_date, to_day
 from nightly.features import COLUMNS, features
+from nightly.parameters import Parameters
+
+# The default's rules with a low score, so that a random walk has enough patterns to look at.
+LENIENT = Parameters(quality_min=20.0, squeeze_quality_min=10.0, directness_min=0.0)
 
 
 def walk(length: int, seed: int = 7, last: dt.date = dt.date(2024, 3, 28)) -> Bars:
     """A random walk over weekdays that ends on the last date."""
     rng = np.random.default_rng(seed)
-    days = [to_day(last) - back for back in range(2 * length + 7)]
-    date = np.array([day for day in days if to_date(day).weekday() < 5][:length][::-1], np.int32)
+    date = weekdays(length, last)
     close = 50 * np.exp(np.cumsum(rng.normal(0, 0.02, length)))
     open_ = close * np.exp(rng.normal(0, 0.01, length))
     high = np.maximum(open_, close) * np.exp(rng.exponential(0.01, length))
     low = np.minimum(open_, close) * np.exp(-rng.exponential(0.01, length))
     return Bars(date, open_, high, low, close, np.round(rng.lognormal(11, 1, length)))
+
+
+def weekdays(length: int, last: dt.date = dt.date(2024, 3, 28)) -> npt.NDArray[np.int32]:
+    """So many weekdays up to a date, oldest first."""
+    days = [to_day(last) - back for back in range(2 * length + 7)]
+    return np.array([day for day in days if to_date(day).weekday() < 5][:length][::-1], np.int32)
 
 
 def daily(length: int, last: dt.date, **columns: Floats) -> Bars:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.carved.decoys import DECOYS
-from benchmarks.carved.patterns import KINDS, NOISES, Plant, plant
-from benchmarks.carved.walks import MODELS, walk
+from benchmarks.planted.carved.decoys import DECOYS
+from benchmarks.planted.carved.patterns import KINDS, NOISES, Plant, plant
+from benchmarks.planted.carved.walks import MODELS, walk
 from nightly.bars import Bars
 
 SEEDS = range(6)

@@ -12,13 +12,14 @@ import pytest
 
 from nightly.bars import Bars, to_date
 from nightly.checkpoint import Began, decoded, encoded, resume
-from nightly.detector import detect, walk_on
+from nightly.detector import DEFAULTS, detect, walk_on
 from nightly.night import Order, make_night
+from nightly.parameters import Parameters
 from nightly.report import Report
 from nightly.sources import open_source
 from store.checkpoints import Checkpoints
 from store.nights import Nights
-from tests.nightly.series import walk
+from tests.nightly.series import LENIENT, walk
 from tests.nightly.test_night import NOW, write_csv
 
 GAP = 10
@@ -39,11 +40,11 @@ def test_sixty_nights_in_a_row_are_bit_for_bit_one_walk(name: str) -> None:
     bars = SERIES[name]
     kept = None
     for count in range(len(bars) - 60, len(bars) + 1):
-        resumed = resume(kept, bars.take(slice(0, count)), gap_days=GAP)
+        resumed = resume(kept, bars.take(slice(0, count)), LENIENT, gap_days=GAP)
         kept = resumed.kept
 
-    whole = resume(None, bars, gap_days=GAP)
-    log = detect(bars, gap_days=GAP)
+    whole = resume(None, bars, LENIENT, gap_days=GAP)
+    log = detect(bars, LENIENT, gap_days=GAP)
     assert resumed.began == "resumed"
     assert resumed.kept == whole.kept
     for found in (resumed.log, whole.log):
@@ -63,8 +64,10 @@ def test_a_walk_over_other_bars_begins_anew() -> None:
     bars = walk(400)
     kept = resume(None, bars.take(slice(0, 399)), gap_days=GAP).kept
 
-    def began(these: Bars, kept: bytes = kept, gap_days: int = GAP) -> Began:
-        return resume(kept, these, gap_days=gap_days).began
+    def began(
+        these: Bars, parameters: Parameters = DEFAULTS, kept: bytes = kept, gap_days: int = GAP
+    ) -> Began:
+        return resume(kept, these, parameters, gap_days=gap_days).began
 
     assert began(bars) == "resumed"
     assert began(bars.take(slice(0, 399))) == "resumed"
@@ -74,6 +77,7 @@ def test_a_walk_over_other_bars_begins_anew() -> None:
     assert began(changed(bars, 398, 1 - 1e-15)) == "anew"
     assert began(changed(bars, 399, 0.99)) == "resumed"  # the new bar is nobody's yet
     assert began(bars, gap_days=3) == "anew"
+    assert began(bars, LENIENT) == "anew"  # another detector
 
 
 def test_damaged_bytes_are_not_believed() -> None:
@@ -91,17 +95,17 @@ def test_damaged_bytes_are_not_believed() -> None:
 
 def test_a_check_finds_a_walk_that_is_not_what_its_bars_give() -> None:
     bars = walk(900)
-    kept = resume(None, bars.take(slice(0, 899)), gap_days=GAP).kept
+    kept = resume(None, bars.take(slice(0, 899)), LENIENT, gap_days=GAP).kept
     found = decoded(kept)
     assert found is not None
-    other = walk_on(None, bars.take(slice(0, 899)), gap_days=GAP)
+    other = walk_on(None, bars.take(slice(0, 899)), LENIENT, gap_days=GAP)
     other.log.versions["quality"][-1] += 1e-9
     drifted = encoded(other, found[1])
 
-    assert resume(kept, bars, gap_days=GAP, check=True).began == "anew"
-    checked = resume(drifted, bars, gap_days=GAP, check=True)
+    assert resume(kept, bars, LENIENT, gap_days=GAP, check=True).began == "anew"
+    checked = resume(drifted, bars, LENIENT, gap_days=GAP, check=True)
     assert checked.began == "drifted"
-    assert checked.kept == resume(None, bars, gap_days=GAP).kept
+    assert checked.kept == resume(None, bars, LENIENT, gap_days=GAP).kept
 
 
 def market(folder: Path, last: int, names: Mapping[str, Bars]) -> Path:
@@ -112,12 +116,14 @@ def market(folder: Path, last: int, names: Mapping[str, Bars]) -> Path:
 
 
 def night(folder: Path, data: Path, checkpoints: Checkpoints | None, session: dt.date) -> Report:
-    order = Order(source=open_source(folder), name="bars", session=session)
+    order = Order(source=open_source(folder), name="bars", session=session, parameters=LENIENT)
     return make_night(order, Nights(data), now=NOW, checkpoints=checkpoints)[1]
 
 
 def book(data: Path) -> bytes:
+    """The bytes of the active book, which has something that differs with the walk."""
     nights = Nights(data)
+    assert nights.check_active().counts.history
     return (nights.folder / nights.check_active().book.file).read_bytes()
 
 

@@ -27,6 +27,7 @@ from nightly.events import EndReason, EventLog, Outcome, PatternType, Scale
 from nightly.kernel.compiler import Record
 from tests.nightly.oracle import MISSING, PRESENT, Oracle, real_bars
 from tests.nightly.probes import known_by, look_ahead, multiplied, same
+from tests.nightly.series import LENIENT
 from tests.nightly.shapes import Shape, joined, random_walk, squeeze, wedge_or_triangle
 
 SYMBOLS = 20
@@ -42,10 +43,8 @@ GREEDY = Parameters.reference()._replace(
     touch_gap_max=1.0,
     wedge_touches=4,
     crossings_min=1,
-    later_crossings_min=1,
     retreat_min=0.1,
     quality_min=0.0,
-    later_quality_min=0.0,
     replace_margin=-100.0,
     overlap_min=0.9,
 )
@@ -174,8 +173,8 @@ def test_multiplied_prices_give_the_same_log(factor: float) -> None:
     """Bars, types, touches and reasons are the same, prices multiplied, logs shifted."""
     # Ideal patterns are full of ties, which rounding may decide either way.
     walk = random_walk(0, 3000)
-    log = detect(walk)
-    scaled = detect(multiplied(walk, factor))
+    log = detect(walk, LENIENT)
+    scaled = detect(multiplied(walk, factor), LENIENT)
     assert len(log.trades) > 10
     for name in log.versions.dtype.names or ():
         shift = math.log(factor) if name.endswith("_value") else 0.0
@@ -243,24 +242,6 @@ def test_ideal_pattern_is_found_between_its_lines(name: str) -> None:
     assert trade["entry_price"] == shape.bars.close[entry]
 
 
-@pytest.mark.parametrize("clearance", [0.2, 0.5, 0.6])
-def test_a_line_laid_anew_keeps_clear_of_every_close(clearance: float) -> None:
-    """It moves outward until the nearest close is so many ATR away, and not at all if none is."""
-    shape = SHAPES["symmetrical triangle up"]
-    version, _ = triggered(detect(shape.bars, Parameters(close_clearance=clearance)))
-    drawn = shape.lines.upper_at, shape.lines.lower_at
-    for side, (name, sign) in enumerate((("upper", 1), ("lower", -1))):
-        inside = range(version[f"{name}_start"], version["first_served"] + 1)
-        levels = np.array([line_values(version, bar)[side] for bar in inside])
-        closes = np.log(shape.bars.close[inside.start : inside.stop])
-        atr = [last_atr(shape.bars.take(slice(0, bar + 1))) for bar in inside]
-        distance = float(np.min(sign * (levels - closes) / atr))
-        moved = sign * (levels[0] - drawn[side](inside.start))
-        assert distance >= clearance - 1e-12
-        assert moved > 0.1 * atr[0] if clearance > 0.4 else moved == pytest.approx(0, abs=1e-12)
-        assert clearance < 0.4 or distance == pytest.approx(clearance, abs=1e-9)
-
-
 @pytest.mark.parametrize("name", [name for name in SHAPES if "squeeze" not in name])
 def test_wedges_and_triangles_aim_at_their_height_beyond_the_broken_line(name: str) -> None:
     """The stop is the opposite line, and the height the width where the later line starts."""
@@ -283,7 +264,7 @@ def test_squeezes_aim_at_their_pole_and_keep_their_stop_apart(direction: int) ->
     shape = squeeze(direction)
     version, trade = triggered(detect(shape.bars))
     entry = shape.break_bar(direction)
-    before = slice(shape.lines.start - 12, shape.lines.start)
+    before = slice(shape.lines.start - 15, shape.lines.start)
     top = float(shape.bars.high[shape.lines.start])
     base = float(np.min(shape.bars.low[before]))
     if direction < 0:
@@ -412,7 +393,7 @@ def test_every_trade_ends_at_the_first_later_bar_that_decides_it(walk: Bars) -> 
 
 def test_attempts_count_the_triggers_of_a_lineage(walk: Bars) -> None:
     """A version's attempt is one more than its lineage had triggers when it was served."""
-    log = detect(joined(walk, random_walk(11, 3000)))
+    log = detect(joined(walk, random_walk(11, 3000)), LENIENT)
     versions = log.versions
     assert versions["attempt"].max() > 1
     for row, version in enumerate(versions):
@@ -507,7 +488,7 @@ def test_a_pole_does_not_span_a_data_gap(direction: int) -> None:
 # --- touches, lines and plans -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("parameters", [Parameters(), GREEDY])
+@pytest.mark.parametrize("parameters", [LENIENT, GREEDY])
 @pytest.mark.parametrize("days", [1, 11])
 def test_recounted_touches_are_those_that_the_kernel_counted(
     parameters: Parameters, days: int

@@ -19,8 +19,8 @@ from benchmarks.planted.measures import find, formations, is_hit, share
 from benchmarks.planted.patterns import SORTS, Plant
 from nightly.bars import Bars
 from nightly.detector import detect
-from nightly.events import EventLog, Outcome, Scale
-from nightly.parameters import DETECTORS, Parameters
+from nightly.events import EventLog, Outcome
+from nightly.parameters import DETECTORS
 from tests.nightly.probes import look_ahead, scale_error
 
 DAYS = 2000
@@ -86,51 +86,35 @@ def scored(name: str, planted: list[Plant], shaped: list[Decoy], walked: list[Ba
 
 
 def test_planted_patterns_are_found_where_they_are(scores: Callable[[str], Scores]) -> None:
-    """Family, lines, breakout bar and outcome are those that were drawn."""
+    """Lines, breakout bar and outcome are those that were drawn.
+
+    Recall is low here because the zigzag's squeezes are often flags, which the default leaves out.
+    """
     default = scores("default")
-    assert default.recall >= 0.88
-    assert default.exact >= 0.92
-    assert default.near >= 0.94
+    assert default.recall >= 0.6
+    assert default.exact >= 0.9
+    assert default.near >= 0.92
     assert default.outcomes >= 0.98
     assert default.line_error <= 0.15
 
 
 def test_decoys_and_walks_are_seldom_taken_for_patterns(scores: Callable[[str], Scores]) -> None:
-    """Steep trends and reversals hardly ever, channels and rectangles most often."""
+    """Channels and rectangles most often, reversals and broadening lines hardly ever."""
     default = scores("default")
-    assert default.hit <= 0.17
-    assert default.hits["steep trend"] <= 0.1
-    assert default.hits["V reversal"] <= 0.1
-    assert default.formations <= 7.5
+    assert default.hit <= 0.06
+    assert max(default.hits.values()) <= 0.16
+    assert default.formations <= 2.0
 
 
-def test_the_default_draws_better_than_the_reference(scores: Callable[[str], Scores]) -> None:
-    """On every measure, and above all on decoys."""
+def test_the_default_is_harder_to_fool_than_the_reference(
+    scores: Callable[[str], Scores],
+) -> None:
+    """It is taken in by a fifth of the decoys, and its lines are nearer to the true ones."""
     default, reference = scores("default"), scores("reference")
-    assert default.recall >= reference.recall
-    assert default.exact >= reference.exact + 0.02
+    assert default.exact > reference.exact
     assert default.line_error < reference.line_error
-    assert default.hit < 0.8 * reference.hit
-    assert default.formations < 0.75 * reference.formations
-
-
-def test_a_formation_is_served_again_on_less_after_a_break(planted: list[Plant]) -> None:
-    """A formation whose line through a false leg broke is found again before the true break."""
-    default, strict = Parameters(), Parameters(later_crossings_min=4, later_quality_min=74.0)
-    served = np.concatenate([detect(item.bars, default).versions for item in planted])
-    served = served[served["scale"] == Scale.LONG]
-    first, later = served[served["attempt"] == 1], served[served["attempt"] > 1]
-    assert first["crossings"].min() == 4
-    assert later["crossings"].min() == 3
-    assert first["quality"].min() >= 74.0
-    assert 70.0 <= later["quality"].min() < 74.0
-    assert on_the_bar(planted, default) > on_the_bar(planted, strict)
-
-
-def on_the_bar(planted: list[Plant], parameters: Parameters) -> int:
-    """How many plants are found and trigger on their true bar."""
-    found = (find(detect(item.bars, parameters), item) for item in planted)
-    return sum(item is not None and item.entry == 0 for item in found)
+    assert default.hit < 0.25 * reference.hit
+    assert default.formations < 0.25 * reference.formations
 
 
 def test_the_first_trigger_is_told_from_the_nearest(planted: list[Plant]) -> None:

@@ -14,6 +14,8 @@ import nightly
 from nightly.doubt import CONTRADICTIONS
 from nightly.events import EndReason, PatternType
 from nightly.features import COLUMNS
+from nightly.judgement import BASES, PARTS, UNUSED, Weight
+from nightly.kernel.shape import Shape
 from nightly.parameters import Parameters
 from nightly.patterns import FAMILIES, type_name
 from nightly.rules import FINDINGS, REFUSALS
@@ -27,11 +29,16 @@ SOURCES = tuple(sorted(f"sources/{path.name}" for path in (CODE / "sources").glo
 INGEST = ("cleaning.py", "doubt.py", "symbols.py", *SOURCES)
 
 
-def section(number: int) -> str:
-    """The words of a section, without its heading and line breaks."""
+def section_text(number: int) -> str:
+    """A section without its heading."""
     found = re.search(rf"^## {number}\. .*?\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL)
     assert found, f"the document has no section {number}"
-    return " ".join(found[1].split())
+    return found[1]
+
+
+def section(number: int) -> str:
+    """The words of a section, without its heading and line breaks."""
+    return " ".join(section_text(number).split())
 
 
 def stated_parameters() -> Iterator[tuple[str, float]]:
@@ -98,6 +105,34 @@ def test_every_parameter_in_which_the_reference_differs_is_named_with_its_value(
         stated |= dict(zip(re.findall(r"`(\w+)`", names), numbers, strict=True))
     default, reference = Parameters()._asdict(), Parameters.reference()._asdict()
     assert stated == {name: v for name, v in reference.items() if v != default[name]}
+
+
+def test_every_weight_of_the_score_is_documented_in_order() -> None:
+    """A row for each number of a shape, with its range and weight on both scales."""
+    stated = re.findall(r"^\| `(\w+)` \| [^|]* \| ([^|]*) \| ([^|]*) \|$", section_text(5), re.M)
+    parts = [part for part in stated if part[0] in Shape._fields]
+    assert [name for name, _, _ in parts] == list(Shape._fields)
+    for part, (name, long, squeeze) in zip(PARTS, parts, strict=True):
+        assert part.name == name
+        assert long.strip() == cell(part.long)
+        assert squeeze.strip() == cell(part.squeeze)
+
+
+def test_the_log_odds_of_every_type_are_documented() -> None:
+    text = section(5)
+    assert all(signed(base, "+") in text for base in BASES.values())
+
+
+def signed(number: float, sign: str = "") -> str:
+    """A number with the typographic minus that the document uses."""
+    return f"{number:{sign}g}".replace("-", "\N{MINUS SIGN}")
+
+
+def cell(weight: Weight) -> str:
+    """How the document states a weight; nothing if the number does not count."""
+    if weight == UNUSED:
+        return ""
+    return f"{signed(weight.low)} to {signed(weight.high)}, {signed(weight.each)}"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 from nightly.bars import Bars, to_day
 from nightly.cleaning import clean
 from nightly.night import Order, make_night
+from nightly.parameters import DETECTORS, Parameters
 from nightly.reference import Reference
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
 from nightly.sources import open_source
@@ -22,6 +23,7 @@ from store.book import Book
 from store.manifest import Manifest
 from store.nights import Nights
 from store.records import HistoryRow, ScanSetup, Setup
+from tests.nightly.series import LENIENT
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
@@ -42,12 +44,31 @@ def open_book(folder: Path, manifest: Manifest) -> Book:
     return Book.open(folder / "nights" / manifest.book.file, manifest)
 
 
-@pytest.fixture(scope="module")
-def book(night: Path) -> Iterator[Book]:
-    manifest = Nights(night).active()
+def active_book(folder: Path) -> Book:
+    manifest = Nights(folder).active()
     assert manifest is not None
-    with closing(open_book(night, manifest)) as opened:
+    return open_book(folder, manifest)
+
+
+@pytest.fixture(scope="module")
+def crowded(night: Path) -> Iterator[Book]:
+    """The sample night of the reference detector, with setups of several families."""
+    with closing(active_book(night)) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def product(product_night: Path) -> Iterator[Book]:
+    """The sample night as the product makes it."""
+    with closing(active_book(product_night)) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["crowded", "product"])
+def book(request: pytest.FixtureRequest) -> Book:
+    """Both of them, one after the other."""
+    opened: Book = request.getfixturevalue(request.param)
+    return opened
 
 
 def sample_bars(symbol: str) -> Bars:
@@ -72,8 +93,17 @@ def history(book: Book, symbol: str) -> list[HistoryRow]:
     return [HistoryRow.model_validate_json(row) for row in stored.rows]
 
 
-def test_the_sample_night_shows_what_its_bars_show(book: Book) -> None:
-    found = {(row.symbol, row.family.value, row.status) for row in rows(book)}
+def test_the_sample_night_shows_what_its_bars_show(product: Book) -> None:
+    (row,) = rows(product)
+
+    assert (row.symbol, row.pattern_type, row.status) == (
+        *("MSFT", "symmetrical_triangle", "in_progress"),
+    )
+    assert history(product, "MSFT")[0].entry_date == dt.date(2012, 8, 16)
+
+
+def test_the_reference_detector_shows_more_on_the_sample_night(crowded: Book) -> None:
+    found = {(row.symbol, row.family.value, row.status) for row in rows(crowded)}
 
     assert found == {
         ("AAPL", "triangle", "in_progress"),
@@ -83,20 +113,40 @@ def test_the_sample_night_shows_what_its_bars_show(book: Book) -> None:
     }
 
 
-def test_apple_closes_on_the_sample_session_where_it_did(book: Book) -> None:
-    apple = next(row for row in rows(book) if row.symbol == "AAPL")
+def test_apple_closes_on_the_sample_session_where_it_did(crowded: Book) -> None:
+    apple = next(row for row in rows(crowded) if row.symbol == "AAPL")
 
     assert apple.last_close == 671.45
     assert apple.as_of_session == dt.date(2012, 10, 3)
 
 
-def test_two_runs_over_the_same_bars_give_the_same_bytes(night: Path, tmp_path: Path) -> None:
-    first = Nights(night).active()
+@pytest.mark.parametrize(("fixture", "version"), [("night", 1), ("product_night", 2)])
+def test_every_record_and_the_manifest_name_the_detector(
+    fixture: str, version: int, request: pytest.FixtureRequest
+) -> None:
+    folder = request.getfixturevalue(fixture)
+    with closing(active_book(folder)) as book:
+        records = [row.track_record for row in rows(book)]
+    manifest = Nights(folder).check_active()
+
+    named = {r.detector for record in records for r in (record.family, record.ticker) if r}
+    assert named == {version}
+    assert manifest.inputs.parameters["detector"] == version
+
+
+@pytest.mark.parametrize(
+    ("fixture", "detector"), [("night", "reference"), ("product_night", "default")]
+)
+def test_two_runs_over_the_same_bars_give_the_same_bytes(
+    fixture: str, detector: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    first = Nights(request.getfixturevalue(fixture)).active()
     assert first is not None
     order = Order(
         source=sample_source(),
         name="sample",
         reference=sample_reference(),
+        parameters=DETECTORS[detector],
         session=SAMPLE_SESSION,
         jobs=2,
         source_label=first.source,
@@ -108,7 +158,8 @@ def test_two_runs_over_the_same_bars_give_the_same_bytes(night: Path, tmp_path: 
     assert second == first
 
 
-def test_a_night_never_sees_bars_after_its_session(tmp_path: Path) -> None:
+@pytest.mark.parametrize("parameters", [DETECTORS["reference"], LENIENT], ids=["reference", "new"])
+def test_a_night_never_sees_bars_after_its_session(parameters: Parameters, tmp_path: Path) -> None:
     """A source that ends with the session gives the same records as one with later bars."""
     session = dt.date(2009, 6, 30)
     for symbol in ("AAPL", "IBM", "GOOG", "MSFT", "FB"):
@@ -122,6 +173,7 @@ def test_a_night_never_sees_bars_after_its_session(tmp_path: Path) -> None:
             source=open_source(tmp_path / name),
             name="same",
             reference=sample_reference(),
+            parameters=parameters,
             session=session,
         )
         manifest, _ = make_night(order, Nights(tmp_path / f"{name}-data"), now=NOW)
@@ -130,7 +182,8 @@ def test_a_night_never_sees_bars_after_its_session(tmp_path: Path) -> None:
     for symbol in ("AAPL", "IBM", "GOOG", "MSFT"):
         assert books["cut"].patterns(symbol) == books["whole"].patterns(symbol)
         assert books["cut"].history(symbol) == books["whole"].history(symbol)
-    assert rows(books["cut"]) == rows(books["whole"])
+        assert history(books["cut"], symbol)
+    assert rows(books["cut"]) == rows(books["whole"]) != []
     for book in books.values():
         book.close()
 
@@ -145,7 +198,18 @@ def write_csv(path: Path, bars: Bars) -> None:
 
 
 @pytest.mark.parametrize("symbol", ["AAPL", "GOOG", "IBM", "MSFT"])
-def test_every_history_row_can_be_checked_against_the_bars(book: Book, symbol: str) -> None:
+def test_every_history_row_can_be_checked_against_the_bars(crowded: Book, symbol: str) -> None:
+    check_history(crowded, symbol)
+
+
+@pytest.mark.parametrize("symbol", ["AAPL", "GOOG", "MSFT"])
+def test_the_history_of_the_product_can_be_checked_against_the_bars(
+    product: Book, symbol: str
+) -> None:
+    check_history(product, symbol)
+
+
+def check_history(book: Book, symbol: str) -> None:
     bars = sample_bars(symbol)
     found = history(book, symbol)
 
@@ -229,7 +293,8 @@ def test_every_record_states_its_placebo_and_its_losses(book: Book) -> None:
         record = row.track_record.family
         assert record is not None
         assert "at random dates reached the target in" in record.measured
-        assert f"{record.sample_size} resolved trades" in record.summary
+        trades = "trade" if record.sample_size == 1 else "trades"
+        assert f"{record.sample_size} resolved {trades} from" in record.summary
         assert "average loss" in record.summary
 
 
@@ -252,8 +317,8 @@ def test_served_lines_touch_their_bars_and_hold_every_close(book: Book) -> None:
                 assert touch.price == pytest.approx(swings[bar], rel=1e-6)
 
 
-def test_a_forming_trigger_is_its_line_one_session_on(book: Book) -> None:
-    forming = [row for row in rows(book) if row.status == "forming"]
+def test_a_forming_trigger_is_its_line_one_session_on(crowded: Book) -> None:
+    forming = [row for row in rows(crowded) if row.status == "forming"]
 
     assert forming
     for row in forming:

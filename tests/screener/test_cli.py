@@ -21,13 +21,16 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from nightly.parameters import DETECTORS
 from screener.cli import app
 from screener.settings import Settings
 from store.passwords import Passwords
 from tests.screener.command import COMMAND, check_refusal, run
+from tests.service import copy_night
 
 FIELDS = {
-    *("symbol", "family", "pattern_type", "direction", "lineage", "attempt", "quality"),
+    *("symbol", "detector", "family", "pattern_type", "direction", "lineage", "attempt"),
+    "quality",
     *("first_served", "last_served", "end_reason", "status", "pattern_start", "pattern_end"),
     *("upper", "lower", "trigger_date", "entry_price", "stop_price", "target_price"),
     *("outcome", "exit_date", "exit_price"),
@@ -76,22 +79,22 @@ def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path
     port = free_port()
     with started(tmp_path / "data", "up", port=port) as process:
         base = f"http://127.0.0.1:{port}/api/v1"
-        demo = httpx.get(f"{base}/demo/GOOG").json()
+        demo = httpx.get(f"{base}/demo/MSFT").json()
         process.send_signal(signal.SIGINT)
         _, greeting = process.communicate(timeout=30)
     secret = next(word for word in greeting.split() if word.startswith("ps_live_"))
 
     with started(tmp_path / "data", "up", port=port) as process:
         answer = httpx.get(
-            f"{base}/tickers/AAPL/patterns", headers={"Authorization": f"Bearer {secret}"}
+            f"{base}/tickers/MSFT/patterns", headers={"Authorization": f"Bearer {secret}"}
         )
         process.send_signal(signal.SIGINT)
         _, second = process.communicate(timeout=30)
 
     assert demo["as_of_session"] == "2012-10-03"
-    assert demo["setups"][0]["family"] == "bullish_pennant"
+    assert [setup["family"] for setup in demo["setups"]] == ["triangle"]
     assert "claude mcp add" in greeting
-    assert answer.json()["setups"][0]["symbol"] == "AAPL"
+    assert answer.json()["setups"][0]["symbol"] == "MSFT"
     assert "ps_live_" not in second
     assert "screener key create" in second
 
@@ -252,7 +255,9 @@ def test_every_setting_is_listed(tmp_path: Path) -> None:
         assert f"SCREENER_{name.upper()}=" in listed
 
 
-def test_nights_are_shown_rolled_back_and_pruned(data_dir: Path) -> None:
+def test_nights_are_shown_rolled_back_and_pruned(product_night: Path, tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    copy_night(product_night, data_dir)
     later = run(data_dir, "nightly", "--session", "2012-10-10")
     first = run(data_dir, "night", "list").stdout
     versions = sorted(path.stem for path in (data_dir / "nights").glob("*.json"))
@@ -267,7 +272,7 @@ def test_nights_are_shown_rolled_back_and_pruned(data_dir: Path) -> None:
     assert shown["data_version"] == versions[0]
     assert shown["report"]["covered"] == 5
     assert "found" not in shown["report"]
-    assert re.search(r"Bullish pennant +bullish +9 +4 +44\.4% +18\.9 to 73\.3 ", measured)
+    assert re.search(r"Rising wedge +bearish +4 +1 +25\.0% +4\.6 to 69\.9 ", measured)
     assert "too few to say anything" in measured
     assert "5 symbols, of which 0 ended before it" in measured
     assert "Removed 0" in pruned.stdout
@@ -303,15 +308,30 @@ def test_a_night_reports_what_was_found_in_each_symbols_bars(tmp_path: Path) -> 
     check_refusal(run(tmp_path, "night", "report", "20200101-000000000000"), "no night")
 
 
-def test_detect_writes_every_version_with_the_agreed_fields(tmp_path: Path) -> None:
+SHOWN = {
+    "default": {("MSFT", "triangle", "in_progress")},
+    "reference": {
+        ("AAPL", "triangle", "in_progress"),
+        ("MSFT", "triangle", "in_progress"),
+        ("GOOG", "bullish_pennant", "forming"),
+        ("IBM", "rising_wedge", "forming"),
+    },
+}
+"""What the newest of the sample's bars show by each detector."""
+
+
+@pytest.mark.parametrize("detector", SHOWN)
+def test_detect_writes_every_version_with_the_agreed_fields(detector: str, tmp_path: Path) -> None:
     target = tmp_path / "versions.json"
-    result = run(tmp_path, "detect", "--bars", "sample", "--out", str(target))
+    chosen = ("--detector", detector) if detector != "default" else ()
+    result = run(tmp_path, "detect", "--bars", "sample", "--out", str(target), *chosen)
 
     versions = json.loads(target.read_text())
     assert result.returncode == 0
     assert set(versions[0]) == FIELDS
-    status = {(v["symbol"], v["family"]) for v in versions if v["status"] == "forming"}
-    assert status == {("GOOG", "bullish_pennant"), ("IBM", "rising_wedge")}
+    assert {v["detector"] for v in versions} == {DETECTORS[detector].detector}
+    shown = {(v["symbol"], v["family"], v["status"]) for v in versions if v["status"]}
+    assert shown == SHOWN[detector]
     for version in versions:
         assert version["first_served"] <= version["last_served"]
         assert (version["status"] == "forming") == (version["end_reason"] is None)

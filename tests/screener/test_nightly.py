@@ -20,13 +20,15 @@ from typing import Any
 import psutil
 import pytest
 
+from nightly.bars import Bars
 from nightly.checkpoint import decoded, encoded
 from nightly.sessions import settled_at
 from screener import console
 from store.checkpoints import Checkpoints
 from store.lock import locked
 from store.nights import Nights
-from tests.nightly.series import walk
+from tests.nightly.series import walk, weekdays
+from tests.nightly.shapes import joined, random_walk, wedge_or_triangle
 from tests.nightly.test_night import write_csv
 from tests.screener import command
 
@@ -58,11 +60,21 @@ def run(data: Path, *arguments: str) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def bars(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of bars of so many symbols that worker processes do the work."""
+    """A folder of bars of so many symbols that worker processes do the work, some with patterns."""
     folder = tmp_path_factory.mktemp("bars") / "market"
     for number in range(SYMBOLS):
-        write_csv(folder / f"S{number:02}.csv", walk(BARS, seed=number))
+        made = patterned(number) if number % 7 == 0 else walk(BARS, seed=number)
+        write_csv(folder / f"S{number:02}.csv", made)
     return folder
+
+
+def patterned(seed: int) -> Bars:
+    """A random walk, a triangle that broke out, and one that forms at the last bar."""
+    over, now = (wedge_or_triangle(-0.3, 0.3, approach=1, broken=broken) for broken in (1, -1))
+    forming = now.bars.take(slice(0, now.break_bar(-1)))
+    before = random_walk(seed, BARS - len(over.bars) - len(forming))
+    bars = joined(before, over.bars, forming)
+    return replace(bars, date=weekdays(len(bars)))
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +83,8 @@ def sealed(bars: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = tmp_path_factory.mktemp("sealed")
     code, _, errors = run(data, "--bars", str(bars), "--jobs", "2")
     assert code == PUBLISHED, errors
+    counts = Nights(data).check_active().counts
+    assert min(counts.setups, counts.resolved) > 3, "a book with nothing in it proves nothing"
     return data
 
 
@@ -190,7 +204,7 @@ def test_a_dry_run_tells_the_difference_and_leaves_no_file(
     one_less = tmp_path_factory.mktemp("less") / bars.name
     shutil.copytree(bars, one_less, ignore=shutil.ignore_patterns("S07.csv"))
     write_csv(one_less / "S08.csv", walk(50, seed=8))
-    write_csv(one_less / "NEW.csv", walk(BARS, seed=125))
+    write_csv(one_less / "NEW.csv", patterned(1))
     before = contents(data)
 
     code, output, errors = run(data, "--bars", str(one_less), "--dry-run")
@@ -199,7 +213,7 @@ def test_a_dry_run_tells_the_difference_and_leaves_no_file(
     assert "Covered now, 1: NEW." in output
     assert "Covered no longer, 2: S07 (not among the bars), S08 (too_few_bars)." in output
     assert "covered: 30 -> 29 (-1)" in output
-    assert re.search(r"New setups, \d+: ", output)
+    assert re.search(r"New setups, \d+: .*NEW", output)
     assert re.search(r"[\d.]+% of [\d,]+ reached the target.* -> [\d.]+% of", output)
     assert contents(data) == before
 
@@ -209,8 +223,8 @@ def test_every_chart_is_drawn_at_night_where_the_operator_wants_it(
 ) -> None:
     few = tmp_path / "few"
     few.mkdir()
-    write_csv(few / "ONE.csv", walk(BARS, seed=125))
-    write_csv(few / "TWO.csv", walk(BARS, seed=34))
+    write_csv(few / "ONE.csv", patterned(1))
+    write_csv(few / "TWO.csv", patterned(2))
     monkeypatch.setenv("SCREENER_CHARTS_AT_NIGHT", "true")
 
     code, _, errors = run(tmp_path / "data", "--bars", str(few))

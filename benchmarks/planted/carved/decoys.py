@@ -8,8 +8,23 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.carved.carving import Lines, Shape, Turn, band, carve, touch, turn_bars, wander
-from benchmarks.carved.market import RANGE_OF_VOLATILITY, Rng, bridge, daily_volatility, to_bars
+from benchmarks.planted.carved.carving import (
+    Lines,
+    Shape,
+    Turn,
+    band,
+    carve,
+    touch,
+    turn_bars,
+    wander,
+)
+from benchmarks.planted.carved.market import (
+    RANGE_OF_VOLATILITY,
+    Rng,
+    bridge,
+    daily_volatility,
+    to_bars,
+)
 from nightly.bars import Bars
 
 BARS = (25, 90)  # of every decoy but the flag: what wedges and triangles last

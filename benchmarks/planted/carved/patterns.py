@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.carved.carving import (
+from benchmarks.planted.carved.carving import (
     NOISES,
     Carved,
     Lines,
@@ -18,7 +18,13 @@ from benchmarks.carved.carving import (
     turn_bars,
     wander,
 )
-from benchmarks.carved.market import RANGE_OF_VOLATILITY, Rng, bridge, daily_volatility, to_bars
+from benchmarks.planted.carved.market import (
+    RANGE_OF_VOLATILITY,
+    Rng,
+    bridge,
+    daily_volatility,
+    to_bars,
+)
 from nightly.bars import Bars, Floats
 from store.families import Family
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.carved.market import (
+from benchmarks.planted.carved.market import (
     Rng,
     daily_volatility,
     draw_candles,

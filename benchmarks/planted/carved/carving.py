@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.carved.market import (
+from benchmarks.planted.carved.market import (
     RANGE_OF_VOLATILITY,
     Candles,
     Rng,

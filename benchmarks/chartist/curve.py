@@ -1,0 +1,106 @@
+"""Curve: what a higher or lower minimum score buys, on symbols and series that taught nothing.
+
+For each minimum score of wedges and triangles: the share of their rated charts of symbols set aside
+that both readers accept; recall, decoys and walks of the second generator; and the yield over a
+year. The last four include squeezes, whose minimum stays.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from benchmarks.chartist.acceptance import ACCEPTED
+from benchmarks.chartist.rows import Rating
+from benchmarks.chartist.shapes import SQUEEZES, TYPES
+from benchmarks.chartist.split import is_set_aside
+from benchmarks.planted.corpus import GENERATORS, WALK_DAYS, decoys, plants, walks
+from benchmarks.planted.measures import find, formations, is_hit, share
+from nightly.bars import Bars, to_day
+from nightly.detector import Parameters, detect
+from nightly.events import EventLog
+from nightly.judgement import BASES, PARTS
+
+MINIMA = (70.0, 75.0, 80.0, 84.0, 88.0, 91.0)
+YEAR = 2025
+SERIES = 12
+"""Planted series of each kind and noise; decoys and walks in proportion."""
+HEAD = "minimum  charts  accepted by both  recall  decoys  walk/1,000  symbols a setup"
+
+
+def score_of(rating: Rating) -> float:
+    """The score of a rated chart under the weights as they are now."""
+    squeeze = rating.kind in SQUEEZES
+    odds = BASES[TYPES[rating.kind]]  # type: ignore[index]
+    for part in PARTS:
+        weight = part.squeeze if squeeze else part.long
+        number = (rating.shape or {})[part.name]
+        odds += weight.each * min(max(number, weight.low), weight.high)
+    return float(100 / (1 + np.exp(-odds)))
+
+
+def held_out(ratings: Sequence[Rating]) -> list[Rating]:
+    """The rated drawings of the default detector on symbols that were set aside."""
+    return [
+        one
+        for one in ratings
+        if one.by.startswith("default")
+        and one.symbol is not None
+        and is_set_aside(one.symbol)
+        and one.round not in ("1", "2")
+        and one.shape is not None
+    ]
+
+
+def setup_days(bars: Bars, log: EventLog, year: int = YEAR) -> tuple[int, int]:
+    """The sessions of a year, and on them the first attempts that were forming or running."""
+    first, last = (to_day(dt.date(year + after, 1, 1)) for after in (0, 1))
+    start, end = np.searchsorted(bars.date, [first, last])
+    versions = log.versions
+    begun = [versions["first_served"], log.trades["entry"]]
+    over = [versions["end"], log.trades["exit"]]
+    attempts = [versions["attempt"], versions["attempt"][log.trades["version"]]]
+    days = 0
+    for since, until, attempt in zip(begun, over, attempts, strict=True):
+        stop = np.where(until < 0, len(bars), until)
+        held = np.minimum(stop, end) - np.maximum(since, start)
+        days += int(np.maximum(held, 0)[attempt == 1].sum())
+    return int(end - start), days
+
+
+def symbols_a_setup(market: Mapping[str, Bars], parameters: Parameters) -> float:
+    """How many covered symbols there are for one setup, on the mean session of the year."""
+    counts = [setup_days(bars, detect(bars, parameters)) for bars in market.values()]
+    sessions, setups = np.sum(counts, axis=0)
+    return float(sessions / max(setups, 1))
+
+
+def row(minimum: float, ratings: Sequence[Rating], market: Mapping[str, Bars]) -> str:
+    """One line of the curve."""
+    parameters = Parameters(quality_min=minimum)
+    detector = partial(detect, parameters=parameters)
+    by = GENERATORS["carved"]
+    served = [
+        one for one in held_out(ratings) if one.kind not in SQUEEZES and score_of(one) >= minimum
+    ]
+    accepted = share([min(one.scores) >= ACCEPTED for one in served])
+    found = share(
+        [find(detector(one.bars), one) is not None for one in plants("report", SERIES, by)]
+    )
+    hit = share([is_hit(detector(one.bars), one) for one in decoys("report", SERIES, by)])
+    walk = np.mean([formations(detector(bars)) for _, bars in walks("report", SERIES, by=by)])
+    return (
+        f"{minimum:7.0f}  {len(served):6}  {accepted.text():>16}  {found.value:6.3f}  "
+        f"{hit.value:6.3f}  {1000 * walk / WALK_DAYS:10.2f}  "
+        f"{symbols_a_setup(market, parameters):15.0f}"
+    )
+
+
+def curve(ratings: Sequence[Rating], market: Mapping[str, Bars]) -> Iterator[str]:
+    """The lines of the table."""
+    yield HEAD
+    for minimum in MINIMA:
+        yield row(minimum, ratings, market)

@@ -1,0 +1,199 @@
+"""Judge: whether a pair of lines is served as a pattern, and if not, the first rule that it fails.
+
+It reads prices and lines and changes neither; the touches that it finds are written to a buffer.
+The rules are those of docs/detector.md sections 3 to 5.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nightly.events import PatternType, Rows, Rule, Scale
+from nightly.kernel.compiler import compiled
+from nightly.kernel.judgement import judged
+from nightly.kernel.lines import value_at
+from nightly.kernel.naming import Naming, name_wedge_or_triangle, unnamed
+from nightly.kernel.pairs import Pair, pair_of, typical_atr
+from nightly.kernel.points import points_of
+from nightly.kernel.prices import LOWER, UPPER
+from nightly.kernel.rules import PASSED, Finding, failed
+from nightly.kernel.shape import Shape, shape_of
+from nightly.kernel.squeezes import name_squeeze
+from nightly.kernel.touches import Contacts, Indices, Sequence, Touches, contacts_of
+from nightly.parameters import Parameters
+
+
+class Verdict(NamedTuple):
+    """What a pair of lines is, and how well it is drawn; without a finding it is served."""
+
+    finding: Finding
+    naming: Naming
+    contacts: Contacts
+    quality: float  # 0 to 100
+
+
+@compiled
+def rejected(finding: Finding) -> Verdict:
+    """The verdict on a pair that fails a rule before it is scored."""
+    nothing = Touches(0, 0.0)
+    return Verdict(finding, unnamed(finding), Contacts(nothing, nothing, Sequence(0, 0, 0)), 0.0)
+
+
+@compiled
+def judge(
+    prices: Rows, lines: Rows, scale: int, touches: Indices, bar: int, parameters: Parameters
+) -> Verdict:
+    """Test two converging lines of a scale as of a bar, cheap rules first."""
+    pair = pair_of(lines[UPPER], lines[LOWER], bar)
+    finding = tested_span(pair, scale, 0.0, parameters)
+    if finding.rule != Rule.NONE:
+        return rejected(finding)
+    if scale == Scale.SHORT:
+        naming = name_squeeze(prices, lines, pair, bar, parameters)
+    else:
+        naming = name_wedge_or_triangle(prices, pair, bar, parameters)
+    if naming.finding.rule != Rule.NONE:
+        return rejected(naming.finding)
+    finding = tested_early_closes(prices, lines, pair, parameters.early_tolerance)
+    if finding.rule != Rule.NONE:
+        return rejected(finding)
+    contacts = contacts_of(prices, lines, scale, (pair.start, bar), parameters, touches)
+    finding = tested_contacts(contacts, naming.type, pair.length, parameters)
+    if finding.rule != Rule.NONE:
+        return rejected(finding)
+    return scored(prices, lines, pair, naming, contacts, bar, parameters)
+
+
+@compiled
+def scored(
+    prices: Rows,
+    lines: Rows,
+    pair: Pair,
+    naming: Naming,
+    contacts: Contacts,
+    bar: int,
+    parameters: Parameters,
+) -> Verdict:
+    """Score a pair that passed the other rules: by the judgement, or by the prototype's points."""
+    if parameters.judgement == 0:
+        atr = typical_atr(prices, pair, bar)
+        quality = points_of(pair, atr, contacts, parameters)
+        finding = PASSED
+    else:
+        shape = shape_of(prices, lines, pair, contacts, naming.type, bar, parameters)
+        quality = judged(shape, naming.type)
+        finding = tested_proportions(shape, naming.type, parameters)
+        if finding.rule == Rule.NONE:
+            finding = tested_trading(prices, pair, bar, parameters)
+    needed = quality_needed(naming.type, parameters)
+    if finding.rule == Rule.NONE and quality < needed:
+        finding = failed(Rule.SCORE, quality, needed)
+    return Verdict(finding, naming, contacts, quality)
+
+
+@compiled
+def tested_span(pair: Pair, scale: int, slack: float, parameters: Parameters) -> Finding:
+    """The rules of length, progress, alignment and recency, which need no prices.
+
+    `slack` widens the bounds of progress and alignment.
+    """
+    shortest, longest = parameters.length_min, parameters.length_max
+    progress, offset = parameters.progress_min, parameters.start_offset_max
+    recency = parameters.recency_max
+    if scale == Scale.SHORT:
+        shortest, longest = parameters.squeeze_length_min, parameters.squeeze_length_max
+        progress, offset = parameters.squeeze_progress_min, parameters.squeeze_start_offset_max
+        recency = parameters.squeeze_recency_max
+    if pair.length < shortest:
+        return failed(Rule.LENGTH, pair.length, shortest)
+    if pair.length > longest:
+        return failed(Rule.LENGTH, pair.length, longest)
+    if pair.progress < progress - slack:
+        return failed(Rule.PROGRESS, pair.progress, progress)
+    if pair.progress > parameters.progress_max + slack:
+        return failed(Rule.PROGRESS, pair.progress, parameters.progress_max)
+    if pair.later_start - pair.start > (offset + slack) * pair.length:
+        return failed(Rule.OFFSET, (pair.later_start - pair.start) / pair.length, offset)
+    if pair.idle > recency * pair.length:
+        return failed(Rule.RECENCY, pair.idle / pair.length, recency)
+    return PASSED
+
+
+@compiled
+def tested_early_closes(prices: Rows, lines: Rows, pair: Pair, tolerance: float) -> Finding:
+    """Whether the closes before the later line starts stay within its backward extension."""
+    for bar in range(pair.start, pair.later_start):
+        price = prices[bar]
+        slack = tolerance * price.atr
+        for side in (UPPER, LOWER):
+            bound = value_at(lines[side], bar) + slack
+            if price.log_close[side] > bound:
+                beyond = (price.log_close[side] - bound) / price.atr + tolerance
+                return failed(Rule.EARLY_CLOSE, beyond, tolerance)
+    return PASSED
+
+
+@compiled
+def tested_contacts(contacts: Contacts, kind: int, length: int, parameters: Parameters) -> Finding:
+    """Whether both lines are touched often enough, in turn, and evenly."""
+    fewer = min(contacts.upper.number, contacts.lower.number)
+    if fewer < 2:
+        return failed(Rule.TOUCHES, fewer, 2)
+    count = contacts.upper.number + contacts.lower.number
+    needed = touches_needed(kind, parameters)
+    if count < needed:
+        return failed(Rule.TOUCHES, count, needed)
+    is_squeeze = kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE
+    crossings = parameters.squeeze_crossings_min if is_squeeze else parameters.crossings_min
+    if contacts.sequence.crossings < crossings:
+        return failed(Rule.CROSSINGS, contacts.sequence.crossings, crossings)
+    # A squeeze is too short for a rule on its gaps.
+    if not is_squeeze and contacts.sequence.largest_gap > parameters.touch_gap_max * length:
+        gap = contacts.sequence.largest_gap / length
+        return failed(Rule.TOUCH_GAP, gap, parameters.touch_gap_max)
+    return PASSED
+
+
+@compiled
+def touches_needed(kind: int, parameters: Parameters) -> int:
+    """The minimum number of touches of both lines together."""
+    if kind == PatternType.RISING_WEDGE or kind == PatternType.FALLING_WEDGE:
+        return parameters.wedge_touches
+    if kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE:
+        return parameters.squeeze_touches
+    return parameters.triangle_touches
+
+
+@compiled
+def tested_proportions(shape: Shape, kind: int, parameters: Parameters) -> Finding:
+    """Whether no single bar and no gap makes most of the shape, and its legs are direct."""
+    is_squeeze = kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE
+    largest = parameters.squeeze_bar_share_max if is_squeeze else parameters.bar_share_max
+    if shape.largest_bar > largest:
+        return failed(Rule.LARGEST_BAR, shape.largest_bar, largest)
+    if shape.largest_gap > parameters.gap_share_max:
+        return failed(Rule.LARGEST_GAP, shape.largest_gap, parameters.gap_share_max)
+    if not is_squeeze and shape.directness < parameters.directness_min:
+        return failed(Rule.DIRECTNESS, shape.directness, parameters.directness_min)
+    return PASSED
+
+
+@compiled
+def tested_trading(prices: Rows, pair: Pair, bar: int, parameters: Parameters) -> Finding:
+    """Whether enough bars have a range, so that the shape is traded and not quoted."""
+    flat = 0
+    for k in range(pair.start, bar + 1):
+        if prices[k].high == prices[k].low:
+            flat += 1
+    share = flat / (pair.length + 1)
+    if share > parameters.thin_share_max:
+        return failed(Rule.THIN, share, parameters.thin_share_max)
+    return PASSED
+
+
+@compiled
+def quality_needed(kind: int, parameters: Parameters) -> float:
+    """The minimum quality for a pair to be served."""
+    if kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE:
+        return parameters.squeeze_quality_min
+    return parameters.quality_min
