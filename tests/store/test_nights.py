@@ -17,7 +17,7 @@ from store.errors import BookError, ManifestError, PublishError, StoreError
 from store.families import Family
 from store.manifest import Inputs, Manifest, read_manifest, stamp_path
 from store.nights import Nights
-from store.publish import BookWriter
+from store.publish import BookWriter, fall_behind
 from store.records import FamilyEntry, Patterns
 
 SESSION = dt.date(2026, 1, 2)
@@ -148,6 +148,22 @@ def test_nights_of_other_bars_or_of_another_time_are_not_compared(tmp_path: Path
 
     write(nights, symbols=10, session=SESSION + dt.timedelta(days=1))
     assert write(nights, symbols=2, session=SESSION - dt.timedelta(days=900)).counts.covered == 2
+
+
+@pytest.mark.parametrize(("detector", "held_back"), [(2, True), (1, False), (None, False)])
+def test_history_is_compared_only_between_nights_of_one_detector(
+    tmp_path: Path, detector: int | None, held_back: bool
+) -> None:
+    night = write(Nights(tmp_path))
+
+    def of(detector: int | None, history: int) -> Manifest:
+        parameters = {} if detector is None else {"detector": detector}
+        inputs = night.inputs.model_copy(update={"parameters": parameters})
+        counts = night.counts.model_copy(update={"history": history})
+        return night.model_copy(update={"inputs": inputs, "counts": counts})
+
+    fall = fall_behind(of(detector, 98), of(2, 6))
+    assert (fall is not None) == held_back
 
 
 def test_a_changed_book_is_found_and_cannot_be_activated(tmp_path: Path) -> None:
