@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from screener import access, account, bars, night
+from screener import access, account, bars, night, research
 from screener.console import err, out, plainly, prepare_data_dir, settings
 
 app = typer.Typer(
@@ -25,7 +25,7 @@ app.add_typer(access.grants_app, name="grant")
 app.add_typer(access.clients_app, name="client")
 app.command()(access.purge)
 app.command()(night.nightly)
-app.command()(night.detect)
+app.command()(research.detect)
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on; SCREENER_HOST.")]
 Workers = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]

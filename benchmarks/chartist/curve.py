@@ -22,7 +22,8 @@ from benchmarks.planted.measures import find, formations, is_hit, share
 from nightly.bars import Bars, to_day
 from nightly.detector import Parameters, detect
 from nightly.events import EventLog
-from nightly.judgement import BASES, PARTS
+from nightly.kernel.judgement import judged
+from nightly.kernel.shape import Shape
 
 MINIMA = (70.0, 75.0, 80.0, 84.0, 88.0, 91.0)
 YEAR = 2025
@@ -33,13 +34,9 @@ HEAD = "minimum  charts  accepted by both  recall  decoys  walk/1,000  symbols a
 
 def score_of(rating: Rating) -> float:
     """The score of a rated chart under the weights as they are now."""
-    squeeze = rating.kind in SQUEEZES
-    odds = BASES[TYPES[rating.kind]]  # type: ignore[index]
-    for part in PARTS:
-        weight = part.squeeze if squeeze else part.long
-        number = (rating.shape or {})[part.name]
-        odds += weight.each * min(max(number, weight.low), weight.high)
-    return float(100 / (1 + np.exp(-odds)))
+    numbers = rating.shape or {}
+    shape = Shape(*(numbers[name] for name in Shape._fields))
+    return float(judged(shape, TYPES[rating.kind].value))
 
 
 def held_out(ratings: Sequence[Rating]) -> list[Rating]:

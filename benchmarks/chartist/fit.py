@@ -136,4 +136,4 @@ def report(ratings: Sequence[Rating]) -> Iterator[str]:
         for part, each in zip(table.parts, model.each, strict=True):
             yield f"  {part:18} {each:8.3f}"
         for kind, base in zip(table.kinds, model.base, strict=True):
-            yield f"  {TYPES[kind].name:22} {base:8.3f}"  # type: ignore[index]
+            yield f"  {TYPES[kind].name:22} {base:8.3f}"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.chartist.charts import Chart, Kind
+from benchmarks.chartist.charts import Chart
 from nightly.detector import shape_at
 from nightly.events import VERSION, PatternType, Rows, Scale
 
-TYPES: dict[Kind, PatternType] = {
+TYPES: dict[str, PatternType] = {
     "rising wedge": PatternType.RISING_WEDGE,
     "falling wedge": PatternType.FALLING_WEDGE,
     "symmetrical triangle": PatternType.SYMMETRICAL_TRIANGLE,

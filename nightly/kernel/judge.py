@@ -13,7 +13,7 @@ from nightly.kernel.compiler import compiled
 from nightly.kernel.judgement import judged
 from nightly.kernel.lines import value_at
 from nightly.kernel.naming import Naming, name_wedge_or_triangle, unnamed
-from nightly.kernel.pairs import Pair, pair_of, typical_atr
+from nightly.kernel.pairs import Pair, is_squeeze, pair_of, typical_atr
 from nightly.kernel.points import points_of
 from nightly.kernel.prices import LOWER, UPPER
 from nightly.kernel.rules import PASSED, Finding, failed
@@ -143,12 +143,12 @@ def tested_contacts(contacts: Contacts, kind: int, length: int, parameters: Para
     needed = touches_needed(kind, parameters)
     if count < needed:
         return failed(Rule.TOUCHES, count, needed)
-    is_squeeze = kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE
-    crossings = parameters.squeeze_crossings_min if is_squeeze else parameters.crossings_min
+    squeeze = is_squeeze(kind)
+    crossings = parameters.squeeze_crossings_min if squeeze else parameters.crossings_min
     if contacts.sequence.crossings < crossings:
         return failed(Rule.CROSSINGS, contacts.sequence.crossings, crossings)
     # A squeeze is too short for a rule on its gaps.
-    if not is_squeeze and contacts.sequence.largest_gap > parameters.touch_gap_max * length:
+    if not squeeze and contacts.sequence.largest_gap > parameters.touch_gap_max * length:
         gap = contacts.sequence.largest_gap / length
         return failed(Rule.TOUCH_GAP, gap, parameters.touch_gap_max)
     return PASSED
@@ -159,7 +159,7 @@ def touches_needed(kind: int, parameters: Parameters) -> int:
     """The minimum number of touches of both lines together."""
     if kind == PatternType.RISING_WEDGE or kind == PatternType.FALLING_WEDGE:
         return parameters.wedge_touches
-    if kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE:
+    if is_squeeze(kind):
         return parameters.squeeze_touches
     return parameters.triangle_touches
 
@@ -167,13 +167,13 @@ def touches_needed(kind: int, parameters: Parameters) -> int:
 @compiled
 def tested_proportions(shape: Shape, kind: int, parameters: Parameters) -> Finding:
     """Whether no single bar and no gap makes most of the shape, and its legs are direct."""
-    is_squeeze = kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE
-    largest = parameters.squeeze_bar_share_max if is_squeeze else parameters.bar_share_max
+    squeeze = is_squeeze(kind)
+    largest = parameters.squeeze_bar_share_max if squeeze else parameters.bar_share_max
     if shape.largest_bar > largest:
         return failed(Rule.LARGEST_BAR, shape.largest_bar, largest)
     if shape.largest_gap > parameters.gap_share_max:
         return failed(Rule.LARGEST_GAP, shape.largest_gap, parameters.gap_share_max)
-    if not is_squeeze and shape.directness < parameters.directness_min:
+    if not squeeze and shape.directness < parameters.directness_min:
         return failed(Rule.DIRECTNESS, shape.directness, parameters.directness_min)
     return PASSED
 
@@ -194,6 +194,6 @@ def tested_trading(prices: Rows, pair: Pair, bar: int, parameters: Parameters) -
 @compiled
 def quality_needed(kind: int, parameters: Parameters) -> float:
     """The minimum quality for a pair to be served."""
-    if kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE:
+    if is_squeeze(kind):
         return parameters.squeeze_quality_min
     return parameters.quality_min

@@ -11,6 +11,7 @@ from nightly.bars import Floats
 from nightly.events import PatternType
 from nightly.judgement import BASES, PARTS
 from nightly.kernel.compiler import compiled
+from nightly.kernel.pairs import is_squeeze
 from nightly.kernel.shape import Shape
 
 # [part], by scale
@@ -28,7 +29,7 @@ BASE = np.array([0.0, *(BASES[kind] for kind in PatternType)])
 def judged(shape: Shape, kind: int) -> float:
     """The score, 0 to 100: the chance in percent that both readers would accept the drawing."""
     odds = BASE[kind]
-    if kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE:
+    if is_squeeze(kind):
         odds += weighed(shape, SQUEEZE_LOW, SQUEEZE_HIGH, SQUEEZE_EACH)
     else:
         odds += weighed(shape, LONG_LOW, LONG_HIGH, LONG_EACH)

@@ -97,6 +97,12 @@ def wedge_or_triangle(pair: Pair, parameters: Parameters) -> int:
 
 
 @compiled
+def is_squeeze(kind: int) -> bool:
+    """Whether a pattern type is a squeeze, which has rules and weights of its own."""
+    return bool(kind == PatternType.BULLISH_SQUEEZE or kind == PatternType.BEARISH_SQUEEZE)
+
+
+@compiled
 def direction_of(kind: int, approach: float) -> int:
     """The direction a wedge or triangle is expected to break: +1 or -1."""
     if kind == PatternType.FALLING_WEDGE or kind == PatternType.ASCENDING_TRIANGLE:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from nightly.events import PatternType, Rows
 from nightly.kernel.compiler import compiled
 from nightly.kernel.lines import value_at
-from nightly.kernel.pairs import Pair, width_at
+from nightly.kernel.pairs import Pair, is_squeeze, width_at
 from nightly.kernel.prices import LOWER, UPPER
 from nightly.kernel.squeezes import (
     Pole,
@@ -195,7 +195,7 @@ def measured_pole(
     prices: Rows, pair: Pair, kind: int, parameters: Parameters
 ) -> tuple[float, float, float, float, float]:
     """Height, width, step, gap and straightness of a squeeze's pole as in `Shape`, else zeros."""
-    if kind != PatternType.BULLISH_SQUEEZE and kind != PatternType.BEARISH_SQUEEZE:
+    if not is_squeeze(kind):
         return 0.0, 0.0, 0.0, 0.0, 0.0
     side = UPPER if kind == PatternType.BULLISH_SQUEEZE else LOWER
     pole: Pole = pole_before(prices, side, pair.start, parameters)

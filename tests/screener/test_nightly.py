@@ -1,4 +1,7 @@
-"""The nightly as a scheduler runs it: exit codes, dry runs, kills, dead workers, a cluster."""
+"""The nightly as a scheduler runs it: exit codes, dry runs, kills, dead workers, a cluster.
+
+Longer than other modules, because all of it needs one market with broken and forming patterns.
+"""
 
 from __future__ import annotations
 
