@@ -43,7 +43,9 @@ def begin(bars: str, data: Path, *options: str) -> subprocess.Popen[bytes]:
 
 def older_session(bars: str) -> dt.date:
     """A session some days before the last of the bars."""
-    return session_at(to_date(max(open_source(Path(bars)).last_days().values()) - 4))
+    return session_at(
+        to_date(max(o.last_day for o in open_source(Path(bars)).outlines().values()) - 4)
+    )
 
 
 def killed(bars: str, data: Path, after: float) -> Manifest:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nightly.bars import Bars, Floats, to_day
+from nightly.bars import Adjustment, Bars, Floats, to_day
 from nightly.checkpoint import Began, Resumed, resume
 from nightly.cleaning import Cleaned, clean
 from nightly.doubt import GAP_DAYS, MIN_BARS, dated_ahead
@@ -28,7 +28,7 @@ from nightly.history import (
     trade_facts,
 )
 from nightly.parameters import Parameters
-from nightly.reference import Adjustment, AssetType, Listing
+from nightly.reference import AssetType, Listing
 from nightly.sessions import Window
 from nightly.sources import BarSource, Loaded
 from nightly.version import code_version

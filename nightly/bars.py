@@ -8,12 +8,17 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Days = npt.NDArray[np.int32]
+
+Adjustment = Literal["none", "split", "split+div"]
+"""What prices are adjusted for."""
+ADJUSTMENTS: Final = get_args(Adjustment)
 
 EPOCH_ORDINAL = dt.date(1970, 1, 1).toordinal()
 

@@ -15,10 +15,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from nightly.bars import Bars, to_day
+from nightly.bars import Adjustment, Bars, to_day
 from nightly.doubt import FLAT_BARS, FLAT_SHARE, GAP_DAYS, USUAL_BARS, doubt, rest
 from nightly.errors import Refusal
-from nightly.reference import Adjustment, AssetType, Split
+from nightly.reference import AssetType, Split
 
 REUSE_DAYS: Final = 90
 """A longer gap in calendar days separates two owners of one ticker."""

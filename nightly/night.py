@@ -12,12 +12,12 @@ from typing import Any
 
 from nightly.analysis import Analysis, Task, analyse
 from nightly.assembly import Statistics, universe
-from nightly.bars import to_day
+from nightly.bars import Adjustment, to_day
 from nightly.cluster import cluster_pool
 from nightly.errors import NightlyError, Refusal
 from nightly.parameters import DETECTORS, Parameters
 from nightly.pool import INLINE, Pool, batches, local_pool
-from nightly.reference import Adjustment, Listing, Reference
+from nightly.reference import Listing, Reference
 from nightly.report import Report
 from nightly.scan import Candidate, label_columns, number_columns
 from nightly.sessions import Ends, as_of_session, last_begun, windows
@@ -97,11 +97,11 @@ def plan(order: Order, now: dt.datetime) -> Plan:
     Raises:
         NightlyError: no name in the source is a symbol, or no symbol has a usable bar.
     """
-    last_days = order.source.last_days()
+    outlines = order.source.outlines()
     resolved = resolve(order.source.names())
     symbols = sorted(resolved.raw_of)
     listings = [(resolved.raw_of[s], order.reference.listing(s)) for s in symbols]
-    ends = [(its, last_days[raw]) for raw, its in listings if raw in last_days]
+    ends = [(its, outlines[raw].last_day) for raw, its in listings if raw in outlines]
     days = [(its.asset_type, day) for its, day in ends]
     as_of = as_of_session(days, now=now, requested=order.session)
     known = windows(as_of, now)

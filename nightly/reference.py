@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 import polars as pl
 
+from nightly.bars import ADJUSTMENTS, Adjustment
 from nightly.columns import find_columns
 from nightly.errors import SourceError
 from nightly.industries import fund_label, industry_label
@@ -24,9 +25,7 @@ from nightly.sources import CSV, suffix_of
 from nightly.symbols import normalise
 
 AssetType = Literal["stock", "etf", "crypto"]
-Adjustment = Literal["none", "split", "split+div"]
 
-ADJUSTMENTS: Final = get_args(Adjustment)
 SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "symbol": ("symbol", "ticker", "code", "actsymbol"),
     "name": ("name", "companyname", "securityname", "company", "longname", "shortname"),

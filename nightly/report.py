@@ -9,8 +9,8 @@ from typing import Any
 
 from nightly.analysis import Analysis
 from nightly.assembly import Statistics
+from nightly.bars import Adjustment
 from nightly.errors import Refusal
-from nightly.reference import Adjustment
 from nightly.scan import Candidate
 from store.families import Family
 from store.records import FamilyEntry

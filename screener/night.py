@@ -18,7 +18,7 @@ from screener.console import DRIFT, EXITS, Table, fail, out, plainly, settings
 from store.errors import HeldBackError
 
 if TYPE_CHECKING:
-    from nightly.reference import Adjustment
+    from nightly.bars import Adjustment
     from nightly.report import Report
     from screener.quality import Quality
     from store.manifest import Manifest
@@ -244,7 +244,7 @@ def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -
 
 
 def _adjustment(text: str) -> Adjustment:
-    from nightly.reference import Adjustment
+    from nightly.bars import Adjustment
 
     if text not in get_args(Adjustment):
         fail(f"--adjustment {text!r} is not one of {', '.join(get_args(Adjustment))}.")

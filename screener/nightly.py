@@ -23,10 +23,11 @@ from rich.progress import (
 )
 
 from mcp_server.operations.charts import Charts
+from nightly.bars import Adjustment
 from nightly.errors import SourceError
 from nightly.night import Order, Step, make_night, silent
 from nightly.pool import default_jobs
-from nightly.reference import Adjustment, Reference, read_reference
+from nightly.reference import Reference, read_reference
 from nightly.report import Report
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
 from nightly.sessions import settled_at

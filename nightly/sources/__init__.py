@@ -4,7 +4,7 @@ from nightly.sources.convert import Step, silent
 from nightly.sources.files import CSV, file_digest, suffix_of
 from nightly.sources.folder import FolderSource
 from nightly.sources.opening import Opened, open_source, prepare_source
-from nightly.sources.source import BarSource, Loaded
+from nightly.sources.source import BarSource, Loaded, Outline
 from nightly.sources.table import TableSource
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "FolderSource",
     "Loaded",
     "Opened",
+    "Outline",
     "Step",
     "TableSource",
     "file_digest",

@@ -16,7 +16,8 @@ from nightly.sources.files import file_digest, to_bars
 from nightly.sources.forms import Read, read_bars
 from nightly.sources.names import DAILY, FileName, read_name
 from nightly.sources.pieces import Piece, Shelf, pieces_of
-from nightly.sources.source import Loaded
+from nightly.sources.source import Loaded, Outline
+from nightly.sources.table import OUTLINE
 
 AT_HOME: Final = ("US", "V")
 """Stooq's suffixes for American listings and for crypto."""
@@ -74,13 +75,12 @@ class FolderSource:
         for gathered in self.gather(names):
             yield gathered.loaded()
 
-    def last_days(self) -> dict[str, int]:
-        """The newest day of each symbol. This reads every file."""
-        found: dict[str, int] = {}
+    def outlines(self) -> dict[str, Outline]:
+        """The outline of each symbol. This reads every file."""
+        found: dict[str, Outline] = {}
         for gathered in self.gather(self.names()):
-            newest = None if gathered.refusal else gathered.frame["date"].max()
-            if newest is not None:
-                found[gathered.name] = int(newest)  # type: ignore[arg-type]
+            if gathered.refusal is None and len(dated := gathered.frame.drop_nulls("date")):
+                found[gathered.name] = Outline.of(*dated.select(*OUTLINE).row(0))
         return found
 
     def digest(self) -> str:

@@ -14,10 +14,9 @@ from typing import Final
 import orjson
 import polars as pl
 
-from nightly.bars import EPOCH_ORDINAL
 from nightly.errors import Refusal, SourceError
-from nightly.sources.source import NUMBERS, Loaded
-from nightly.sources.table import TableSource
+from nightly.sources.source import NUMBERS, Loaded, Outline
+from nightly.sources.table import OUTLINE, TableSource
 
 RUN_ROWS: Final = 2_000_000
 """Rows held in memory at once: 120 MB."""
@@ -27,10 +26,10 @@ INDEX: Final = "index.json"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The part file of a symbol's rows, its newest day, and its findings or refusal so far."""
+    """The part file of a symbol's rows, its outline, and its findings or refusal so far."""
 
     part: str | None = None
-    last_day: int | None = None
+    outline: Outline | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
     refusal: Refusal | None = None
 
@@ -61,10 +60,10 @@ class SpilledSource:
         for name in names:
             yield _noted(name, index.get(name), found.get(name))
 
-    def last_days(self) -> dict[str, int]:
-        """The newest day of each name that has one."""
+    def outlines(self) -> dict[str, Outline]:
+        """The outline of each name that has bars."""
         known = self._index().items()
-        return {name: entry.last_day for name, entry in known if entry.last_day is not None}
+        return {name: entry.outline for name, entry in known if entry.outline is not None}
 
     def digest(self) -> str:
         """The digest of the original source."""
@@ -87,6 +86,8 @@ def _entry(value: Mapping[str, object]) -> Entry:
     fields = dict(value)
     if fields.get("refusal"):
         fields["refusal"] = Refusal(**fields["refusal"])  # type: ignore[arg-type]
+    if fields.get("outline"):
+        fields["outline"] = Outline(**fields["outline"])  # type: ignore[arg-type]
     return Entry(**fields)  # type: ignore[arg-type]
 
 
@@ -157,10 +158,11 @@ class Spill:
         scans = [pl.scan_parquet(run, glob=False).filter(mine) for run in self._runs]
         rows = pl.concat(scans).collect().sort("symbol", maintain_order=True)
         _write(rows, self._folder / part)
-        for name, newest in rows.group_by("symbol").agg(pl.col("date").max()).iter_rows():
+        dated = rows.drop_nulls("date").group_by("symbol").agg(*OUTLINE).iter_rows()
+        outlines = {name: Outline.of(*facts) for name, *facts in dated}
+        for name in rows["symbol"].unique():
             noted = self._index.get(name, Entry())
-            day = None if newest is None else newest.toordinal() - EPOCH_ORDINAL
-            self._index[name] = Entry(part, day, noted.findings)
+            self._index[name] = Entry(part, outlines.get(name), noted.findings)
 
 
 def _ranges(rows: Mapping[str, int]) -> Iterable[list[str]]:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 from nightly.errors import Refusal, SourceError
 from nightly.sources.files import file_digest, scan_bars, to_bars
-from nightly.sources.source import Loaded
+from nightly.sources.source import Loaded, Outline
+
+OUTLINE: Final = (
+    pl.col("date").max().cast(pl.Int32).alias("last_day"),
+    pl.len().alias("bars"),
+    ((pl.col("date").cast(pl.Int32) + 3) % 7 >= 5).sum().alias("on_weekends"),
+)
+"""The arguments of `Outline.of`, from the days of one symbol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +53,11 @@ class TableSource:
             else:
                 yield Loaded(name, *to_bars(part))
 
-    def last_days(self) -> dict[str, int]:
-        """The newest day of each symbol; this reads only two columns."""
-        newest = self._scan().group_by("symbol").agg(pl.col("date").max())
-        frame = self._collect(newest.drop_nulls())
-        return dict(zip(frame["symbol"].to_list(), frame["date"].to_list(), strict=True))
+    def outlines(self) -> dict[str, Outline]:
+        """The outline of each symbol; this reads only two columns."""
+        dated = self._scan().select("symbol", "date").drop_nulls()
+        rows = self._collect(dated.group_by("symbol").agg(*OUTLINE)).iter_rows()
+        return {name: Outline.of(*facts) for name, *facts in rows}
 
     def digest(self) -> str:
         """The SHA-256 of the file."""

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from nightly.bars import Bars, to_date, to_day
 from nightly.errors import SourceError
-from nightly.sources import BarSource, FolderSource, Loaded, TableSource, open_source
+from nightly.sources import BarSource, FolderSource, Loaded, Outline, TableSource, open_source
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
 REAL = SHARED / "data" / "bars.parquet"
@@ -226,7 +226,7 @@ def test_an_odd_file_is_a_refusal_of_its_symbol_alone(
     assert sound.refusal is None
     assert odd.refusal is not None
     assert (odd.refusal.code, len(odd.bars)) == ("unreadable_file", 0)
-    assert source.last_days() == {"ACME": to_day(DAYS[-1])}
+    assert source.outlines() == {"ACME": Outline(to_day(DAYS[-1]))}
 
 
 def test_files_that_are_no_bars_are_no_symbols(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_a_long_table_gives_each_name_its_own_bars(
     frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path, row_group_size=4)
     source = open_source(path)
     assert source.names() == ["A", "B", "C", "D"]
-    assert source.last_days() == dict.fromkeys("ABCD", to_day(DAYS[-1]))
+    assert source.outlines() == dict.fromkeys("ABCD", Outline(to_day(DAYS[-1])))
     loaded = list(source.load(["C", "A"]))
     assert [item.name for item in loaded] == ["C", "A"]
     assert [item.bars.close.tolist() for item in loaded] == [

@@ -80,7 +80,7 @@ def test_the_same_bars_give_the_same_night_in_every_form(
     for symbol, loaded in found.items():
         assert (loaded.refusal, loaded.findings) == (None, {})
         check_same(loaded.bars, expected[symbol])
-        assert opened.source.last_days()[loaded.name] == loaded.bars.date[-1]
+        assert opened.source.outlines()[loaded.name].last_day == loaded.bars.date[-1]
 
 
 @pytest.mark.parametrize("name", ["yahoo", "yfinance", "stooq", "stooq zip", "binance"])
@@ -91,7 +91,7 @@ def test_files_of_one_symbol_read_the_same_without_being_sorted_first(
     path = shape.write(tmp_path / "bars", series(crypto=shape.crypto))
     plain, sorted_first = open_source(path), prepare_source(path, tmp_path / "work").source
     assert plain.names() == sorted_first.names()
-    assert plain.last_days() == sorted_first.last_days()
+    assert plain.outlines() == sorted_first.outlines()
     assert plain.digest() == sorted_first.digest()
     one, other = night_input(plain), night_input(sorted_first)
     for symbol, loaded in one.items():
@@ -180,7 +180,7 @@ def test_a_foreign_listing_is_refused_and_a_coin_kept_as_it_is(tmp_path: Path) -
     assert (japan.refusal.code, len(japan.bars)) == ("foreign_listing", 0)
     assert coin.refusal is None
     assert resolve(["btc.v"]).raw_of == {"BTC.V": "btc.v"}
-    assert "7203.jp" not in source.last_days()
+    assert "7203.jp" not in source.outlines()
 
 
 def test_a_day_file_without_its_place_in_new_york_is_dated_by_utc_for_coins(
@@ -196,7 +196,9 @@ def test_a_day_file_without_its_place_in_new_york_is_dated_by_utc_for_coins(
     path.write_bytes(gzip.compress(text.encode()))
     source = prepare_source(path.parent, tmp_path / "work").source
     assert source.names() == ["AAPL", "BTC-USD"]
-    assert {to_date(day) for day in source.last_days().values()} == {dt.date(2024, 7, 4)}
+    assert {to_date(known.last_day) for known in source.outlines().values()} == {
+        dt.date(2024, 7, 4)
+    }
 
 
 def test_a_broken_day_file_stops_the_night_and_is_named(tmp_path: Path) -> None:
