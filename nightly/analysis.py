@@ -7,7 +7,7 @@ and returns values. Work that needs all symbols is done afterwards, in `nightly.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,22 +15,27 @@ import numpy as np
 from nightly.bars import Adjustment, Bars, Floats, to_day
 from nightly.checkpoint import Began, Resumed, resume
 from nightly.cleaning import Cleaned, clean
-from nightly.doubt import GAP_DAYS, MIN_BARS, dated_ahead
+from nightly.doubt import GAP_DAYS, MIN_BARS
 from nightly.errors import NightlyError, Refusal
 from nightly.events import Rows
 from nightly.features import features
 from nightly.formations import Formation, Market, current_formations
 from nightly.history import (
     FACTS,
+    Fate,
     Lineages,
     StoredRows,
+    closed_at_end,
     history_rows,
+    merged,
     trade_facts,
 )
 from nightly.parameters import Parameters
 from nightly.reference import AssetType, Listing
+from nightly.series import Series
 from nightly.sessions import Window
 from nightly.sources import BarSource, Loaded
+from nightly.symbols import DOLLARS, quote_of
 from nightly.version import code_version
 from store.book import Prices
 
@@ -69,26 +74,39 @@ class Task:
 
     def clean(self, loaded: Loaded, listing: Listing) -> Cleaned:
         """The loaded bars of a symbol up to the session, cleaned."""
-        window = self.windows[listing.asset_type]
-        if refusal := dated_ahead(loaded.bars, window.begun):
-            return Cleaned(loaded.bars.take(slice(0, 0)), {}, refusal)
+        if refusal := other_currency(loaded, listing):
+            return Cleaned((), {}, refusal)
         return clean(
             loaded.bars,
             asset_type=listing.asset_type,
-            as_of=to_day(window.last),
-            adjustment=listing.adjustment or self.adjustment,
+            window=self.windows[listing.asset_type],
+            adjustment=listing.adjustment or loaded.adjustment or self.adjustment,
             splits=listing.splits,
         )
 
-    def walk(self, bars: Bars, listing: Listing) -> Resumed:
-        """Walk cleaned bars with the detector, from the last night's checkpoint if it is valid."""
+    def walk(self, series: Series, listing: Listing, kept: bytes | None = None) -> Resumed:
+        """Walk a series with the detector, from the end of a kept walk if that is valid."""
         return resume(
-            self.kept.get(listing.symbol),
-            bars,
+            kept,
+            series,
             self.parameters,
             gap_days=GAP_DAYS[listing.asset_type],
             check=self.check,
         )
+
+
+def other_currency(loaded: Loaded, listing: Listing) -> Refusal | None:
+    """Refuse prices that are known to be in another currency, because all prices are in dollars."""
+    quote = quoted_in(loaded, listing)
+    if quote is None or quote in DOLLARS:
+        return None
+    reason = f"Its prices are in {quote}; prices must be in US dollars."
+    return Refusal("other_currency", reason)
+
+
+def quoted_in(loaded: Loaded, listing: Listing) -> str | None:
+    """The currency of a symbol's prices, if the reference, the file or the name tells it."""
+    return listing.quote_currency or loaded.currency or quote_of(loaded.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,11 +124,16 @@ class Analysis:
     features: Floats | None
     prices: Prices | None
     scored_from: int | None
-    """The day number of the first bar with 60 bars before it."""
+    """The day number of the first bar with 60 bars of its series before it."""
     began: Began | None = None
     """How the walk over its bars began; None if there was none."""
     kept: bytes | None = None
     """The checkpoint for the next night."""
+    fate: Fate = Fate.CURRENT
+    in_dollars: bool = False
+    """Whether something says that the prices are in dollars; else they are assumed to be."""
+    adjustment: Adjustment | None = None
+    """What the file or the reference says that the prices are adjusted for."""
 
     @property
     def symbol(self) -> str:
@@ -137,31 +160,84 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         return _refused(listing, loaded.refusal, loaded.findings)
     cleaned = task.clean(loaded, listing)
     findings = {**loaded.findings, **cleaned.findings}
-    bars = cleaned.bars
-    if not len(bars):
+    if not cleaned.series:
         reason = cleaned.refusal or Refusal("too_few_bars", "No bar was left after cleaning.")
         return _refused(listing, reason, findings)
-    resumed = task.walk(bars, listing)
-    log = resumed.log
-    lineages = Lineages(listing.symbol, bars, log)
-    following = task.windows[listing.asset_type].following
-    market = Market(listing.symbol, task.as_of, following, task.parameters)
-    served = cleaned.refusal is None
-    formations = current_formations(bars, log, lineages, market) if served else ()
+    fate = fate_of(cleaned, listing, task.windows[listing.asset_type])
+    number = len(cleaned.series)
+    found = [
+        Walked.of(series, listing, task, fate, newest=place == number)
+        for place, series in enumerate(cleaned.series, 1)
+    ]
+    newest = found[-1]
+    served = cleaned.covered
+    bars = newest.series.active
+    formations = newest.formations(listing, task) if served else ()
     return Analysis(
         listing=listing,
-        bars=len(bars),
+        bars=sum(len(walked.series) for walked in found),
         refusal=cleaned.refusal,
         findings=findings,
-        facts=trade_facts(listing.symbol, bars, log),
-        history=history_rows(bars, log, lineages),
+        facts=np.concatenate([walked.facts for walked in found]),
+        history=merged([walked.rows for walked in found]),
         formations=formations,
         features=features(bars, crypto=listing.crypto) if served else None,
-        prices=_prices(bars) if formations else None,
-        scored_from=int(bars.date[MIN_BARS]) if len(bars) > MIN_BARS else None,
-        began=resumed.began,
-        kept=resumed.kept,
+        prices=_prices(newest.series.bars) if formations else None,
+        scored_from=next(_scored_from(cleaned.series), None),
+        began=newest.resumed.began,
+        kept=newest.resumed.kept,
+        fate=fate,
+        in_dollars=quoted_in(loaded, listing) is not None,
+        adjustment=listing.adjustment or loaded.adjustment,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walked:
+    """One series after its walk: its log, lineages, trades and history rows."""
+
+    series: Series
+    resumed: Resumed
+    lineages: Lineages
+    facts: Rows
+    rows: StoredRows
+
+    @classmethod
+    def of(
+        cls, series: Series, listing: Listing, task: Task, fate: Fate, *, newest: bool
+    ) -> Walked:
+        """Walk a series and measure its trades. Only the newest one of a symbol has a checkpoint,
+        and if the symbol was delisted, its open trades closed at its last bar.
+        """
+        kept = task.kept.get(listing.symbol) if newest else None
+        bars, resumed = series.bars, task.walk(series, listing, kept)
+        ended = newest and fate is Fate.DELISTED
+        log = closed_at_end(bars, resumed.log) if ended else resumed.log
+        lineages = Lineages(listing.symbol, bars, log)
+        facts = trade_facts(listing.symbol, bars, log, fate, ended=ended)
+        return cls(series, resumed, lineages, facts, history_rows(bars, log, lineages))
+
+    def formations(self, listing: Listing, task: Task) -> Sequence[Formation]:
+        """The setups that are served of the series on the night."""
+        window = task.windows[listing.asset_type]
+        market = Market(listing.symbol, window.last, window.following, task.parameters)
+        return current_formations(self.series.bars, self.resumed.log, self.lineages, market)
+
+
+def fate_of(cleaned: Cleaned, listing: Listing, window: Window) -> Fate:
+    """What became of a symbol: whether its bars stop before the session, and why."""
+    last = int(cleaned.series[-1].bars.date[-1])
+    if last >= to_day(window.active_since):
+        return Fate.CURRENT
+    until = listing.listed_until
+    if until is None or until >= window.last or to_day(until) - last > GAP_DAYS["stock"]:
+        return Fate.STOPPED
+    return Fate.DELISTED
+
+
+def _scored_from(parts: Sequence[Series]) -> Iterator[int]:
+    """In each series the day number of the first bar that a night could serve."""
+    return (int(part.bars.date[MIN_BARS]) for part in parts if len(part) > MIN_BARS)
 
 
 def _refused(listing: Listing, refusal: Refusal, findings: Mapping[str, int]) -> Analysis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -48,8 +49,7 @@ class Statistics:
         self._families = {family: self._family(family, trades) for family in Family}
         self.method = method(
             trades,
-            symbols=sum(a.bars > 0 for a in analyses),
-            ended=sum(a.refusal is not None and a.refusal.code == "stale" for a in analyses),
+            fates=Counter(a.fate for a in analyses if a.bars),
             start=self._start,
             as_of=as_of,
         )

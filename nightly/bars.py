@@ -6,7 +6,7 @@ Everything after the sources works on these arrays. Nothing here knows a file fo
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -65,6 +65,14 @@ class Bars:
             self.close[keep],
             self.volume[keep],
         )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Bars]) -> Bars:
+        """The bars of some parts, each later than the one before."""
+        if not parts:
+            return cls(np.zeros(0, np.int32), *(np.zeros(0) for _ in range(5)))
+        columns = zip(*(part.columns() for part in parts), strict=True)
+        return cls(*map(np.concatenate, columns))
 
     def until(self, day: int) -> Bars:
         """The bars up to and including a day number."""

@@ -16,12 +16,13 @@ from typing import Literal
 
 import numpy as np
 
-from nightly.bars import Bars, Floats
+from nightly.bars import Floats
 from nightly.detector import DEFAULTS, Walk, walk_on
 from nightly.events import TRADE, VERSION, EventLog
 from nightly.kernel.compiler import source_digest
 from nightly.kernel.state import STATE
 from nightly.parameters import Parameters
+from nightly.series import Series
 
 Began = Literal["resumed", "anew", "drifted"]
 """How a walk began: `resumed` from the checkpoint, `anew` at the first bar, or `drifted`: at the
@@ -43,33 +44,33 @@ class Resumed:
 
 def resume(
     kept: bytes | None,
-    bars: Bars,
+    series: Series,
     parameters: Parameters = DEFAULTS,
     *,
     gap_days: int,
     check: bool = False,
 ) -> Resumed:
-    """Walk the bars of one symbol, from the end of the kept walk if it was over the same bars.
+    """Walk a series, from the end of the kept walk if that was over the same bars.
 
     With `check`, the bars of the kept walk are walked again and the results compared.
     """
-    rows = _rows(bars)
+    rows = _rows(series)
     digest = hashlib.blake2b(_context(parameters, gap_days), digest_size=DIGEST)
     earlier = decoded(kept) if kept else None
     began: Began = "anew"
     walked = 0
-    if earlier is not None and earlier[0].bars <= len(bars):
+    if earlier is not None and earlier[0].bars <= len(series):
         walked = earlier[0].bars
         digest.update(rows[:walked].data)
         if digest.digest() == earlier[1]:
             began = "resumed"
     start = earlier[0] if earlier is not None and began == "resumed" else None
     if check and start is not None:
-        again = walk_on(None, bars.take(slice(0, walked)), parameters, gap_days=gap_days)
+        again = walk_on(None, series.first(walked), parameters, gap_days=gap_days)
         began = "anew" if _columns(again) == _columns(start) else "drifted"
         start = again
     digest.update(rows[walked:].data)
-    walk = walk_on(start, bars, parameters, gap_days=gap_days)
+    walk = walk_on(start, series, parameters, gap_days=gap_days)
     return Resumed(walk.log, began, encoded(walk, digest.digest()))
 
 
@@ -106,9 +107,10 @@ def _columns(walk: Walk) -> list[bytes]:
     return [part.tobytes() for part in parts]
 
 
-def _rows(bars: Bars) -> Floats:
+def _rows(series: Series) -> Floats:
     """The columns that the walk reads, one row per bar, so that the first bars come first."""
-    columns = (bars.date, bars.open, bars.high, bars.low, bars.close)
+    bars = series.bars
+    columns = (bars.date, bars.open, bars.high, bars.low, bars.close, series.idle, series.served)
     return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
 
 

@@ -1,24 +1,39 @@
-"""Cleaning: which of a symbol's raw bars are analysed, and how they are corrected.
+"""Cleaning: which of a symbol's raw bars are used, and into which series they are cut.
 
 Every rule counts the bars it affects under its name (`nightly.rules` explains each). A price is
-never made up: bars are dropped, a range is widened to contain its own open and close, the
-reference's splits are applied, and years without trading before the current ones are dropped.
-`nightly.doubt` decides whether the remaining bars can be trusted.
+never made up: bars are dropped, a range is widened to contain its own open and close, and the
+reference's splits are applied. What `nightly.doubt` says against a symbol acts from its day on:
+bars before it stay, and so do the trades in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from nightly.bars import Adjustment, Bars, to_day
-from nightly.doubt import FLAT_BARS, FLAT_SHARE, GAP_DAYS, USUAL_BARS, doubt, rest
+from nightly.bars import Adjustment, Bars, to_date, to_day
+from nightly.doubt import (
+    GAP_DAYS,
+    JUMP,
+    SPIKE,
+    USUAL_BARS,
+    Doubts,
+    Idleness,
+    absurd_from,
+    jumps,
+    late,
+    spikes,
+    suspected_splits,
+    untrusted,
+)
 from nightly.errors import Refusal
 from nightly.reference import AssetType, Split
+from nightly.series import Mask, Places, Series, starts
+from nightly.sessions import Window
 
 REUSE_DAYS: Final = 90
 """A longer gap in calendar days separates two owners of one ticker."""
@@ -30,18 +45,25 @@ MISPRINT: Final = 2.0
 """An open over this many times both closes beside it, or under this fraction, is a misprint ..."""
 MISPRINT_VOLUME: Final = 5.0
 """... unless the day's volume is over this many times the median of the days before."""
-Mask = npt.NDArray[np.bool_]
+
+CONTRADICTIONS: Final = (
+    *("bad_bar", "price_outside_range", "weekend", "holiday", "misprint", "price_spike"),
+)
+"""The findings that speak against all bars of a symbol if there are many."""
+
+
+NOTHING_LEFT: Final = Refusal("too_few_bars", "No usable bar is left.")
+ALL_AHEAD: Final = Refusal("too_few_bars", "Every bar is dated in the future; correct the dates.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cleaned:
-    """The bars to analyse (none if the symbol is refused outright) and the findings.
+    """The series of a symbol's bars, oldest first, and the findings.
 
-    If a refusal has `analysed` set, the bars stay: they count in the statistics, but nothing
-    current is served from them.
+    With a refusal nothing current is served, but the trades in the series stay.
     """
 
-    bars: Bars
+    series: Sequence[Series]
     findings: Mapping[str, int]
     refusal: Refusal | None = None
 
@@ -50,91 +72,133 @@ class Cleaned:
         """Whether tonight's patterns of the symbol are served."""
         return self.refusal is None
 
+    @property
+    def bars(self) -> Bars:
+        """The bars of all series."""
+        return Bars.joined([series.bars for series in self.series])
+
+
+class Sieve:
+    """The bars that are left of a symbol's raw bars while rules are applied, and the findings."""
+
+    def __init__(self, raw: Bars) -> None:
+        self.bars = raw
+        self.rows: Places = np.arange(len(raw))
+        """The raw place of each bar that is left."""
+        self.contradictions: Mask = np.zeros(len(raw), np.bool_)
+        """The raw bars that contradict themselves."""
+        self.findings: dict[str, int] = {}
+
+    def note(self, hits: Mask, rule: str) -> None:
+        """Count the bars that a rule affects."""
+        self.count(rule, int(np.count_nonzero(hits)))
+        if rule in CONTRADICTIONS:
+            self.contradictions[self.rows[hits]] = True
+
+    def count(self, rule: str, number: int) -> None:
+        """Count a number of bars."""
+        if number:
+            self.findings[rule] = self.findings.get(rule, 0) + number
+
+    def drop(self, bad: Mask, rule: str) -> None:
+        """Count the bars that a rule affects, and leave them out."""
+        self.note(bad, rule)
+        if bad.any():
+            self.bars, self.rows = self.bars.take(~bad), self.rows[~bad]
+
 
 def clean(
     raw: Bars,
     *,
     asset_type: AssetType,
-    as_of: int,
+    window: Window,
     adjustment: Adjustment | None = None,
     splits: Sequence[Split] = (),
 ) -> Cleaned:
-    """Clean the bars of one symbol up to the session with day number `as_of`.
+    """Clean the bars of one symbol up to the last session of its window.
 
     Splits are applied only to unadjusted bars (`adjustment` is `none`), and only splits up to the
     last bar, because a later split is not yet known in that session.
     """
-    findings: dict[str, int] = {}
-    bars = raw.until(as_of)
-    given = len(bars)
-    bars = _without_bad_bars(bars, findings)
-    bars = _with_whole_ranges(bars, findings)
+    sieve = Sieve(raw.until(to_day(window.last)))
+    sieve.count("future_date", int(np.count_nonzero(raw.date > to_day(window.begun))))
+    _drop_bad_bars(sieve)
+    _widen_ranges(sieve)
     if asset_type != "crypto":
-        bars = _without_weekends(bars, findings)
+        # Day 0 was a Thursday.
+        sieve.drop((sieve.bars.date + 3) % 7 >= 5, "weekend")
+        sieve.drop(np.isin(sieve.bars.date, window.closed), "holiday")
     if adjustment == "none":
-        bars = _with_splits(bars, splits, findings)
-    bars = _without_misprints(bars, findings)
-    bars, idle_share = _since_idle(bars, findings)
-    bars = _without_halts(bars, findings)
-    bars = _newest_series(bars, findings)
-    _count("gap", int(np.count_nonzero(np.diff(bars.date) > GAP_DAYS[asset_type])), findings)
-    refusal = doubt(bars, given, idle_share, asset_type, findings) or rest(bars, asset_type, as_of)
-    if refusal is None:
-        _count("behind", int(bars.date[-1] < as_of), findings)
-    elif not refusal.analysed:
-        bars = bars.take(slice(0, 0))
-    return Cleaned(bars, findings, refusal)
+        _apply_splits(sieve, splits)
+    _drop_misprints(sieve)
+    pending = _drop_spikes(sieve)
+    if not len(sieve.bars):
+        ahead = len(raw) > 0 and sieve.findings.get("future_date") == len(raw)
+        return Cleaned((), sieve.findings, ALL_AHEAD if ahead else NOTHING_LEFT)
+    last = int(sieve.bars.date[-1])
+    if pending is not None:
+        sieve.bars, sieve.rows = sieve.bars.take(slice(-1)), sieve.rows[:-1]
+    idleness = _drop_halts(sieve)
+    if not len(sieve.bars):
+        return Cleaned((), sieve.findings, pending or NOTHING_LEFT)
+    gaps = np.diff(sieve.bars.date) > GAP_DAYS[asset_type]
+    sieve.count("gap", int(np.count_nonzero(gaps)))
+    begins = _begins(sieve, asset_type)
+    broken = _broken(sieve, begins)
+    series, doubts = _cut(sieve.bars, idleness, broken, begins)
+    refusal = _distrust(sieve, broken) or pending or doubts or late(last, window)
+    return Cleaned(series, sieve.findings, refusal)
 
 
-def _count(rule: str, number: int, findings: dict[str, int]) -> None:
-    if number:
-        findings[rule] = findings.get(rule, 0) + number
-
-
-def _dropped(bars: Bars, bad: Mask, rule: str, findings: dict[str, int]) -> Bars:
-    number = int(np.count_nonzero(bad))
-    _count(rule, number, findings)
-    return bars.take(~bad) if number else bars
-
-
-def _without_bad_bars(bars: Bars, findings: dict[str, int]) -> Bars:
+def _drop_bad_bars(sieve: Sieve) -> None:
+    bars = sieve.bars
     sound = bars.high >= bars.low
     for price in (bars.open, bars.high, bars.low, bars.close):
         sound &= np.isfinite(price) & (price > 0)
-    return _dropped(bars, ~sound, "bad_bar", findings)
+    sieve.drop(~sound, "bad_bar")
 
 
-def _with_whole_ranges(bars: Bars, findings: dict[str, int]) -> Bars:
-    """Widen ranges to contain open and close, and set unusable volumes to 0."""
+def _widen_ranges(sieve: Sieve) -> None:
+    """Widen ranges to contain open and close, and set unusable volumes to 0.
+
+    If no bar has a volume, the source does not know them: they stay NaN, which is no evidence.
+    """
+    bars = sieve.bars
     top, bottom = np.maximum(bars.open, bars.close), np.minimum(bars.open, bars.close)
-    outside = (top > bars.high) | (bottom < bars.low)
     far = (top * (1 - OUTSIDE) > bars.high) | (bottom < bars.low * (1 - OUTSIDE))
     odd = ~(np.isfinite(bars.volume) & (bars.volume >= 0))
-    _count("range_widened", int(np.count_nonzero(outside)), findings)
-    _count("price_outside_range", int(np.count_nonzero(far)), findings)
-    _count("bad_volume", int(np.count_nonzero(odd)), findings)
-    return Bars(
-        bars.date,
-        bars.open,
-        np.maximum(bars.high, top),
-        np.minimum(bars.low, bottom),
-        bars.close,
-        np.where(odd, 0.0, bars.volume),
+    if np.isnan(bars.volume).all():
+        odd[:] = False
+    sieve.note((top > bars.high) | (bottom < bars.low), "range_widened")
+    sieve.note(far, "price_outside_range")
+    sieve.note(odd, "bad_volume")
+    high, low = np.maximum(bars.high, top), np.minimum(bars.low, bottom)
+    volume = np.where(odd, 0.0, bars.volume)
+    sieve.bars = Bars(bars.date, bars.open, high, low, bars.close, volume)
+
+
+def _apply_splits(sieve: Sieve, splits: Sequence[Split]) -> None:
+    """Convert prices and volumes to the shares of the last bar."""
+    bars = sieve.bars
+    factor = np.ones(len(bars))
+    last = int(bars.date[-1]) if len(bars) else 0
+    for split in splits:
+        day = to_day(split.date)
+        if day <= last:
+            factor[bars.date < day] *= split.ratio
+            sieve.count("split_applied", int(bool(bars.date[0] < day)))
+    opened, high, low, close = (
+        price / factor for price in (bars.open, bars.high, bars.low, bars.close)
     )
+    sieve.bars = Bars(bars.date, opened, high, low, close, bars.volume * factor)
 
 
-def _without_halts(bars: Bars, findings: dict[str, int]) -> Bars:
-    idle = bars.volume == 0
-    halted = idle & (bars.high == bars.low)
-    _count("no_volume", int(np.count_nonzero(idle & ~halted)), findings)
-    return _dropped(bars, halted, "halted", findings)
-
-
-def _without_misprints(bars: Bars, findings: dict[str, int]) -> Bars:
+def _drop_misprints(sieve: Sieve) -> None:
     """Drop bars whose open is far from both closes beside it, on days without unusual volume.
 
     The range contains the open, so the high or the low is wrong too and could resolve a trade.
     """
+    bars = sieve.bars
     opened = np.log(bars.open)
     before = np.log(np.concatenate([bars.close[:1], bars.close[:-1]]))
     beside = np.stack([opened - before, opened - np.log(bars.close)])
@@ -142,57 +206,101 @@ def _without_misprints(bars: Bars, findings: dict[str, int]) -> Bars:
     far[:1] = False
     for bar in np.flatnonzero(far):
         usual = float(np.median(bars.volume[max(0, bar - USUAL_BARS) : bar]))
-        far[bar] = bars.volume[bar] <= MISPRINT_VOLUME * usual
-    return _dropped(bars, far, "misprint", findings)
+        far[bar] = not bars.volume[bar] > MISPRINT_VOLUME * usual
+    sieve.drop(far, "misprint")
 
 
-def _since_idle(bars: Bars, findings: dict[str, int]) -> tuple[Bars, float]:
-    """The bars after the last mostly idle year, and the idle share of the most recent year.
+def _drop_spikes(sieve: Sieve) -> Refusal | None:
+    """Drop the closes that the next bar reverses; a refusal if the last bar may be one.
 
-    A bar is idle if it has no range or, in a series with volumes, no volume. Lines through such
-    years would follow steps of the quote, not swings.
+    Tonight nobody knows whether that bar is a bad print, so it resolves no trade yet.
     """
-    if not len(bars):
-        return bars, 0.0
-    idle = bars.high == bars.low
-    if np.any(bars.volume > 0):
-        idle |= bars.volume == 0
-    width = min(FLAT_BARS, len(bars))
-    sums = np.concatenate([[0], np.cumsum(idle)])
-    share = (sums[width:] - sums[:-width]) / width
-    mostly = np.flatnonzero(share > FLAT_SHARE)
-    if not len(mostly) or mostly[-1] == len(share) - 1:
-        return bars, float(share[-1])
-    first = int(mostly[-1]) + width
-    _count("idle_past", first, findings)
-    return bars.take(slice(first, None)), float(share[-1])
-
-
-def _without_weekends(bars: Bars, findings: dict[str, int]) -> Bars:
-    """Drop weekend bars: no American exchange opens then, so they are misdated or made up."""
-    return _dropped(bars, (bars.date + 3) % 7 >= 5, "weekend", findings)
-
-
-def _with_splits(bars: Bars, splits: Sequence[Split], findings: dict[str, int]) -> Bars:
-    """Prices and volumes converted to the shares of the last bar."""
-    factor = np.ones(len(bars))
-    last = int(bars.date[-1]) if len(bars) else 0
-    for split in splits:
-        day = to_day(split.date)
-        if day <= last:
-            factor[bars.date < day] *= split.ratio
-            _count("split_applied", int(bool(bars.date[0] < day)), findings)
-    return Bars(
-        bars.date,
-        bars.open / factor,
-        bars.high / factor,
-        bars.low / factor,
-        bars.close / factor,
-        bars.volume * factor,
+    found, open_question = spikes(sieve.bars.close)
+    bad = np.zeros(len(sieve.bars), np.bool_)
+    bad[found] = True
+    sieve.drop(bad, "price_spike")
+    if not open_question:
+        return None
+    day = to_date(sieve.bars.date[-1])
+    reason = f"The close of {day} is over {SPIKE:.0f} times the one before, or under 1/{SPIKE:.0f}"
+    return Refusal(
+        "unconfirmed_close", f"{reason}; the next bar will tell whether it is a bad print."
     )
 
 
-def _newest_series(bars: Bars, findings: dict[str, int]) -> Bars:
-    breaks = np.flatnonzero(np.diff(bars.date) > REUSE_DAYS)
-    _count("ticker_reuse", len(breaks), findings)
-    return bars.take(slice(int(breaks[-1]) + 1, None)) if len(breaks) else bars
+def _drop_halts(sieve: Sieve) -> Idleness:
+    """Drop bars without volume and range; the idleness of the bars that are left."""
+    bars = sieve.bars
+    idleness = Idleness.of(bars, starts(_reused(bars)))
+    sieve.note(idleness.year, "idle")
+    untraded, flat = bars.volume == 0, bars.high == bars.low
+    sieve.note(untraded & ~flat, "no_volume")
+    sieve.note(flat & ~untraded, "flat_bar")
+    sieve.drop(untraded & flat, "halted")
+    return idleness.take(~(untraded & flat))
+
+
+def _reused(bars: Bars) -> Mask:
+    """The first bars of further owners of the ticker: each follows a long gap."""
+    return np.concatenate([[False], np.diff(bars.date) > REUSE_DAYS])[: len(bars)]
+
+
+def _begins(sieve: Sieve, asset_type: AssetType) -> Mask:
+    """The bars that cannot be compared with the bar before: another owner's, or in other shares."""
+    begins = _reused(sieve.bars)
+    sieve.count("ticker_reuse", int(np.count_nonzero(begins)))
+    if asset_type != "crypto":
+        split = [bar for bar in suspected_splits(sieve.bars) if not begins[bar]]
+        sieve.count("unadjusted_split", len(split))
+        begins[split] = True
+    return begins
+
+
+def _broken(sieve: Sieve, begins: Mask) -> Mask:
+    """The bars from which on nothing can be trusted: contradictions, or absurd jumps."""
+    broken = untrusted(sieve.contradictions, sieve.rows)
+    for part in _parts(begins):
+        close = sieve.bars.close[part]
+        sieve.count("price_jump", len(jumps(close)))
+        absurd = absurd_from(close)
+        if absurd is not None:
+            broken[part.start + absurd : part.stop] = True
+    return broken
+
+
+def _parts(begins: Mask) -> Iterator[slice]:
+    """The bars from each beginning to the next."""
+    places = [0, *np.flatnonzero(begins[1:]) + 1, len(begins)]
+    return (slice(int(start), int(end)) for start, end in pairwise(places))
+
+
+def _cut(
+    bars: Bars, idleness: Idleness, broken: Mask, begins: Mask
+) -> tuple[list[Series], Refusal | None]:
+    """The series of the bars that are not broken, and the doubt about the last bar."""
+    changes = np.concatenate([[False], broken[1:] != broken[:-1]])
+    found: list[Series] = []
+    doubts: Doubts | None = None
+    for part in _parts(begins | changes):
+        doubts = None
+        if not broken[part.start]:
+            mine, idle = bars.take(part), idleness.take(part)
+            doubts = Doubts.of(mine, idle)
+            found.append(Series(mine, idle.year, doubts.served))
+    return found, doubts.tonight() if doubts else None
+
+
+def _distrust(sieve: Sieve, broken: Mask) -> Refusal | None:
+    """Why the bars cannot be trusted from some day on until now."""
+    if not broken[-1]:
+        return None
+    if untrusted(sieve.contradictions, sieve.rows)[-1]:
+        bad, given = int(sieve.contradictions.sum()), len(sieve.contradictions)
+        kinds = (
+            f"{rule} {sieve.findings[rule]}" for rule in CONTRADICTIONS if rule in sieve.findings
+        )
+        reason = f"{bad} of {given} bars contradict themselves ({', '.join(kinds)})."
+        return Refusal("bad_bars", reason)
+    number = sieve.findings.get("price_jump", 0)
+    reason = f"{number} closes differ from the one before by a factor over {JUMP:.0f}"
+    return Refusal("price_jumps", f"{reason}; real companies have had one at most, under 20.")

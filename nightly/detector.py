@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from nightly.bars import Bars, Days
 from nightly.events import EventLog, Rows
@@ -25,6 +24,7 @@ from nightly.kernel.touches import Indices, contacts_of, find_touches
 from nightly.kernel.versions import lower_at, start_of, upper_at
 from nightly.kernel.walk import walk
 from nightly.parameters import Parameters
+from nightly.series import Mask, Places, Series, starts
 
 __all__ = [
     "Parameters",
@@ -55,22 +55,24 @@ class Walk:
 
 
 def detect(bars: Bars, parameters: Parameters = DEFAULTS, *, gap_days: int = 10) -> EventLog:
-    """The event log of a walk over the cleaned bars of one symbol.
+    """The event log of a walk over cleaned bars of one symbol that every night served.
 
     More than `gap_days` calendar days between two bars are a data gap (crypto: 3).
     """
-    return walk_on(None, bars, parameters, gap_days=gap_days).log
+    return walk_on(None, Series.sound(bars), parameters, gap_days=gap_days).log
 
 
 def walk_on(
-    earlier: Walk | None, bars: Bars, parameters: Parameters = DEFAULTS, *, gap_days: int = 10
+    earlier: Walk | None, series: Series, parameters: Parameters = DEFAULTS, *, gap_days: int = 10
 ) -> Walk:
-    """Walk all bars; if an earlier walk over the first of them is given, resume it.
+    """Walk a series; if an earlier walk over its first bars is given, resume it.
 
     The result is bit for bit that of a walk from the first bar, if `earlier` walked the same bars.
     """
+    bars = series.bars
     prices = prices_of(bars, parameters)
-    prices["segment"] = segments(bars.date, gap_days)
+    prices["segment"] = segments(bars.date, gap_days, series.idle)
+    prices["announced"][1:] = series.served[:-1]
     state = new_state() if earlier is None else earlier.state.copy()[0]
     log = new_log() if earlier is None else enlarged_log(earlier)
     walked = 0 if earlier is None else earlier.bars
@@ -174,12 +176,13 @@ def prices_of(bars: Bars, parameters: Parameters) -> Rows:
     return prices
 
 
-def segments(date: Days, gap_days: int) -> npt.NDArray[np.int64]:
-    """For each bar, the first bar after the last data gap before it."""
-    starts = np.zeros(len(date), np.int64)
-    after_gap = 1 + np.flatnonzero(np.diff(date) > gap_days)
-    starts[after_gap] = after_gap
-    return np.maximum.accumulate(starts)
+def segments(date: Days, gap_days: int, idle: Mask) -> Places:
+    """For each bar, the first bar after the last data gap or idle bar before it.
+
+    An idle bar is a segment of its own.
+    """
+    begins = np.concatenate([idle[:1], (np.diff(date) > gap_days) | idle[1:] | idle[:-1]])
+    return starts(begins)
 
 
 def lines_of(version: Record, origin: int) -> Rows:

@@ -1,33 +1,34 @@
-"""Doubt: the reasons not to serve a symbol after its bars were cleaned.
+"""Doubt: what speaks against serving a symbol on a night, decided for every past night alike.
 
-Bars that cannot be trusted are refused outright. Sound bars without anything current to serve are
-still analysed. Nothing here changes a bar.
+Each function looks at a bar and those before it, so a night of any day decides as it did then. What
+makes earlier and later prices incomparable cuts the bars into series; what only makes lines
+meaningless keeps a symbol out for as long as it lasts. Nothing here changes a bar.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from nightly.bars import Bars, Floats, to_date, to_day
 from nightly.errors import Refusal
 from nightly.parameters import Parameters
 from nightly.reference import AssetType
+from nightly.series import Mask, Places, bars_since, trailing_mean, trailing_share
+from nightly.sessions import Window
 
 MIN_BARS: Final = 60
 GAP_DAYS: Final[Mapping[AssetType, int]] = {"stock": 10, "etf": 10, "crypto": 3}
-"""A longer gap ends all forming setups; a last bar that is older at the session is stale."""
+"""A longer gap ends all forming setups."""
 
 BAD_SHARE: Final = 0.01
-"""A series is refused if a larger share of its raw bars contradict themselves."""
+"""Bars are refused while a larger share of the raw bars so far contradict themselves."""
 BAD_BARS: Final = 3
-"""This many contradictions are accepted, however short the series."""
-CONTRADICTIONS: Final = ("bad_bar", "price_outside_range", "weekend", "misprint")
+"""This many contradictions are accepted, however few bars there are."""
 
 FLAT_SHARE: Final = 0.4
 """A symbol counts as not traded if a larger share of a year's bars has no range or no volume."""
@@ -47,74 +48,59 @@ SPLIT_LOG: Final = 0.5
 SPLIT_TOLERANCE: Final = 0.02
 SPLIT_RATIOS: Final = (2, 3, 4, 5, 6, 7, 8, 10, 15, 20, 25, 30, 50, 100)
 LEVEL_BARS: Final = 5
-"""Closes on either side of a split, whose medians must have the ratio of the split ..."""
+"""Closes before a split; the close of its day must have its ratio to their median ..."""
 LEVEL_TOLERANCE: Final = 0.25
-"""... within this tolerance: after news the price moves on, after a split it does not."""
+"""... within this tolerance: an open that is gone by the close is no split."""
 ORDINARY_RANGE: Final = 3.0
 """The day of a split has at most this many times the median range of the 20 bars before."""
 USUAL_BARS: Final = 20
 
-Mask = npt.NDArray[np.bool_]
 
+def untrusted(contradictions: Mask, rows: Places) -> Mask:
+    """Kept bars at which too many of the raw bars so far contradict themselves.
 
-def dated_ahead(bars: Bars, begun: dt.date) -> Refusal | None:
-    """Refuse bars whose last date is in the future, because their other dates may be wrong too."""
-    if not len(bars) or bars.date[-1] <= to_day(begun):
-        return None
-    last = to_date(bars.date[-1])
-    return Refusal("future_date", f"The last bar is dated {last}, in the future; correct its date.")
-
-
-def doubt(
-    bars: Bars, given: int, idle_share: float, asset_type: AssetType, findings: dict[str, int]
-) -> Refusal | None:
-    """Refuse bars that cannot be trusted, and count the findings against them.
-
-    `given` is the number of raw bars, `idle_share` the share of idle bars in the last year.
+    `contradictions` has one value for each raw bar, `rows` the raw place of each kept bar.
     """
-    bad = sum(findings.get(rule, 0) for rule in CONTRADICTIONS)
-    if bad > max(BAD_BARS, BAD_SHARE * given):
-        return Refusal("bad_bars", f"{bad} of {given} bars contradict themselves.")
-    if idle_share > FLAT_SHARE:
-        return Refusal(
-            "flat_bars", f"{idle_share:.0%} of the last year's bars have no range or no volume."
-        )
-    if len(bars) < MIN_BARS:
-        return Refusal("too_few_bars", f"{len(bars)} bars are left; {MIN_BARS} are needed.")
-    _count("flat_bar", bars.high == bars.low, findings)
-    return (
-        _stepped(bars)
-        or (None if asset_type == "crypto" else _unadjusted(bars, findings))
-        or _jumps(bars, findings)
-    )
+    so_far = np.cumsum(contradictions)[rows]
+    return np.asarray(so_far > np.maximum(BAD_BARS, BAD_SHARE * (rows + 1)))
 
 
-def rest(bars: Bars, asset_type: AssetType, as_of: int) -> Refusal | None:
-    """Refuse sound bars that have nothing current to serve; their past trades still count."""
-    age = as_of - int(bars.date[-1])
-    if age > GAP_DAYS[asset_type]:
-        last = to_date(bars.date[-1])
-        reason = f"The last bar is of {last}, {age} days before the session."
-        return Refusal("stale", reason, analysed=True)
-    if mean_range(bars) < Parameters().atr_floor:
-        reason = f"The price moves less than {Parameters().atr_floor:.1%} a day."
-        return Refusal("low_volatility", reason, analysed=True)
-    return None
+def spikes(close: Floats) -> tuple[list[int], bool]:
+    """The bars that the next bar reverses, and whether the last bar may turn out to be one."""
+    limit = math.log(SPIKE)
+    logs = np.log(close)
+    found: list[int] = []
+    for bar in (np.flatnonzero(np.abs(np.diff(logs)) > limit) + 1).tolist():
+        before = bar - 2 if found[-1:] == [bar - 1] else bar - 1
+        move = logs[bar] - logs[before]
+        if before < 0 or abs(move) <= limit:
+            continue
+        if bar == len(close) - 1:
+            return found, True
+        back = logs[bar + 1] - logs[bar]
+        if abs(back) > limit and (back > 0) != (move > 0):
+            found.append(bar)
+    return found, False
 
 
-def mean_range(bars: Bars) -> float:
-    """The log ATR of the last bar; the detector draws no lines below a floor of it."""
-    number = Parameters().atr_bars
-    before = bars.close[-number - 1 : -1]
-    high = np.maximum(bars.high[-number:], before)
-    low = np.minimum(bars.low[-number:], before)
-    return float(np.log(high / low).mean())
+def jumps(close: Floats) -> list[int]:
+    """The bars whose close differs from the one before by more than the factor `JUMP`."""
+    moves = np.abs(np.diff(np.log(close)))
+    return [int(bar) + 1 for bar in np.flatnonzero(moves > math.log(JUMP))]
+
+
+def absurd_from(close: Floats) -> int | None:
+    """The first bar of one owner at which its jumps are no longer those of a real company."""
+    found = jumps(close)
+    limit = math.log(JUMP_LIMIT)
+    absurd = [bar for bar in found if abs(math.log(close[bar] / close[bar - 1])) > limit]
+    return min([*absurd, *found[MAX_JUMPS : MAX_JUMPS + 1]], default=None)
 
 
 def suspected_splits(bars: Bars) -> list[int]:
-    """Indices of bars whose open has the ratio of a split to the close before.
+    """Bars whose open has the ratio of a split to the close before.
 
-    The price must also stay at the new level, and the day must have an ordinary range: news that
+    The close must also stay at the new level, and the day must have an ordinary range: news that
     halves a price comes with a wide range, and a bad open is gone by the close.
     """
     gaps: Floats = np.log(bars.open[1:]) - np.log(bars.close[:-1])
@@ -127,50 +113,101 @@ def suspected_splits(bars: Bars) -> list[int]:
 
 def _is_level_shift(bars: Bars, bar: int, gap: float) -> bool:
     before = np.median(bars.close[max(0, bar - LEVEL_BARS) : bar])
-    after = np.median(bars.close[bar : bar + LEVEL_BARS])
-    shifted = abs(math.log(after / before) - gap) <= math.log1p(LEVEL_TOLERANCE)
-    ranges = np.log(bars.high / bars.low)[max(0, bar - USUAL_BARS) : bar + 1]
+    shifted = abs(math.log(bars.close[bar] / before) - gap) <= math.log1p(LEVEL_TOLERANCE)
+    recent = slice(max(0, bar - USUAL_BARS), bar + 1)
+    ranges = np.log(bars.high[recent]) - np.log(bars.low[recent])
     return shifted and float(ranges[-1]) <= ORDINARY_RANGE * float(np.median(ranges[:-1]))
 
 
-def _stepped(bars: Bars) -> Refusal | None:
-    share = float((np.diff(bars.close[-FLAT_BARS:]) == 0).mean())
-    if share <= STEPPED_SHARE:
+@dataclass(frozen=True, slots=True, eq=False)
+class Idleness:
+    """For each bar: how much of its owner's last year saw no trade."""
+
+    share: Floats
+    """Bars without a range or without volume, as a share of all; of fewer in the first year."""
+    year: Mask
+    """Whether a whole year has too many of them."""
+
+    @classmethod
+    def of(cls, bars: Bars, owner: Places) -> Idleness:
+        """The idleness of bars whose owners begin at the bars `owner`.
+
+        A series that has shown no volume so far is judged by its ranges alone.
+        """
+        idle = bars.high == bars.low
+        idle |= (bars.volume == 0) & np.maximum.accumulate(bars.volume > 0)
+        share = trailing_share(idle, FLAT_BARS, owner)
+        whole = np.arange(1, len(bars) + 1) - owner >= FLAT_BARS
+        return cls(share, (share > FLAT_SHARE) & whole)
+
+    def take(self, keep: slice | Mask) -> Idleness:
+        """That of the bars which a slice or a mask selects."""
+        return Idleness(self.share[keep], self.year[keep])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Doubts:
+    """For each bar of one series: what speaks against serving it on its night."""
+
+    idle: Floats
+    few: Places
+    """Bars since the series began or last was idle."""
+    stepped: Floats
+    calm: Floats
+
+    @classmethod
+    def of(cls, bars: Bars, idleness: Idleness) -> Doubts:
+        """The doubts about the bars of one series."""
+        repeats = np.concatenate([[False], np.diff(bars.close) == 0])
+        return cls(
+            idleness.share,
+            bars_since(idleness.year),
+            trailing_share(repeats, FLAT_BARS),
+            trailing_mean(true_ranges(bars), Parameters().atr_bars),
+        )
+
+    @property
+    def served(self) -> Mask:
+        """The bars about which there is no doubt."""
+        doubted = (self.idle > FLAT_SHARE) | (self.few < MIN_BARS)
+        return ~(doubted | (self.stepped > STEPPED_SHARE) | (self.calm < Parameters().atr_floor))
+
+    def tonight(self) -> Refusal | None:
+        """The first doubt about the last bar, in words."""
+        idle, few, stepped, calm = (
+            column[-1].item() for column in (self.idle, self.few, self.stepped, self.calm)
+        )
+        if idle > FLAT_SHARE:
+            return Refusal(
+                "flat_bars", f"{idle:.0%} of the last year's bars have no range or no volume."
+            )
+        if few < MIN_BARS:
+            return Refusal("too_few_bars", f"{few} bars are left; {MIN_BARS} are needed.")
+        if stepped > STEPPED_SHARE:
+            reason = f"{stepped:.0%} of the last year's closes are the same as the one before."
+            return Refusal("stepped_price", reason)
+        if calm < Parameters().atr_floor:
+            floor = Parameters().atr_floor
+            return Refusal("low_volatility", f"The price moves less than {floor:.1%} a day.")
         return None
+
+
+def true_ranges(bars: Bars) -> Floats:
+    """The true range of every bar in logs: its range, widened to the close before it."""
+    before = np.concatenate([bars.close[:1], bars.close[:-1]])
+    top, bottom = np.maximum(bars.high, before), np.minimum(bars.low, before)
+    ranges: Floats = np.log(top) - np.log(bottom)
+    return ranges
+
+
+def late(last_day: int, window: Window) -> Refusal | None:
+    """Why nothing is served of a symbol whose last bar is not of its calendar's last session."""
+    if last_day >= to_day(window.last):
+        return None
+    if last_day >= to_day(window.active_since):
+        reason = f"The last bar is of {to_date(last_day)}; the session is {window.last}."
+        return Refusal("behind", reason)
+    days = to_day(window.last) - last_day
     return Refusal(
-        "stepped_price", f"{share:.0%} of the last year's closes are the same as the one before."
+        "stale", f"The bars stop on {to_date(last_day)}, {days} days before the session."
     )
-
-
-def _jumps(bars: Bars, findings: dict[str, int]) -> Refusal | None:
-    moves = np.diff(np.log(bars.close))
-    large = np.abs(moves) > math.log(SPIKE)
-    spikes = large[:-1] & large[1:] & (moves[:-1] * moves[1:] < 0)
-    _count("price_spike", spikes, findings)
-    if spikes.any():
-        day = to_date(bars.date[1 + int(np.flatnonzero(spikes)[0])])
-        return Refusal("price_spike", f"The close of {day} is a spike that the next bar reverses.")
-    _count("price_jump", np.abs(moves) > math.log(JUMP), findings)
-    jumps = findings.get("price_jump", 0)
-    if jumps > MAX_JUMPS:
-        reason = f"{jumps} closes differ from the one before by a factor over {JUMP:.0f}."
-        return Refusal("price_jumps", reason)
-    if float(np.abs(moves).max()) > math.log(JUMP_LIMIT):
-        reason = f"A close differs from the one before by a factor over {JUMP_LIMIT:.0f}."
-        return Refusal("price_jumps", reason)
-    return None
-
-
-def _unadjusted(bars: Bars, findings: dict[str, int]) -> Refusal | None:
-    found = suspected_splits(bars)
-    if not found:
-        return None
-    findings["unadjusted_split"] = len(found)
-    first = to_date(bars.date[found[0]])
-    return Refusal("unadjusted_split", f"The gap on {first} has the ratio of a split.")
-
-
-def _count(rule: str, hits: Mask, findings: dict[str, int]) -> None:
-    number = int(np.count_nonzero(hits))
-    if number:
-        findings[rule] = number

@@ -25,10 +25,8 @@ class WorkerError(NightlyError):
 class Refusal:
     """Why one symbol is not covered tonight.
 
-    `code` is short and stable, `reason` is one sentence for people. `analysed` means that the bars
-    are sound nevertheless: they count in the statistics, but no current setup is served.
+    `code` is short and stable, `reason` is one sentence for people.
     """
 
     code: str
     reason: str
-    analysed: bool = False

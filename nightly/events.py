@@ -80,11 +80,12 @@ class Rule(IntEnum):
 
 
 class Outcome(IntEnum):
-    """Whether a trade is open, won or lost."""
+    """Whether a trade is open, won or lost, or closed with the listing of its symbol."""
 
     OPEN = 0
     WIN = 1
     LOSS = 2
+    DELISTED = 3
 
 
 VERSION = np.dtype(

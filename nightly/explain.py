@@ -40,6 +40,7 @@ from nightly.kernel.shape import Shape, shape_of
 from nightly.kernel.squeezes import name_squeeze
 from nightly.kernel.walk import flag_known_swings
 from nightly.parameters import Parameters
+from nightly.series import Series
 
 SQUEEZES = (PatternType.BULLISH_SQUEEZE, PatternType.BEARISH_SQUEEZE)
 
@@ -143,10 +144,11 @@ class Explanation:
     candidates: tuple[Candidate, ...]
 
 
-def explain(bars: Bars, parameters: Parameters, *, gap_days: int) -> Explanation:
+def explain(series: Series, parameters: Parameters, *, gap_days: int) -> Explanation:
     """Judge every pair of live lines as of the last bar, and score what is served there."""
-    walked = walk_on(None, bars, parameters, gap_days=gap_days)
-    candidates = _Review(bars, walked, parameters, gap_days).candidates()
+    bars = series.bars
+    walked = walk_on(None, series, parameters, gap_days=gap_days)
+    candidates = _Review(series, walked, parameters, gap_days).candidates()
     return Explanation(
         to_date(bars.date[-1]),
         tuple(_served(bars, walked, parameters)),
@@ -173,13 +175,13 @@ def _part(part: Part, value: float, added: float) -> PartScore:
 class _Review:
     """The pairs of live lines at the end of a walk, judged on a copy of its state."""
 
-    def __init__(self, bars: Bars, walked: Walk, parameters: Parameters, gap_days: int) -> None:
-        self._bars = bars
+    def __init__(self, series: Series, walked: Walk, parameters: Parameters, gap_days: int) -> None:
+        self._bars = bars = series.bars
         self._last = len(bars) - 1
         self._versions = walked.log.versions
         self._state = walked.state.copy()[0]
         self._prices = prices_of(bars, parameters)
-        self._prices["segment"] = segments(bars.date, gap_days)
+        self._prices["segment"] = segments(bars.date, gap_days, series.idle)
         self._touches = touch_buffers(len(bars))
         self._parameters = parameters
         self._record = parameters.record()

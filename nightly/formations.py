@@ -87,7 +87,10 @@ class _Name:
 def current_formations(
     bars: Bars, log: EventLog, lineages: Lineages, market: Market
 ) -> list[Formation]:
-    """Every forming version and every open trade of a symbol, in serving order."""
+    """The forming versions and running trades of a series, in serving order.
+
+    Of a lineage with several open trades only that of the earliest attempt is served.
+    """
     live = np.flatnonzero(log.versions["end_reason"] == EndReason.FORMING)
     forming = [
         _forming(bars, log.versions[row], _Name.of(log, int(row), bars, lineages, market), market)
@@ -101,9 +104,19 @@ def current_formations(
             _Name.of(log, int(trade["version"]), bars, lineages, market),
             market,
         )
-        for trade in log.trades[log.trades["outcome"] == Outcome.OPEN]
+        for trade in _running_trades(log)
     ]
     return sorted(forming + running, key=lambda formation: formation.order)
+
+
+def _running_trades(log: EventLog) -> Rows:
+    """For each lineage its open trade of the earliest attempt, oldest entry first."""
+    trades = log.trades[log.trades["outcome"] == Outcome.OPEN]
+    versions = log.versions[trades["version"]]
+    order = np.lexsort((trades["entry"], versions["attempt"], versions["lineage"]))
+    _, first = np.unique(versions["lineage"][order], return_index=True)
+    earliest: Rows = trades[np.sort(order[first])]
+    return earliest
 
 
 def _forming(bars: Bars, version: Rows, name: _Name, market: Market) -> Formation:

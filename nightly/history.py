@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,18 @@ from nightly.numbers import multiple, percent, price
 from nightly.patterns import FAMILIES, direction_name, family_index, type_name
 from nightly.placebo import placebo_of
 
-OUTCOMES: Mapping[int, str] = {Outcome.WIN: "win", Outcome.LOSS: "loss", Outcome.OPEN: "open"}
+OUTCOMES: Mapping[int, str] = {
+    Outcome.WIN: "win",
+    Outcome.LOSS: "loss",
+    Outcome.OPEN: "open",
+    Outcome.DELISTED: "loss",  # the target was not reached, whatever the last close was
+}
+EXIT_REASONS: Mapping[int, str | None] = {
+    Outcome.WIN: "target",
+    Outcome.LOSS: "stop",
+    Outcome.OPEN: None,
+    Outcome.DELISTED: "delisted",
+}
 
 FOREVER = np.iinfo(np.int32).max
 
@@ -29,6 +41,7 @@ FACTS = np.dtype(
         ("family", "i1"),  # position among the five
         ("direction", "i1"),
         ("outcome", "i1"),  # Outcome
+        ("fate", "i1"),  # Fate of the symbol
         ("entry_day", "i4"),
         ("realized_pct", "f8"),  # of the entry price, in the trade's favour
         ("r", "f8"),  # R multiple
@@ -43,12 +56,41 @@ FACTS = np.dtype(
 """The numbers of one first attempt that the statistics need."""
 
 
+class Fate(IntEnum):
+    """What became of a symbol by the session of the night."""
+
+    CURRENT = 0
+    STOPPED = 1
+    """Its bars stop earlier, for whatever reason."""
+    DELISTED = 2
+    """Its bars stop where the reference says that its listing ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRows:
     """History rows, newest first: an outcome letter and a JSON body for each."""
 
     outcomes: str
     bodies: list[bytes]
+
+
+def merged(parts: Sequence[StoredRows]) -> StoredRows:
+    """The rows of all series of a symbol, given oldest first."""
+    newest_first = parts[::-1]
+    outcomes = "".join(part.outcomes for part in newest_first)
+    return StoredRows(outcomes, [body for part in newest_first for body in part.bodies])
+
+
+def closed_at_end(bars: Bars, log: EventLog) -> EventLog:
+    """The log of a series whose listing ended with its last bar: open trades close there."""
+    trades = log.trades.copy()
+    left = trades["outcome"] == Outcome.OPEN
+    # Nothing could be sold after the last close, so a trade that was entered there never was.
+    left &= trades["entry"] < len(bars) - 1
+    trades["outcome"][left] = Outcome.DELISTED
+    trades["exit"][left] = len(bars) - 1
+    trades["exit_price"][left] = bars.close[-1]
+    return EventLog(log.versions, trades)
 
 
 class Lineages:
@@ -121,10 +163,13 @@ def first_attempts(log: EventLog) -> Rows:
     return first
 
 
-def trade_facts(symbol: str, bars: Bars, log: EventLog) -> Rows:
+def trade_facts(
+    symbol: str, bars: Bars, log: EventLog, fate: Fate = Fate.CURRENT, *, ended: bool = False
+) -> Rows:
     """The first attempts as `FACTS` rows, in order of entry; open ones have no R and no move (NaN).
 
-    Open trades have no placebo, because without an outcome there is nothing to compare.
+    Open trades have no placebo, because without an outcome there is nothing to compare. If the
+    symbol's listing `ended` with the last bar, draws close there too.
     """
     trades = first_attempts(log)
     facts = np.zeros(len(trades), FACTS)
@@ -133,6 +178,7 @@ def trade_facts(symbol: str, bars: Bars, log: EventLog) -> Rows:
     facts["family"] = [family_index(kind) for kind in kinds]
     facts["direction"] = trades["direction"]
     facts["outcome"] = trades["outcome"]
+    facts["fate"] = fate
     facts["entry_day"] = bars.date[trades["entry"]]
     facts["realized_pct"] = 100 * sign * (trades["exit_price"] / entry - 1)
     risk = np.abs(entry - trades["stop_price"])
@@ -141,7 +187,7 @@ def trade_facts(symbol: str, bars: Bars, log: EventLog) -> Rows:
     facts["atr_pct"] = 100 * trades["atr"]
     facts["risk_pct"] = 100 * risk / entry
     over = trades["outcome"] != Outcome.OPEN
-    draws = placebo_of(symbol, bars, trades[over])
+    draws = placebo_of(symbol, bars, trades[over], ended=ended)
     resolved = draws["outcome"] != Outcome.OPEN
     facts["draws"][over] = resolved.sum(axis=1)
     facts["drawn_wins"][over] = (draws["outcome"] == Outcome.WIN).sum(axis=1)
@@ -212,6 +258,7 @@ def _row(
         "unrealized_r": None if resolved else multiple(r),
         "hold_bars": trade["exit"] - trade["entry"] if resolved else None,
         "attempt": {"number": 1, "count": lineages.attempts(number)},
+        "exit_reason": EXIT_REASONS[trade["outcome"]],
     }
 
 

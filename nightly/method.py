@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -12,24 +13,34 @@ import numpy.typing as npt
 from nightly import intervals
 from nightly.bars import Floats, to_date
 from nightly.events import Outcome, Rows
+from nightly.history import Fate
 from nightly.numbers import multiple, percent
 from nightly.patterns import FAMILIES, direction_name
 from nightly.placebo import DRAWS, FARTHEST, NEAREST
 from store.families import Direction, Family
-from store.method import Costs, Estimate, Measure, Method
+from store.method import Costs, Estimate, Measure, Method, SymbolFate
 
 COSTS: Final = (10, 25)
 """Round-trip costs in basis points of the entry price."""
 
 
-def method(trades: Rows, *, symbols: int, ended: int, start: dt.date, as_of: dt.date) -> Method:
-    """The method record of the `FACTS` rows of all symbols; `ended` symbols end before `as_of`."""
+FATES: Final[Mapping[Fate, SymbolFate]] = {
+    Fate.CURRENT: "current",
+    Fate.STOPPED: "stopped",
+    Fate.DELISTED: "delisted",
+}
+
+
+def method(trades: Rows, *, fates: Counter[Fate], start: dt.date, as_of: dt.date) -> Method:
+    """The method record of the `FACTS` rows of all symbols, of which `fates` counts the fates."""
     resolved = trades[trades["outcome"] != Outcome.OPEN]
     return Method(
         as_of_session=as_of,
         start=start,
-        symbols=symbols,
-        ended=ended,
+        symbols=fates.total(),
+        ended=fates[Fate.STOPPED] + fates[Fate.DELISTED],
+        delisted=fates[Fate.DELISTED],
+        delisted_trades=int(np.count_nonzero(trades["outcome"] == Outcome.DELISTED)),
         open_trades=len(trades) - len(resolved),
         draws_per_trade=DRAWS,
         nearest_draw=NEAREST,
@@ -47,6 +58,10 @@ def _measures(trades: Rows) -> Iterator[Measure]:
             both = mine & (trades["direction"] == sign)
             if both.any():
                 yield measure(trades[both], family, direction_name(sign))
+    fates = np.unique(trades["fate"]).tolist()
+    if len(fates) > 1:
+        for fate in fates:
+            yield measure(trades[trades["fate"] == fate], fate=FATES[Fate(fate)])
     for decade in np.unique(decades).tolist():
         yield measure(trades[decades == decade], decade=decade)
         for index, family in enumerate(FAMILIES):
@@ -60,6 +75,7 @@ def measure(
     family: Family | None = None,
     direction: Direction | None = None,
     decade: int | None = None,
+    fate: SymbolFate | None = None,
 ) -> Measure:
     """The measure of one group of resolved trades, at least one."""
     won = trades["outcome"] == Outcome.WIN
@@ -75,6 +91,7 @@ def measure(
         family=family,
         direction=direction,
         decade=decade,
+        fate=fate,
         trades=number,
         wins=wins,
         losses=number - wins,

@@ -10,6 +10,8 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from nightly.analysis import Analysis, Task, analyse
 from nightly.assembly import Statistics, universe
 from nightly.bars import Adjustment, to_day
@@ -17,21 +19,30 @@ from nightly.cluster import cluster_pool
 from nightly.errors import NightlyError, Refusal
 from nightly.parameters import DETECTORS, Parameters
 from nightly.pool import INLINE, Pool, batches, local_pool
-from nightly.reference import Listing, Reference
+from nightly.reference import AssetType, Listing, Reference, as_crypto
 from nightly.report import Report
 from nightly.scan import Candidate, label_columns, number_columns
-from nightly.sessions import Ends, as_of_session, last_begun, windows
-from nightly.sources import BarSource
+from nightly.sessions import (
+    QUORUM,
+    Window,
+    as_of_session,
+    last_begun,
+    last_completed,
+    windows,
+)
+from nightly.sources import BarSource, Outline
 from nightly.symbols import resolve
 from nightly.version import code_version
 from store.checkpoints import Checkpoints
-from store.errors import ManifestError, SealedError
+from store.errors import HeldBackError, ManifestError, SealedError
 from store.manifest import Inputs, Manifest, derive_version
 from store.nights import Nights
 from store.publish import BookWriter
 from store.records import Patterns
 
 MAX_RENAMED = 1000
+NAMED = 8
+"""Symbols that the reason of a night that is held back names."""
 
 FINDING = "finding patterns (compiling them first on a new machine)"
 
@@ -58,6 +69,10 @@ class Order:
     parameters: Parameters = DETECTORS["default"]
     session: dt.date | None = None
     """The requested session; None for the newest one that enough symbols reach."""
+    quorum: float = QUORUM
+    """The share of the active symbols that must be current."""
+    behind_limit: float = 1.0
+    """A night is held back if a larger share of the active symbols is behind."""
     jobs: int = 1
     executor: str | None = None
     """The address of a Dask scheduler; None to work on this machine."""
@@ -66,6 +81,7 @@ class Order:
     chart_symbols: int | None = None
     """Store chart prices only for this many symbols, in symbol order; None for all symbols."""
     accept_fall: bool = False
+    """Whether to publish even if much less is covered, or more is behind, than usual."""
     full: bool = False
     """Whether to walk every bar and compare the result with the last night's checkpoints."""
     only_new: bool = False
@@ -85,6 +101,12 @@ class Plan:
     """Raw names that cannot be symbols."""
     later: Sequence[str]
     """Symbols with sessions after the night's, which too few symbols reach."""
+    behind: Sequence[str]
+    """Active symbols without the last session of their calendar."""
+    current: int
+    """How many symbols have it."""
+    inferred: Sequence[str]
+    """Symbols that are taken for crypto because they trade on weekends."""
     future_dates: int
     """How many symbols have a bar dated in the future."""
     workers: int | str
@@ -100,36 +122,88 @@ def plan(order: Order, now: dt.datetime) -> Plan:
     outlines = order.source.outlines()
     resolved = resolve(order.source.names())
     symbols = sorted(resolved.raw_of)
-    listings = [(resolved.raw_of[s], order.reference.listing(s)) for s in symbols]
-    ends = [(its, outlines[raw].last_day) for raw, its in listings if raw in outlines]
-    days = [(its.asset_type, day) for its, day in ends]
-    as_of = as_of_session(days, now=now, requested=order.session)
+    listings = [
+        (raw, _listing(order.reference, symbol, outlines.get(raw)))
+        for symbol, raw in ((symbol, resolved.raw_of[symbol]) for symbol in symbols)
+    ]
+    ends = _ends(order.source, listings, outlines, now)
+    days = [(known.asset_type, day) for known, day in ends]
+    as_of = as_of_session(days, now=now, requested=order.session, quorum=order.quorum)
     known = windows(as_of, now)
     jobs = 1 if len(listings) <= INLINE and order.executor is None else order.jobs
     shared = (as_of, known, order.adjustment, order.parameters, code_version())
+    behind, current, later = _places(ends, known, now)
+    begun = to_day(last_begun(now))
     return Plan(
         [Task(order.source, batch, *shared) for batch in batches(listings, jobs)],
         symbols,
         as_of,
         crypto_until=known["crypto"].last,
         refused=resolved.refused,
-        later=_later(ends, as_of, now) if order.session is None else (),
-        future_dates=sum(day > to_day(last_begun(now)) for _, day in days),
+        later=later if order.session is None else (),
+        behind=behind,
+        current=current,
+        inferred=[
+            its.symbol
+            for _, its in listings
+            if its.crypto and its != order.reference.listing(its.symbol)
+        ],
+        future_dates=sum(known.last_day > begun for known in outlines.values()),
         workers=order.executor or jobs,
     )
 
 
-def _later(ends: Sequence[tuple[Listing, int]], as_of: dt.date, now: dt.datetime) -> Sequence[str]:
-    """Symbols that reach a later session than the night's; there were too few of them."""
-    known = Ends.of(((its.asset_type, day) for its, day in ends), now)
-    if known.newest(now) == as_of:
-        return ()
+def _listing(reference: Reference, symbol: str, outline: Outline | None) -> Listing:
+    """A symbol's listing; crypto if it trades on weekends and the reference does not object."""
+    listing = reference.listing(symbol)
+    if outline is None or not outline.weekends or listing.stated or listing.crypto:
+        return listing
+    return as_crypto(listing)
+
+
+def _ends(
+    source: BarSource,
+    listings: Sequence[tuple[str, Listing]],
+    outlines: Mapping[str, Outline],
+    now: dt.datetime,
+) -> list[tuple[Listing, int]]:
+    """The listing and last day of each symbol with bars; days in the future are passed over."""
     begun = to_day(last_begun(now))
-    return [
-        its.symbol
-        for its, day in ends
-        if its.crypto != bool(known.stocks) and to_day(as_of) < day <= begun
-    ]
+    found = [(raw, its, outlines[raw].last_day) for raw, its in listings if raw in outlines]
+    ahead = [raw for raw, _, day in found if day > begun]
+    mended = {item.name: item.bars.until(begun).date for item in source.load(ahead)}
+    ends = [(its, mended.get(raw, np.array([day]))) for raw, its, day in found]
+    return [(its, int(days[-1])) for its, days in ends if len(days)]
+
+
+def _places(
+    ends: Sequence[tuple[Listing, int]], known: Mapping[AssetType, Window], now: dt.datetime
+) -> tuple[list[str], int, list[str]]:
+    """The symbols behind the session, the number that have it, and those with a later one."""
+    behind, later, current = [], [], 0
+    completed = {kind: to_day(last_completed(now, kind)) for kind in known}
+    for listing, day in ends:
+        window = known[listing.asset_type]
+        if day >= to_day(window.last):
+            current += 1
+        elif day >= to_day(window.active_since):
+            behind.append(listing.symbol)
+        if min(day, completed[listing.asset_type]) > to_day(window.last):
+            later.append(listing.symbol)
+    return behind, current, later
+
+
+def held_back(order: Order, chosen: Plan) -> str | None:
+    """Why a night of a plan is held back: too many symbols are behind its session; else None."""
+    behind, active = len(chosen.behind), len(chosen.behind) + chosen.current
+    if behind <= order.behind_limit * active:
+        return None
+    named = ", ".join(chosen.behind[:NAMED]) + (", ..." if behind > NAMED else "")
+    return (
+        f"{behind:,} of {active:,} symbols are behind the session {chosen.as_of} ({named}), more "
+        f"than {order.behind_limit:.0%}; update the bars, or publish without them with "
+        "--accept-fall"
+    )
 
 
 def pool_of(chosen: Plan) -> AbstractContextManager[Pool]:
@@ -159,11 +233,15 @@ def make_night(
 
     Raises:
         NightlyError: no bars can be used, or a worker failed.
+        HeldBackError: too many symbols are behind the session.
         SealedError: the night is already sealed, and only a new one was asked for.
         StoreError: the night did not pass its checks; the active night stays.
     """
     step("reading the source", 0, 0)
     chosen = plan(order, now)
+    fall = None if order.accept_fall else held_back(order, chosen)
+    if fall:
+        raise HeldBackError(f"{fall}.")
     inputs = inputs_of(order, chosen)
     if order.only_new:
         labels = (order.source_label, order.disclaimer)
@@ -193,7 +271,7 @@ def make_night(
             writer.add_family(entry)
         writer.add_universe(list(universe(analyses)))
         report = Report.of(analyses, chosen.refused, statistics, candidates, order.adjustment)
-        report = replace(report, later=chosen.later)
+        report = replace(report, later=chosen.later, inferred=chosen.inferred)
         read = {**order.told, "renamed": renamed(chosen)}
         writer.add_meta("report", {**report.as_dict(), "source": read})
         writer.add_method(statistics.method)

@@ -104,6 +104,7 @@ class Parameters(NamedTuple):
     overlap_min: float = 0.5  # intersection over union from which two spans are one formation
     cross_scale_overlap_min: float = 0.65  # the same for a squeeze and a longer pattern
     nearest_lineage: int = 1  # 1: the lineage with the most overlap goes on; 0: the last one
+    one_trade: int = 1  # 1: one setup a lineage, one trade a direction and close; 0: any number
     replace_margin: float = 0.5  # quality that a new version must add: more than rounding
     same_lines_margin: float = 1.0  # the same if the new version merely redraws the lines
     same_lines_tolerance: float = 0.3  # ATR; lines closer than this today are the same line
@@ -139,6 +140,7 @@ class Parameters(NamedTuple):
             thin_share_max=1.0,
             directness_min=0.0,
             nearest_lineage=0,
+            one_trade=0,
             squeeze_slope_min=-OFF,
             squeeze_length_min=5,
             pole_bars_min=2,

@@ -85,13 +85,16 @@ def placebo(
     return _draws(trades, len(bars))
 
 
-def placebo_of(symbol: str, bars: Bars, trades: Rows) -> Rows:
-    """The draws of `TRADE` rows of one symbol; pass its resolved first attempts."""
+def placebo_of(symbol: str, bars: Bars, trades: Rows, *, ended: bool = False) -> Rows:
+    """The draws of `TRADE` rows of one series; pass its resolved first attempts.
+
+    If the symbol's listing `ended` with the last bar, open draws close there, as open trades do.
+    """
     seeds = [
         seed_of(symbol, to_date(bars.date[trade["entry"]]), int(trade["direction"]))
         for trade in trades
     ]
-    return placebo(
+    draws = placebo(
         bars,
         trades["entry"],
         trades["direction"],
@@ -99,6 +102,21 @@ def placebo_of(symbol: str, bars: Bars, trades: Rows) -> Rows:
         np.abs(np.log(trades["target_price"] / trades["entry_price"])),
         np.array(seeds, dtype=np.uint64),
     )
+    return _closed_at_end(bars, trades, draws) if ended else draws
+
+
+def _closed_at_end(bars: Bars, trades: Rows, draws: Rows) -> Rows:
+    last = len(bars) - 1
+    left = (draws["outcome"] == Outcome.OPEN) & (draws["entry"] >= 0) & (draws["entry"] < last)
+    entry = bars.close[np.maximum(draws["entry"], 0)]
+    direction = trades["direction"].astype(np.float64)[:, None]
+    # Stop distances are those of the trade in logs, at the draw's own price.
+    distance = np.abs(np.log(trades["stop_price"] / trades["entry_price"]))[:, None]
+    risk = entry * np.abs(1 - np.exp(-direction * distance))
+    draws["r"] = np.where(left, direction * (bars.close[-1] - entry) / risk, draws["r"])
+    draws["exit"] = np.where(left, last, draws["exit"])
+    draws["outcome"] = np.where(left, Outcome.DELISTED, draws["outcome"])
+    return draws
 
 
 def _offsets(seeds: Seeds) -> npt.NDArray[np.int64]:

@@ -10,7 +10,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal
@@ -38,6 +38,7 @@ SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "adjustment": ("adjustment", "adjusted"),
     "splits": ("splits", "split"),
     "quote_currency": ("quotecurrency", "currency", "quote"),
+    "listed_until": ("listeduntil", "delistedon", "delistingdate", "delisteddate", "delisted"),
 }
 ASSET_TYPES: Final[Mapping[str, AssetType]] = {
     **dict.fromkeys(("stock", "equity", "commonstock", "cs", "adr", "adrc", "share"), "stock"),
@@ -73,12 +74,15 @@ class Listing:
     """The facts about one symbol; None means unknown.
 
     `exchange`, `industry` and `country` hold labels of the scan's filters. `market_cap` is in
-    dollars. `adjustment` says for what the symbol's bars are adjusted.
+    dollars. `adjustment` says for what the symbol's bars are adjusted, `listed_until` is the last
+    day on which the symbol was known to be listed.
     """
 
     symbol: str
     name: str | None = None
     asset_type: AssetType = "stock"
+    stated: bool = False
+    """Whether the table states the asset type; else it follows from the symbol."""
     exchange: str | None = None
     industry: str | None = None
     country: str | None = None
@@ -86,6 +90,7 @@ class Listing:
     adjustment: Adjustment | None = None
     splits: tuple[Split, ...] = ()
     quote_currency: str | None = None
+    listed_until: dt.date | None = None
 
     @property
     def crypto(self) -> bool:
@@ -112,6 +117,11 @@ class Reference:
     def listing(self, symbol: str) -> Listing:
         """The symbol's listing; if the table has none, one derived from the symbol alone."""
         return self.listings.get(symbol) or unlisted(symbol)
+
+
+def as_crypto(listing: Listing) -> Listing:
+    """The listing of a symbol that trades on weekends."""
+    return replace(listing, asset_type="crypto", industry="Crypto", country="GLOBAL")
 
 
 def unlisted(symbol: str) -> Listing:
@@ -184,6 +194,7 @@ def _listing(symbol: str, cells: Mapping[str, str]) -> Listing:
         symbol,
         name=cells.get("name"),
         asset_type=asset_type,
+        stated=bool(said),
         exchange=EXCHANGES.get(_plain(cells.get("exchange"))),
         industry=_industry(asset_type, cells),
         country=_country(asset_type, cells.get("country")),
@@ -191,6 +202,7 @@ def _listing(symbol: str, cells: Mapping[str, str]) -> Listing:
         adjustment=_adjustment(cells.get("adjustment")),
         splits=parse_splits(cells.get("splits")),
         quote_currency=cells.get("quote_currency", "").upper() or None,
+        listed_until=_day(cells.get("listed_until")),
     )
 
 
@@ -212,6 +224,14 @@ def _country(asset_type: AssetType, said: str | None) -> str | None:
 def _adjustment(said: str | None) -> Adjustment | None:
     plain = re.sub(r"\s", "", (said or "").lower())
     return next((known for known in ADJUSTMENTS if known == plain), None)
+
+
+def _day(said: str | None) -> dt.date | None:
+    """Parse a day written as 2024-03-08, with or without a time behind it."""
+    try:
+        return dt.date.fromisoformat((said or "")[:10])
+    except ValueError:
+        return None
 
 
 def _amount(said: str | None) -> float | None:

@@ -35,6 +35,10 @@ class Report:
     """The symbols by how their walk began. Not in the book, whose bytes do not depend on it."""
     later: Sequence[str] = ()
     """Symbols with sessions after the night's, which too few symbols reach. Not in the book."""
+    inferred: Sequence[str] = ()
+    """Symbols that are taken for crypto because they trade on weekends."""
+    assumed_dollars: int = 0
+    """Symbols of which nothing says that their prices are in dollars."""
 
     @classmethod
     def of(
@@ -59,8 +63,9 @@ class Report:
             running=_by_family(candidates, "in_progress"),
             families=statistics.entries(),
             dividend_adjusted=sum(
-                (a.listing.adjustment or adjustment) == "split+div" for a in analyses if a.bars
+                (a.adjustment or adjustment) == "split+div" for a in analyses if a.bars
             ),
+            assumed_dollars=sum(not a.in_dollars for a in analyses if a.bars),
             walks=_walks(analyses),
         )
 
@@ -75,11 +80,6 @@ class Report:
         return {rule: (bars[rule], symbols[rule]) for rule in sorted(bars)}
 
     @property
-    def behind(self) -> Sequence[str]:
-        """Symbols whose last bar is before the session and which are served as of that bar."""
-        return sorted(symbol for symbol, rules in self.found.items() if "behind" in rules)
-
-    @property
     def drifted(self) -> Sequence[str]:
         """Symbols whose checkpoint was checked and differs from a new walk over the same bars."""
         return self.walks.get("drifted", ())
@@ -90,6 +90,8 @@ class Report:
             "bars": self.bars,
             "covered": self.covered,
             "dividend_adjusted": self.dividend_adjusted,
+            "inferred_crypto": list(self.inferred),
+            "assumed_dollars": self.assumed_dollars,
             "refused": {code: dict(symbols) for code, symbols in sorted(self.refused.items())},
             "findings": {rule: list(counts) for rule, counts in self.findings.items()},
             "found": {symbol: dict(counts) for symbol, counts in sorted(self.found.items())},

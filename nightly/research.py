@@ -8,7 +8,7 @@ from typing import Any
 
 from nightly.analysis import Task
 from nightly.bars import Bars, to_date
-from nightly.detector import Parameters, detect, line_values
+from nightly.detector import Parameters, line_values, walk_on
 from nightly.doubt import GAP_DAYS
 from nightly.events import EndReason, EventLog, Outcome, Rows
 from nightly.history import OUTCOMES, Lineages
@@ -25,10 +25,11 @@ def versions(task: Task, parameters: Parameters) -> list[dict[str, Value]]:
     found: list[dict[str, Value]] = []
     for loaded in task.source.load([name for name, _ in task.symbols]):
         listing = listings[loaded.name]
-        bars = task.clean(loaded, listing).bars
-        if loaded.refusal is None and len(bars):
-            log = detect(bars, parameters, gap_days=GAP_DAYS[listing.asset_type])
-            found.extend(_records(listing.symbol, bars, log, parameters.detector))
+        if loaded.refusal is not None:
+            continue
+        for series in task.clean(loaded, listing).series:
+            walk = walk_on(None, series, parameters, gap_days=GAP_DAYS[listing.asset_type])
+            found.extend(_records(listing.symbol, series.bars, walk.log, parameters.detector))
     return found
 
 

@@ -9,11 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from nightly.cleaning import MISPRINT, MISPRINT_VOLUME, OUTSIDE, REUSE_DAYS
+from nightly.cleaning import (
+    CONTRADICTIONS,
+    MISPRINT,
+    MISPRINT_VOLUME,
+    OUTSIDE,
+    REUSE_DAYS,
+)
 from nightly.doubt import (
     BAD_BARS,
     BAD_SHARE,
-    CONTRADICTIONS,
     FLAT_BARS,
     FLAT_SHARE,
     GAP_DAYS,
@@ -32,6 +37,8 @@ from nightly.doubt import (
     USUAL_BARS,
 )
 from nightly.parameters import Parameters
+from nightly.sessions import ACTIVE_SESSIONS
+from nightly.symbols import DOLLARS
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,13 @@ FINDINGS: Final = (
         f"it lies outside by more than {OUTSIDE:.0%}",
         "the range is widened; a contradiction",
     ),
+    Rule("future_date", "a bar dated in the future anywhere on earth", "dropped"),
     Rule("weekend", "a weekend bar of a stock or ETF", "dropped; a contradiction"),
+    Rule(
+        "holiday",
+        "a bar of a stock or ETF on a weekday on which New York did not open, from 1953 on",
+        "dropped; a contradiction",
+    ),
     Rule("split_applied", "a split in the reference, if the bars are unadjusted", "applied"),
     Rule(
         "misprint",
@@ -69,14 +82,32 @@ FINDINGS: Final = (
         "dropped; a contradiction",
     ),
     Rule(
-        "idle_past",
-        f"all bars up to the end of the last {FLAT_BARS} bars of which over {FLAT_SHARE:.0%} have "
-        "no range or no volume, if later bars are better",
-        "dropped",
+        "price_spike",
+        f"a close over {SPIKE:.0f} times the one before, or under 1/{SPIKE:.0f}, and a move as "
+        "large back on the next bar",
+        "dropped; a contradiction",
+    ),
+    Rule(
+        "idle",
+        f"a bar at which over {FLAT_SHARE:.0%} of the last {FLAT_BARS} bars have no range or no "
+        "volume",
+        "no line crosses it; nothing is served",
     ),
     Rule("halted", "a bar without volume and without range", "dropped"),
     Rule("no_volume", "a bar with a range but without volume", "kept"),
-    Rule("ticker_reuse", f"a gap of more than {REUSE_DAYS} days", "only the newest series is kept"),
+    Rule(
+        "ticker_reuse",
+        f"a gap of more than {REUSE_DAYS} days",
+        "a new series begins; open trades of the old one stay open",
+    ),
+    Rule(
+        "unadjusted_split",
+        f"not for crypto: an open with a log gap above {SPLIT_LOG} within {SPLIT_TOLERANCE:.0%} of "
+        f"n:1 or 1:n, n one of 2 to {SPLIT_RATIOS[6]}, {_SMALL}; the close has that ratio to the "
+        f"median of the {LEVEL_BARS} closes before too, within {LEVEL_TOLERANCE:.0%}, and the "
+        f"day's range is at most {ORDINARY_RANGE:.0f} times the usual one",
+        "a new series begins; open trades of the old one stay open",
+    ),
     Rule(
         "gap",
         f"more than {_STOCK} calendar days between bars, crypto {_CRYPTO}",
@@ -85,11 +116,6 @@ FINDINGS: Final = (
     Rule("flat_bar", "a bar with volume but without range", "kept"),
     Rule(
         "price_jump", f"a close over {JUMP:.0f} times the one before, or under 1/{JUMP:.0f}", "kept"
-    ),
-    Rule(
-        "behind",
-        "the last bar is before the session, but not stale",
-        "served as of its last bar",
     ),
 )
 """What is counted for each symbol, whether it is covered or not."""
@@ -105,19 +131,38 @@ REFUSALS: Final = (
         "left out",
     ),
     Rule("foreign_listing", "a Stooq listing abroad, with other trading days", "left out"),
-    Rule("future_date", "the last bar is dated in the future anywhere on earth", "left out"),
+    Rule(
+        "other_currency",
+        "the reference, the file or the pair says that prices are in another currency than dollars "
+        f"or a coin that stands for one ({', '.join(sorted(DOLLARS))})",
+        "left out",
+    ),
     Rule(
         "bad_bars",
         f"{', '.join(CONTRADICTIONS[:-1])} and {CONTRADICTIONS[-1]} together exceed {BAD_BARS} and "
-        f"{BAD_SHARE:.0%} of the bars",
-        "left out",
+        f"{BAD_SHARE:.0%} of the bars so far",
+        "left out from then on, until they do not",
+    ),
+    Rule(
+        "price_jumps",
+        f"more than {MAX_JUMPS} price_jump, or a close over {JUMP_LIMIT:.0f} times the one before "
+        f"or under 1/{JUMP_LIMIT:.0f}",
+        "left out from then on",
+    ),
+    Rule(
+        "unconfirmed_close",
+        f"the last close is over {SPIKE:.0f} times the one before, or under 1/{SPIKE:.0f}: the "
+        "next bar will tell",
+        "left out tonight",
     ),
     Rule(
         "flat_bars",
         f"over {FLAT_SHARE:.0%} of the last {FLAT_BARS} bars have no range or no volume",
         "left out",
     ),
-    Rule("too_few_bars", f"fewer than {MIN_BARS} bars are left", "left out"),
+    Rule(
+        "too_few_bars", f"fewer than {MIN_BARS} bars since its series began or was idle", "left out"
+    ),
     Rule(
         "stepped_price",
         f"over {STEPPED_SHARE:.0%} of the last {FLAT_BARS} closes repeat the one before: the tick "
@@ -125,36 +170,18 @@ REFUSALS: Final = (
         "left out",
     ),
     Rule(
-        "unadjusted_split",
-        f"not for crypto: an open with a log gap above {SPLIT_LOG} within {SPLIT_TOLERANCE:.0%} of "
-        f"n:1 or 1:n, n one of 2 to {SPLIT_RATIOS[6]}, {_SMALL}; the medians of {LEVEL_BARS} "
-        f"closes on either side have that ratio too, within {LEVEL_TOLERANCE:.0%}, and the day's "
-        f"range is at most {ORDINARY_RANGE:.0f} times the usual one",
-        "left out",
-    ),
-    Rule(
-        "price_spike",
-        f"a close over {SPIKE:.0f} times the one before, or under 1/{SPIKE:.0f}, and a move as "
-        "large back on the next bar",
-        "left out",
-    ),
-    Rule(
-        "price_jumps",
-        f"more than {MAX_JUMPS} price_jump, or a close over {JUMP_LIMIT:.0f} times the one before "
-        f"or under 1/{JUMP_LIMIT:.0f}",
-        "left out",
-    ),
-    Rule(
-        "stale",
-        f"the last bar is over {_STOCK} calendar days before the session, crypto {_CRYPTO}",
-        "not served, but its trades count",
-    ),
-    Rule(
         "low_volatility",
         f"the mean true range of {_ATR_BARS} bars is under {_ATR_FLOOR:.1%}, the detector's floor",
-        "not served, but its trades count",
+        "left out",
     ),
+    Rule(
+        "behind",
+        f"the last bar is not of its calendar's last session, but of one of the "
+        f"{ACTIVE_SESSIONS} before",
+        "left out tonight",
+    ),
+    Rule("stale", f"no bar in these {ACTIVE_SESSIONS + 1} sessions", "left out"),
 )
-"""Why a symbol is not covered tonight; the first rule that applies."""
+"""Why a symbol is not covered tonight; the first rule that applies. Its past trades stay."""
 
 RULES: Final = {rule.code: rule for rule in (*FINDINGS, *REFUSALS)}

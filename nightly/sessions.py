@@ -1,4 +1,4 @@
-"""Sessions: which session a night describes, and which session follows it.
+"""Sessions: the day a night is as of, and each calendar's last and next session on that day.
 
 Stocks and funds follow the New York calendar; crypto follows UTC days. The clock is passed in.
 Nothing here knows bars or files.
@@ -9,103 +9,90 @@ from __future__ import annotations
 import datetime as dt
 import warnings
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, Final, get_args
 
-from nightly.bars import to_date, to_day
+import numpy as np
+
+from nightly.bars import Days, to_date, to_day
 from nightly.errors import SourceError
 from nightly.reference import AssetType
 
 EXCHANGE: Final = "XNYS"
 QUORUM: Final = 0.8
-"""Share of the active symbols whose bars must reach a session before a night describes it. If all
-were needed, one late file would delay the night; if few were, most levels would be older than the
-session they are stated for.
+"""Share of the active symbols that must be current on the day that a night is as of. If all were
+needed, one late file would delay the night; if few were, most symbols would be left out of it.
 """
 ACTIVE_SESSIONS: Final = 10
 """A symbol without a bar in this many sessions is inactive, and no night waits for it."""
+FIRST_CLOSING: Final = dt.date(1953, 1, 1)
+"""Closed days are known from here on. Before October 1952 the exchange opened on Saturdays."""
 
 _DAY: Final = dt.timedelta(days=1)
 _EARLIEST_ZONE: Final = dt.timedelta(hours=14)
 """How far the Line Islands, where each day begins first, are ahead of UTC."""
 
+CALENDARS: Final[tuple[AssetType, AssetType]] = ("stock", "crypto")
+"""The asset types that stand for the two calendars; funds follow that of the stocks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The last days of all symbols as sorted day numbers: stocks and funds, and crypto."""
+    """The last days of all symbols, by calendar, as sorted day numbers up to the last completed
+    session of that calendar.
+    """
 
-    stocks: Sequence[int]
-    crypto: Sequence[int]
+    days: Mapping[AssetType, Sequence[int]]
+    now: dt.datetime
 
     @classmethod
     def of(cls, last_days: Iterable[tuple[AssetType, int]], now: dt.datetime) -> Ends:
-        """Collect the last days, ignoring days in the future, which are wrong dates.
+        """Collect the last days.
 
         Raises:
-            SourceError: no symbol has a bar, or every symbol has a last bar in the future.
+            SourceError: no symbol has a bar.
         """
-        given = list(last_days)
-        if not given:
-            raise SourceError("No symbol has a bar; check the bars.")
-        begun = to_day(last_begun(now))
-        stocks = sorted(day for kind, day in given if kind != "crypto" and day <= begun)
-        crypto = sorted(day for kind, day in given if kind == "crypto" and day <= begun)
-        if not stocks and not crypto:
-            raise SourceError("Every symbol has a bar dated in the future; correct the dates.")
-        return cls(stocks, crypto)
+        found: dict[AssetType, list[int]] = {calendar: [] for calendar in CALENDARS}
+        limits = {calendar: to_day(last_completed(now, calendar)) for calendar in CALENDARS}
+        for kind, day in last_days:
+            calendar: AssetType = "crypto" if kind == "crypto" else "stock"
+            found[calendar].append(min(day, limits[calendar]))
+        if not any(found.values()):
+            raise SourceError("No symbol has a bar up to today; check the dates of the bars.")
+        return cls({calendar: sorted(days) for calendar, days in found.items()}, now)
 
-    def newest(self, now: dt.datetime, requested: dt.date | None = None) -> dt.date:
+    def newest(self, requested: dt.date = dt.date.max) -> dt.date:
         """The newest completed session that any symbol reaches, but none after `requested`."""
-        ends: Sequence[int] = self.stocks or self.crypto
-        completed = last_completed(now, "stock" if self.stocks else "crypto")
-        return self._session(min(to_date(ends[-1]), completed, requested or dt.date.max))
-
-    def agreed(self, now: dt.datetime, quorum: float = QUORUM) -> dt.date:
-        """The newest completed session that enough symbols reach.
-
-        Enough means a share `quorum` of all active symbols, and also of the stocks and funds among
-        them, so that crypto, which trades every day, cannot outvote them on their own calendar.
-        """
-        return next(
-            session
-            for session in self._candidates(self.newest(now))
-            if all(
-                active and current / active >= quorum
-                for current, active in self._reach(session, now)
-            )
+        return max(
+            last_session(min(to_date(days[-1]), requested), calendar)
+            for calendar, days in self.days.items()
+            if days
         )
 
-    def _candidates(self, newest: dt.date) -> Iterator[dt.date]:
-        """The sessions at which some symbol ends, newest first; between them the count is equal."""
-        yield newest
-        limit = to_day(newest)
-        for day in sorted({day for day in (*self.stocks, *self.crypto) if day < limit})[::-1]:
-            yield self._session(to_date(day))
+    def agreed(self, quorum: float = QUORUM) -> dt.date:
+        """The newest day on which a share `quorum` of the active symbols is current."""
+        return next(day for day in self._candidates() if self._share_current(day) >= quorum)
 
-    def _reach(self, session: dt.date, now: dt.datetime) -> Iterator[tuple[int, int]]:
-        """How many symbols reach a session, and how many are active: first of the stocks and funds,
-        if there are any, then of all symbols.
-        """
-        stocks = _reach(self.stocks, session, "stock")
-        # The UTC day may still be running when New York closes; its bar does not exist then.
-        crypto = _reach(self.crypto, min(session, last_completed(now, "crypto")), "crypto")
-        if self.stocks:
-            yield stocks
-        yield stocks[0] + crypto[0], stocks[1] + crypto[1]
+    def _candidates(self) -> Sequence[dt.date]:
+        """The sessions at which some symbol ends, newest first; between them nothing changes."""
+        ends = {
+            last_session(to_date(day), calendar)
+            for calendar, days in self.days.items()
+            for day, _ in groupby(days)
+        }
+        return sorted(ends, reverse=True)
 
-    def _session(self, day: dt.date) -> dt.date:
-        return session_at(day) if self.stocks else day
-
-
-def _reach(ends: Sequence[int], session: dt.date, asset_type: AssetType) -> tuple[int, int]:
-    """How many of the symbols of one calendar reach a session, and how many are active."""
-    first = session
-    for _ in range(ACTIVE_SESSIONS):
-        first = first - _DAY if asset_type == "crypto" else session_at(first - _DAY)
-    current = len(ends) - bisect_left(ends, to_day(session))
-    return current, len(ends) - bisect_left(ends, to_day(first))
+    def _share_current(self, day: dt.date) -> float:
+        """Of the symbols that are active on a day, the share that has its calendar's session."""
+        known = windows(day, self.now)
+        current = active = 0
+        for calendar, days in self.days.items():
+            current += len(days) - bisect_left(days, to_day(known[calendar].last))
+            active += len(days) - bisect_left(days, to_day(known[calendar].active_since))
+        return current / active if active else 0.0
 
 
 def as_of_session(
@@ -113,40 +100,60 @@ def as_of_session(
     *,
     now: dt.datetime,
     requested: dt.date | None = None,
+    quorum: float = QUORUM,
 ) -> dt.date:
-    """The session that a night describes; no bar after it may be used.
+    """The day that a night is as of; no bar after it may be used.
 
-    It is the newest completed New York session that enough symbols reach with their last days (day
-    numbers), or the newest such UTC day if all symbols are crypto. If a session is `requested`, it
-    is the newest session up to that one that any symbol reaches, because the operator may know
-    which symbols are late. `now` is an aware time.
+    A symbol is current on a day if it has the last session of its own calendar up to that day:
+    stocks that end on Friday and crypto that ends on Sunday are both current on Sunday. A night is
+    as of the newest day on which a share `quorum` is current, of all symbols with a bar in the ten
+    sessions before. If a session is `requested`, it is as of the newest session up to that one that
+    any symbol reaches, because the operator may know which symbols are late. `last_days` are day
+    numbers, none of them in the future; `now` is an aware time.
 
     Raises:
-        SourceError: no symbol has a bar, or every symbol has a last bar in the future.
+        SourceError: no symbol has a bar.
     """
     ends = Ends.of(last_days, now)
-    return ends.newest(now, requested) if requested else ends.agreed(now)
+    return ends.newest(requested) if requested else ends.agreed(quorum)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """One asset type's days on a night: the last usable one, and the session `following` it.
+    """One calendar's days on a night: the last usable session, and the session `following` it.
 
-    A bar after `begun` is dated in the future, so its date is wrong.
+    A symbol whose last bar is before `active_since` is stale. A bar after `begun` is dated in the
+    future, so its date is wrong. On the weekdays `closed` (day numbers) the exchange did not open.
     """
 
     last: dt.date
     following: dt.date
+    active_since: dt.date
     begun: dt.date
+    closed: Days = field(default_factory=lambda: np.empty(0, np.int32))
 
 
 def windows(as_of: dt.date, now: dt.datetime) -> dict[AssetType, Window]:
     """Each asset type's window at an aware time: the UTC day is unfinished when New York closes."""
     found: dict[AssetType, Window] = {}
-    for asset_type in get_args(AssetType):
-        last = min(as_of, last_completed(now, "crypto")) if asset_type == "crypto" else as_of
-        found[asset_type] = Window(last, next_session(last, asset_type), last_begun(now))
+    for kind in get_args(AssetType):
+        last = last_session(min(as_of, last_completed(now, kind)), kind)
+        since = last
+        for _ in range(ACTIVE_SESSIONS):
+            since = last_session(since - _DAY, kind)
+        closed = np.empty(0, np.int32) if kind == "crypto" else closed_days(last.year)
+        found[kind] = Window(last, next_session(last, kind), since, last_begun(now), closed)
     return found
+
+
+def past_window(day: dt.date, asset_type: AssetType) -> Window:
+    """The window of a night as of a past day, when that day was over everywhere."""
+    return windows(day, dt.datetime.combine(day + 2 * _DAY, dt.time(), dt.UTC))[asset_type]
+
+
+def last_session(day: dt.date, asset_type: AssetType) -> dt.date:
+    """The last session up to a day: for crypto the day itself."""
+    return day if asset_type == "crypto" else session_at(day)
 
 
 def last_begun(now: dt.datetime) -> dt.date:
@@ -197,12 +204,31 @@ def _close(session: dt.date) -> dt.datetime:
 
 
 @lru_cache(maxsize=4)
+def closed_days(year: int) -> Days:
+    """The weekdays from 1953 to the end of a year on which New York did not open, as day numbers.
+
+    None are known for a year before 1953.
+    """
+    end = dt.date(year, 12, 31)
+    if end < FIRST_CLOSING:
+        return np.empty(0, np.int32)
+    opened = _calendar_of(FIRST_CLOSING, end).sessions.values.astype("datetime64[D]")
+    days = np.arange(to_day(FIRST_CLOSING), to_day(end) + 1, dtype=np.int32)
+    weekdays = days[np.is_busday(days.astype("datetime64[D]"))]
+    closed: Days = np.setdiff1d(weekdays, opened.astype(np.int32))
+    return closed
+
+
+@lru_cache(maxsize=4)
 def _calendar(year: int) -> Any:  # noqa: ANN401 - the library has no types
     """The exchange's calendar of a year, with a few days before and after."""
+    return _calendar_of(dt.date(year - 1, 12, 15), dt.date(year + 1, 1, 15))
+
+
+def _calendar_of(start: dt.date, end: dt.date) -> Any:  # noqa: ANN401 - as above
     # Imported here because it imports pandas, which is slow to load.
     import exchange_calendars  # type: ignore[import-untyped]
 
-    start, end = dt.date(year - 1, 12, 15), dt.date(year + 1, 1, 15)
     with warnings.catch_warnings():
         # Version 4.13 builds its schedule in a way that pandas 4 will change.
         warnings.simplefilter("ignore", DeprecationWarning)

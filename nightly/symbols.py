@@ -25,6 +25,9 @@ QUOTES: Final = frozenset(
 _SEPARATOR: Final = re.compile(r"[-/_ ]")
 _SYMBOL: Final = re.compile(r"[A-Z0-9]+(\.[A-Z0-9]+)*")
 
+DOLLARS: Final = frozenset({"USD", "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"})
+"""Quote currencies that count as US dollars: the coins among them stand for one dollar each."""
+
 SHAPE: Final = f"letters, digits and dots, {LONGEST_SYMBOL} at most"
 """The form of a symbol, in words."""
 
@@ -41,6 +44,15 @@ def normalise(raw: str) -> str | None:
     for part in rest:
         symbol += part if part.split(".", 1)[0] in QUOTES else f".{part}"
     return symbol if len(symbol) <= LONGEST_SYMBOL and _SYMBOL.fullmatch(symbol) else None
+
+
+def quote_of(raw: str) -> str | None:
+    """The quote currency that ends the raw name of a pair: `EUR` of `BTC-EUR`; else None."""
+    first, *rest = _SEPARATOR.split(raw.strip().upper())
+    last = rest[-1].split(".", 1)[0] if rest else ""
+    if last in QUOTES:
+        return last
+    return next((coin for coin in DOLLARS if first.removesuffix(".P").endswith(coin)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from nightly.parameters import Parameters
 from nightly.patterns import FAMILIES, family_index, type_name
 from nightly.reasons import words
 from nightly.reference import Listing
+from nightly.series import Series
 from nightly.symbols import normalise
 from screener.console import Table, err, fail, out
 from screener.settings import Settings
@@ -56,8 +57,9 @@ def tell(
         SourceError: the symbol has no bars that can be explained, or none at the session.
     """
     task, raw, listing = _found(plan(order, dt.datetime.now(dt.UTC)), order, symbol)
-    bars = _bars(task, raw, listing, order.session)
-    found = explain(bars, parameters, gap_days=GAP_DAYS[listing.asset_type])
+    series = _series(task, raw, listing, order.session)
+    bars = series.bars
+    found = explain(series, parameters, gap_days=GAP_DAYS[listing.asset_type])
     _print(listing.symbol, found, order.session)
     if chart is not None:
         _draw(settings, listing.symbol, bars, found, parameters, chart)
@@ -80,8 +82,8 @@ def _found(chosen: Plan, order: Order, symbol: str) -> tuple[Task, str, Listing]
     )
 
 
-def _bars(task: Task, raw: str, listing: Listing, session: dt.date | None) -> Bars:
-    """The cleaned bars of a symbol up to the session, as a night would walk them."""
+def _series(task: Task, raw: str, listing: Listing, session: dt.date | None) -> Series:
+    """The newest series of a symbol up to the session, as a night would walk it."""
     (loaded,) = task.source.load([raw])
     if loaded.refusal is not None:
         raise SourceError(f"{listing.symbol} is left out: {loaded.refusal.reason}")
@@ -96,7 +98,7 @@ def _bars(task: Task, raw: str, listing: Listing, session: dt.date | None) -> Ba
         raise SourceError(
             f"Nothing of {listing.symbol} is served on {task.as_of}: {cleaned.refusal.reason}"
         )
-    return cleaned.bars
+    return cleaned.series[-1]
 
 
 def _print(symbol: str, found: Explanation, asked: dt.date | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from screener.console import Table, fail, out
 from store.manifest import Manifest
@@ -14,16 +15,24 @@ def print_method(manifest: Manifest, method: Method | None) -> None:
     if method is None:
         fail(f"Night {manifest.data_version} carries no statistics; run `screener nightly` again.")
     shown = Table(
-        *("family", "direction", "entered", "trades", "wins", "reached", "95% range", "random"),
+        *("family", "direction", "group", "trades", "wins", "reached", "95% range", "random"),
         *("avg loss", "avg R", "less random", "10 bp", "25 bp", "in words"),
     )
-    for measure in (*method.by_family(), *method.by_decade(), *method.by_family_and_decade()):
+    groups = (
+        method.by_family(),
+        method.by_fate(),
+        method.by_decade(),
+        method.by_family_and_decade(),
+    )
+    for measure in chain(*groups):
         shown.add_row(*_cells(measure))
     out.print(shown)
     out.print(
-        f"Session {manifest.as_of_session}, {method.symbols:,} symbols, of which {method.ended:,} "
-        f"ended before it; {method.open_trades:,} open trades in no number. Errors take the trades "
-        "of one month as one; no costs but where they are named."
+        f"Session {manifest.as_of_session}, {method.symbols:,} symbols; the bars of "
+        f"{method.ended:,} stop before it, {method.delisted:,} of them with their listing. "
+        f"{method.delisted_trades:,} trades closed there and count as losses; "
+        f"{method.open_trades:,} open trades in no number. Errors take the trades of one month as "
+        "one; no costs but where they are named."
     )
 
 
@@ -31,7 +40,7 @@ def _cells(measure: Measure) -> Iterator[str]:
     low, high = measure.win_rate_range
     yield measure.family.label if measure.family else "All"
     yield measure.direction or ""
-    yield f"{measure.decade}s" if measure.decade is not None else ""
+    yield f"{measure.decade}s" if measure.decade is not None else measure.fate or ""
     yield f"{measure.trades:,}"
     yield f"{measure.wins:,}"
     yield f"{measure.win_rate_pct:.1f}%"

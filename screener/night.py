@@ -82,7 +82,8 @@ def nightly(
         typer.Option(help="Walk every bar again and compare with what the last night kept."),
     ] = False,
     accept_fall: Annotated[
-        bool, typer.Option(help="Publish even if it covers far less than the night before.")
+        bool,
+        typer.Option(help="Publish even if it covers far less, or if many symbols are behind."),
     ] = False,
 ) -> None:
     """Find patterns in daily bars, measure how they did, and seal it all as one night.
@@ -318,12 +319,16 @@ def _reasons(report: Report) -> Iterator[str]:
     for code, symbols in sorted(report.refused.items()):
         yield f"Left out, {code}: {_named(sorted(symbols))}."
     for rule, (bars, symbols_touched) in report.findings.items():
-        if rule != "behind":
-            yield f"Found, {rule}: {bars:,} bars of {symbols_touched:,} symbols."
-    if report.behind:
+        yield f"Found, {rule}: {bars:,} bars of {symbols_touched:,} symbols."
+    if report.inferred:
         yield (
-            f"Behind the session, served as of an older bar: {len(report.behind):,} symbols "
-            f"({_named(report.behind)})."
+            f"Taken for crypto, since they trade on weekends: {_named(report.inferred)}; an asset "
+            "type in --reference says otherwise."
+        )
+    if report.assumed_dollars:
+        yield (
+            f"Prices of {report.assumed_dollars:,} symbols are taken for US dollars, as nothing "
+            "says what they are in."
         )
     if report.later:
         yield (

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from rich.progress import (
 from mcp_server.operations.charts import Charts
 from nightly.bars import Adjustment
 from nightly.errors import SourceError
-from nightly.night import Order, Step, make_night, silent
+from nightly.night import Order, Step, held_back, make_night, plan, silent
 from nightly.pool import default_jobs
 from nightly.reference import Reference, read_reference
 from nightly.report import Report
@@ -87,6 +88,8 @@ def order_of(
         reference_sha256=file_digest(reference) if reference else None,
         adjustment=adjustment,
         session=session,
+        quorum=settings.session_quorum,
+        behind_limit=settings.behind_limit,
         jobs=jobs or default_jobs(),
         executor=executor,
         source_label=settings.source,
@@ -137,13 +140,15 @@ def try_out(
     """Make the night of an order without publishing it: what it would change, and what would hold
     it back.
     """
+    now = dt.datetime.now(dt.UTC)
+    late = held_back(order, plan(order, now))
     with tempfile.TemporaryDirectory(prefix="pattern-screener-") as folder:
         aside = Nights(Path(folder))
-        manifest, report = make_night(order, aside, now=dt.datetime.now(dt.UTC), step=step)
+        manifest, report = make_night(replace(order, accept_fall=True), aside, now=now, step=step)
         nights = Nights(settings.data_dir)
         old = nights.check_active() if nights.pointer.exists() else None
         found = difference((nights, old) if old else None, (aside, manifest))
-        return manifest, report, found, fall_behind(old, manifest) if old else None
+        return manifest, report, found, late or (fall_behind(old, manifest) if old else None)
 
 
 def wait_for_session(settle: dt.timedelta) -> None:

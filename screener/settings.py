@@ -94,6 +94,19 @@ class Settings(BaseSettings):
         le=60,
         description="Seconds in which a refresh token, shown again, gives the same tokens again.",
     )
+    session_quorum: float = Field(
+        default=0.8,
+        gt=0,
+        le=1,
+        description="Share of the active symbols that must have a session before a night is as of "
+        "it.",
+    )
+    behind_limit: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        description="A night is held back if a larger share of the active symbols is behind it.",
+    )
     chart_symbols: int | None = Field(
         default=None,
         ge=0,

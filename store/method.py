@@ -6,7 +6,7 @@ It is stored beside the wire records and shown on the method page. No API answer
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -31,13 +31,19 @@ class Costs(Record):
     avg_r: Number
 
 
+SymbolFate = Literal["current", "stopped", "delisted"]
+"""What became of a symbol: its bars reach the session, stop earlier, or ended with its listing."""
+
+
 class Measure(Record):
-    """The resolved first attempts of one group; a null family, direction or decade means all."""
+    """The resolved first attempts of one group; a null family, direction and so on means all."""
 
     family: Family | None
     direction: Direction | None
     decade: int | None
     """The first year of the decade in which the trades were entered."""
+    fate: SymbolFate | None = None
+    """What became of the symbols of the trades."""
     trades: Count
     wins: Count
     losses: Count
@@ -92,7 +98,11 @@ class Method(Record):
     symbols: Count
     """Symbols whose bars were analysed."""
     ended: Count
-    """Of these, symbols whose bars end before the session: delisted, renamed or halted."""
+    """Of these, symbols whose bars stop before the session, for whatever reason."""
+    delisted: Count = 0
+    """Of the ended ones, symbols whose bars end where the reference says that their listing did."""
+    delisted_trades: Count = 0
+    """Trades that closed at the last close of a delisted symbol; they count as losses."""
     open_trades: Count
     """Open trades, which no other number here includes."""
     draws_per_trade: Count
@@ -104,12 +114,16 @@ class Method(Record):
 
     def by_family(self) -> list[Measure]:
         """One measure for each family and direction, then one for all trades."""
-        groups = [m for m in self.measures if m.decade is None]
+        groups = [m for m in self.measures if m.decade is None and m.fate is None]
         return [m for m in groups if m.family] + [m for m in groups if not m.family]
 
     def by_decade(self) -> list[Measure]:
         """One measure for each decade over all families, oldest first."""
         return [m for m in self.measures if m.decade is not None and m.family is None]
+
+    def by_fate(self) -> list[Measure]:
+        """One measure for each fate of the symbols; none if all share one."""
+        return [m for m in self.measures if m.fate is not None]
 
     def by_family_and_decade(self) -> list[Measure]:
         """One measure for each family in each decade."""

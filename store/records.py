@@ -31,6 +31,7 @@ Count = Annotated[int, Field(ge=0)]
 Symbol = Annotated[str, Field(pattern=r"^[A-Z0-9.]+$", max_length=LONGEST_SYMBOL)]
 Status = Literal["forming", "in_progress"]
 Outcome = Literal["win", "loss", "open"]
+ExitReason = Literal["target", "stop", "delisted"]
 PatternType = Literal[
     "rising_wedge",
     "falling_wedge",
@@ -177,6 +178,11 @@ class HistoryRow(Record):
     unrealized_r: Number | None
     hold_bars: Annotated[int, Field(ge=1)] | None
     attempt: Attempt
+    exit_reason: ExitReason | None = Field(
+        default=None,
+        description="Null while open. A delisted trade closed at the last close of its symbol; it "
+        "counts as a loss, since the target was not reached.",
+    )
 
 
 class Envelope(Record):

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from nightly.bars import Bars
+from nightly.bars import Bars, to_date
 from nightly.cleaning import clean
 from nightly.reference import unlisted
+from nightly.sessions import past_window
 from nightly.symbols import resolve
 
 PRICES = ("open", "high", "low", "close", "volume")
@@ -35,4 +36,6 @@ def _bars(symbol: str, part: pl.DataFrame) -> Bars:
     """The cleaned bars of one symbol: a line is straight over the bars that the detector saw."""
     days = part["date"].cast(pl.Date).cast(pl.Int32).to_numpy()
     raw = Bars(days, *(part[name].to_numpy().astype(np.float64) for name in PRICES))
-    return clean(raw, asset_type=unlisted(symbol).asset_type, as_of=int(days[-1])).bars
+    kind = unlisted(symbol).asset_type
+    window = past_window(to_date(days[-1]), kind)
+    return clean(raw, asset_type=kind, window=window).bars

@@ -38,7 +38,7 @@ def propose(state: State, versions: Rows, atr: float, bar: int, parameters: Para
         slot = free_slot(state.forming)
         if slot == NOBODY:
             return
-        join_lineage(state, bar, parameters)
+        join_lineage(state, versions, bar, parameters)
     else:
         supersede(state, versions, slot, bar, parameters)
     extend_lineage(state.lineages, candidate, bar)
@@ -137,11 +137,11 @@ def supersede(state: State, versions: Rows, slot: int, bar: int, parameters: Par
 
 
 @compiled
-def join_lineage(state: State, bar: int, parameters: Parameters) -> None:
+def join_lineage(state: State, versions: Rows, bar: int, parameters: Parameters) -> None:
     """Put the candidate into the lineage that it continues, or into a new one."""
     candidate = state.candidate
     start = start_of(candidate)
-    known = known_lineage(state, start, bar, parameters)
+    known = known_lineage(state, versions, start, bar, parameters)
     if known == NOBODY:
         known = begin_lineage(state, start, bar)
     candidate.lineage = state.lineages[known].number
@@ -149,8 +149,13 @@ def join_lineage(state: State, bar: int, parameters: Parameters) -> None:
 
 
 @compiled
-def known_lineage(state: State, start: int, bar: int, parameters: Parameters) -> int:
-    """The index of the remembered lineage that a span up to today overlaps most, or NOBODY."""
+def known_lineage(
+    state: State, versions: Rows, start: int, bar: int, parameters: Parameters
+) -> int:
+    """The index of the remembered lineage that a span up to today overlaps most, or NOBODY.
+
+    A lineage with a forming setup has no room for another.
+    """
     known = NOBODY
     nearest = -1.0
     for index in range(len(state.lineages)):
@@ -160,10 +165,22 @@ def known_lineage(state: State, start: int, bar: int, parameters: Parameters) ->
         shared = overlap(lineage.start, lineage.end, start, bar)
         if shared < parameters.overlap_min:
             continue
+        if parameters.one_trade and is_forming(state, versions, lineage.number):
+            continue
         if shared > nearest or not parameters.nearest_lineage:
             known = index
             nearest = shared
     return known
+
+
+@compiled
+def is_forming(state: State, versions: Rows, lineage: int) -> bool:
+    """Whether a lineage has a forming setup."""
+    for slot in range(len(state.forming)):
+        row = state.forming[slot].version
+        if row != FREE and versions[row].lineage == lineage:
+            return True
+    return False
 
 
 @compiled

@@ -59,6 +59,8 @@ def end_reason(
         return expiry(version, setup.last_touch, bar, parameters)
     if broken == -armed_direction(version):
         return EndReason.INVALIDATED
+    if parameters.one_trade and is_outdone(price, state, log, setup, broken, bar):
+        return EndReason.SUPERSEDED
     return enter(price, log, state, setup.version, broken, bar, parameters)
 
 
@@ -70,6 +72,26 @@ def broken_side(version: Version, close: float, bar: int) -> int:
     if close < lower_at(version, bar):
         return -1
     return 0
+
+
+@compiled
+def is_outdone(price: Price, state: State, log: Log, setup: Setup, broken: int, bar: int) -> bool:
+    """Whether the same close triggers a better setup in the same direction: both are one trade."""
+    if state.trade_count > 0:
+        newest = log.trades[state.trade_count - 1]
+        if newest.entry == bar and newest.direction == broken:
+            return True
+    mine = log.versions[setup.version].quality
+    for slot in range(len(state.forming)):
+        other = state.forming[slot]
+        if other.version == FREE or other.version == setup.version:
+            continue
+        version = log.versions[other.version]
+        if version.quality <= mine or broken == -armed_direction(version):
+            continue
+        if broken_side(version, price.log_close[UPPER], bar) == broken:
+            return True
+    return False
 
 
 @compiled

@@ -32,6 +32,7 @@ PRICE = np.dtype(
         ("gap", "f8"),  # log distance of the open from the close before
         ("atr", "f8"),  # plain mean of the last true ranges, in log price
         ("segment", "i8"),  # first bar after the last data gap
+        ("announced", "i1"),  # whether the night before served the symbol
         ("swing", "i1", (2, 2)),  # [scale, side], 1 for a confirmed swing
     ]
 )
@@ -49,6 +50,7 @@ class Price(Protocol):
     gap: float
     atr: float
     segment: int
+    announced: int
     swing: npt.NDArray[np.int8]
 
 

@@ -89,8 +89,11 @@ def enter(
 ) -> int:
     """Open a trade on the breakout of a version, unless the close is at or past target or stop.
 
+    Nor is a trade opened that nobody could expect, because the night before left the symbol out.
     Returns the end reason of the version, TRIGGERED or MISSED.
     """
+    if not price.announced:
+        return EndReason.MISSED
     version = log.versions[row]
     plan = plan_levels(
         upper_at(version, bar),

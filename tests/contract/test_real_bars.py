@@ -21,7 +21,7 @@ from tests.service import Service, new_key, serving
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
 BARS = SHARED / "data" / "bars.parquet"
-SYMBOLS = ("AAPL", "MSFT", "SPY", "TLT", "BTCUSDT", "ETHUSDT", "XOM", "GME", "TPCS", "KO", "JPM")
+SYMBOLS = ("AAPL", "MSFT", "SPY", "TLT", "BTCUSDT", "ETHUSDT", "XOM", "GME", "GYRO", "KO", "JPM")
 
 pytestmark = pytest.mark.skipif(not BARS.exists(), reason="the research bars are not beside it")
 
@@ -84,8 +84,8 @@ def test_what_is_left_out_is_not_covered_and_what_is_live_is(market: Service) ->
     assert covered["BTCUSDT"]
     assert covered["AAPL"]
     assert covered["GME"], "news that doubles a price is no split"
-    assert not covered["TPCS"]
-    body = market.get("/tickers/TPCS/patterns", key=key).json()
+    assert not covered["GYRO"]
+    body = market.get("/tickers/GYRO/patterns", key=key).json()
     assert (body["available"], body["reason"]) == (False, "not_covered")
 
 

@@ -7,16 +7,17 @@ import datetime as dt
 import numpy as np
 import numpy.typing as npt
 
-from nightly.bars import Bars, Floats, to_date, to_day
+from nightly.bars import Bars, Floats, to_day
 from nightly.features import COLUMNS, features
 from nightly.parameters import Parameters
+from nightly.sessions import closed_days
 
 # The default's rules with a low score, so that a random walk has enough patterns to look at.
 LENIENT = Parameters(quality_min=20.0, squeeze_quality_min=10.0, directness_min=0.0)
 
 
 def walk(length: int, seed: int = 7, last: dt.date = dt.date(2024, 3, 28)) -> Bars:
-    """A random walk over weekdays that ends on the last date."""
+    """A random walk over New York sessions that ends on the last date."""
     rng = np.random.default_rng(seed)
     date = weekdays(length, last)
     close = 50 * np.exp(np.cumsum(rng.normal(0, 0.02, length)))
@@ -27,9 +28,11 @@ def walk(length: int, seed: int = 7, last: dt.date = dt.date(2024, 3, 28)) -> Ba
 
 
 def weekdays(length: int, last: dt.date = dt.date(2024, 3, 28)) -> npt.NDArray[np.int32]:
-    """So many weekdays up to a date, oldest first."""
-    days = [to_day(last) - back for back in range(2 * length + 7)]
-    return np.array([day for day in days if to_date(day).weekday() < 5][:length][::-1], np.int32)
+    """So many days up to a date on which New York opened, oldest first."""
+    days = np.arange(to_day(last) - 2 * length - 7, to_day(last) + 1, dtype=np.int32)
+    opened = days[np.is_busday(days.astype("datetime64[D]"))]
+    found = np.setdiff1d(opened, closed_days(last.year))
+    return found[len(found) - length :]
 
 
 def daily(length: int, last: dt.date, **columns: Floats) -> Bars:

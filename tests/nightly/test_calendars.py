@@ -9,14 +9,16 @@ from pathlib import Path
 import orjson
 import pytest
 
-from nightly.bars import Bars, to_day
+from nightly.bars import Bars
+from nightly.errors import SourceError
 from nightly.night import Order, make_night, plan
 from nightly.sessions import session_at
 from nightly.sources import open_source
 from store.book import Book
+from store.errors import HeldBackError
 from store.manifest import Manifest
 from store.nights import Nights
-from store.records import HistoryRow
+from store.records import HistoryRow, ScanSetup
 from tests.nightly.series import LENIENT, walk
 
 
@@ -38,13 +40,19 @@ def stock_days(last: dt.date, count: int) -> list[dt.date]:
     return found[::-1]
 
 
-def write(folder: Path, symbol: str, days: list[dt.date], bars: Bars | None = None) -> None:
+def write(
+    folder: Path,
+    symbol: str,
+    days: list[dt.date],
+    bars: Bars | None = None,
+    leap: float = 1.11,
+) -> None:
     """A file of a symbol whose last bar stands out: it closes 11% up."""
     bars = walk(len(days)) if bars is None else bars
     folder.mkdir(exist_ok=True)
     rows = []
     for number, date in enumerate(days):
-        close = bars.close[number] * (1.11 if number == len(days) - 1 else 1)
+        close = bars.close[number] * (leap if number == len(days) - 1 else 1)
         prices = (bars.open[number], max(bars.high[number], close), bars.low[number], close)
         rows.append(",".join([date.isoformat(), *(repr(float(p)) for p in prices), "1000"]))
     (folder / f"{symbol}.csv").write_text("\n".join(["Date,Open,High,Low,Close,Volume", *rows]))
@@ -106,20 +114,20 @@ def test_the_running_utc_day_of_crypto_is_never_used(tmp_path: Path) -> None:
 
 
 def test_stocks_and_crypto_share_a_session_and_keep_their_calendars(tmp_path: Path) -> None:
-    """On a Sunday: stocks end with Friday and wait for Monday, crypto for Saturday."""
+    """On a Sunday: stocks end with Friday and wait for Monday, crypto with Saturday for Sunday."""
     write(tmp_path / "bars", "ACME", stock_days(day("2026-11-20"), 300))
     write(tmp_path / "bars", "BTC-USD", every_day(day("2026-11-22"), 300))
     now = "2026-11-22T12:00"
     chosen = plan(Order(source=open_source(tmp_path / "bars"), name="bars"), at(now))
     used = bars_used(tmp_path / "bars", now)
 
-    assert chosen.as_of == day("2026-11-20")
-    assert last_used(tmp_path / "bars", now) == {"ACME": "2026-11-20", "BTCUSD": "2026-11-20"}
+    assert chosen.as_of == day("2026-11-21")
+    assert last_used(tmp_path / "bars", now) == {"ACME": "2026-11-20", "BTCUSD": "2026-11-21"}
     for task in chosen.tasks:
         assert task.windows["stock"].following == task.windows["etf"].following == day("2026-11-23")
-        assert task.windows["crypto"].following == day("2026-11-21")
+        assert task.windows["crypto"].following == day("2026-11-22")
     assert len(used["ACME"]) == 300
-    assert len(used["BTCUSD"]) == 298
+    assert len(used["BTCUSD"]) == 299
     assert ((used["BTCUSD"].date + 3) % 7 >= 5).any(), "weekends of crypto are sessions"
 
 
@@ -158,7 +166,7 @@ def test_a_night_is_dated_by_its_symbols_and_not_by_the_newest_one(tmp_path: Pat
     assert manifest.as_of_session == day("2026-08-11")
     assert manifest.counts.covered == 120
     assert set(last_used(tmp_path / "bars", now).values()) == {"2026-08-11"}
-    assert (list(report.later), list(report.behind)) == (["EARLY"], [])
+    assert (list(report.later), report.refused) == (["EARLY"], {})
     asked = plan(replace(order, session=day("2026-08-14")), at(now))
     assert (asked.as_of, asked.later) == (day("2026-08-14"), ())
 
@@ -172,10 +180,45 @@ def test_the_report_names_the_symbols_behind_the_session(tmp_path: Path) -> None
     manifest, report = make_night(order, nights, now=at("2026-08-14T21:30"))
 
     assert manifest.as_of_session == day("2026-08-14")
-    assert list(report.behind) == ["BEHIND"], "the day of a coin still runs, the gone one is stale"
-    assert nights.report(manifest)["findings"]["behind"] == [1, 1]
+    assert set(report.refused["behind"]) == {"BEHIND"}, "the day of a coin still runs"
+    assert "2026-08-12" in report.refused["behind"]["BEHIND"]
+    assert nights.report(manifest)["refused"]["behind"] == report.refused["behind"]
     assert set(report.refused["stale"]) == {"GONE"}
-    assert manifest.counts.covered == 11
+    assert manifest.counts.covered == 10
+
+
+def test_a_night_with_many_symbols_behind_is_held_back_and_names_them(tmp_path: Path) -> None:
+    ends = dict.fromkeys([f"S{number}" for number in range(8)], "2026-08-14")
+    order = market(tmp_path / "bars", {**ends, "LATE": "2026-08-12"})
+    nights, now = Nights(tmp_path / "data"), at("2026-08-15T12:00")
+    strict = replace(order, accept_fall=False, behind_limit=0.1)
+
+    with pytest.raises(
+        HeldBackError, match=r"1 of 9 symbols .* 2026-08-14 \(LATE\), more than 10%"
+    ):
+        make_night(strict, nights, now=now)
+
+    assert not list(nights.sealed())
+    assert make_night(replace(strict, behind_limit=0.12), nights, now=now)[0].counts.covered == 8
+    assert make_night(replace(strict, accept_fall=True), nights, now=now)[0].counts.covered == 8
+
+
+def test_a_setup_is_of_the_session_of_its_own_calendar(tmp_path: Path) -> None:
+    """On a Sunday's night stocks are as of Friday for Monday, crypto as of Sunday for Monday."""
+    for seed in range(12):
+        write(tmp_path / "bars", f"S{seed}", stock_days(day("2026-08-14"), 400), walk(400, seed), 1)
+        coin = walk(400, seed + 50)
+        write(tmp_path / "bars", f"C{seed}-USDT", every_day(day("2026-08-16"), 400), coin, 1)
+    manifest, book = night(tmp_path / "bars", "2026-08-17T12:00")
+    rows = [ScanSetup.model_validate_json(body) for body in book.evidence.bodies]
+    book.close()
+
+    assert manifest.as_of_session == day("2026-08-16")
+    sessions = {(row.symbol[0], row.as_of_session.isoformat()) for row in rows}
+    assert sessions == {("S", "2026-08-14"), ("C", "2026-08-16")}
+    forming = [row for row in rows if row.status == "forming"]
+    assert {row.symbol[0] for row in forming} == {"S", "C"}
+    assert all("2026-08-17" in row.trigger_rule for row in forming)
 
 
 def test_a_symbol_with_a_date_to_come_is_left_out_alone(tmp_path: Path) -> None:
@@ -188,11 +231,31 @@ def test_a_symbol_with_a_date_to_come_is_left_out_alone(tmp_path: Path) -> None:
     assert manifest.as_of_session == day("2026-08-14")
     assert manifest.counts.covered == 119
     assert {code: set(symbols) for code, symbols in report.refused.items()} == {
-        "future_date": {"AHEAD"}
+        "too_few_bars": {"AHEAD"}
     }
-    assert "2076-08-14" in report.refused["future_date"]["AHEAD"]
-    assert (list(report.later), list(report.behind)) == ([], [])
+    assert "dated in the future" in report.refused["too_few_bars"]["AHEAD"]
+    assert report.found == {"AHEAD": {"future_date": 100}}
+    assert list(report.later) == []
     assert manifest.inputs.parameters["future_dates"] == 1, "the clock decided beside the bars"
+
+
+def test_a_single_date_to_come_costs_a_symbol_that_bar_alone(tmp_path: Path) -> None:
+    days = stock_days(day("2026-08-14"), 100)
+    write(tmp_path / "bars", "ACME", [*days, day("2076-08-14")], walk(101))
+    write(tmp_path / "bars", "BTC-USD", [*every_day(day("2026-08-16"), 99), day("2076-08-14")])
+
+    manifest, book = night(tmp_path / "bars", "2026-08-17T12:00")
+    book.close()
+
+    assert manifest.as_of_session == day("2026-08-16")
+    assert manifest.counts.covered == 2
+    assert manifest.inputs.parameters["future_dates"] == 2
+
+
+def test_a_source_of_nothing_but_days_to_come_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "bars", "ACME", stock_days(day("2076-08-14"), 100))
+    with pytest.raises(SourceError, match="check the dates of the bars"):
+        plan(Order(source=open_source(tmp_path / "bars"), name="bars"), at("2026-08-17T12:00"))
 
 
 def test_a_halted_symbol_leaves_the_book_and_its_trades_stay_counted(tmp_path: Path) -> None:
@@ -224,19 +287,22 @@ def test_a_reused_ticker_is_not_glued_to_its_old_owner(tmp_path: Path) -> None:
     days = stock_days(day("2026-11-20"), 700)
     old, new = days[:300], days[400:]
     write(tmp_path / "bars", "ACME", old + new)
-    used = bars_used(tmp_path / "bars", "2026-11-21T12:00")["ACME"]
-    assert used.date[0] == to_day(new[0])
-    assert len(used) == len(new)
-    alone = tmp_path / "alone"
     whole = walk(600)
-    write(alone, "ACME", new, whole.take(slice(300, None)))
-    (first, book), (second, other) = (
-        night(folder, "2026-11-21T12:00") for folder in (tmp_path / "bars", alone)
-    )
-    history, same = book.history("ACME"), other.history("ACME")
-    book.close()
-    other.close()
-    assert history is not None
-    assert history.rows
-    assert history == same
-    assert first.counts.resolved == second.counts.resolved
+    write(tmp_path / "new", "ACME", new, whole.take(slice(300, None)))
+    write(tmp_path / "old", "ACME", old, whole.take(slice(0, 300)))
+    rows = {}
+    for folder, now in (("bars", "2026-11-21"), ("new", "2026-11-21"), ("old", str(old[-1]))):
+        _, book = night(tmp_path / folder, f"{now}T23:30")
+        history = book.history("ACME")
+        book.close()
+        rows[folder] = history.rows if history else []
+    assert rows["new"]
+    assert rows["bars"][: len(rows["new"])] == rows["new"], "the newest rows come first"
+    assert [entry(row) for row in rows["bars"][len(rows["new"]) :]] == [
+        entry(row) for row in rows["old"]
+    ]
+
+
+def entry(row: bytes) -> tuple[str, str]:
+    found = orjson.loads(row)
+    return found["lineage_id"], found["entry_date"]

@@ -16,6 +16,7 @@ from nightly.detector import DEFAULTS, detect, walk_on
 from nightly.night import Order, make_night
 from nightly.parameters import Parameters
 from nightly.report import Report
+from nightly.series import Series
 from nightly.sources import open_source
 from store.checkpoints import Checkpoints
 from store.nights import Nights
@@ -23,6 +24,7 @@ from tests.nightly.series import LENIENT, walk
 from tests.nightly.test_night import NOW, write_csv
 
 GAP = 10
+sound = Series.sound
 
 
 def joined_with_gap() -> Bars:
@@ -40,10 +42,10 @@ def test_sixty_nights_in_a_row_are_bit_for_bit_one_walk(name: str) -> None:
     bars = SERIES[name]
     kept = None
     for count in range(len(bars) - 60, len(bars) + 1):
-        resumed = resume(kept, bars.take(slice(0, count)), LENIENT, gap_days=GAP)
+        resumed = resume(kept, sound(bars.take(slice(0, count))), LENIENT, gap_days=GAP)
         kept = resumed.kept
 
-    whole = resume(None, bars, LENIENT, gap_days=GAP)
+    whole = resume(None, sound(bars), LENIENT, gap_days=GAP)
     log = detect(bars, LENIENT, gap_days=GAP)
     assert resumed.began == "resumed"
     assert resumed.kept == whole.kept
@@ -62,12 +64,12 @@ def changed(bars: Bars, index: int, factor: float) -> Bars:
 
 def test_a_walk_over_other_bars_begins_anew() -> None:
     bars = walk(400)
-    kept = resume(None, bars.take(slice(0, 399)), gap_days=GAP).kept
+    kept = resume(None, sound(bars.take(slice(0, 399))), gap_days=GAP).kept
 
     def began(
         these: Bars, parameters: Parameters = DEFAULTS, kept: bytes = kept, gap_days: int = GAP
     ) -> Began:
-        return resume(kept, these, parameters, gap_days=gap_days).began
+        return resume(kept, sound(these), parameters, gap_days=gap_days).began
 
     assert began(bars) == "resumed"
     assert began(bars.take(slice(0, 399))) == "resumed"
@@ -82,30 +84,30 @@ def test_a_walk_over_other_bars_begins_anew() -> None:
 
 def test_damaged_bytes_are_not_believed() -> None:
     bars = walk(400)
-    kept = resume(None, bars, gap_days=GAP).kept
+    kept = resume(None, sound(bars), gap_days=GAP).kept
 
     for damaged in (b"", b"x", kept[:-1], kept[: len(kept) // 2], bytes(len(kept))):
-        assert resume(damaged, bars, gap_days=GAP).began == "anew"
+        assert resume(damaged, sound(bars), gap_days=GAP).began == "anew"
     for place in range(0, len(kept), len(kept) // 50):
         flipped = bytearray(kept)
         flipped[place] ^= 0x10
-        again = resume(bytes(flipped), bars, gap_days=GAP)
+        again = resume(bytes(flipped), sound(bars), gap_days=GAP)
         assert again.kept == kept
 
 
 def test_a_check_finds_a_walk_that_is_not_what_its_bars_give() -> None:
     bars = walk(900)
-    kept = resume(None, bars.take(slice(0, 899)), LENIENT, gap_days=GAP).kept
+    kept = resume(None, sound(bars.take(slice(0, 899))), LENIENT, gap_days=GAP).kept
     found = decoded(kept)
     assert found is not None
-    other = walk_on(None, bars.take(slice(0, 899)), LENIENT, gap_days=GAP)
+    other = walk_on(None, sound(bars.take(slice(0, 899))), LENIENT, gap_days=GAP)
     other.log.versions["quality"][-1] += 1e-9
     drifted = encoded(other, found[1])
 
-    assert resume(kept, bars, LENIENT, gap_days=GAP, check=True).began == "anew"
-    checked = resume(drifted, bars, LENIENT, gap_days=GAP, check=True)
+    assert resume(kept, sound(bars), LENIENT, gap_days=GAP, check=True).began == "anew"
+    checked = resume(drifted, sound(bars), LENIENT, gap_days=GAP, check=True)
     assert checked.began == "drifted"
-    assert checked.kept == resume(None, bars, LENIENT, gap_days=GAP).kept
+    assert checked.kept == resume(None, sound(bars), LENIENT, gap_days=GAP).kept
 
 
 def market(folder: Path, last: int, names: Mapping[str, Bars]) -> Path:
@@ -157,8 +159,8 @@ def test_the_next_night_has_the_same_bytes_resumed_and_anew(tmp_path: Path) -> N
     night(second, tmp_path / "anew", None, today)
 
     assert book(data) == book(tmp_path / "anew")
-    assert set(report.walks["resumed"]) == {"S0", "S1", "S2", "GAP"}
-    assert set(report.walks["anew"]) == {"REVISED", "SPLIT", "NEW", "SHORT"}
+    assert set(report.walks["resumed"]) == {"S0", "S1", "S2", "GAP", "SHORT"}
+    assert set(report.walks["anew"]) == {"REVISED", "SPLIT", "NEW"}
     assert not list(data.glob(".*.draft"))
 
 

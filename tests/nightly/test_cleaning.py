@@ -9,6 +9,7 @@ import datetime as dt
 import math
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from nightly.bars import Bars, Days, Floats, to_date, to_day
 from nightly.cleaning import Cleaned, clean
 from nightly.doubt import suspected_splits
 from nightly.reference import AssetType, Split
+from nightly.sessions import Window
 from nightly.sources import TableSource
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
@@ -68,9 +70,30 @@ def joined(*parts: Bars) -> Bars:
     )
 
 
-def cleaned(bars: Bars, asset_type: AssetType = "stock", **rules: Any) -> Cleaned:
-    rules.setdefault("as_of", int(bars.date[-1]) if len(bars) else MONDAY)
-    return clean(bars, asset_type=asset_type, **rules)
+def cleaned(
+    bars: Bars,
+    asset_type: AssetType = "stock",
+    *,
+    as_of: int | None = None,
+    closed: Sequence[int] = (),
+    begun: int = MONDAY + 10_000,
+    **rules: Any,
+) -> Cleaned:
+    """The bars cleaned on the day of the last one, or on another; no day is a holiday but these."""
+    last = as_of if as_of is not None else int(bars.date[-1]) if len(bars) else MONDAY
+    window = Window(
+        last=to_date(last),
+        following=to_date(last + 1),
+        active_since=to_date(last - 14),
+        begun=to_date(begun),
+        closed=np.array(closed, np.int32),
+    )
+    return clean(bars, asset_type=asset_type, window=window, **rules)
+
+
+def lengths(result: Cleaned) -> list[int]:
+    """The number of bars in each series."""
+    return [len(series) for series in result.series]
 
 
 def code(result: Cleaned) -> str | None:
@@ -137,23 +160,46 @@ def test_a_weekend_bar_is_dropped_for_a_stock_and_kept_for_crypto() -> None:
     assert len(crypto.bars) == len(bars)
 
 
-def test_only_the_newest_owner_of_a_ticker_is_analysed() -> None:
+def test_every_owner_of_a_ticker_has_a_series_of_its_own() -> None:
     old, new = wave(100), wave(120, MONDAY + 7 * 40)
     result = cleaned(joined(scaled(old, 0, 40.0), new))
     assert result.covered
-    assert result.findings == {"ticker_reuse": 1}
-    assert len(result.bars) == len(new)
-    assert result.bars.date[0] == new.date[0]
+    assert result.findings == {"ticker_reuse": 1, "gap": 1}
+    assert lengths(result) == [100, 120]
+    assert result.series[1].bars.date[0] == new.date[0]
+
+
+def test_a_bar_of_a_day_on_which_new_york_was_closed_is_dropped() -> None:
+    bars = wave()
+    holidays = [int(bars.date[20]), int(bars.date[90])]
+    result = cleaned(bars, closed=holidays)
+    assert result.covered
+    assert result.findings == {"holiday": 2}
+    assert not set(holidays) & set(result.bars.date.tolist())
+    assert cleaned(bars, "crypto", closed=()).findings == {}
+
+
+def test_bars_of_another_country_s_calendar_are_refused_by_name() -> None:
+    bars = wave()
+    result = cleaned(bars, closed=bars.date[::20].tolist())
+    assert code(result) == "bad_bars"
+    assert "(holiday 10)" in str(result.refusal)
+
+
+def test_a_bar_dated_in_the_future_is_no_bar() -> None:
+    bars = wave()
+    result = cleaned(bars, as_of=int(bars.date[-3]), begun=int(bars.date[-2]))
+    assert result.findings == {"future_date": 1}, "the day after the last has begun somewhere"
+    assert lengths(result) == [198]
 
 
 def test_a_gap_of_ninety_days_is_one_series() -> None:
     bars = wave(160)
     bars.date[100:] += 87  # from one Friday to a Monday, 90 days later
     assert bars.date[100] - bars.date[99] == 90
-    result = cleaned(bars, "crypto")
-    assert len(result.bars) == len(bars)
+    assert lengths(cleaned(bars, "crypto")) == [160]
     bars.date[100:] += 1
-    assert len(cleaned(bars, "crypto").bars) == 60
+    assert lengths(cleaned(bars, "crypto")) == [100, 60]
 
 
 @pytest.mark.parametrize(("asset_type", "days", "gaps"), [("stock", 7, 0), ("stock", 14, 1)])
@@ -173,36 +219,35 @@ def test_crypto_has_a_shorter_gap() -> None:
 
 
 @pytest.mark.parametrize("ratio", [2, 3, 4, 5, 7, 10, 20, 1 / 2, 1 / 3, 1 / 10, 1 / 25])
-def test_a_gap_with_the_ratio_of_a_split_keeps_the_symbol_out(ratio: float) -> None:
+def test_a_gap_with_the_ratio_of_a_split_begins_a_new_series(ratio: float) -> None:
     bars = wave()
     exact = float(bars.close[99] / bars.open[100])
     result = cleaned(scaled(bars, 100, exact * ratio * 1.015))
-    assert code(result) == "unadjusted_split"
-    assert str(to_date(bars.date[100])) in str(result.refusal)
     assert result.findings["unadjusted_split"] == 1
-    assert len(result.bars) == 0
+    assert lengths(result) == [100, 100]
+    assert result.covered
 
 
 @pytest.mark.parametrize("ratio", [0.61, 0.55, 1.5, 2.06, 1 / 2.3, 1 / 3.5])
 def test_a_gap_of_another_ratio_is_a_move(ratio: float) -> None:
     bars = wave()
     exact = float(bars.close[99] / bars.open[100])
-    assert cleaned(scaled(bars, 100, exact * ratio)).covered
+    assert lengths(cleaned(scaled(bars, 100, exact * ratio))) == [200]
 
 
 def test_crypto_has_no_splits() -> None:
     bars = wave()
-    assert code(cleaned(scaled(bars, 100, 0.5), "etf")) == "unadjusted_split"
-    assert cleaned(scaled(bars, 100, 0.5), "crypto").covered
+    assert lengths(cleaned(scaled(bars, 100, 0.5), "etf")) == [100, 100]
+    assert lengths(cleaned(scaled(bars, 100, 0.5), "crypto")) == [200]
 
 
 def test_a_price_that_news_halves_is_a_move() -> None:
     """Open and level are those of a split, but the range of the day is too wide."""
     bars = wave()
     halved = scaled(bars, 100, float(bars.close[99] / bars.open[100]) / 2)
-    assert code(cleaned(halved)) == "unadjusted_split"
+    assert lengths(cleaned(halved)) == [100, 100]
     low, high = float(halved.low[100]), float(halved.high[100])
-    assert cleaned(changed(halved, 100, low=0.93 * low, high=1.05 * high)).covered
+    assert lengths(cleaned(changed(halved, 100, low=0.93 * low, high=1.05 * high))) == [200]
 
 
 def test_an_open_of_half_the_price_that_is_gone_at_the_close_is_no_split() -> None:
@@ -216,7 +261,10 @@ def test_an_open_of_half_the_price_that_is_gone_at_the_close_is_no_split() -> No
 def test_a_split_of_the_last_bar_is_seen_tonight() -> None:
     bars = wave()
     exact = float(bars.close[-2] / bars.open[-1])
-    assert code(cleaned(scaled(bars, len(bars) - 1, exact / 4))) == "unadjusted_split"
+    result = cleaned(scaled(bars, len(bars) - 1, exact / 4), "etf")
+    assert lengths(result) == [199], "nobody knows yet whether the close is a bad print"
+    result = cleaned(scaled(bars, len(bars) - 1, exact / 2), "etf")
+    assert (lengths(result), code(result)) == ([199, 1], "too_few_bars")
 
 
 def test_a_split_that_the_reference_gives_is_applied_to_raw_bars() -> None:
@@ -228,8 +276,8 @@ def test_a_split_that_the_reference_gives_is_applied_to_raw_bars() -> None:
     assert result.findings == {"split_applied": 1}
     assert result.bars.close == pytest.approx(bars.close / 4)
     assert result.bars.volume.tolist() == [4000.0] * 100 + [1000.0] * 100
-    assert code(cleaned(raw, adjustment="split", splits=[split])) == "unadjusted_split"
-    assert code(cleaned(raw, adjustment="none")) == "unadjusted_split"
+    assert lengths(cleaned(raw, adjustment="split", splits=[split])) == [100, 100]
+    assert lengths(cleaned(raw, adjustment="none")) == [100, 100]
 
 
 def test_a_split_after_the_session_is_not_known_yet() -> None:
@@ -252,10 +300,17 @@ def test_no_bar_after_the_session_is_used() -> None:
 
 def test_a_few_contradictions_are_forgiven_and_many_are_not() -> None:
     bars = wave(100)
-    assert cleaned(changed(bars, slice(10, 13), low=0)).covered
-    result = cleaned(changed(bars, slice(10, 14), low=0))
+    assert cleaned(changed(bars, slice(80, 83), low=0)).covered
+    result = cleaned(changed(bars, slice(80, 84), low=0))
     assert code(result) == "bad_bars"
-    assert len(result.bars) == 0
+    assert lengths(result) == [80], "what came before stays"
+
+
+def test_bars_are_trusted_again_when_their_contradictions_are_few_among_many() -> None:
+    result = cleaned(changed(wave(520), slice(100, 104), low=0))
+    assert result.covered
+    assert lengths(result) == [100, 520 - 399]
+    assert result.series[1].bars.date[0] == wave(520).date[399]
 
 
 def test_closes_far_outside_their_range_are_contradictions() -> None:
@@ -271,25 +326,42 @@ def idle(count: int, length: int = 900, **cells: float) -> Bars:
 @pytest.mark.parametrize("cells", [{}, {"volume": 0.0}])
 def test_a_price_without_ranges_is_not_traded(cells: dict[str, float]) -> None:
     result = cleaned(idle(160, 300, **cells))
-    assert result.refusal is not None
-    assert (result.refusal.code, result.refusal.analysed) == ("flat_bars", False)
-    assert "44% of the last year's bars" in result.refusal.reason
+    assert code(result) == "flat_bars"
+    assert "44% of the last year's bars" in str(result.refusal)
     assert cleaned(idle(99, 300, **cells)).covered
 
 
-def test_years_without_trade_before_the_present_ones_are_left_away() -> None:
+def test_no_line_reaches_back_into_years_without_trade() -> None:
     bars = idle(500)
     result = cleaned(bars)
     assert result.covered
     # The last 250 bars of which more than 100 are idle end with bar 648.
-    assert result.findings == {"idle_past": 649}
-    assert np.array_equal(result.bars.date, bars.date[649:])
+    assert result.findings == {"idle": 649 - 249, "flat_bar": 500}
+    assert np.array_equal(result.series[0].active.date, bars.date[649:])
+    assert not result.series[0].served[: 649 + 59].any()
+    assert result.series[0].served[649 + 59 :].all()
 
 
 def test_quotes_that_move_without_volume_are_no_trades() -> None:
-    bars = changed(wave(600), slice(0, 400), volume=0)
-    assert cleaned(bars).findings == {"idle_past": 549}
+    bars = changed(wave(620), slice(1, 400), volume=0)
+    found = cleaned(bars)
+    assert found.covered
+    assert found.findings == {"no_volume": 399, "idle": 549 - 249}
     assert code(cleaned(changed(wave(600), slice(400, 590), volume=0))) == "flat_bars"
+
+
+def test_quotes_count_as_idle_only_once_a_volume_was_seen() -> None:
+    """A night before the first volume took the bars for those of a source that knows none."""
+    bars = changed(wave(400), slice(0, 200), volume=0)
+    assert cleaned(bars.take(slice(0, 200))).covered
+    assert cleaned(bars).series[0].served[59:].all()
+
+
+def test_a_source_without_volumes_is_no_evidence_of_any() -> None:
+    result = cleaned(changed(wave(), slice(None), volume=math.nan))
+    assert result.covered
+    assert result.findings == {}
+    assert np.isnan(result.bars.volume).all()
 
 
 def test_a_series_that_never_knows_a_volume_is_judged_by_its_ranges() -> None:
@@ -318,27 +390,47 @@ def test_an_open_far_from_both_closes_beside_it_is_a_misprint(opened: float, dro
 
 def test_many_misprints_are_contradictions() -> None:
     bars = wave(300)
-    for bar in range(100, 140, 10):
+    for bar in range(260, 300, 10):
         bars = changed(bars, bar, open=300, high=300)
     assert code(cleaned(bars)) == "bad_bars"
 
 
-def test_a_close_that_leaps_and_falls_back_is_a_bad_print() -> None:
+@pytest.mark.parametrize("kind", ["stock", "crypto"])
+def test_a_close_that_leaps_and_falls_back_is_a_bad_print(kind: AssetType) -> None:
     bars = wave()
-    print_ = changed(bars, 100, high=400, close=380)
-    assert code(cleaned(print_)) == "price_spike"
-    assert code(cleaned(print_, "crypto")) == "price_spike"
+    result = cleaned(changed(bars, 102, high=400, close=380), kind)
+    assert result.covered
+    assert result.findings == {"price_spike": 1}
+    assert lengths(result) == [199]
+    assert bars.date[102] not in result.bars.date
 
 
-def test_one_great_jump_is_a_move_and_a_second_is_not() -> None:
+def test_a_last_close_that_leaps_waits_for_the_next_to_be_believed() -> None:
+    bars = scaled(wave(), 150, 3.3)
+    tonight = cleaned(bars.take(slice(0, 151)))
+    assert code(tonight) == "unconfirmed_close"
+    assert lengths(tonight) == [150]
+    assert cleaned(bars.take(slice(0, 152))).covered
+
+
+def test_of_two_bad_prints_in_a_row_each_is_judged_by_the_closes_that_are_left() -> None:
+    bars = changed(wave(), 100, high=500, close=480)
+    result = cleaned(changed(bars, 101, low=20, close=25))
+    assert result.findings == {"price_spike": 2}
+    assert lengths(result) == [198]
+
+
+def test_one_great_jump_is_a_move_and_from_a_second_on_nothing_is() -> None:
     once = scaled(wave(), 80, 5.6)
     assert cleaned(once).covered
-    assert code(cleaned(scaled(once, 140, 1 / 5.6))) == "price_jumps"
+    result = cleaned(scaled(once, 140, 1 / 5.6))
+    assert (code(result), lengths(result)) == ("price_jumps", [140])
 
 
 def test_a_close_twenty_times_the_one_before_is_no_move() -> None:
-    assert code(cleaned(scaled(wave(), 80, 22.0))) == "price_jumps"
-    assert code(cleaned(scaled(wave(), 80, 1 / 22.0), "crypto")) == "price_jumps"
+    for factor, kind in ((22.0, "stock"), (1 / 22.0, "crypto")):
+        result = cleaned(scaled(wave(), 80, factor), kind)  # type: ignore[arg-type]
+        assert (code(result), lengths(result)) == ("price_jumps", [80])
     assert cleaned(scaled(wave(), 80, 18.0)).covered
 
 
@@ -348,17 +440,16 @@ def test_fewer_than_sixty_bars_are_left_out() -> None:
     assert cleaned(wave(60)).covered
 
 
-@pytest.mark.parametrize(("asset_type", "days"), [("stock", 10), ("etf", 10), ("crypto", 3)])
-def test_a_symbol_without_recent_bars_counts_in_the_statistics_only(
-    asset_type: AssetType, days: int
+@pytest.mark.parametrize(
+    ("late", "expected"), [(0, None), (1, "behind"), (14, "behind"), (15, "stale")]
+)
+def test_a_symbol_without_the_last_session_is_left_out_and_keeps_its_bars(
+    late: int, expected: str | None
 ) -> None:
     bars = wave()
-    last = int(bars.date[-1])
-    assert cleaned(bars, asset_type, as_of=last + days).covered
-    result = cleaned(bars, asset_type, as_of=last + days + 1)
-    assert result.refusal is not None
-    assert (result.refusal.code, result.refusal.analysed) == ("stale", True)
-    assert len(result.bars) == len(bars)
+    result = cleaned(bars, as_of=int(bars.date[-1]) + late)
+    assert code(result) == expected
+    assert lengths(result) == [200]
 
 
 def test_a_price_that_does_not_move_is_analysed_and_not_covered() -> None:
@@ -366,9 +457,9 @@ def test_a_price_that_does_not_move_is_analysed_and_not_covered() -> None:
     calm = 100 + (bars.close - 100) / 1000
     quiet = Bars(bars.date, calm, calm + 0.05, calm - 0.05, calm, bars.volume)
     result = cleaned(quiet)
-    assert result.refusal is not None
-    assert (result.refusal.code, result.refusal.analysed) == ("low_volatility", True)
-    assert len(result.bars) == len(bars)
+    assert code(result) == "low_volatility"
+    assert lengths(result) == [200]
+    assert not result.series[0].served[59:].any()
 
 
 PRICE = st.one_of(st.floats(-5, 500), st.sampled_from([math.nan, math.inf, 0.0, 1e-300, 1e300]))
@@ -390,8 +481,9 @@ def test_whatever_comes_in_what_goes_on_is_whole(
     assert (kept.high >= np.maximum(kept.open, kept.close)).all()
     assert (kept.low <= np.minimum(kept.open, kept.close)).all()
     assert (np.isfinite(kept.volume) & (kept.volume >= 0)).all()
-    assert suspected_splits(kept) == []
-    assert result.covered or result.refusal is not None
+    for series in result.series:
+        assert suspected_splits(series.bars) == []
+        assert len(series.idle) == len(series.served) == len(series) > 0
 
 
 @pytest.mark.skipif(not SOUND.exists(), reason="the shared bars are not here")
@@ -406,17 +498,16 @@ def test_real_sound_bars_are_hardly_ever_kept_out() -> None:
     }
     codes = Counter(code(result) for result in results.values())
     assert codes == {
-        None: 1832,
+        None: 1835,
         "flat_bars": 9,
         "low_volatility": 7,
         "bad_bars": 2,
         "stepped_price": 2,
-        "unadjusted_split": 2,
-        "stale": 1,
         "too_few_bars": 1,
     }
-    dropped = sum(result.findings.get("idle_past", 0) for result in results.values())
-    assert dropped < 0.03 * 7_216_198
+    kept = sum(len(result.bars) for result in results.values())
+    assert kept > 0.99 * 7_216_198
+    assert sum(len(result.series) > 1 for result in results.values()) < 25
     assert sum(result.findings.get("misprint", 0) for result in results.values()) < 700
 
 
@@ -425,7 +516,7 @@ def test_most_splits_planted_in_real_bars_are_found() -> None:
     source, planted, found = TableSource(SOUND), 0, 0
     rng = np.random.default_rng(1)
     for item in source.load(source.names()[::12]):
-        bars = cleaned(item.bars).bars
+        bars = max((series.bars for series in cleaned(item.bars).series), key=len)
         for ratio in (2.0, 3.0, 1 / 4, 1 / 10) if len(bars) > 200 else ():
             at = int(rng.integers(60, len(bars) - 1))
             planted += 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import nightly
-from nightly.doubt import CONTRADICTIONS
+from nightly.cleaning import CONTRADICTIONS
 from nightly.events import EndReason, PatternType
 from nightly.features import COLUMNS
 from nightly.judgement import BASES, PARTS, UNUSED, Weight
@@ -26,7 +26,7 @@ DOCUMENT = CODE.parent / "docs" / "detector.md"
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 NAMES = frozenset(re.findall(r"`([^`\n]+)`", TEXT))
 SOURCES = tuple(sorted(f"sources/{path.name}" for path in (CODE / "sources").glob("*.py")))
-INGEST = ("cleaning.py", "doubt.py", "symbols.py", *SOURCES)
+INGEST = ("analysis.py", "cleaning.py", "doubt.py", "symbols.py", *SOURCES)
 
 
 def section_text(number: int) -> str:
@@ -60,13 +60,14 @@ def constant_of(name: str) -> float:
 def calls(file: str) -> Iterator[tuple[str, list[str]]]:
     """Every call in a file by the name of the function, with its string arguments."""
     for node in ast.walk(ast.parse((CODE / file).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
             strings = [
                 argument.value
                 for argument in node.args
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
             ]
-            yield node.func.id, strings
+            called = node.func
+            yield (called.id if isinstance(called, ast.Name) else called.attr), strings
 
 
 def refusal_codes() -> set[str]:
@@ -79,13 +80,12 @@ def finding_ids() -> set[str]:
     """The rules under which the bars of a symbol are counted."""
     counted = {
         text
-        for file in ("cleaning.py", "doubt.py", *SOURCES)
+        for file in ("cleaning.py", *SOURCES)
         for name, texts in calls(file)
         for text in texts
-        if name in ("_count", "_dropped")
+        if name in ("_count", "note", "count") or (name == "drop" and file == "cleaning.py")
     }
-    files = ("doubt.py", *SOURCES)
-    source = "".join((CODE / file).read_text(encoding="utf-8") for file in files)
+    source = "".join((CODE / file).read_text(encoding="utf-8") for file in SOURCES)
     return counted | set(re.findall(r'findings\["(\w+)"\]', source))
 
 
@@ -150,11 +150,11 @@ def test_every_constant_that_the_document_names_is_compared() -> None:
 
 def test_every_refusal_and_finding_is_explained() -> None:
     refusals, findings = refusal_codes(), finding_ids()
-    assert {"stale", "no_bars", "unadjusted_split", "bad_symbol"} <= refusals
+    assert {"stale", "no_bars", "price_jumps", "bad_symbol"} <= refusals
     assert {"bad_bar", "halted", "gap", "second_file", "undated_row"} <= findings
     assert refusals == {rule.code for rule in REFUSALS}
     # What a symbol is refused for may be counted too, under the code of its refusal.
-    counted_refusals = {"unadjusted_split", "price_spike", "other_interval"}
+    counted_refusals = {"other_interval"}
     assert findings - counted_refusals == {rule.code for rule in FINDINGS}
     assert set(CONTRADICTIONS) <= findings
 

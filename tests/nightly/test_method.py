@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 from nightly.bars import Bars, to_date, to_day
 from nightly.cleaning import clean
-from nightly.history import FACTS
+from nightly.history import FACTS, Fate
 from nightly.intervals import clustered, wilson
 from nightly.method import method
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
+from nightly.sessions import past_window
 from store.book import Book
 from store.families import Family
 from store.method import Measure, Method
@@ -103,7 +104,7 @@ def trades(book: Book) -> list[Trade]:
         bars = clean(
             loaded.bars,
             asset_type="stock",
-            as_of=to_day(SAMPLE_SESSION),
+            window=past_window(SAMPLE_SESSION, "stock"),
             adjustment=listing.adjustment,
             splits=listing.splits,
         ).bars
@@ -224,7 +225,9 @@ def test_the_groups_agree_with_the_track_records(book: Book, record: Method) -> 
 
 def test_a_night_without_a_trade_has_no_measure() -> None:
     day = dt.date(2024, 3, 8)
-    empty = method(np.zeros(0, FACTS), symbols=3, ended=1, start=day, as_of=day)
+    empty = method(
+        np.zeros(0, FACTS), fates=Counter({Fate.CURRENT: 2, Fate.STOPPED: 1}), start=day, as_of=day
+    )
     assert empty.measures == []
     assert empty.by_family() == empty.by_decade() == []
 
@@ -235,7 +238,7 @@ def test_one_month_alone_has_no_error() -> None:
     facts["r"], facts["realized_pct"] = [2.0, -1.0], [10.0, -5.0]
     facts["entry_day"] = to_day(dt.date(2024, 3, 4)), to_day(dt.date(2024, 3, 28))
     day = dt.date(2024, 5, 8)
-    found = method(facts, symbols=1, ended=0, start=day, as_of=day).by_family()[-1]
+    found = method(facts, fates=Counter({Fate.CURRENT: 1}), start=day, as_of=day).by_family()[-1]
     assert (found.avg_r.mean, found.avg_r.error, found.months) == (0.5, None, 1)
     assert (found.draws, found.placebo_pct, found.difference_r) == (0, None, None)
     assert found.after_costs[0].avg_r == 0.48

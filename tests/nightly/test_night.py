@@ -18,6 +18,7 @@ from nightly.night import Order, make_night
 from nightly.parameters import DETECTORS, Parameters
 from nightly.reference import Reference
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
+from nightly.sessions import past_window
 from nightly.sources import open_source
 from store.book import Book
 from store.manifest import Manifest
@@ -77,7 +78,7 @@ def sample_bars(symbol: str) -> Bars:
     return clean(
         loaded.bars,
         asset_type="stock",
-        as_of=to_day(SAMPLE_SESSION),
+        window=past_window(SAMPLE_SESSION, "stock"),
         adjustment=listing.adjustment,
         splits=listing.splits,
     ).bars

@@ -11,10 +11,11 @@ import polars as pl
 import pytest
 
 import nightly
-from nightly.bars import to_date, to_day
+from nightly.bars import to_date
 from nightly.cleaning import Cleaned, clean
 from nightly.reference import Split
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
+from nightly.sessions import past_window
 
 SHIPPED = Path(nightly.__file__).parent / "shipped"
 SYMBOLS = ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
@@ -28,7 +29,7 @@ def cleaned(session: dt.date = SAMPLE_SESSION) -> dict[str, Cleaned]:
         found[loaded.name] = clean(
             loaded.bars,
             asset_type=listing.asset_type,
-            as_of=to_day(session),
+            window=past_window(session, listing.asset_type),
             adjustment=listing.adjustment,
             splits=listing.splits,
         )

@@ -121,16 +121,26 @@ def test_nobody_waits_for_symbols_that_ended_more_than_ten_sessions_ago() -> Non
     assert as_of(*coins, *some(90, "crypto", "2026-08-04")) == "2026-08-04"
 
 
-def test_crypto_beside_stocks_counts_up_to_their_session() -> None:
-    assert as_of(("stock", "2026-08-14"), ("crypto", "2026-08-16")) == "2026-08-14"
+def test_stocks_at_friday_and_crypto_at_sunday_are_both_current_on_sunday() -> None:
+    assert as_of(("stock", "2026-08-14"), ("crypto", "2026-08-16")) == "2026-08-16"
     ends = [*some(60, "stock", "2026-08-14"), *some(60, "crypto", "2026-08-16")]
-    assert as_of(*ends, now=at("2026-08-17T12:00")) == "2026-08-14"
+    assert as_of(*ends, now=at("2026-08-17T12:00")) == "2026-08-16"
+    assert as_of(*ends, *some(31, "crypto", "2026-08-15")) == "2026-08-15"
 
 
-def test_coins_do_not_outvote_the_stocks_whose_calendar_it_is() -> None:
-    coins = some(500, "crypto", "2026-08-16")
+def test_the_symbols_of_both_calendars_are_counted_together() -> None:
     late = some(9, "stock", "2026-08-11")
-    assert as_of(*coins, *late, ("stock", "2026-08-14")) == "2026-08-11"
+    assert as_of(*some(36, "crypto", "2026-08-16"), *late) == "2026-08-16"
+    assert as_of(*some(35, "crypto", "2026-08-16"), *late) == "2026-08-11"
+
+
+def test_an_operator_sets_how_many_must_be_current() -> None:
+    days = [("stock", to_day(day(text))) for text in ["2026-08-14"] * 5 + ["2026-08-12"] * 5]
+    found = {
+        quorum: as_of_session(days, now=LATER, quorum=quorum)  # type: ignore[arg-type]
+        for quorum in (0.5, 0.51)
+    }
+    assert found == {0.5: day("2026-08-14"), 0.51: day("2026-08-12")}
 
 
 def test_coins_that_are_late_count_like_stocks_that_are() -> None:
@@ -158,20 +168,6 @@ def test_an_unfinished_day_is_not_described() -> None:
 
 def test_a_weekend_s_bar_of_a_stock_does_not_move_the_session() -> None:
     assert as_of(("stock", "2026-08-15")) == "2026-08-14"
-
-
-@pytest.mark.parametrize("others", [1, 119])
-def test_a_bar_of_a_day_to_come_does_not_move_the_session(others: int) -> None:
-    now = at("2026-11-21T12:00")
-    ends = some(others, "stock", "2026-08-14")
-    assert as_of(*ends, ("stock", "2076-08-14"), now=now) == "2026-08-14"
-    assert as_of(*ends, ("crypto", "2076-08-14"), now=now) == "2026-08-14"
-    assert as_of(*ends, ("stock", "2076-08-14"), now=now, requested="2026-08-14") == "2026-08-14"
-
-
-def test_a_night_of_nothing_but_days_to_come_is_an_error() -> None:
-    with pytest.raises(SourceError, match="correct the dates"):
-        as_of(("stock", "2099-01-01"), ("crypto", "2099-01-01"))
 
 
 def test_a_day_has_begun_where_it_begins_first() -> None:

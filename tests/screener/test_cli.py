@@ -21,7 +21,9 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from nightly.bars import to_date
 from nightly.parameters import DETECTORS
+from nightly.sessions import closed_days
 from screener.cli import app
 from screener.settings import Settings
 from store.passwords import Passwords
@@ -274,19 +276,22 @@ def test_nights_are_shown_rolled_back_and_pruned(product_night: Path, tmp_path: 
     assert "found" not in shown["report"]
     assert re.search(r"Rising wedge +bearish +4 +1 +25\.0% +4\.6 to 69\.9 ", measured)
     assert "too few to say anything" in measured
-    assert "5 symbols, of which 0 ended before it" in measured
+    assert "5 symbols; the bars of 0 stop before it" in measured
     assert "Removed 0" in pruned.stdout
 
 
 def test_a_night_reports_what_was_found_in_each_symbols_bars(tmp_path: Path) -> None:
     bars = tmp_path / "bars"
     bars.mkdir()
-    days = [dt.date(2024, 1, 1) + dt.timedelta(days=day) for day in range(140)]
+    closed = set(map(to_date, closed_days(2024)))
+    year = [dt.date(2024, 1, 1) + dt.timedelta(days=day) for day in range(140)]
+    days = [day for day in year if day not in closed]
     rows = [f"{day},100,106,98,{101 + day.day % 4},1000" for day in days]
     head = "Date,Open,High,Low,Close,Volume"
     sound = [row for day, row in zip(days, rows, strict=True) if day.weekday() < 5]
     (bars / "GOOD.csv").write_text("\n".join([head, *sound]))
-    (bars / "BAD.csv").write_text("\n".join([head, *rows]))
+    saturdays = [row for day, row in zip(days, rows, strict=True) if day.weekday() < 6]
+    (bars / "BAD.csv").write_text("\n".join([head, *saturdays]))
     (bars / "FEW.csv").write_text("\n".join([head, *sound[-5:]]))
     sealed = run(tmp_path, "nightly", "--bars", str(bars))
     shown = run(tmp_path, "night", "report")
@@ -295,7 +300,7 @@ def test_a_night_reports_what_was_found_in_each_symbols_bars(tmp_path: Path) -> 
 
     assert sealed.returncode == shown.returncode == 0
     totals = {total["rule"]: (total["symbols"], total["bars"]) for total in told["totals"]}
-    assert totals == {"weekend": (1, 38), "bad_bars": (1, None), "too_few_bars": (1, None)}
+    assert totals == {"weekend": (1, 20), "bad_bars": (1, None), "too_few_bars": (1, None)}
     assert [(f["symbol"], f["rule"]) for f in told["findings"]] == [
         ("BAD", "weekend"),
         ("BAD", "bad_bars"),
@@ -303,7 +308,7 @@ def test_a_night_reports_what_was_found_in_each_symbols_bars(tmp_path: Path) -> 
     ]
     assert alone.splitlines()[1:] == ["FEW,too_few_bars,,left out,5 bars are left; 60 are needed."]
     assert shown.stdout.index("rule") < shown.stdout.index("symbol  rule")
-    assert "38 of 138 bars contradict themselves." in shown.stdout
+    assert "20 of 116 bars contradict themselves (weekend 20)." in shown.stdout
     check_refusal(run(tmp_path, "night", "report", "--json", "--csv"), "one of them")
     check_refusal(run(tmp_path, "night", "report", "20200101-000000000000"), "no night")
 

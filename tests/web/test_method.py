@@ -110,7 +110,7 @@ def test_costs_survivorship_and_random_entries_are_named(service: Service) -> No
         "A day that reaches both counts as a loss",
         "No costs, no slippage",
         "Survivorship.",
-        "Of the 5 symbols here 0 ended before the session",
+        "Of the 5 symbols here the bars of 0 stop before the session",
         "95% Wilson interval",
         "as one cluster",
     ):
