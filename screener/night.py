@@ -30,7 +30,7 @@ nights_app = typer.Typer(
 Bars = Annotated[
     str,
     typer.Option(
-        help="`sample`, or bars in any usual form: a folder or zip of files, or one long table."
+        help="`sample`, or bars in any usual form: a folder or zip of files, or one file."
     ),
 ]
 ReferenceTable = Annotated[
@@ -38,6 +38,10 @@ ReferenceTable = Annotated[
     typer.Option(
         "--reference", help="CSV or Parquet: symbol, asset type, exchange, industry, country, ..."
     ),
+]
+Symbol = Annotated[
+    str | None,
+    typer.Option("--symbol", help="The symbol of --bars with one series that has none of its own."),
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; one a core when left out.")]
 Executor = Annotated[
@@ -58,6 +62,7 @@ SHOWN = 8
 
 def nightly(
     bars: Bars = "sample",
+    symbol: Symbol = None,
     reference: ReferenceTable = None,
     adjustment: Annotated[
         str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
@@ -105,6 +110,7 @@ def nightly(
                 bars,
                 work=work,
                 step=step,
+                symbol=symbol,
                 reference=reference,
                 adjustment=kind,
                 session=stop_at,

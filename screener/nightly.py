@@ -54,6 +54,7 @@ def order_of(
     *,
     work: Path | None = None,
     step: Step = silent,
+    symbol: str | None = None,
     reference: Path | None = None,
     adjustment: Adjustment = "split",
     session: dt.date | None = None,
@@ -65,17 +66,22 @@ def order_of(
 ) -> Order:
     """The order that the command line describes; `bars` is `sample` or a path.
 
-    Bars that do not lie by symbol are sorted into the folder `work`, if there is one.
+    Bars that do not lie by symbol are sorted into the folder `work`, if there is one. `symbol` is
+    that of the one series that has none of its own.
 
     Raises:
         SourceError: the bars or the reference table cannot be read.
     """
     if bars == SAMPLE:
+        if symbol is not None:
+            raise SourceError("The sample has symbols of its own; leave --symbol out.")
         opened, known = Opened(sample_source()), sample_reference()
         name, session = SAMPLE, session or SAMPLE_SESSION
     else:
         path = Path(bars)
-        opened = prepare_source(path, work, step) if work else Opened(open_source(path))
+        opened = (
+            prepare_source(path, work, step, symbol) if work else Opened(open_source(path, symbol))
+        )
         known, name = Reference(), path.resolve().name
     if reference is not None:
         known = read_reference(reference)
@@ -83,6 +89,7 @@ def order_of(
         source=opened.source,
         name=name,
         told=opened.told,
+        left=opened.left,
         reference=known,
         reference_sha256=file_digest(reference) if reference else None,
         adjustment=adjustment,
