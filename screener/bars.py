@@ -6,6 +6,7 @@ Providers and Polars are imported by the commands that need them (`screener.cons
 from __future__ import annotations
 
 import datetime as dt
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.console import USAGE, Table, err, fail, out, plainly, settings
+from screener.night import Jobs, ReferenceTable, Symbol
 
 if TYPE_CHECKING:
     from nightly.providers.fetch import Fetched
@@ -95,6 +97,54 @@ def list_bars(store: Store = None) -> None:
             origin = kept.origin
             listed.add_row(kept.symbol, origin.provider, origin.symbol, str(len(days)), *ends)
     out.print(listed)
+
+
+@bars_app.command("check")
+def check_bars(
+    path: Annotated[
+        str, typer.Argument(help="A folder or zip of files, or one file, as for `nightly --bars`.")
+    ],
+    reference: ReferenceTable = None,
+    adjustment: Annotated[
+        str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
+    ] = "split",
+    symbol: Symbol = None,
+    jobs: Jobs = None,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
+) -> None:
+    """Say what a night would make of some bars: what is read, and what is left out and why.
+
+    It writes nothing. Exits with 2 if no symbol can be used.
+    """
+    from nightly.check import check
+    from nightly.sources import read_source
+    from screener.check import print_check
+    from screener.night import read_adjustment
+    from screener.nightly import order_of, watched
+
+    with (
+        plainly(),
+        tempfile.TemporaryDirectory(prefix="pattern-screener-") as work,
+        watched() as step,
+    ):
+        order = order_of(
+            settings(),
+            path,
+            work=Path(work),
+            step=step,
+            opening=read_source,
+            symbol=symbol,
+            reference=reference,
+            adjustment=read_adjustment(adjustment),
+            jobs=jobs,
+        )
+        found = check(order, dt.datetime.now(dt.UTC), step)
+    if as_json:
+        out.print_json(found.as_dict())
+    else:
+        print_check(path, found)
+    if not found.covered:
+        fail(f"No symbol of {path} can be used; the lines above say why.")
 
 
 def _folder(store: Path | None) -> Path:

@@ -101,7 +101,7 @@ def nightly(
 
     chosen = settings()
     with plainly():
-        stop_at, kind = read_date(session), _adjustment(adjustment)
+        stop_at, kind = read_date(session), read_adjustment(adjustment)
         if wait_for_session:
             wait(dt.timedelta(minutes=settle_minutes))
         with timed() as seconds, working(chosen) as (work, step):
@@ -249,7 +249,8 @@ def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -
     out.print(f"Removed {len(removed)}: {', '.join(removed) or 'nothing'}.")
 
 
-def _adjustment(text: str) -> Adjustment:
+def read_adjustment(text: str) -> Adjustment:
+    """What the bars are adjusted for, as given on the command line."""
     from nightly.bars import Adjustment
 
     if text not in get_args(Adjustment):

@@ -54,6 +54,7 @@ def order_of(
     *,
     work: Path | None = None,
     step: Step = silent,
+    opening: Callable[[Path, Path, Step, str | None], Opened] = prepare_source,
     symbol: str | None = None,
     reference: Path | None = None,
     adjustment: Adjustment = "split",
@@ -67,7 +68,8 @@ def order_of(
     """The order that the command line describes; `bars` is `sample` or a path.
 
     Bars that do not lie by symbol are sorted into the folder `work`, if there is one. `symbol` is
-    that of the one series that has none of its own.
+    that of the one series that has none of its own. `opening` may be one that lets bars pass of
+    which nothing can be used.
 
     Raises:
         SourceError: the bars or the reference table cannot be read.

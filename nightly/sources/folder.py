@@ -19,7 +19,7 @@ from nightly.sources.names import DAILY, FileName, read_name
 from nightly.sources.pieces import Piece, Shelf, pieces_of
 from nightly.sources.regular import open_regular
 from nightly.sources.source import Loaded, Outline
-from nightly.sources.table import OUTLINE
+from nightly.sources.table import OUTLINE, check_types
 
 AT_HOME: Final = ("US", "V")
 """Stooq's suffixes for American listings and for crypto."""
@@ -223,12 +223,14 @@ def _read(part: Part, shelf: Shelf) -> Read:
     failed = partial("{} cannot be read ({}); write it again.".format, label)
     data = shelf.read(part.piece)
     try:
-        return read_bars(data, label=label)
+        read = read_bars(data, label=label)
+        check_types(read.frame.schema, label)
     except SourceError as error:
         raise error if label in str(error) else SourceError(f"{label}: {error}") from error
     # The file is a stranger's, and the libraries that read it may raise anything.
     except (Exception, pl.exceptions.PanicException) as error:
         raise SourceError(failed(type(error).__name__)) from error
+    return read
 
 
 def holds_many(read: Read, named: FileName) -> bool:

@@ -12,7 +12,7 @@ import polars as pl
 
 from nightly.errors import Refusal, SourceError
 from nightly.sources.files import file_digest, scan_bars, to_bars
-from nightly.sources.source import Loaded, Outline
+from nightly.sources.source import NUMBERS, Loaded, Outline
 
 OUTLINE: Final = (
     pl.col("date").max().cast(pl.Int32).alias("last_day"),
@@ -20,6 +20,11 @@ OUTLINE: Final = (
     ((pl.col("date").cast(pl.Int32) + 3) % 7 >= 5).sum().alias("on_weekends"),
 )
 """The arguments of `Outline.of`, from the days of one symbol."""
+
+_TYPES: Final = pl.Schema(
+    {"symbol": pl.String, "date": pl.Int32, **dict.fromkeys(NUMBERS, pl.Float64)}
+)
+_SAYS: Final = "texts, dates as YYYY-MM-DD and numbers"
 
 SURVEYED: Final = 1_000_000
 """Rows that a survey holds at a time: 20 MB."""
@@ -122,7 +127,19 @@ def scan_symbols(path: Path) -> pl.LazyFrame:
     frame, has_symbol = scan_bars(path)
     if not has_symbol:
         raise SourceError(f"{path} has no column symbol; add one or pass a folder.")
+    check_types(frame.collect_schema(), str(path))
     return frame
+
+
+def check_types(schema: pl.Schema, label: str) -> None:
+    """Check that the canonical columns of a file became what bars are made of.
+
+    Raises:
+        SourceError: one did not, because a struct or list, say, became no number.
+    """
+    for name, kind in schema.items():
+        if kind != _TYPES[name]:
+            raise SourceError(f"{label} has no plain values in its column {name}; write {_SAYS}.")
 
 
 @contextmanager
