@@ -81,9 +81,7 @@ def order_of(
         name, session = SAMPLE, session or SAMPLE_SESSION
     else:
         path = Path(bars)
-        opened = (
-            prepare_source(path, work, step, symbol) if work else Opened(open_source(path, symbol))
-        )
+        opened = opening(path, work, step, symbol) if work else Opened(open_source(path, symbol))
         known, name = Reference(), path.resolve().name
     if reference is not None:
         known = read_reference(reference)

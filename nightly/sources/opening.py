@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -72,7 +73,8 @@ def prepare_source(
     """
     opened = read_source(path, work, step, symbol)
     if said := opened.unusable():
-        raise SourceError(f"{path} {said} `screener bars check {path}` tells all there is to it.")
+        command = f"screener bars check {shlex.quote(str(path))}"
+        raise SourceError(f"{path} {said} `{command}` names them all.")
     return opened
 
 

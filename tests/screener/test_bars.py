@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import signal
 import subprocess
@@ -203,6 +204,39 @@ def test_a_fetch_that_is_killed_is_taken_up_where_it_ended(tmp_path: Path, floor
     assert again.returncode == 0, again.stderr
     assert f"{len(kept)} current, {8 - len(kept)} new" in again.stdout
     assert store.symbols() == names
+
+
+@needs_yfinance
+def test_an_interrupted_fetch_keeps_what_came_and_names_what_is_missing(
+    tmp_path: Path, floor: Floor
+) -> None:
+    names = [f"S{number}" for number in range(9)]
+    floor.series = dict.fromkeys(names, floor.series["AAPL"])
+    floor.held = {name: Event() for name in names[2:]}
+    asked = [*COMMAND, "bars", "fetch", "--provider", "yfinance", "--url", floor.url]
+    asked += ["--symbols", ",".join(names), "--store", str(tmp_path / "kept"), "--json"]
+    with subprocess.Popen(
+        asked,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert floor.reached.wait(120)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline() == "Ending; what is under way is waited for.\n"
+        for event in floor.held.values():
+            event.set()
+        told = json.loads(process.stdout.read())
+
+    assert process.returncode == 130
+    results = {one["symbol"]: one["status"] for one in told["symbols"]}
+    assert list(results) == names
+    assert set(results.values()) == {"new", "untried"}
+    new = [name for name, status in results.items() if status == "new"]
+    assert BarStore(tmp_path / "kept").symbols() == new
 
 
 def test_serving_loads_no_provider_and_no_polars() -> None:
