@@ -13,7 +13,7 @@ from typing import Any
 
 from nightly.analysis import Task
 from nightly.bars import to_date
-from nightly.errors import NightlyError, Refusal
+from nightly.errors import NightlyError, Refusal, by_code
 from nightly.night import Order, Plan, Step, plan, pool_of, renamed, silent
 from nightly.reference import Listing
 from nightly.sources import Loaded
@@ -72,10 +72,7 @@ class Check:
     def refused(self) -> dict[str, dict[str, str]]:
         """By code: what would be left out, each with its reason."""
         reasons = {one.symbol: one.refusal for one in self.seen if one.refusal}
-        refused: dict[str, dict[str, str]] = {}
-        for name, refusal in sorted({**reasons, **self.refused_names}.items()):
-            refused.setdefault(refusal.code, {})[name] = refusal.reason
-        return dict(sorted(refused.items()))
+        return by_code({**reasons, **self.refused_names})
 
     def as_dict(self) -> dict[str, Any]:
         """The check as JSON values, under the names that the report of a night has for them."""

@@ -3,33 +3,49 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from nightly.analysis import Task
 from nightly.bars import Bars, to_date
 from nightly.detector import Parameters, detect, line_values
 from nightly.doubt import GAP_DAYS
+from nightly.errors import Refusal
 from nightly.events import EndReason, EventLog, Outcome, Rows
 from nightly.history import OUTCOMES, Lineages
 from nightly.numbers import price
 from nightly.patterns import FAMILIES, direction_name, family_index, type_name
 
 Value = Any
+NO_BARS: Final = Refusal("too_few_bars", "No bar was left after cleaning.")
 
 
-def versions(task: Task, parameters: Parameters) -> list[dict[str, Value]]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The versions of some symbols, and why there are none of others."""
+
+    versions: Sequence[Mapping[str, Value]]
+    refused: Mapping[str, Refusal]
+    """By symbol: why it has no usable bar."""
+
+
+def versions(task: Task, parameters: Parameters) -> Found:
     """One record for each version of a task's symbols under these parameters; runs in a worker."""
     task.check_version()
     listings = dict(task.symbols)
     found: list[dict[str, Value]] = []
+    refused: dict[str, Refusal] = {}
     for loaded in task.source.load([name for name, _ in task.symbols]):
         listing = listings[loaded.name]
-        bars = task.clean(loaded, listing).bars
+        cleaned = task.clean(loaded, listing)
+        bars = cleaned.bars
         if loaded.refusal is None and len(bars):
             log = detect(bars, parameters, gap_days=GAP_DAYS[listing.asset_type])
             found.extend(_records(listing.symbol, bars, log, parameters.detector))
-    return found
+        else:
+            refused[listing.symbol] = loaded.refusal or cleaned.refusal or NO_BARS
+    return Found(found, refused)
 
 
 def _records(symbol: str, bars: Bars, log: EventLog, detector: int) -> Iterator[dict[str, Value]]:

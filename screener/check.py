@@ -42,7 +42,7 @@ def left_out(refused: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     for code, reasons in sorted(refused.items()):
         yield f"Left out, {code}: {len(reasons):,}"
         for name, reason in sorted(reasons.items())[:SHOWN]:
-            yield f"    {name}: {reason.removeprefix(f'{name}: ')}"
+            yield f"    {reason if reason.startswith(name) else f'{name}: {reason}'}"
         if len(reasons) > SHOWN:
             yield f"    and {len(reasons) - SHOWN:,} more"
 

@@ -19,7 +19,7 @@ from nightly.sources.names import DAILY, FileName, read_name
 from nightly.sources.pieces import Piece, Shelf, pieces_of
 from nightly.sources.regular import open_regular
 from nightly.sources.source import Loaded, Outline
-from nightly.sources.table import OUTLINE, check_types
+from nightly.sources.table import OUTLINE, check_plain
 
 AT_HOME: Final = ("US", "V")
 """Stooq's suffixes for American listings and for crypto."""
@@ -224,7 +224,7 @@ def _read(part: Part, shelf: Shelf) -> Read:
     data = shelf.read(part.piece)
     try:
         read = read_bars(data, label=label)
-        check_types(read.frame.schema, label)
+        check_plain(read.frame.schema, label)
     except SourceError as error:
         raise error if label in str(error) else SourceError(f"{label}: {error}") from error
     # The file is a stranger's, and the libraries that read it may raise anything.

@@ -126,11 +126,14 @@ def _check_names(path: Path, source: BarSource) -> None:
         raise SourceError(f"{path} has no symbol ({SHAPE}); check its names.")
 
 
+_NAME_IT: Final = "name its files or its column symbol so, or one series with --symbol."
+
+
 def _nothing(opened: Opened, dated: bool) -> str:
     """Why nothing can be used, to be read after the path: the first reasons, and what is taken."""
     reasons = list(_reasons(opened))
     if dated or not reasons:
-        told = [f"has no symbol ({SHAPE}); name its files or its column symbol so."]
+        told = [f"has no symbol ({SHAPE}); {_NAME_IT}"]
     else:
         told = ["has no symbol that can be read."]
     told += list(islice(reasons, SOME))

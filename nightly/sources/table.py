@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from nightly.columns import bar_columns
 from nightly.errors import Refusal, SourceError
-from nightly.sources.files import file_digest, scan_bars, to_bars
-from nightly.sources.source import NUMBERS, Loaded, Outline
+from nightly.sources.files import file_digest, scan_bars, scan_table, to_bars
+from nightly.sources.source import Loaded, Outline
 
 OUTLINE: Final = (
     pl.col("date").max().cast(pl.Int32).alias("last_day"),
@@ -20,11 +21,6 @@ OUTLINE: Final = (
     ((pl.col("date").cast(pl.Int32) + 3) % 7 >= 5).sum().alias("on_weekends"),
 )
 """The arguments of `Outline.of`, from the days of one symbol."""
-
-_TYPES: Final = pl.Schema(
-    {"symbol": pl.String, "date": pl.Int32, **dict.fromkeys(NUMBERS, pl.Float64)}
-)
-_SAYS: Final = "texts, dates as YYYY-MM-DD and numbers"
 
 SURVEYED: Final = 1_000_000
 """Rows that a survey holds at a time: 20 MB."""
@@ -124,22 +120,27 @@ def scan_symbols(path: Path) -> pl.LazyFrame:
     Raises:
         SourceError: it has no symbol column, or lacks one of the bars.
     """
+    # A cast leaves a nested column nested, although the plan of the cast says otherwise.
+    written = scan_table(path).collect_schema()
+    check_plain({name: written[found] for name, found in bar_columns(written).items()}, str(path))
     frame, has_symbol = scan_bars(path)
     if not has_symbol:
         raise SourceError(f"{path} has no column symbol; add one or pass a folder.")
-    check_types(frame.collect_schema(), str(path))
     return frame
 
 
-def check_types(schema: pl.Schema, label: str) -> None:
-    """Check that the canonical columns of a file became what bars are made of.
+def check_plain(columns: Mapping[str, pl.DataType], label: str) -> None:
+    """Check that no column of the bars holds structs or lists.
 
     Raises:
-        SourceError: one did not, because a struct or list, say, became no number.
+        SourceError: one does.
     """
-    for name, kind in schema.items():
-        if kind != _TYPES[name]:
-            raise SourceError(f"{label} has no plain values in its column {name}; write {_SAYS}.")
+    for name, kind in columns.items():
+        if kind.is_nested():
+            raise SourceError(
+                f"{label} has no plain values in its column {name}; write texts, dates as "
+                "YYYY-MM-DD and numbers."
+            )
 
 
 @contextmanager
