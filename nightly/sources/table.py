@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from nightly.columns import bar_columns
@@ -22,8 +23,9 @@ OUTLINE: Final = (
 )
 """The arguments of `Outline.of`, from the days of one symbol."""
 
-SURVEYED: Final = 1_000_000
-"""Rows that a survey holds at a time: 20 MB."""
+SURVEYED: Final = 500_000
+"""Rows that a survey holds at a time: 10 MB."""
+_UNDATED: Final = np.iinfo(np.int32).min
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +98,45 @@ def survey(path: Path) -> Survey:
     with readable(path):
         rows = scan_symbols(path).select("symbol", "date")
         for batch in rows.collect_batches(chunk_size=SURVEYED, maintain_order=True):
-            symbols = batch["symbol"]
-            runs += int(symbols.ne_missing(symbols.shift(fill_value=last)).sum())
-            last = symbols[-1] if len(symbols) else last
-            parts.append(batch.group_by("symbol").agg(pl.len().alias("rows"), *OUTLINE))
+            if not len(batch):
+                continue
+            found = _runs(batch)
+            runs += len(found) - (runs > 0 and found["symbol"][0] == last)
+            last = found["symbol"][-1]
+            parts.append(_sums(found))
     if not parts:
         return Survey({}, 0, 0)
-    sums = pl.col("rows", "bars", "on_weekends").sum()
-    whole = pl.concat(parts).group_by("symbol").agg(pl.col("last_day").max(), sums)
     outlines: dict[str, Outline | None] = {}
     nameless = 0
-    for name, last_day, number, bars, on_weekends in whole.iter_rows():
+    for name, last_day, number, bars, on_weekends in _sums(pl.concat(parts)).iter_rows():
         if name:
             outlines[name] = Outline.of(last_day, bars, on_weekends) if bars else None
         else:
             nameless += number
     return Survey(outlines, runs, nameless)
+
+
+def _runs(batch: pl.DataFrame) -> pl.DataFrame:
+    """For each run of rows of one symbol: the arguments of its outline, and its rows."""
+    runs = batch["symbol"].rle().struct.unnest()
+    starts = np.append(0, runs["len"].to_numpy().cumsum(dtype=np.int64)[:-1])
+    days = batch["date"].fill_null(_UNDATED).to_numpy()
+    dated = days != _UNDATED
+    weekend = dated & ((days + 3) % 7 >= 5)
+    return pl.DataFrame(
+        {
+            "symbol": runs["value"],
+            "last_day": np.maximum.reduceat(days, starts),
+            "rows": runs["len"].cast(pl.Int64),
+            "bars": np.add.reduceat(dated, starts, dtype=np.int64),
+            "on_weekends": np.add.reduceat(weekend, starts, dtype=np.int64),
+        }
+    )
+
+
+def _sums(runs: pl.DataFrame) -> pl.DataFrame:
+    sums = pl.col("rows", "bars", "on_weekends").sum()
+    return runs.group_by("symbol").agg(pl.col("last_day").max(), sums)
 
 
 def scan_symbols(path: Path) -> pl.LazyFrame:
@@ -160,7 +185,6 @@ def readable(path: Path) -> Iterator[None]:
 
 def _by_symbol(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The rows of each symbol. Where they lie together, as in a sorted table, none is copied."""
-    frame = frame.rechunk()
     runs = frame["symbol"].rle().struct.unnest()
     if runs["value"].is_duplicated().any():
         parts = frame.partition_by("symbol", as_dict=True, include_key=False)
