@@ -78,7 +78,7 @@ class _Sorting:
         if own := sorted(names & self._own):
             frame = frame.filter(~pl.col("symbol").is_in(own))
             reason = f"Files of their own are read of {_some(own)}, and not their rows in it."
-            self._told.left[many.label] = Refusal("second_file", reason)
+            self._told.left[many.label] = Refusal("duplicate_symbol", reason)
         self._tabled |= names - self._own
         self.spill.add(frame, many.read.adjustment, many.read.currency)
 
@@ -93,7 +93,7 @@ class _Sorting:
             self._failed.append(gathered)
         elif gathered.reads and name in self._tabled:
             reason = f"{name} is read from tables of many symbols; remove its file or its rows."
-            self._told.left[gathered.label] = Refusal("second_file", reason)
+            self._told.left[gathered.label] = Refusal("duplicate_symbol", reason)
         elif gathered.reads:
             self._add(gathered)
 
@@ -119,7 +119,7 @@ class _Sorting:
             self._told.add(read)
         if gathered.refusal is None and len(gathered.frame):
             named = gathered.frame.with_columns(pl.lit(gathered.name).alias("symbol"))
-            self.spill.add(named, gathered.reads[0].adjustment, gathered.reads[0].currency)
+            self.spill.add(named, gathered.adjustment, gathered.currency)
 
     def _at_home(self, read: Read) -> pl.DataFrame:
         """The rows without a Stooq file's foreign listings, which are recorded as refused."""

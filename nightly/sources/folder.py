@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import polars as pl
 
+from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
 from nightly.sources.files import to_bars
 from nightly.sources.forms import Read, read_bars
@@ -20,6 +21,8 @@ from nightly.sources.pieces import Piece, Shelf, pieces_of
 from nightly.sources.regular import open_regular
 from nightly.sources.source import Loaded, Outline
 from nightly.sources.table import OUTLINE, check_plain
+
+Told = TypeVar("Told")
 
 AT_HOME: Final = ("US", "V")
 """Stooq's suffixes for American listings and for crypto."""
@@ -59,15 +62,24 @@ class Gathered:
         """The rows of all files, in the order in which the files were read."""
         return pl.concat([read.frame.drop("symbol", strict=False) for read in self.reads])
 
+    @property
+    def adjustment(self) -> Adjustment | None:
+        """What the prices of all files are adjusted for; None if unknown or not the same."""
+        return _common(read.adjustment for read in self.reads)
+
+    @property
+    def currency(self) -> str | None:
+        """The currency of all files; None if unknown or not the same."""
+        return _common(read.currency for read in self.reads)
+
     def loaded(self) -> Loaded:
         """The bars in the rows."""
         if self.refusal is not None or not self.reads:
             refusal = self.refusal or Refusal("unreadable_file", "Its file holds many symbols.")
             return Loaded(self.name, refusal=refusal, findings=self.findings)
         bars, findings = to_bars(self.frame)
-        first = self.reads[0]
-        findings = {**findings, **self.findings}
-        return Loaded(self.name, bars, findings, None, first.adjustment, first.currency)
+        findings |= self.findings
+        return Loaded(self.name, bars, findings, None, self.adjustment, self.currency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +188,9 @@ def _gather(name: str, parts: Sequence[Part], shelf: Shelf) -> Iterator[Gathered
             reads.append(read)
             labels.append(label)
         else:
-            left[label] = Refusal("second_file", f"{label} is another file for {name}; {_REMOVE}")
+            left[label] = Refusal(
+                "duplicate_symbol", f"{label} is another file for {name}; {_REMOVE}"
+            )
     findings = _count("other_interval", len(parts) - len(daily))
     findings |= _count("second_file", len(left) if reads else 0)
     refusal = _refusal(name, daily, reads, left)
@@ -193,7 +207,7 @@ def _refusal(
     """Why the rows of a symbol cannot be used: none could be read, or a period is absent."""
     periods = {part.piece.label for part in daily if part.named.period}
     for label, refusal in left.items():
-        if refusal.code != "second_file" and (label in periods or not reads):
+        if refusal.code != "duplicate_symbol" and (label in periods or not reads):
             return refusal
     return stooq_refusal(name) if reads and reads[0].form == "Stooq" else None
 
@@ -204,6 +218,11 @@ def _no_file(parts: Sequence[Part]) -> Refusal:
     label, interval = parts[0].piece.label, parts[0].named.interval
     reason = f"{label} holds no daily prices ({interval}); only {DAILY} can be read."
     return Refusal("other_interval", reason)
+
+
+def _common(values: Iterable[Told]) -> Told | None:
+    known = set(values)
+    return known.pop() if len(known) == 1 else None
 
 
 def _order(part: Part) -> tuple[bool, int, str]:

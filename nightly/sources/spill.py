@@ -138,13 +138,22 @@ class Spill:
         )
         self.nameless += len(frame) - len(rows)
         if adjustment or currency:
-            facts = (adjustment, currency)
-            self._facts |= dict.fromkeys(rows["symbol"].unique().to_list(), facts)
+            for name in rows["symbol"].unique():
+                self._tell(name, adjustment, currency)
         for name, number in rows.group_by("symbol").len().iter_rows():
             self._rows[name] = self._rows.get(name, 0) + number
         self._held.append(rows)
         if sum(map(len, self._held)) >= RUN_ROWS:
             self._write_run()
+
+    def _tell(self, name: str, adjustment: Adjustment | None, currency: str | None) -> None:
+        """Remember what a file tells of the prices of a name, unless another tells otherwise."""
+        known = self._facts.setdefault(name, (adjustment, currency))
+        if known != (adjustment, currency):
+            self._facts[name] = (
+                adjustment if known[0] == adjustment else None,
+                currency if known[1] == currency else None,
+            )
 
     def finish(self, digest: str) -> SpilledSource:
         """Merge the runs and return a source that reads the result.

@@ -249,7 +249,7 @@ def test_a_second_file_of_a_symbol_is_named_and_the_first_that_can_be_read_count
     assert loaded.bars.close.tolist() == [11, 12]
     assert loaded.findings == {"second_file": 2}
     codes = {label: refusal.code for label, refusal in opened.left.items()}
-    assert codes == {"a/AAPL.csv": "unreadable_file", "c/AAPL.csv": "second_file"}
+    assert codes == {"a/AAPL.csv": "unreadable_file", "c/AAPL.csv": "duplicate_symbol"}
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

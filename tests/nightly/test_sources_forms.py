@@ -233,7 +233,7 @@ def test_tables_of_many_symbols_and_files_of_one_are_read_from_one_folder(tmp_pa
     check_same(own.bars, stocks["AAPL"])
     check_same(other.bars, stocks["MSFT"])
     assert opened.left.keys() == {"MSFT.csv"}
-    assert opened.left["MSFT.csv"].code == "second_file"
+    assert opened.left["MSFT.csv"].code == "duplicate_symbol"
     assert opened.told["forms"] == {"CSV": 1, "Massive day file": 86}
 
 

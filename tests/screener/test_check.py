@@ -54,7 +54,7 @@ def test_the_check_and_the_night_after_it_say_the_same(bars: Path, tmp_path: Pat
     assert {name: said[name] for name in same} == {name: report[name] for name in same}
     assert said["session"] == manifest.as_of_session.isoformat()
     assert said["behind"] == ["S01"]
-    codes = ["bad_symbol", "second_file", "too_few_bars", "unreadable_file"]
+    codes = ["bad_symbol", "duplicate_symbol", "too_few_bars", "unreadable_file"]
     assert list(said["refused"]) == codes
     assert said["refused"]["unreadable_file"].keys() == {"GONE", "ODD"}
 
