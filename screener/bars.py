@@ -80,21 +80,24 @@ def fetch(
         ending = Event()
         fetcher = Fetcher(opened, kept, dt.datetime.now(dt.UTC), ending.wait, first)
         run = Run(fetcher.fetch, wanted, opened.parallel)
-        done = _follow(run, ending, len(wanted))
+        done, interrupted = _follow(run, ending, len(wanted))
     report = _report if not as_json else _report_json
     report(done, run.gave_up, kept.folder)
     missing = sum(fetched.missing for fetched in done)
-    if ending.is_set():
+    if interrupted:
         raise typer.Exit(INTERRUPTED)
     if missing:
         raise typer.Exit(USAGE if missing == len(done) else PARTIAL)
 
 
-def _follow(run: Run, ending: Event, total: int) -> list[Fetched]:
-    """The results of a run. Ctrl-C ends it after what is under way, without further retries."""
+def _follow(run: Run, ending: Event, total: int) -> tuple[list[Fetched], bool]:
+    """The results of a run, and whether Ctrl-C ended it. Whatever ends it, what is under way is
+    waited for, but not tried again.
+    """
     from screener.nightly import watched
 
     done: list[Fetched] = []
+    interrupted = False
     with watched() as step:
         try:
             step("fetching bars", 0, total)
@@ -102,9 +105,10 @@ def _follow(run: Run, ending: Event, total: int) -> list[Fetched]:
                 done.append(fetched)
                 step("fetching bars", len(done), total)
         except KeyboardInterrupt:
-            ending.set()
+            interrupted = True
             err.print("Ending; what is under way is waited for.")
-        return done + run.end("The run was interrupted.")
+        ending.set()
+        return done + run.end("The run was interrupted."), interrupted
 
 
 @bars_app.command("list")

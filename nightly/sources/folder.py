@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -164,52 +163,63 @@ def _digest(file: Path) -> bytes:
         return b"unreadable"  # the night does without it, so this is what the night depends on
 
 
+@dataclass(slots=True)
+class _Taken:
+    """What was taken of the files of one name so far."""
+
+    name: str
+    reads: list[Read] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    left: dict[str, Refusal] = field(default_factory=dict)
+
+    def take(self, part: Part, read: Read) -> None:
+        """Add every period, and the first file without one."""
+        label = part.piece.label
+        if not part.named.symbol:
+            self.left[label] = Refusal("bad_symbol", f"{label} gives no symbol; {_NAME_IT}")
+        elif part.named.period or not self.reads:
+            self.reads.append(read)
+            self.labels.append(label)
+        else:
+            reason = f"{label} is another file for {self.name}; {_REMOVE}"
+            self.left[label] = Refusal("duplicate_symbol", reason)
+
+
 def _gather(name: str, parts: Sequence[Part], shelf: Shelf) -> Iterator[Gathered | Many]:
-    """The tables among the files of a name, then its rows. Of whole files, the first counts."""
+    """The tables among the files of a name, then its rows."""
     daily = [part for part in parts if part.named.interval == DAILY and part.named.price]
     if not daily:
         yield Gathered(name, refusal=_no_file(parts))
         return
-    reads: list[Read] = []
-    labels: list[str] = []
-    left: dict[str, Refusal] = {}
+    taken = _Taken(name)
     for part in sorted(daily, key=_order):
-        label = part.piece.label
         try:
             read = _read(part, shelf)
         except SourceError as error:
-            left[label] = Refusal("unreadable_file", str(error))
+            taken.left[part.piece.label] = Refusal("unreadable_file", str(error))
             continue
         if holds_many(read, part.named):
-            yield Many(label, read)
-        elif not part.named.symbol:
-            left[label] = Refusal("bad_symbol", f"{label} gives no symbol; {_NAME_IT}")
-        elif part.named.period or not reads:
-            reads.append(read)
-            labels.append(label)
+            yield Many(part.piece.label, read)
         else:
-            left[label] = Refusal(
-                "duplicate_symbol", f"{label} is another file for {name}; {_REMOVE}"
-            )
+            taken.take(part, read)
     findings = _count("other_interval", len(parts) - len(daily))
-    findings |= _count("second_file", len(left) if reads else 0)
-    refusal = _refusal(name, daily, reads, left)
-    yield Gathered(name, reads, findings, refusal, left, next(iter([*labels, *left]), name))
+    findings |= _count("second_file", len(taken.left) if taken.reads else 0)
+    refusal = _refusal(name, daily, taken)
+    first = next(iter([*taken.labels, *taken.left]), name)
+    yield Gathered(name, taken.reads, findings, refusal, taken.left, first)
 
 
 _NAME_IT: Final = "name the file after it, add a column symbol, or give the file alone to --symbol."
 _REMOVE: Final = "only the first is read, so remove one of them."
 
 
-def _refusal(
-    name: str, daily: Sequence[Part], reads: Sequence[Read], left: Mapping[str, Refusal]
-) -> Refusal | None:
+def _refusal(name: str, daily: Sequence[Part], taken: _Taken) -> Refusal | None:
     """Why the rows of a symbol cannot be used: none could be read, or a period is absent."""
     periods = {part.piece.label for part in daily if part.named.period}
-    for label, refusal in left.items():
-        if refusal.code != "duplicate_symbol" and (label in periods or not reads):
+    for label, refusal in taken.left.items():
+        if refusal.code != "duplicate_symbol" and (label in periods or not taken.reads):
             return refusal
-    return stooq_refusal(name) if reads and reads[0].form == "Stooq" else None
+    return stooq_refusal(name) if taken.reads and taken.reads[0].form == "Stooq" else None
 
 
 def _no_file(parts: Sequence[Part]) -> Refusal:
@@ -239,7 +249,6 @@ def _count(rule: str, number: int) -> dict[str, int]:
 def _read(part: Part, shelf: Shelf) -> Read:
     """Read one file; whatever goes wrong is a `SourceError` that names the file."""
     label = part.piece.label
-    failed = partial("{} cannot be read ({}); write it again.".format, label)
     data = shelf.read(part.piece)
     try:
         read = read_bars(data, label=label)
@@ -248,7 +257,8 @@ def _read(part: Part, shelf: Shelf) -> Read:
         raise error if label in str(error) else SourceError(f"{label}: {error}") from error
     # The file is a stranger's, and the libraries that read it may raise anything.
     except (Exception, pl.exceptions.PanicException) as error:
-        raise SourceError(failed(type(error).__name__)) from error
+        said = f"{label} cannot be read ({type(error).__name__}); write it again."
+        raise SourceError(said) from error
     return read
 
 

@@ -19,9 +19,9 @@ from nightly.sources.convert import prepare_table
 from nightly.sources.files import scan_bars
 from nightly.sources.folder import FolderSource
 from nightly.sources.pieces import MAX_BYTES
-from nightly.sources.regular import check_regular, open_regular
+from nightly.sources.regular import open_regular
 from nightly.sources.source import BarSource
-from nightly.sources.table import TableSource
+from nightly.sources.table import TableSource, readable
 from nightly.sources.telling import Step, Told, silent
 from nightly.symbols import SHAPE, normalise
 
@@ -95,8 +95,8 @@ def read_source(path: Path, work: Path, step: Step = silent, symbol: str | None 
 def _recognised(path: Path, symbol: str | None) -> FolderSource | TableSource:
     if symbol is not None and normalise(symbol) is None:
         raise SourceError(f"--symbol {symbol!r} cannot be a symbol, which consists of {SHAPE}.")
-    if not (path.exists() or path.is_symlink()):
-        raise SourceError(f"{path} does not exist; name a folder of bars or one table.")
+    if not _exists(path):
+        raise SourceError(f"{path} does not exist; name a folder of bars or one file.")
     if path.is_dir() or _holds_files(path):
         return FolderSource(path, symbol)
     if symbol is not None:
@@ -104,10 +104,16 @@ def _recognised(path: Path, symbol: str | None) -> FolderSource | TableSource:
     return TableSource(path)
 
 
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists() or path.is_symlink()
+    except OSError:
+        return False  # the name is too long
+
+
 def _holds_files(path: Path) -> bool:
     """Whether a file is read as one of a folder: a zip, or any that is no table of many symbols."""
-    check_regular(path, str(path))
-    with open_regular(path, str(path)) as stream:
+    with readable(path), open_regular(path, str(path)) as stream:
         if stream.read(len(STOOQ)).upper() == STOOQ or zipfile.is_zipfile(stream):
             return True
     try:

@@ -169,6 +169,12 @@ def test_if_every_file_fails_the_error_names_the_first_and_counts_the_rest(
     assert [refusal_of(opened, name)[0] for name in "ABCDE"] == ["unreadable_file"] * 5
 
 
+@pytest.mark.parametrize("name", ["absent", "x" * 300, "nul\0"])
+def test_a_path_that_cannot_be_is_one_line(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SourceError, match="does not exist"):
+        prepare_source(tmp_path / name, tmp_path / "work")
+
+
 def test_a_name_that_is_no_symbol_is_told_beside_the_shape_of_one(
     bars: Path, tmp_path: Path
 ) -> None:
