@@ -167,10 +167,12 @@ def _taken_for_crypto(chosen: Plan, order: Order) -> list[str]:
 
 def _nothing(order: Order, trouble: str) -> Check:
     """The check of a source that there can be no night of: only what is wrong with each name."""
-    resolved = resolve(order.source.names())
-    raws = {raw: symbol for symbol, raw in resolved.raw_of.items()}
-    seen = [
-        Seen(raws[loaded.name], refusal=loaded.refusal or Refusal("no_bars", trouble))
-        for loaded in order.source.load(list(raws))
+    resolved, dated = resolve(order.source.names()), order.source.outlines()
+    none = Refusal("no_bars", trouble)
+    seen = [Seen(symbol, refusal=none) for symbol, raw in resolved.raw_of.items() if raw in dated]
+    unread = {raw: symbol for symbol, raw in resolved.raw_of.items() if raw not in dated}
+    seen += [
+        Seen(unread[loaded.name], refusal=loaded.refusal or none)
+        for loaded in order.source.load(list(unread))
     ]
     return Check(order.told, seen, {**order.left, **resolved.refused}, trouble=trouble)

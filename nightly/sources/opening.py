@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -44,7 +44,7 @@ class Opened:
         outlines = self.source.outlines()
         if any(normalise(name) for name in outlines):
             return None
-        return _nothing(self, bool(outlines))
+        return _nothing(self, outlines.keys())
 
 
 def open_source(path: Path, symbol: str | None = None) -> BarSource:
@@ -135,9 +135,12 @@ def _check_names(path: Path, source: BarSource) -> None:
 _NAME_IT: Final = "name its files or its column symbol so, or one series with --symbol."
 
 
-def _nothing(opened: Opened, dated: bool) -> str:
-    """Why nothing can be used, to be read after the path: the first reasons, and what is taken."""
-    reasons = list(_reasons(opened))
+def _nothing(opened: Opened, dated: Collection[str]) -> str:
+    """Why nothing can be used, to be read after the path: the first reasons, and what is taken.
+
+    `dated` are the names that have bars.
+    """
+    reasons = list(_reasons(opened, dated))
     if dated or not reasons:
         told = [f"has no symbol ({SHAPE}); {_NAME_IT}"]
     else:
@@ -148,9 +151,9 @@ def _nothing(opened: Opened, dated: bool) -> str:
     return " ".join([*told, f"Taken are daily bars with the columns {', '.join(BARS)}."])
 
 
-def _reasons(opened: Opened) -> Iterator[str]:
-    """Why each name and each file cannot be read."""
-    names = opened.source.names()
+def _reasons(opened: Opened, dated: Collection[str]) -> Iterator[str]:
+    """Why each other name and each file cannot be read."""
+    names = [name for name in opened.source.names() if name not in dated]
     for loaded in opened.source.load(names):
         if loaded.refusal is not None:
             known = loaded.name in loaded.refusal.reason
