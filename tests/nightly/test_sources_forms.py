@@ -251,6 +251,22 @@ def test_a_symbol_with_a_file_before_a_table_is_read_from_its_file(tmp_path: Pat
     assert "Files of their own are read of AAPL" in opened.left["MANY.csv"].reason
 
 
+def test_what_files_tell_of_their_prices_is_kept_unless_they_differ(tmp_path: Path) -> None:
+    rows = series(crypto=False)["AAPL"]
+    spill = spilling.Spill(tmp_path / "spill")
+    for symbol, adjustment, currency in (
+        ("A", "none", "EUR"),
+        ("A", "split", "EUR"),
+        ("B", "none", None),
+        ("C", None, None),
+    ):
+        named = rows.with_columns(pl.lit(symbol).alias("symbol"))
+        spill.add(named, adjustment, currency)  # type: ignore[arg-type]
+    loaded = spill.finish("digest").load("ABC")
+    told = [(item.adjustment, item.currency) for item in loaded]
+    assert told == [(None, "EUR"), ("none", None), (None, None)]
+
+
 def zipped(path: Path, members: dict[str, bytes]) -> Path:
     path.parent.mkdir(exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
