@@ -6,6 +6,7 @@ exception, so that one bad file never stops the other symbols.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -30,3 +31,11 @@ class Refusal:
 
     code: str
     reason: str
+
+
+def by_code(refused: Mapping[str, Refusal]) -> dict[str, dict[str, str]]:
+    """By code, and there by name: the reason of each refusal."""
+    found: dict[str, dict[str, str]] = {}
+    for name, refusal in sorted(refused.items()):
+        found.setdefault(refusal.code, {})[name] = refusal.reason
+    return dict(sorted(found.items()))

@@ -63,6 +63,8 @@ class Order:
     """The source's name in the manifest: `sample`, or the file's or folder's own name."""
     told: Mapping[str, Any] = field(default_factory=dict)
     """How the source was read, for the report: its file forms and columns."""
+    left: Mapping[str, Refusal] = field(default_factory=dict)
+    """Files of the source that were left out and why, where that refuses no symbol of its own."""
     reference: Reference = field(default_factory=Reference)
     reference_sha256: str | None = None
     adjustment: Adjustment = "split"
@@ -98,7 +100,7 @@ class Plan:
     crypto_until: dt.date
     """The last finished crypto day up to `as_of`, which may be the day before it."""
     refused: Mapping[str, Refusal]
-    """Raw names that cannot be symbols."""
+    """Raw names that cannot be symbols, and files that were left out."""
     later: Sequence[str]
     """Symbols with sessions after the night's, which too few symbols reach."""
     behind: Sequence[str]
@@ -139,7 +141,7 @@ def plan(order: Order, now: dt.datetime) -> Plan:
         symbols,
         as_of,
         crypto_until=known["crypto"].last,
-        refused=resolved.refused,
+        refused={**order.left, **resolved.refused},
         later=later if order.session is None else (),
         behind=behind,
         current=current,

@@ -3,34 +3,51 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from nightly.analysis import Task
 from nightly.bars import Bars, to_date
 from nightly.detector import Parameters, line_values, walk_on
-from nightly.doubt import GAP_DAYS
+from nightly.doubt import GAP_DAYS, MIN_BARS
+from nightly.errors import Refusal
 from nightly.events import EndReason, EventLog, Outcome, Rows
 from nightly.history import OUTCOMES, Lineages
 from nightly.numbers import price
 from nightly.patterns import FAMILIES, direction_name, family_index, type_name
 
 Value = Any
+NO_BARS: Final = Refusal("too_few_bars", "No bar was left after cleaning.")
 
 
-def versions(task: Task, parameters: Parameters) -> list[dict[str, Value]]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The versions of some symbols, and why there are none of others."""
+
+    versions: Sequence[Mapping[str, Value]]
+    refused: Mapping[str, Refusal]
+    """By symbol: why it has no usable bar."""
+
+
+def versions(task: Task, parameters: Parameters) -> Found:
     """One record for each version of a task's symbols under these parameters; runs in a worker."""
     task.check_version()
     listings = dict(task.symbols)
     found: list[dict[str, Value]] = []
+    refused: dict[str, Refusal] = {}
     for loaded in task.source.load([name for name, _ in task.symbols]):
         listing = listings[loaded.name]
         if loaded.refusal is not None:
+            refused[listing.symbol] = loaded.refusal
             continue
-        for series in task.clean(loaded, listing).series:
+        cleaned = task.clean(loaded, listing)
+        for series in cleaned.series:
             walk = walk_on(None, series, parameters, gap_days=GAP_DAYS[listing.asset_type])
             found.extend(_records(listing.symbol, series.bars, walk.log, parameters.detector))
-    return found
+        if max(map(len, cleaned.series), default=0) < MIN_BARS:
+            refused[listing.symbol] = cleaned.refusal or NO_BARS
+    return Found(found, refused)
 
 
 def _records(symbol: str, bars: Bars, log: EventLog, detector: int) -> Iterator[dict[str, Value]]:

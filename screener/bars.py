@@ -6,25 +6,30 @@ Providers and Polars are imported by the commands that need them (`screener.cons
 from __future__ import annotations
 
 import datetime as dt
-import time
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from screener.console import USAGE, Table, err, fail, out, plainly, settings
+from screener.night import Jobs, ReferenceTable, Symbol
 
 if TYPE_CHECKING:
     from nightly.providers.fetch import Fetched
+    from nightly.providers.run import Run
 
 bars_app = typer.Typer(
     no_args_is_help=True, help="Fetch daily bars from a provider, and list those that are kept."
 )
 
 PARTIAL = 1
-"""The exit code when some symbols failed and others did not."""
+"""The exit code when the bars of some symbols are missing and those of others are not."""
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
 SHOWN = 20
 """Failures that are named; more are counted."""
 
@@ -50,15 +55,18 @@ def fetch(
     url: Annotated[
         str | None, typer.Option(help="Another address of the provider's interface: a mirror.")
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
 ) -> None:
     """Fetch the bars that are missing up to the last finished day; `--bars` reads the folder.
 
-    Exits with 1 if some symbols failed, with 2 if all did. Run it again to go on.
+    A symbol that fails stops no other. Exits with 1 if some are missing, with 2 if all are, with
+    130 after Ctrl-C. Run it again to go on.
     """
     from nightly.providers.fetch import Fetcher
     from nightly.providers.kept import BarStore
     from nightly.providers.provider import open_provider
-    from screener.nightly import read_date, watched
+    from nightly.providers.run import Run
+    from screener.nightly import read_date
 
     with plainly():
         kept, first = BarStore(_folder(store)), read_date(since, "--since")
@@ -69,17 +77,38 @@ def fetch(
             fail(f"No symbol of {provider} is kept yet; name some with --symbols.")
         opened = open_provider(provider, url)
         kept.prepare()
-        fetcher = Fetcher(opened, kept, dt.datetime.now(dt.UTC), time.sleep, first)
-        done: list[Fetched] = []
-        with watched() as step:
-            step("fetching bars", 0, len(wanted))
-            for fetched in fetcher.run(wanted):
+        ending = Event()
+        fetcher = Fetcher(opened, kept, dt.datetime.now(dt.UTC), ending.wait, first)
+        run = Run(fetcher.fetch, wanted, opened.parallel)
+        done, interrupted = _follow(run, ending, len(wanted))
+    report = _report if not as_json else _report_json
+    report(done, run.gave_up, kept.folder)
+    missing = sum(fetched.missing for fetched in done)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+    if missing:
+        raise typer.Exit(USAGE if missing == len(done) else PARTIAL)
+
+
+def _follow(run: Run, ending: Event, total: int) -> tuple[list[Fetched], bool]:
+    """The results of a run, and whether Ctrl-C ended it. Whatever ends it, what is under way is
+    waited for, but not tried again.
+    """
+    from screener.nightly import watched
+
+    done: list[Fetched] = []
+    interrupted = False
+    with watched() as step:
+        try:
+            step("fetching bars", 0, total)
+            for fetched in run.results():
                 done.append(fetched)
-                step("fetching bars", len(done), len(wanted))
-    _print(done, kept.folder)
-    failed = sum(fetched.status == "failed" for fetched in done)
-    if failed:
-        raise typer.Exit(USAGE if failed == len(done) else PARTIAL)
+                step("fetching bars", len(done), total)
+        except KeyboardInterrupt:
+            interrupted = True
+            err.print("Ending; what is under way is waited for.")
+        ending.set()
+        return done + run.end("The run was interrupted."), interrupted
 
 
 @bars_app.command("list")
@@ -95,6 +124,54 @@ def list_bars(store: Store = None) -> None:
             origin = kept.origin
             listed.add_row(kept.symbol, origin.provider, origin.symbol, str(len(days)), *ends)
     out.print(listed)
+
+
+@bars_app.command("check")
+def check_bars(
+    path: Annotated[
+        str, typer.Argument(help="A folder or zip of files, or one file, as for `nightly --bars`.")
+    ],
+    reference: ReferenceTable = None,
+    adjustment: Annotated[
+        str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
+    ] = "split",
+    symbol: Symbol = None,
+    jobs: Jobs = None,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
+) -> None:
+    """Say what a night would make of some bars: what is read, and what is left out and why.
+
+    It writes nothing. Exits with 2 if no symbol can be used.
+    """
+    from nightly.check import check
+    from nightly.sources import read_source
+    from screener.check import print_check
+    from screener.night import read_adjustment
+    from screener.nightly import order_of, watched
+
+    with (
+        plainly(),
+        tempfile.TemporaryDirectory(prefix="pattern-screener-") as work,
+        watched() as step,
+    ):
+        order = order_of(
+            settings(),
+            path,
+            work=Path(work),
+            step=step,
+            opening=read_source,
+            symbol=symbol,
+            reference=reference,
+            adjustment=read_adjustment(adjustment),
+            jobs=jobs,
+        )
+        found = check(order, dt.datetime.now(dt.UTC), step)
+    if as_json:
+        out.print_json(found.as_dict())
+    else:
+        print_check(path, found)
+    if not found.covered:
+        fail(f"No symbol of {path} can be used; the lines above say why.")
 
 
 def _folder(store: Path | None) -> Path:
@@ -117,9 +194,9 @@ def _symbols(text: str | None) -> list[str]:
     return found
 
 
-def _print(done: Sequence[Fetched], folder: Path) -> None:
+def _report(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:
     shown = Table("symbol", "result", "bars added", "first", "last")
-    moved = [fetched for fetched in done if fetched.status not in ("current", "failed")]
+    moved = [fetched for fetched in done if not fetched.missing and fetched.status != "current"]
     for fetched in moved[:SHOWN]:
         days = (str(fetched.first), str(fetched.last))
         shown.add_row(fetched.symbol, fetched.status, str(fetched.added), *days)
@@ -127,13 +204,41 @@ def _print(done: Sequence[Fetched], folder: Path) -> None:
         out.print(shown)
     if len(moved) > SHOWN:
         out.print(f"And {len(moved) - SHOWN} more.")
-    refetched = [fetched.symbol for fetched in done if fetched.status == "refetched"]
-    if refetched:
-        named = ", ".join(refetched[:SHOWN])
-        out.print(f"Fetched anew as a whole, for their history moved or goes further back: {named}")
-    failed = [fetched for fetched in done if fetched.status == "failed"]
+    if refetched := _of(done, "refetched"):
+        told = _named(refetched)
+        out.print(f"Fetched anew as a whole, for their history moved or goes further back: {told}")
+    failed = _of(done, "failed")
     for fetched in failed[:SHOWN]:
         err.print(f"Failed: {fetched.symbol}: {fetched.reason}")
-    counts = Counter(fetched.status for fetched in done)
-    told = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
-    out.print(f"{len(done)} symbols: {told}; kept in {folder}")
+    if len(failed) > SHOWN:
+        err.print(f"And {len(failed) - SHOWN} more failed; --json names them all.")
+    if gave_up:
+        err.print(f"Ended early: {gave_up}")
+    if untried := _of(done, "untried"):
+        err.print(f"Not asked for: {_named(untried)}")
+    counts = ", ".join(f"{number} {status}" for status, number in _counts(done).items())
+    out.print(f"{len(done)} symbols: {counts}; kept in {folder}")
+
+
+def _report_json(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:
+    out.print_json(
+        {
+            "store": str(folder),
+            "counts": _counts(done),
+            "ended_early": gave_up or None,
+            "symbols": [fetched.as_dict() for fetched in done],
+        }
+    )
+
+
+def _of(done: Sequence[Fetched], status: str) -> list[Fetched]:
+    return [fetched for fetched in done if fetched.status == status]
+
+
+def _counts(done: Sequence[Fetched]) -> dict[str, int]:
+    return dict(sorted(Counter(fetched.status for fetched in done).items()))
+
+
+def _named(fetched: Sequence[Fetched]) -> str:
+    more = f" and {len(fetched) - SHOWN} more" if len(fetched) > SHOWN else ""
+    return ", ".join(one.symbol for one in fetched[:SHOWN]) + more

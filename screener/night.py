@@ -30,7 +30,7 @@ nights_app = typer.Typer(
 Bars = Annotated[
     str,
     typer.Option(
-        help="`sample`, or bars in any usual form: a folder or zip of files, or one long table."
+        help="`sample`, or bars in any usual form: a folder or zip of files, or one file."
     ),
 ]
 ReferenceTable = Annotated[
@@ -38,6 +38,10 @@ ReferenceTable = Annotated[
     typer.Option(
         "--reference", help="CSV or Parquet: symbol, asset type, exchange, industry, country, ..."
     ),
+]
+Symbol = Annotated[
+    str | None,
+    typer.Option("--symbol", help="The symbol of --bars with one series that has none of its own."),
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; one a core when left out.")]
 Executor = Annotated[
@@ -58,6 +62,7 @@ SHOWN = 8
 
 def nightly(
     bars: Bars = "sample",
+    symbol: Symbol = None,
     reference: ReferenceTable = None,
     adjustment: Annotated[
         str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
@@ -97,7 +102,7 @@ def nightly(
 
     chosen = settings()
     with plainly():
-        stop_at, kind = read_date(session), _adjustment(adjustment)
+        stop_at, kind = read_date(session), read_adjustment(adjustment)
         if wait_for_session:
             wait(dt.timedelta(minutes=settle_minutes))
         with timed() as seconds, working(chosen) as (work, step):
@@ -106,6 +111,7 @@ def nightly(
                 bars,
                 work=work,
                 step=step,
+                symbol=symbol,
                 reference=reference,
                 adjustment=kind,
                 session=stop_at,
@@ -244,7 +250,8 @@ def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -
     out.print(f"Removed {len(removed)}: {', '.join(removed) or 'nothing'}.")
 
 
-def _adjustment(text: str) -> Adjustment:
+def read_adjustment(text: str) -> Adjustment:
+    """What the bars are adjusted for, as given on the command line."""
     from nightly.bars import Adjustment
 
     if text not in get_args(Adjustment):

@@ -55,6 +55,8 @@ def order_of(
     *,
     work: Path | None = None,
     step: Step = silent,
+    opening: Callable[[Path, Path, Step, str | None], Opened] = prepare_source,
+    symbol: str | None = None,
     reference: Path | None = None,
     adjustment: Adjustment = "split",
     session: dt.date | None = None,
@@ -66,17 +68,21 @@ def order_of(
 ) -> Order:
     """The order that the command line describes; `bars` is `sample` or a path.
 
-    Bars that do not lie by symbol are sorted into the folder `work`, if there is one.
+    Bars that do not lie by symbol are sorted into the folder `work`, if there is one. `symbol` is
+    that of the one series that has none of its own. `opening` may be one that lets bars pass of
+    which nothing can be used.
 
     Raises:
         SourceError: the bars or the reference table cannot be read.
     """
     if bars == SAMPLE:
+        if symbol is not None:
+            raise SourceError("The sample has symbols of its own; leave --symbol out.")
         opened, known = Opened(sample_source()), sample_reference()
         name, session = SAMPLE, session or SAMPLE_SESSION
     else:
         path = Path(bars)
-        opened = prepare_source(path, work, step) if work else Opened(open_source(path))
+        opened = opening(path, work, step, symbol) if work else Opened(open_source(path, symbol))
         known, name = Reference(), path.resolve().name
     if reference is not None:
         known = read_reference(reference)
@@ -84,6 +90,7 @@ def order_of(
         source=opened.source,
         name=name,
         told=opened.told,
+        left=opened.left,
         reference=known,
         reference_sha256=file_digest(reference) if reference else None,
         adjustment=adjustment,

@@ -7,6 +7,7 @@ The nightly, which brings numba and Polars, is imported by the command that uses
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from screener.console import err, fail, plainly, settings
-from screener.night import Bars, Executor, Jobs, ReferenceTable
+from screener.night import Bars, Executor, Jobs, ReferenceTable, Symbol
 
 if TYPE_CHECKING:
     from nightly.night import Order, Step
@@ -26,6 +27,7 @@ def detect(
     out_file: Annotated[
         Path | None, typer.Option("--out", help="The JSON file to write; needed without --explain.")
     ] = None,
+    symbol: Symbol = None,
     reference: ReferenceTable = None,
     jobs: Jobs = None,
     executor: Executor = None,
@@ -72,6 +74,7 @@ def detect(
             bars,
             work=work,
             step=step,
+            symbol=symbol,
             reference=reference,
             session=read_date(session),
             jobs=jobs,
@@ -88,19 +91,25 @@ def detect(
 def _write_versions(order: Order, parameters: Parameters, out_file: Path, step: Step) -> None:
     import orjson
 
+    from nightly.errors import by_code
     from nightly.night import plan, pool_of
     from nightly.research import versions
+    from screener.check import left_out
     from store.files import replace_file
 
     find = partial(versions, parameters=parameters)
     looked = plan(order, dt.datetime.now(dt.UTC))
-    found: list[dict[str, Any]] = []
+    found: list[Mapping[str, Any]] = []
+    refused = dict(looked.refused)
     with pool_of(looked) as pool:
         for done, batch in enumerate(pool.run(find, looked.tasks), 1):
-            found += batch
+            found += batch.versions
+            refused |= batch.refused
             step("finding patterns", done, len(looked.tasks))
     try:
         replace_file(out_file, orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE), 0o644)
     except OSError as error:
         fail(f"{out_file} cannot be written ({error.strerror}); choose another --out.")
+    for line in left_out(by_code(refused)):
+        err.print(line)
     err.print(f"Wrote {len(found)} versions to {out_file}.")

@@ -40,7 +40,8 @@ class Exchange:
         try:
             rows = list(self._rows(symbol, since or self._first(symbol), until))
         except ccxt.NetworkError as error:
-            raise BusyError(f"{self.name} cannot answer now ({type(error).__name__}).") from error
+            said = f"{self.name} cannot answer now ({type(error).__name__})."
+            raise BusyError(said, self._after(error)) from error
         except ccxt.BaseError as error:
             raise ProviderError(f"{self.name}: {' '.join(str(error).split())[:200]}") from error
         frame = pl.DataFrame(rows, schema=SCHEMA.names(), orient="row", strict=False)
@@ -59,6 +60,13 @@ class Exchange:
                 return
             start = fresh[-1][0] + _milliseconds(dt.date(1970, 1, 2))
         raise ProviderError(f"{self.name} returned more than {MAX_PAGES} pages of {symbol}.")
+
+    def _after(self, error: Exception) -> float | None:
+        """The seconds after which a refused request may be repeated, if the exchange says so."""
+        if not isinstance(error, ccxt.DDoSProtection | ccxt.RateLimitExceeded):
+            return None  # the headers are those of an older answer
+        said = (self.client.last_response_headers or {}).get("Retry-After", "")
+        return float(said) if said.isdigit() else None
 
     def _first(self, symbol: str) -> dt.date:
         """The first day to ask for: when the market opened, if the exchange says so."""

@@ -1,4 +1,4 @@
-"""Fetching: ask for each symbol's missing bars and append them; unfinished bars are dropped.
+"""Fetching: ask for a symbol's missing bars and append them; unfinished bars are dropped.
 
 The last few stored days are always asked for again. If they differ from the stored bars, the
 history has moved (a split, or dividend adjustment), and all bars of the symbol are fetched anew.
@@ -7,10 +7,9 @@ history has moved (a split, or dividend adjustment), and all bars of the symbol 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
 
 import polars as pl
 
@@ -23,9 +22,16 @@ OVERLAP: Final = dt.timedelta(days=10)
 TOLERANCE: Final = 1e-4
 """Relative difference allowed between a stored price and the same price fetched again."""
 WAITS: Final = (2.0, 4.0, 8.0, 16.0, 32.0)
-"""Seconds before each retry."""
+"""Seconds before each retry, where the provider does not say how many."""
+LONGEST_WAIT: Final = 120.0
+"""A provider that asks for more seconds than this is not waited for."""
 
-Status = Literal["new", "appended", "current", "refetched", "failed"]
+LONGEST_REASON: Final = 200
+"""Characters of a foreign error that are told."""
+
+Status = Literal["new", "appended", "current", "refetched", "failed", "untried"]
+Cause = Literal["busy", "store", "symbol"]
+"""What a failure is due to: the provider as a whole, the folder of the bars, or the symbol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,17 @@ class Fetched:
     first: dt.date | None = None
     last: dt.date | None = None
     reason: str = ""
+    cause: Cause | None = None
+
+    @property
+    def missing(self) -> bool:
+        """Whether its bars are not up to date."""
+        return self.status in ("failed", "untried")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as JSON values."""
+        days = {"first": self.first, "last": self.last}
+        return {**asdict(self), **{name: str(day) if day else None for name, day in days.items()}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +64,27 @@ class Fetcher:
     provider: Provider
     store: BarStore
     now: dt.datetime
-    wait: Callable[[float], None]
+    wait: Callable[[float], object]
+    """Waits so many seconds, and returns true if the run is to end."""
     since: dt.date | None = None
 
-    def run(self, symbols: Sequence[str]) -> Iterator[Fetched]:
-        """Fetch the symbols; yield results in their order. A failure keeps the stored bars."""
-        with ThreadPoolExecutor(self.provider.parallel) as executor:
-            try:
-                yield from executor.map(self.fetch, symbols)
-            finally:
-                executor.shutdown(wait=True, cancel_futures=True)
-
     def fetch(self, raw: str) -> Fetched:
-        """Bring one symbol, spelled as the provider spells it, up to date."""
+        """Bring one symbol, spelled as the provider spells it, up to date. Whatever goes wrong is
+        a failure of this symbol, and its stored bars stay.
+        """
         try:
             return self._fetch(raw)
-        except (ProviderError, SourceError) as error:
-            return Fetched(raw, "failed", reason=str(error))
+        except BusyError as error:
+            return Fetched(raw, "failed", reason=str(error), cause="busy")
+        except ProviderError as error:
+            return Fetched(raw, "failed", reason=str(error), cause="symbol")
+        except SourceError as error:
+            return Fetched(raw, "failed", reason=str(error), cause="store")
+        # A client of a provider may raise anything over an answer that it does not expect.
+        except Exception as error:
+            said = " ".join(f"{type(error).__name__} {error}".split())[:LONGEST_REASON]
+            reason = f"{self.provider.name} gave an answer that cannot be read ({said})."
+            return Fetched(raw, "failed", reason=reason, cause="symbol")
 
     def _fetch(self, raw: str) -> Fetched:
         symbol = served(raw)
@@ -119,8 +140,13 @@ class Fetcher:
         for pause in WAITS:
             try:
                 return self._answer(raw, since, until)
-            except BusyError:
-                self.wait(pause)
+            except BusyError as error:
+                asked = pause if error.after is None else error.after
+                if asked > LONGEST_WAIT:
+                    reason = f"{error} It asks to be left alone for {asked:.0f} seconds."
+                    raise BusyError(reason) from error
+                if self.wait(asked):
+                    raise
         return self._answer(raw, since, until)
 
     def _answer(self, raw: str, since: dt.date | None, until: dt.date) -> pl.DataFrame:

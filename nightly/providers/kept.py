@@ -80,11 +80,13 @@ class BarStore:
     def read(self, symbol: str) -> Kept | None:
         """The stored bars of a symbol; None if there are none or they cannot be read."""
         file = self._file(symbol)
+        if not file.is_file():
+            return None
         try:
             said = pl.read_parquet_metadata(file)
             bars = pl.read_parquet(file, glob=False).select(SCHEMA.names())
             return Kept(symbol, Origin(said["provider"], said["symbol"], said["since"]), bars)
-        except (pl.exceptions.PolarsError, OSError, KeyError):
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, KeyError):
             return None
 
     def write(self, symbol: str, bars: pl.DataFrame, origin: Origin) -> None:

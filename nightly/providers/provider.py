@@ -33,6 +33,11 @@ class ProviderError(NightlyError):
 class BusyError(ProviderError):
     """The provider limits requests or cannot be reached at the moment; a retry may succeed."""
 
+    def __init__(self, message: str, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+        """The seconds that the provider asks to wait, if it says so."""
+
 
 class Provider(Protocol):
     """A service of daily bars, split-adjusted and not adjusted for dividends."""

@@ -1,11 +1,11 @@
 """Sources: read raw bars from files of many forms."""
 
-from nightly.sources.convert import Step, silent
 from nightly.sources.files import CSV, file_digest, suffix_of
 from nightly.sources.folder import FolderSource
-from nightly.sources.opening import Opened, open_source, prepare_source
+from nightly.sources.opening import Opened, open_source, prepare_source, read_source
 from nightly.sources.source import BarSource, Loaded, Outline
 from nightly.sources.table import TableSource
+from nightly.sources.telling import Step, silent
 
 __all__ = [
     "CSV",
@@ -19,6 +19,7 @@ __all__ = [
     "file_digest",
     "open_source",
     "prepare_source",
+    "read_source",
     "silent",
     "suffix_of",
 ]

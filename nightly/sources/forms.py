@@ -16,6 +16,7 @@ from typing import Final
 import orjson
 import polars as pl
 
+from nightly.bars import Adjustment
 from nightly.columns import bar_expressions, echo, squeeze
 from nightly.errors import SourceError
 from nightly.sources.files import CSV_OPTIONS, csv_types, magic
@@ -38,6 +39,8 @@ class Read:
     frame: pl.DataFrame
     form: str
     columns: Mapping[str, str] = field(default_factory=dict)
+    adjustment: Adjustment | None = None
+    currency: str | None = None
 
 
 def read_bars(data: bytes, *, label: str) -> Read:

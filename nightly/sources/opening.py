@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+import shlex
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from nightly.errors import SourceError
-from nightly.sources.convert import (
-    Step,
-    Told,
-    convert_folder,
-    convert_table,
-    convert_tables,
-    holds_many,
-    silent,
-    tell_table,
-    wants_sorting,
-)
+from nightly.columns import BARS
+from nightly.errors import Refusal, SourceError
+from nightly.sources.collection import sort_files
+from nightly.sources.convert import prepare_table
+from nightly.sources.files import scan_bars
 from nightly.sources.folder import FolderSource
+from nightly.sources.pieces import MAX_BYTES
+from nightly.sources.regular import open_regular
 from nightly.sources.source import BarSource
-from nightly.sources.table import TableSource
+from nightly.sources.table import TableSource, readable
+from nightly.sources.telling import Step, Told, silent
 from nightly.symbols import SHAPE, normalise
 
 STOOQ: Final = b"<TICKER>"
+SOME: Final = 3
+"""Files that an error names; more are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,53 +36,128 @@ class Opened:
 
     source: BarSource
     told: Mapping[str, Any] = field(default_factory=dict)
+    left: Mapping[str, Refusal] = field(default_factory=dict)
+    """By file: why it was left out, where that refuses no symbol of its own."""
+
+    def unusable(self) -> str | None:
+        """Why no symbol of the source can be read, with what would be; None if one can."""
+        outlines = self.source.outlines()
+        if any(normalise(name) for name in outlines):
+            return None
+        return _nothing(self, outlines.keys())
 
 
-def open_source(path: Path) -> BarSource:
-    """The source at a path: files of one symbol each, or one table of all symbols.
+def open_source(path: Path, symbol: str | None = None) -> BarSource:
+    """The source at a path, unsorted: files of one symbol each, or one table of all symbols.
 
     Raises:
         SourceError: there is nothing to read, or no name in it can be a symbol.
     """
-    if not path.exists():
-        raise SourceError(f"{path} does not exist; name a folder of bars or one table.")
-    source = FolderSource(path) if _holds_files(path) else TableSource(path)
-    return _usable(source, path)
+    source = _recognised(path, symbol)
+    if path.is_dir():
+        _check_names(path, source)
+    elif said := Opened(source).unusable():
+        raise SourceError(f"{path} {said}")
+    return source
 
 
-def prepare_source(path: Path, work: Path, step: Step = silent) -> Opened:
+def prepare_source(
+    path: Path, work: Path, step: Step = silent, symbol: str | None = None
+) -> Opened:
     """Open a source, and sort its bars into the folder `work` unless batches are cheap to read.
 
+    `symbol` names the one series that has no symbol of its own.
+
     Raises:
-        SourceError: the bars cannot be read, or `work` cannot be written.
+        SourceError: no bars can be read, or `work` cannot be written.
     """
-    if not path.exists():
-        raise SourceError(f"{path} does not exist; name a folder of bars or one table.")
-    told, folder = Told(), work / "bars"
-    if _holds_files(path):
-        if holds_many(path):
-            source = convert_tables(path, folder, step, told)
-        else:
-            source = convert_folder(FolderSource(path), folder, step, told)
-        return Opened(_usable(source, path), told.as_dict())
-    table = _usable(TableSource(path), path)
+    opened = read_source(path, work, step, symbol)
+    if said := opened.unusable():
+        command = f"screener bars check {shlex.quote(str(path))}"
+        raise SourceError(f"{path} {said} `{command}` names them all.")
+    return opened
+
+
+def read_source(path: Path, work: Path, step: Step = silent, symbol: str | None = None) -> Opened:
+    """The same, even if nothing in it can be used.
+
+    Raises:
+        SourceError: there is no file of bars, `symbol` does not fit, or `work` cannot be written.
+    """
+    told, source = Told(), _recognised(path, symbol)
+    if isinstance(source, FolderSource):
+        sorted_bars = sort_files(source, work / "bars", step, told)
+    else:
+        sorted_bars = prepare_table(path, work / "bars", step, told)
+    return Opened(sorted_bars, told.as_dict(), told.left)
+
+
+def _recognised(path: Path, symbol: str | None) -> FolderSource | TableSource:
+    if symbol is not None and normalise(symbol) is None:
+        raise SourceError(f"--symbol {symbol!r} cannot be a symbol, which consists of {SHAPE}.")
+    if not _exists(path):
+        raise SourceError(f"{path} does not exist; name a folder of bars or one file.")
+    if path.is_dir() or _holds_files(path):
+        return FolderSource(path, symbol)
+    if symbol is not None:
+        raise SourceError(f"{path} has a column symbol, so --symbol cannot name it; leave it out.")
+    return TableSource(path)
+
+
+def _exists(path: Path) -> bool:
     try:
-        sort = wants_sorting(path)
-        return Opened(
-            convert_table(TableSource(path), folder, step) if sort else table, tell_table(path)
-        )
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise SourceError(f"{path} cannot be read ({type(error).__name__}).") from error
+        return path.exists() or path.is_symlink()
+    except OSError:
+        return False  # the name is too long
 
 
 def _holds_files(path: Path) -> bool:
-    if path.is_dir() or zipfile.is_zipfile(path):
-        return True
-    with path.open("rb") as stream:
-        return stream.read(len(STOOQ)).upper() == STOOQ
+    """Whether a file is read as one of a folder: a zip, or any that is no table of many symbols."""
+    with readable(path), open_regular(path, str(path)) as stream:
+        if stream.read(len(STOOQ)).upper() == STOOQ or zipfile.is_zipfile(stream):
+            return True
+    try:
+        return not scan_bars(path)[1]
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        if path.stat().st_size > MAX_BYTES:
+            raise SourceError(f"{path} cannot be read ({type(error).__name__}).") from error
+    except SourceError:
+        if path.stat().st_size > MAX_BYTES:
+            raise
+    return True
 
 
-def _usable(source: BarSource, path: Path) -> BarSource:
+def _check_names(path: Path, source: BarSource) -> None:
     if not any(normalise(name) for name in source.names()):
         raise SourceError(f"{path} has no symbol ({SHAPE}); check its names.")
-    return source
+
+
+_NAME_IT: Final = "name its files or its column symbol so, or one series with --symbol."
+
+
+def _nothing(opened: Opened, dated: Collection[str]) -> str:
+    """Why nothing can be used, to be read after the path: the first reasons, and what is taken.
+
+    `dated` are the names that have bars.
+    """
+    reasons = list(_reasons(opened, dated))
+    if dated or not reasons:
+        told = [f"has no symbol ({SHAPE}); {_NAME_IT}"]
+    else:
+        told = ["has no symbol that can be read."]
+    told += list(islice(reasons, SOME))
+    if len(reasons) > SOME:
+        told.append(f"And {len(reasons) - SOME:,} more.")
+    return " ".join([*told, f"Taken are daily bars with the columns {', '.join(BARS)}."])
+
+
+def _reasons(opened: Opened, dated: Collection[str]) -> Iterator[str]:
+    """Why each other name and each file cannot be read."""
+    names = [name for name in opened.source.names() if name not in dated]
+    for loaded in opened.source.load(names):
+        if loaded.refusal is not None:
+            known = loaded.name in loaded.refusal.reason
+            yield loaded.refusal.reason if known else f"{loaded.name}: {loaded.refusal.reason}"
+    for label, refusal in opened.left.items():
+        known = label in refusal.reason
+        yield refusal.reason if known else f"{label}: {refusal.reason}"

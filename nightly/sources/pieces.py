@@ -1,7 +1,8 @@
 """Pieces: the single files of bars in a folder or a zip, and their bytes.
 
-An archive may be hostile. The name of a member is never used as a path to write to, and no piece
-may unpack to more than a fixed size.
+What cannot be opened is a piece too, with its trouble, so that it is named and stops no other. An
+archive may be hostile. The name of a member is never used as a path to write to, and no piece may
+unpack to more than a fixed size.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -20,14 +22,19 @@ from typing import Final, Self
 from nightly.errors import SourceError
 from nightly.sources.files import magic
 from nightly.sources.names import read_name
+from nightly.sources.regular import open_regular, trouble
 
 MAX_BYTES: Final = 64 << 20
 """The largest piece. A symbol's daily bars since 1900 are 3 MB of text."""
 MAX_TOTAL: Final = 64 << 30
 MAX_PIECES: Final = 2_000_000
 
-# zipfile raises RuntimeError for encrypted members, NotImplementedError for unknown compressions.
-_BROKEN = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+# zipfile raises RuntimeError for encrypted members, NotImplementedError for unknown compressions
+# and ValueError for impossible offsets.
+_BROKEN = (
+    *(OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError),
+    ValueError,
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -36,57 +43,103 @@ class Piece:
 
     path: Path
     member: str | None = None
+    below: str = field(default="", compare=False)
+    """The path of the file below the folder that was given; its own name if it was given itself."""
+    trouble: str = field(default="", compare=False)
+    """Why it cannot be read and what to do, to be read after its label; empty if it can be."""
 
     @property
     def label(self) -> str:
         """Its name for people. Bytes that are not text are replaced so that reports can show it."""
-        name = self.member or self.path.name
+        above = f"{self.below}/" if self.below and self.member else self.below
+        name = above + (self.member or "") or self.path.name
         return os.fsencode(name).decode("utf-8", "replace")
 
 
 def pieces_of(path: Path) -> list[Piece]:
-    """Every piece under a folder or in a zip, sorted by name.
+    """Every piece under a folder or in a zip, or the one file, sorted by name.
 
     Raises:
-        SourceError: the path cannot be read, or holds too many files or bytes.
+        SourceError: there are too many of them.
     """
     found: list[Piece] = []
-    for piece in _walk(path) if path.is_dir() else _of_file(path):
+    for piece in _walk(path) if path.is_dir() else _of_file(path, ""):
         found.append(piece)
         if len(found) > MAX_PIECES:
             raise SourceError(f"{path} holds more than {MAX_PIECES:,} files; split it.")
     return sorted(found)
 
 
-def _walk(folder: Path) -> Iterator[Piece]:
-    for root, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in files:
-            if read_name(name):
-                yield from _of_file(Path(root, name))
+def _walk(top: Path) -> Iterator[Piece]:
+    """The pieces below a folder, following links; each folder is entered once."""
+    waiting, entered = [(top, "")], set()
+    while waiting:
+        folder, below = waiting.pop()
+        try:
+            itself = folder.stat()
+            if (itself.st_dev, itself.st_ino) in entered:
+                yield Piece(folder, None, below, "is a link to a folder that is read already")
+                continue
+            entered.add((itself.st_dev, itself.st_ino))
+            with os.scandir(folder) as entries:
+                names = sorted(
+                    (entry.name, _is_folder(entry))
+                    for entry in entries
+                    if not entry.name.startswith(".")
+                )
+        except OSError as error:
+            yield Piece(folder, None, below or folder.name, trouble(folder, error))
+            continue
+        inner = f"{below}/" if below else ""
+        yield from _of_folder(folder, inner, [name for name, is_folder in names if not is_folder])
+        folders = [name for name, is_folder in names if is_folder]
+        waiting += [(folder / name, inner + name) for name in reversed(folders)]
+        if not names and read_name(folder.name):
+            yield Piece(folder, None, below, "is an empty folder and not a file; remove it")
 
 
-def _of_file(path: Path) -> Iterator[Piece]:
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link that leads back to itself
+
+
+def _of_folder(folder: Path, inner: str, names: list[str]) -> Iterator[Piece]:
+    for name in names:
+        if read_name(name):
+            yield from _of_file(folder / name, inner + name)
+
+
+def _of_file(path: Path, below: str) -> Iterator[Piece]:
     """The file itself, or the members of a zip, unless the zip's name describes its one member."""
     name = read_name(path.name)
     packed = name is not None and name.suffix == ".zip"
     if not packed or (name and name.period):
-        yield Piece(path)
+        yield Piece(path, None, below)
         return
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path, "") as stream, zipfile.ZipFile(stream) as archive:
             members = [info for info in archive.infolist() if _counts(info)]
-    except _BROKEN as error:
-        raise SourceError(f"{path} is not a readable zip file; fetch it again.") from error
+    except SourceError as error:
+        yield Piece(path, None, below, str(error).strip().removesuffix("."))
+        return
+    except _BROKEN:
+        yield Piece(path, None, below, "is not a readable zip file; fetch it again")
+        return
     if sum(info.file_size for info in members) > MAX_TOTAL:
-        raise SourceError(f"{path} unpacks to more than {MAX_TOTAL >> 30} GiB; it is refused.")
-    yield from (Piece(path, info.filename) for info in members)
+        yield Piece(path, None, below, f"unpacks to more than {MAX_TOTAL >> 30} GiB; split it")
+        return
+    for info in members:
+        nested = info.filename.lower().endswith(".zip")
+        yield Piece(
+            path, info.filename, below, "is a zip inside a zip; unpack the outer one" * nested
+        )
 
 
 def _counts(info: zipfile.ZipInfo) -> bool:
-    name = read_name(info.filename)
     foreign = info.filename.startswith("__MACOSX/")
-    return not (info.is_dir() or foreign or name is None or name.suffix == ".zip")
+    return not (info.is_dir() or foreign or read_name(info.filename) is None)
 
 
 class Shelf:
@@ -94,6 +147,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self._path: Path | None = None
+        self._stream: BufferedReader | None = None
         self._archive: zipfile.ZipFile | None = None
 
     def __enter__(self) -> Self:
@@ -105,17 +159,18 @@ class Shelf:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._archive is not None:
-            self._archive.close()
+        self._close()
 
     def read(self, piece: Piece, most: int = MAX_BYTES) -> bytes:
         """The unpacked bytes of a piece, at most `most`.
 
         Raises:
-            SourceError: the piece cannot be read, is encrypted, or is larger.
+            SourceError: the piece cannot be read, is encrypted, empty, or larger.
         """
+        if piece.trouble:
+            raise SourceError(f"{piece.label} {piece.trouble}.")
         try:
-            data = self._member(piece, most) if piece.member else self._file(piece.path, most)
+            data = self._member(piece, most) if piece.member else self._file(piece, most)
             if magic(data[:8]) == "gzip":
                 data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(most + 1)
         except _BROKEN as error:
@@ -123,28 +178,35 @@ class Shelf:
             raise SourceError(f"{piece.label} cannot be read ({detail}).") from error
         if len(data) > most:
             raise SourceError(f"{piece.label} is larger than {most >> 20} MiB unpacked.")
+        if not data:
+            raise SourceError(f"{piece.label} is empty; fetch it again.")
         return data
 
     def _member(self, piece: Piece, most: int) -> bytes:
-        archive = self._open(piece.path)
+        archive = self._open(piece)
         with archive.open(piece.member or archive.namelist()[0]) as stream:
             return stream.read(most + 1)
 
-    def _file(self, path: Path, most: int) -> bytes:
-        with path.open("rb") as stream:
+    def _file(self, piece: Piece, most: int) -> bytes:
+        with open_regular(piece.path, piece.label) as stream:
             packed = magic(stream.read(8)) == "zip"
             stream.seek(0)
             if not packed:
                 return stream.read(most + 1)
-        names = [info.filename for info in self._open(path).infolist() if not info.is_dir()]
+        names = [info.filename for info in self._open(piece).infolist() if not info.is_dir()]
         if len(names) != 1:
-            raise SourceError(f"{path.name} holds {len(names)} files instead of one.")
-        return self._member(Piece(path, names[0]), most)
+            raise SourceError(f"{piece.label} holds {len(names)} files instead of one; unpack it.")
+        return self._member(Piece(piece.path, names[0], piece.below), most)
 
-    def _open(self, path: Path) -> zipfile.ZipFile:
-        if self._archive is None or self._path != path:
-            if self._archive is not None:
-                self._archive.close()
-                self._archive = None
-            self._archive, self._path = zipfile.ZipFile(path), path
+    def _open(self, piece: Piece) -> zipfile.ZipFile:
+        if self._archive is None or self._path != piece.path:
+            self._close()
+            self._stream = open_regular(piece.path, piece.label)
+            self._archive, self._path = zipfile.ZipFile(self._stream), piece.path
         return self._archive
+
+    def _close(self) -> None:
+        for opened in (self._archive, self._stream):
+            if opened is not None:
+                opened.close()
+        self._archive = self._stream = self._path = None

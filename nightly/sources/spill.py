@@ -14,6 +14,7 @@ from typing import Final
 import orjson
 import polars as pl
 
+from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
 from nightly.sources.source import NUMBERS, Loaded, Outline
 from nightly.sources.table import OUTLINE, TableSource
@@ -32,6 +33,8 @@ class Entry:
     outline: Outline | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
     refusal: Refusal | None = None
+    adjustment: Adjustment | None = None
+    currency: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class SpilledSource:
 
     def load(self, names: Sequence[str]) -> Iterator[Loaded]:
         """Read the bars of some names; each part file is read once."""
-        index = self._index()
+        index = self._index(names)
         parts: dict[str, list[str]] = {}
         for name in names:
             if name in index and (part := index[name].part):
@@ -69,9 +72,11 @@ class SpilledSource:
         """The digest of the original source."""
         return self.origin_digest
 
-    def _index(self) -> dict[str, Entry]:
+    def _index(self, names: Iterable[str] | None = None) -> dict[str, Entry]:
+        """The entries of some names, or of all."""
         stored = orjson.loads((self.folder / INDEX).read_bytes())
-        return {name: _entry(value) for name, value in stored.items()}
+        wanted = stored if names is None else (name for name in names if name in stored)
+        return {name: _entry(stored[name]) for name in wanted}
 
 
 def _noted(name: str, entry: Entry | None, loaded: Loaded | None) -> Loaded:
@@ -79,7 +84,8 @@ def _noted(name: str, entry: Entry | None, loaded: Loaded | None) -> Loaded:
         return Loaded(name, refusal=Refusal("no_bars", "The source has no bars of this name."))
     if loaded is None:
         return Loaded(name, refusal=entry.refusal, findings=entry.findings)
-    return Loaded(name, loaded.bars, {**loaded.findings, **entry.findings}, loaded.refusal)
+    findings = {**loaded.findings, **entry.findings}
+    return Loaded(name, loaded.bars, findings, loaded.refusal, entry.adjustment, entry.currency)
 
 
 def _entry(value: Mapping[str, object]) -> Entry:
@@ -100,7 +106,10 @@ class Spill:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.nameless = 0
+        """Rows without a symbol, which are left out."""
         self._index: dict[str, Entry] = {}
+        self._facts: dict[str, tuple[Adjustment | None, str | None]] = {}
         self._rows: dict[str, int] = {}
         self._held: list[pl.DataFrame] = []
         self._runs: list[Path] = []
@@ -113,8 +122,13 @@ class Spill:
         """Remember the findings and the refusal of a name."""
         self._index[name] = Entry(findings=findings, refusal=refusal)
 
-    def add(self, frame: pl.DataFrame) -> None:
-        """Add canonical rows of some symbols.
+    def add(
+        self,
+        frame: pl.DataFrame,
+        adjustment: Adjustment | None = None,
+        currency: str | None = None,
+    ) -> None:
+        """Add canonical rows of some symbols, and what their file tells of its prices.
 
         Raises:
             SourceError: the folder cannot be written.
@@ -122,11 +136,24 @@ class Spill:
         rows = frame.filter(pl.col("symbol").str.len_bytes() > 0).select(
             pl.col("symbol"), pl.col("date").cast(pl.Date), *NUMBERS
         )
+        self.nameless += len(frame) - len(rows)
+        if adjustment or currency:
+            for name in rows["symbol"].unique():
+                self._tell(name, adjustment, currency)
         for name, number in rows.group_by("symbol").len().iter_rows():
             self._rows[name] = self._rows.get(name, 0) + number
         self._held.append(rows)
         if sum(map(len, self._held)) >= RUN_ROWS:
             self._write_run()
+
+    def _tell(self, name: str, adjustment: Adjustment | None, currency: str | None) -> None:
+        """Remember what a file tells of the prices of a name, unless another tells otherwise."""
+        known = self._facts.setdefault(name, (adjustment, currency))
+        if known != (adjustment, currency):
+            self._facts[name] = (
+                adjustment if known[0] == adjustment else None,
+                currency if known[1] == currency else None,
+            )
 
     def finish(self, digest: str) -> SpilledSource:
         """Merge the runs and return a source that reads the result.
@@ -162,7 +189,8 @@ class Spill:
         outlines = {name: Outline.of(*facts) for name, *facts in dated}
         for name in rows["symbol"].unique():
             noted = self._index.get(name, Entry())
-            self._index[name] = Entry(part, outlines.get(name), noted.findings)
+            facts = self._facts.get(name, (None, None))
+            self._index[name] = Entry(part, outlines.get(name), noted.findings, None, *facts)
 
 
 def _ranges(rows: Mapping[str, int]) -> Iterable[list[str]]:

@@ -27,6 +27,10 @@ class Floor:
     """By the provider's own symbol: date, open, high, low, close, volume."""
     busy: int = 0
     """How many of the next requests for bars are answered with 429."""
+    after: str = ""
+    """The Retry-After of those answers."""
+    garbled: set[str] = field(default_factory=set)
+    """Symbols whose bars are answered in a shape that no client expects."""
     asked: list[tuple[str, dt.date]] = field(default_factory=list)
     """Every request for bars that was not refused: the symbol and the first day."""
     held: dict[str, Event] = field(default_factory=dict)
@@ -66,6 +70,8 @@ class Floor:
             return 429, "Too Many Requests"
         start, end = (_date(int(query[name])) for name in ("period1", "period2"))
         frame = self.bars(symbol, start, end - dt.timedelta(days=1))
+        if symbol in self.garbled:
+            return 200, {"chart": {"result": [{"meta": 7}], "error": None}}
         return (404, NOT_FOUND) if frame is None else (200, _chart(symbol, frame))
 
     def klines(self, query: dict[str, str]) -> Answer:
@@ -78,6 +84,8 @@ class Floor:
         frame = self.bars(_pair(query["symbol"]), start, dt.date.max)
         if frame is None:
             return 400, {"code": -1121, "msg": "Invalid symbol."}
+        if _pair(query["symbol"]) in self.garbled:
+            return 200, [[{"open": "time"}, None]]
         rows = []
         for day, *numbers in frame.head(int(query.get("limit", 500))).iter_rows():
             opened = (day - dt.date(1970, 1, 1)).days * 86_400_000
@@ -160,6 +168,8 @@ def serving() -> Iterator[Floor]:
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(content)))
+                if status == 429 and floor.after:
+                    self.send_header("Retry-After", floor.after)
                 self.end_headers()
                 self.wfile.write(content)
             except (BrokenPipeError, ConnectionResetError):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ import pytest
 from nightly.providers.fetch import WAITS, Fetched, Fetcher
 from nightly.providers.kept import BarStore, Origin
 from nightly.providers.provider import SCHEMA, Provider, ProviderError, open_provider
+from nightly.providers.run import GIVE_UP, Run
 from nightly.sources import prepare_source
 from tests.nightly.exchange_floor import Floor, serving
 
@@ -62,7 +64,8 @@ class Desk:
         self, *symbols: str, now: dt.datetime = DURING, since: dt.date | None = FIRST
     ) -> list[Fetched]:
         fetcher = Fetcher(self.provider, self.store, now, self.waited.append, since)
-        return list(fetcher.run(symbols or self.symbols))
+        run = Run(fetcher.fetch, symbols or self.symbols, self.provider.parallel)
+        return [*run.results(), *run.end()]
 
     def kept(self, place: int = 0) -> pl.DataFrame:
         kept = self.store.read(self.served[place])
@@ -187,6 +190,65 @@ def test_a_symbol_that_fails_leaves_the_others_alone(desk: Desk) -> None:
     assert "letters, digits" in odd.reason
     assert desk.store.symbols() == [desk.served[0]]
     assert desk.waited == []
+
+
+def test_an_answer_that_no_client_expects_is_a_failure_of_its_symbol(desk: Desk) -> None:
+    desk.floor.garbled = {desk.symbols[0]}
+    odd, sound = desk.fetch()
+    assert (odd.status, odd.cause, sound.status) == ("failed", "symbol", "new")
+    assert odd.reason.isprintable()
+    assert desk.store.symbols() == [desk.served[1]]
+
+
+def test_an_exchange_that_says_how_long_to_wait_is_waited_for_so_long(desk: Desk) -> None:
+    if not desk.crypto:
+        pytest.skip("Yahoo's client does not show what Yahoo says")
+    desk.floor.busy, desk.floor.after = 2, "7"
+    (fetched,) = desk.fetch(desk.symbols[0])
+    assert fetched.status == "new"
+    assert desk.waited == [7.0, 7.0]
+
+
+def test_an_exchange_that_wants_to_be_left_alone_is(desk: Desk) -> None:
+    if not desk.crypto:
+        pytest.skip("Yahoo's client does not show what Yahoo says")
+    desk.floor.busy, desk.floor.after = 1000, "3600"
+    (fetched,) = desk.fetch(desk.symbols[0])
+    assert (fetched.status, fetched.cause) == ("failed", "busy")
+    assert "3600 seconds" in fetched.reason
+    assert desk.waited == []
+
+
+def test_a_provider_that_refuses_everything_is_not_asked_on(desk: Desk) -> None:
+    desk.floor.busy = 100_000
+    names = [f"{letter}/USDT" if desk.crypto else letter for letter in "ABCDEFGHIJKL"]
+    desk.floor.series = dict.fromkeys(names, bars(crypto=desk.crypto))
+    fetcher = Fetcher(desk.provider, desk.store, DURING, desk.waited.append, FIRST)
+    run = Run(fetcher.fetch, names, desk.provider.parallel)
+
+    results = list(run.results())
+
+    assert [one.cause for one in results] == ["busy"] * GIVE_UP
+    assert f"{GIVE_UP} symbols in a row failed: " in run.gave_up
+    left = run.end()
+    assert [one.symbol for one in left] == names[GIVE_UP:]
+    assert {one.status for one in left[desk.provider.parallel :]} == {"untried"}
+    assert left[-1].reason == run.gave_up
+
+
+def test_failures_of_single_symbols_never_end_a_run(desk: Desk) -> None:
+    unknown = [f"NONE{number}/USDT" if desk.crypto else f"NONE{number}" for number in range(5)]
+    results = desk.fetch(*unknown, desk.symbols[0])
+    assert [one.status for one in results] == ["failed"] * 5 + ["new"]
+
+
+def test_a_store_that_cannot_be_written_ends_the_run(desk: Desk) -> None:
+    shutil.rmtree(desk.store.folder)
+    desk.store.folder.write_text("a file in its place")
+    names = list(desk.symbols) * 4
+    results = desk.fetch(*names)
+    assert [one.cause for one in results[:GIVE_UP]] == ["store"] * GIVE_UP
+    assert results[-1].status == "untried"
 
 
 def test_a_symbol_of_another_provider_is_never_mixed_in(desk: Desk) -> None:

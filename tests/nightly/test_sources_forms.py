@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import pickle
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -201,28 +202,69 @@ def test_a_day_file_without_its_place_in_new_york_is_dated_by_utc_for_coins(
     }
 
 
-def test_a_broken_day_file_stops_the_night_and_is_named(tmp_path: Path) -> None:
+def test_a_broken_day_file_is_named_and_the_other_days_are_read(tmp_path: Path) -> None:
     path = shelves.massive(tmp_path / "bars", series(crypto=False))
     (path / "2024" / "12" / "2024-12-02.csv.gz").write_bytes(b"\x1f\x8bcut short")
-    with pytest.raises(SourceError, match=r"2024-12-02\.csv\.gz"):
-        prepare_source(path, tmp_path / "work")
+    opened = prepare_source(path, tmp_path / "work")
+    assert opened.source.names() == list(STOCKS)
+    ((label, refusal),) = opened.left.items()
+    assert (label, refusal.code) == ("2024/12/2024-12-02.csv.gz", "unreadable_file")
+    assert "cannot be read" in refusal.reason
+    assert refusal.reason.endswith("Every symbol lacks its days.")
+    whole = series(crypto=False)
+    for loaded in opened.source.load(STOCKS):
+        days = whole[loaded.name].filter(pl.col("date") != dt.date(2024, 12, 2))
+        check_same(loaded.bars, days)
 
 
-def test_tables_of_many_symbols_never_mix_with_files_of_one(tmp_path: Path) -> None:
+def test_tables_of_many_symbols_and_files_of_one_are_read_from_one_folder(tmp_path: Path) -> None:
     stocks = series(crypto=False)
     days = shelves.massive(tmp_path / "days", stocks)
-    (days / "ZZZ.csv").write_bytes(
+    (tmp_path / "one.csv").write_bytes(
         (shelves.yahoo(tmp_path / "one", stocks) / "AAPL.csv").read_bytes()
     )
-    with pytest.raises(SourceError, match=r"ZZZ\.csv has no column symbol"):
-        prepare_source(days, tmp_path / "work")
+    for name in ("ZZZ", "MSFT"):
+        shutil.copy(tmp_path / "one.csv", days / f"{name}.csv")
 
-    files = shelves.yahoo(tmp_path / "files", stocks)
-    table = shelves.long_csv(tmp_path / "table", stocks)
+    opened = prepare_source(days, tmp_path / "work")
+
+    assert opened.source.names() == [*STOCKS, "ZZZ"]
+    other, own = opened.source.load(["MSFT", "ZZZ"])
+    check_same(own.bars, stocks["AAPL"])
+    check_same(other.bars, stocks["MSFT"])
+    assert opened.left.keys() == {"MSFT.csv"}
+    assert opened.left["MSFT.csv"].code == "duplicate_symbol"
+    assert opened.told["forms"] == {"CSV": 1, "Massive day file": 86}
+
+
+def test_a_symbol_with_a_file_before_a_table_is_read_from_its_file(tmp_path: Path) -> None:
+    stocks = series(crypto=False)
+    files = shelves.yahoo(tmp_path / "files", {"AAPL": stocks["AAPL"]})
+    table = shelves.long_csv(tmp_path / "table", {"AAPL": stocks["MSFT"], "MSFT": stocks["MSFT"]})
     table.rename(files / "MANY.csv")
-    loaded = one(files, tmp_path / "work2", "MANY")
-    assert loaded.refusal is not None
-    assert "many symbols" in loaded.refusal.reason
+
+    opened = prepare_source(files, tmp_path / "work")
+
+    own, other = opened.source.load(["AAPL", "MSFT"])
+    check_same(own.bars, stocks["AAPL"])
+    check_same(other.bars, stocks["MSFT"])
+    assert "Files of their own are read of AAPL" in opened.left["MANY.csv"].reason
+
+
+def test_what_files_tell_of_their_prices_is_kept_unless_they_differ(tmp_path: Path) -> None:
+    rows = series(crypto=False)["AAPL"]
+    spill = spilling.Spill(tmp_path / "spill")
+    for symbol, adjustment, currency in (
+        ("A", "none", "EUR"),
+        ("A", "split", "EUR"),
+        ("B", "none", None),
+        ("C", None, None),
+    ):
+        named = rows.with_columns(pl.lit(symbol).alias("symbol"))
+        spill.add(named, adjustment, currency)  # type: ignore[arg-type]
+    loaded = spill.finish("digest").load("ABC")
+    told = [(item.adjustment, item.currency) for item in loaded]
+    assert told == [(None, "EUR"), ("none", None), (None, None)]
 
 
 def zipped(path: Path, members: dict[str, bytes]) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import signal
 import subprocess
@@ -203,6 +204,64 @@ def test_a_fetch_that_is_killed_is_taken_up_where_it_ended(tmp_path: Path, floor
     assert again.returncode == 0, again.stderr
     assert f"{len(kept)} current, {8 - len(kept)} new" in again.stdout
     assert store.symbols() == names
+
+
+@needs_yfinance
+def test_an_interrupted_fetch_keeps_what_came_and_names_what_is_missing(
+    tmp_path: Path, floor: Floor
+) -> None:
+    names = [f"S{number}" for number in range(9)]
+    floor.series = dict.fromkeys(names, floor.series["AAPL"])
+    floor.held = {name: Event() for name in names[2:]}
+    asked = [*COMMAND, "bars", "fetch", "--provider", "yfinance", "--url", floor.url]
+    asked += ["--symbols", ",".join(names), "--store", str(tmp_path / "kept"), "--json"]
+    with subprocess.Popen(
+        asked,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert floor.reached.wait(120)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline() == "Ending; what is under way is waited for.\n"
+        for event in floor.held.values():
+            event.set()
+        told = json.loads(process.stdout.read())
+
+    assert process.returncode == 130
+    results = {one["symbol"]: one["status"] for one in told["symbols"]}
+    assert list(results) == names
+    assert set(results.values()) == {"new", "untried"}
+    new = [name for name, status in results.items() if status == "new"]
+    assert BarStore(tmp_path / "kept").symbols() == new
+
+
+@pytest.mark.skipif(
+    find_spec("ccxt") is None, reason="ccxt is not installed; make install-providers installs it"
+)
+def test_an_exchange_that_refuses_everything_is_left_alone_and_the_rest_is_named(
+    tmp_path: Path, floor: Floor
+) -> None:
+    pairs = [f"{letter}/USDT" for letter in "ABCDEFGH"]
+    floor.series = dict.fromkeys(pairs, floor.series["AAPL"])
+    floor.busy, floor.after = 100_000, "3600"
+    asked = ["--provider", "ccxt:binance", "--url", floor.url, "--since", "2012-01-02"]
+    asked += ["--symbols", ",".join(pairs)]
+
+    done = run(tmp_path, "bars", "fetch", *asked)
+
+    assert done.returncode == 2
+    assert done.stderr.count("Failed: ") <= 4
+    assert "Ended early: 3 symbols in a row failed: " in done.stderr
+    assert "left alone for 3600 seconds" in done.stderr
+    assert "E/USDT, F/USDT, G/USDT, H/USDT" in done.stderr
+    assert 3 <= 100_000 - floor.busy <= 4
+    told = json.loads(run(tmp_path, "bars", "fetch", *asked, "--json").stdout)
+    assert told["ended_early"].startswith("3 symbols in a row failed: ")
+    assert told["symbols"][-1]["status"] == "untried"
 
 
 def test_serving_loads_no_provider_and_no_polars() -> None:

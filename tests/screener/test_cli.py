@@ -211,7 +211,7 @@ def test_bars_that_cannot_be_used_are_one_line_and_leave_the_active_night(data_d
     check_refusal(run(data_dir, "nightly", "--bars", str(bad / "nowhere")), "does not exist")
     check_refusal(run(data_dir, "nightly", "--bars", str(bad / "empty")), "no CSV or Parquet")
     check_refusal(run(data_dir, "nightly", "--bars", str(bad / "table.csv")), "close")
-    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "text.parquet")), "cannot be read")
+    check_refusal(run(data_dir, "nightly", "--bars", str(bad / "text.parquet")), "can be read")
     check_refusal(run(data_dir, "nightly", "--session", "tomorrow"), "not a date")
     check_refusal(run(data_dir, "nightly", "--session", "1999-01-04"), "None of")
     check_refusal(run(data_dir, "nightly", "--adjustment", "some"), "split+div")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
-import itertools
 from pathlib import Path
 
 import pytest
 
 from mcp_server.drawing import HEIGHT, WIDTH
-from nightly.bars import Bars
+from nightly.bars import Bars, to_date
+from tests.nightly.series import weekdays
 from tests.nightly.shapes import wedge_or_triangle
 from tests.screener.command import Finished, check_refusal, run
 
@@ -19,13 +19,8 @@ TRIANGLE = wedge_or_triangle(-0.3, 0.3, approach=1, broken=-1)
 BREAK = TRIANGLE.break_bar(-1)
 
 
-def weekdays() -> list[str]:
-    """The weekdays from a quiet Monday on."""
-    days = (dt.date(2021, 2, 22) + dt.timedelta(days=n) for n in itertools.count())
-    return [str(day) for day in itertools.islice((d for d in days if d.weekday() < 5), 400)]
-
-
-DAYS = weekdays()
+DAYS = [str(to_date(day)) for day in weekdays(400, dt.date(2022, 9, 23))]
+"""400 days on which New York opened."""
 
 
 def write(folder: Path, name: str, bars: Bars) -> None:

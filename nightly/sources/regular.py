@@ -1,0 +1,64 @@
+"""Regular: opens ordinary files only, so that no pipe, device or broken link stops a run."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from io import BufferedReader
+from pathlib import Path
+from typing import Final
+
+from nightly.errors import SourceError
+
+_KINDS: Final = (
+    (stat.S_ISFIFO, "is a named pipe and not a file; write its bars into a file"),
+    (stat.S_ISSOCK, "is a socket and not a file; remove it"),
+    (stat.S_ISBLK, "is a device and not a file; remove it"),
+    (stat.S_ISCHR, "is a device and not a file; remove it"),
+)
+_FOLDER: Final = "is a folder and not a file; rename it"
+_REASONS: Final = {
+    errno.ELOOP: "is a link that leads back to itself; remove it",
+    errno.EACCES: "may not be read by this user; change its permissions",
+    errno.EPERM: "may not be read by this user; change its permissions",
+    errno.EISDIR: _FOLDER,
+}
+
+
+def open_regular(path: Path, label: str) -> BufferedReader:
+    """Open a file to read, without waiting for the other end of a pipe.
+
+    Raises:
+        SourceError: it is no ordinary file, or cannot be opened.
+    """
+    check_regular(path, label)
+    try:
+        # It may have become a pipe by now.
+        return os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb")
+    except OSError as error:
+        raise SourceError(f"{label} {trouble(path, error)}.") from error
+
+
+def check_regular(path: Path, label: str) -> None:
+    """Check that a path leads to an ordinary file. A link to one is one.
+
+    Raises:
+        SourceError: it does not.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise SourceError(f"{label} {trouble(path, error)}.") from error
+    if stat.S_ISDIR(mode):
+        raise SourceError(f"{label} {_FOLDER}.")
+    odd = next((said for known, said in _KINDS if known(mode)), None)
+    if odd is not None:
+        raise SourceError(f"{label} {odd}.")
+
+
+def trouble(path: Path, error: OSError) -> str:
+    """Why a path cannot be opened and what to do, to be read after its name."""
+    if error.errno == errno.ENOENT and path.is_symlink():
+        return "is a link to something that does not exist; link it anew or remove it"
+    return _REASONS.get(error.errno or 0, f"cannot be opened ({error.strerror}); write it again")

@@ -1,0 +1,269 @@
+"""Odd files: whatever lies in a folder is read or named, and never stops, or holds up, the rest."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from nightly.errors import SourceError
+from nightly.sources import Loaded, Opened, prepare_source, read_source
+
+CSV = "date,open,high,low,close,volume\n2024-01-02,10,12,9,11,100\n2024-01-03,11,13,10,12,200\n"
+LONG = "symbol," + CSV.replace("\n2024", "\nMSFT,2024")
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+
+
+def parquet(path: Path, **columns: object) -> None:
+    plain = {
+        "date": "2024-01-02",
+        "open": 1.0,
+        "high": 1.0,
+        "low": 1.0,
+        "close": 1.0,
+        "volume": 1.0,
+    }
+    pl.DataFrame({name: [value] for name, value in {**plain, **columns}.items()}).write_parquet(
+        path
+    )
+
+
+def socket_at(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        here = Path.cwd()
+        os.chdir(path.parent)  # a socket's path may not be long
+        try:
+            listener.bind(path.name)
+        finally:
+            os.chdir(here)
+
+
+def broken_zip(path: Path) -> None:
+    path.with_suffix(".zip").write_bytes(b"PK\x03\x04 cut short")
+
+
+def nested_zip(path: Path) -> None:
+    with zipfile.ZipFile(path.with_name("outer.zip"), "w") as archive:
+        archive.writestr("ODD.zip", b"PK")
+
+
+ODD: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a link to nothing": (lambda path: path.symlink_to("absent"), "does not exist"),
+    "a link to itself": (lambda path: path.symlink_to(path.name), "leads back to itself"),
+    "a pipe": (os.mkfifo, "named pipe"),
+    "a socket": (socket_at, "is a socket"),
+    "a device": (lambda path: path.symlink_to("/dev/zero"), "is a device"),
+    "a folder": (lambda path: path.mkdir(), "empty folder"),
+    "an empty file": (lambda path: path.touch(), "is empty"),
+    "a struct": (lambda path: parquet(path, close={"last": 1.0}), "column close"),
+    "dates in a struct": (lambda path: parquet(path, date={"day": "2024-01-02"}), "holds no dates"),
+    "a list": (lambda path: parquet(path, volume=[1.0, 2.0]), "ODD.csv"),
+    "a torn table": (lambda path: path.write_bytes(b"PAR1" + b"\xfe" * 99 + b"PAR1"), "ODD.csv"),
+    "a broken zip": (broken_zip, "not a readable zip"),
+    "a zip in a zip": (nested_zip, "ODD.zip is a zip inside a zip"),
+}
+
+
+@pytest.fixture
+def bars(tmp_path: Path) -> Path:
+    folder = tmp_path / "bars"
+    folder.mkdir()
+    return folder
+
+
+def refusal_of(opened: Opened, name: str) -> tuple[str, str]:
+    (loaded,) = opened.source.load([name])
+    assert loaded.refusal is not None
+    return loaded.refusal.code, loaded.refusal.reason
+
+
+@posix
+@pytest.mark.parametrize("beside", [CSV, LONG], ids=["files", "tables"])
+@pytest.mark.parametrize(("make", "words"), ODD.values(), ids=ODD.keys())
+def test_an_odd_file_is_named_and_the_others_are_read(
+    bars: Path, tmp_path: Path, make: Callable[[Path], object], words: str, beside: str
+) -> None:
+    (bars / "GOOD.csv").write_text(beside.replace("MSFT", "GOOD"))
+    make(bars / "ODD.csv")
+
+    opened = prepare_source(bars, tmp_path / "work")
+
+    good, odd = opened.source.load(["GOOD", "ODD"])
+    assert (good.refusal, len(good.bars)) == (None, 2)
+    assert odd.refusal is not None
+    assert odd.refusal.code == "unreadable_file"
+    assert words in odd.refusal.reason
+    assert opened.source.outlines().keys() == {"GOOD"}
+
+
+@posix
+@pytest.mark.parametrize(("make", "words"), ODD.values(), ids=ODD.keys())
+def test_an_odd_file_given_alone_is_an_error_that_names_it(
+    bars: Path, tmp_path: Path, make: Callable[[Path], object], words: str
+) -> None:
+    make(bars / "ODD.csv")
+    (odd,) = bars.iterdir()
+    with pytest.raises(SourceError) as caught:
+        prepare_source(odd, tmp_path / "work")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@posix
+def test_a_linked_folder_is_read_once_and_a_loop_of_links_ends(bars: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "FAR.csv").write_text(CSV)
+    (bars / "far").symlink_to(elsewhere)
+    (bars / "loop").symlink_to(bars)
+    (bars / "NEAR.csv").write_text(CSV)
+
+    opened = prepare_source(bars, tmp_path / "work")
+
+    assert opened.source.names() == ["FAR", "NEAR"]
+    assert opened.left.keys() == {"loop"}
+    assert "read already" in opened.left["loop"].reason
+
+
+@posix
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may read everything")
+def test_what_this_user_may_not_read_is_named(bars: Path, tmp_path: Path) -> None:
+    for name in ("GOOD", "LOCKED"):
+        (bars / f"{name}.csv").write_text(CSV)
+    (bars / "LOCKED.csv").chmod(0)
+    (bars / "shut").mkdir(mode=0)
+    opened = prepare_source(bars, tmp_path / "work")
+    assert "change its permissions" in refusal_of(opened, "LOCKED")[1]
+    assert "change its permissions" in opened.left["shut"].reason
+
+
+def test_a_table_of_structs_is_one_line(tmp_path: Path) -> None:
+    parquet(tmp_path / "long.parquet", symbol="A", close={"a": "b"})
+    with pytest.raises(SourceError, match=r"long\.parquet.* column close"):
+        prepare_source(tmp_path / "long.parquet", tmp_path / "work")
+
+
+def test_if_every_file_fails_the_error_names_the_first_and_counts_the_rest(
+    bars: Path, tmp_path: Path
+) -> None:
+    for name in "ABCDE":
+        (bars / f"{name}.csv").write_text("date,open\n2024-01-02,1\n")
+
+    with pytest.raises(SourceError) as caught:
+        prepare_source(bars, tmp_path / "work")
+
+    said = str(caught.value)
+    assert [f"{name}.csv" in said for name in "ABCDE"] == [True] * 3 + [False] * 2
+    assert "no column" in said
+    assert "high" in said
+    assert "And 2 more." in said
+    assert "columns date, open, high, low, close, volume" in said
+    assert f"`screener bars check {bars}`" in said
+    opened = read_source(bars, tmp_path / "again")
+    assert [refusal_of(opened, name)[0] for name in "ABCDE"] == ["unreadable_file"] * 5
+
+
+@pytest.mark.parametrize("name", ["absent", "x" * 300, "nul\0"])
+def test_a_path_that_cannot_be_is_one_line(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SourceError, match="does not exist"):
+        prepare_source(tmp_path / name, tmp_path / "work")
+
+
+def test_a_name_that_is_no_symbol_is_told_beside_the_shape_of_one(
+    bars: Path, tmp_path: Path
+) -> None:
+    (bars / "^VIX.csv").write_text(CSV)
+    with pytest.raises(SourceError, match=r"no symbol .letters, digits and dots"):
+        prepare_source(bars, tmp_path / "work")
+
+
+def one(opened: Opened, name: str) -> Loaded:
+    assert opened.source.names() == [name]
+    (loaded,) = opened.source.load([name])
+    return loaded
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".txt", ".csv.gz", ".parquet", ".zip"])
+def test_one_file_of_one_symbol_is_read_by_its_name(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"AAPL{suffix}"
+    frame = pl.read_csv(CSV.encode())
+    if suffix == ".parquet":
+        frame.write_parquet(path)
+    elif suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("AAPL.csv", CSV)
+    else:
+        frame.write_csv(path, compression="gzip" if suffix.endswith("gz") else "uncompressed")
+    loaded = one(prepare_source(path, tmp_path / "work"), "AAPL")
+    assert loaded.bars.close.tolist() == [11, 12]
+
+
+def test_a_symbol_given_for_one_series_names_it_in_place_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "my download (3).csv"
+    path.write_text(CSV)
+    with pytest.raises(SourceError, match="--symbol"):
+        prepare_source(path, tmp_path / "none")
+    opened = prepare_source(path, tmp_path / "work", symbol="AAPL")
+    assert len(one(opened, "AAPL").bars) == 2
+    other = prepare_source(path, tmp_path / "other", symbol="MSFT")
+    assert other.source.digest() != opened.source.digest()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".zip"])
+def test_a_symbol_for_bars_that_give_their_own_is_an_error(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"long{suffix}"
+    if suffix == ".csv":
+        path.write_text(LONG)
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("long.csv", LONG)
+    with pytest.raises(SourceError, match="has a column symbol, so --symbol"):
+        prepare_source(path, tmp_path / "work", symbol="AAPL")
+
+
+def test_a_symbol_for_several_files_is_an_error_and_for_one_in_a_folder_none(
+    bars: Path, tmp_path: Path
+) -> None:
+    (bars / "x y.csv").write_text(CSV)
+    one(prepare_source(bars, tmp_path / "one", symbol="AAPL"), "AAPL")
+    (bars / "B.csv").write_text(CSV)
+    with pytest.raises(SourceError, match=r"names one series, but .* holds 2 files"):
+        prepare_source(bars, tmp_path / "work", symbol="AAPL")
+    with pytest.raises(SourceError, match="cannot be a symbol"):
+        prepare_source(bars / "B.csv", tmp_path / "odd", symbol="A?")
+
+
+def test_a_second_file_of_a_symbol_is_named_and_the_first_that_can_be_read_counts(
+    bars: Path, tmp_path: Path
+) -> None:
+    (bars / "a").mkdir()
+    (bars / "a" / "AAPL.csv").write_text("torn")
+    (bars / "b").mkdir()
+    (bars / "b" / "AAPL.csv").write_text(CSV)
+    (bars / "c").mkdir()
+    (bars / "c" / "AAPL.csv").write_text(CSV.replace("11", "12"))
+
+    opened = prepare_source(bars, tmp_path / "work")
+
+    loaded = one(opened, "AAPL")
+    assert loaded.bars.close.tolist() == [11, 12]
+    assert loaded.findings == {"second_file": 2}
+    codes = {label: refusal.code for label, refusal in opened.left.items()}
+    assert codes == {"a/AAPL.csv": "unreadable_file", "c/AAPL.csv": "duplicate_symbol"}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_rows_of_a_table_that_name_no_symbol_are_counted(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"long.{suffix}"
+    frame = pl.read_csv(f"{LONG},2024-01-02,1,1,1,1,1\n".encode())
+    frame.write_csv(path) if suffix == "csv" else frame.write_parquet(path)
+    opened = prepare_source(path, tmp_path / "work")
+    assert opened.source.names() == ["MSFT"]
+    assert opened.left[path.name].reason.startswith("1 of its rows name no symbol")

@@ -1,0 +1,166 @@
+"""`screener bars check`: what it says of bars is what a night of them then says."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from screener.check import SHOWN
+from store.nights import Nights
+from tests.nightly.series import walk
+from tests.nightly.test_night import write_csv
+from tests.screener.command import Finished, check_refusal, run
+
+BARS = 600
+SHORT = [f"T{number:02}" for number in range(SHOWN + 3)]
+
+
+@pytest.fixture(scope="module")
+def bars(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Bars that a night serves, finds something in, or leaves out for many reasons."""
+    folder = tmp_path_factory.mktemp("check") / "market"
+    for number in range(20):
+        write_csv(folder / f"S{number:02}.csv", walk(BARS, seed=number))
+    for symbol in SHORT:
+        write_csv(folder / f"{symbol}.csv", walk(20, seed=1))
+    write_csv(folder / "^VIX.csv", walk(BARS, seed=2))
+    (folder / "GONE.csv").symlink_to("absent")
+    (folder / "ODD.csv").write_text("date,open\n2024-01-02,1\n")
+    (folder / "again").mkdir()
+    (folder / "again" / "S00.csv").write_text((folder / "S00.csv").read_text())
+    late = (folder / "S01.csv").read_text().splitlines()[:-2]
+    (folder / "S01.csv").write_text("\n".join([*late, late[-1], "soon,1,1,1,1,1"]) + "\n")
+    return folder
+
+
+def check(data: Path, bars: Path, *options: str) -> Finished:
+    return run(data, "bars", "check", str(bars), *options)
+
+
+def test_the_check_and_the_night_after_it_say_the_same(bars: Path, tmp_path: Path) -> None:
+    checked = check(tmp_path / "checked", bars, "--json")
+    made = run(tmp_path / "data", "nightly", "--bars", str(bars), "--jobs", "1")
+
+    assert (checked.returncode, made.returncode) == (0, 0), checked.stderr + made.stderr
+    said: dict[str, Any] = json.loads(checked.stdout)
+    nights = Nights(tmp_path / "data")
+    manifest = nights.check_active()
+    report = nights.report(manifest)
+    same = ("bars", "covered", "refused", "found", "source")
+    assert {name: said[name] for name in same} == {name: report[name] for name in same}
+    assert said["session"] == manifest.as_of_session.isoformat()
+    assert list(said["refused"]["behind"]) == ["S01"]
+    codes = ["bad_symbol", "behind", "duplicate_symbol", "too_few_bars", "unreadable_file"]
+    assert list(said["refused"]) == codes
+    assert said["refused"]["unreadable_file"].keys() == {"GONE", "ODD"}
+
+
+def test_the_text_has_the_figures_of_the_json_and_bounded_lists(bars: Path, tmp_path: Path) -> None:
+    said = json.loads(check(tmp_path, bars, "--json").stdout)
+    shown = check(tmp_path, bars)
+
+    assert shown.returncode == 0
+    text = shown.stdout
+    assert f"{said['symbols']} symbols, {said['bars']:,} usable bars from {said['first']}" in text
+    assert f"session {said['session']} and cover {said['covered']} symbols" in text
+    assert "Left out, behind: 1\n    S01: The last bar is of " in text
+    lines = text.splitlines()
+    start = lines.index(f"Left out, too_few_bars: {len(SHORT)}")
+    assert [line.split(":")[0].strip() for line in lines[start + 1 : start + 1 + SHOWN]] == (
+        SHORT[:SHOWN]
+    )
+    assert lines[start + 1 + SHOWN] == "    and 3 more"
+    for rule in ("repeated_date", "undated_row"):
+        assert any(line.split()[:2] == [rule, "1"] for line in lines), rule
+
+
+def test_what_nothing_tells_is_named_as_assumed(bars: Path, tmp_path: Path) -> None:
+    assumed = json.loads(check(tmp_path, bars, "--json").stdout)["assumed"]
+    assert (assumed["adjustment"], assumed["currency"]) == ("split", "USD")
+    assert assumed["adjustment_symbols"] == assumed["currency_symbols"] == 20 + len(SHORT)
+    known = tmp_path / "known.csv"
+    known.write_text("symbol,adjustment,currency\nS00,split,USD\n")
+    less = json.loads(check(tmp_path, bars, "--json", "--reference", str(known)).stdout)["assumed"]
+    assert less["adjustment_symbols"] == less["currency_symbols"] == 19 + len(SHORT)
+    text = check(tmp_path, bars, "--adjustment", "split+div").stdout
+    assert (
+        f"adjusted for splits and dividends, since nothing tells: {20 + len(SHORT)} symbols" in text
+    )
+
+
+def test_a_check_leaves_no_file(
+    bars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(work))
+    assert check(tmp_path / "data", bars).returncode == 0
+    assert list(tmp_path.rglob("*")) == [work]
+
+
+def test_bars_of_which_nothing_can_be_used_are_all_named(tmp_path: Path) -> None:
+    folder = tmp_path / "bars"
+    folder.mkdir()
+    for number in range(12):
+        (folder / f"A{number:02}.csv").write_text("date,open\n2024-01-02,1\n")
+
+    shown = check(tmp_path / "data", folder)
+    told = check(tmp_path / "data", folder, "--json")
+
+    assert (shown.returncode, told.returncode) == (2, 2)
+    assert "Left out, unreadable_file: 12" in shown.stdout
+    assert "and 4 more" in shown.stdout
+    assert len(json.loads(told.stdout)["refused"]["unreadable_file"]) == 12
+    assert "No symbol of " in shown.stderr
+    check_refusal(run(tmp_path, "nightly", "--bars", str(folder)), "And 9 more.")
+
+
+def test_bars_that_are_all_dated_ahead_are_no_crash(tmp_path: Path) -> None:
+    import datetime as dt
+
+    ahead = walk(BARS, seed=1, last=dt.date(2199, 3, 27))
+    write_csv(tmp_path / "bars" / "A.csv", ahead)
+    shown = check(tmp_path / "data", tmp_path / "bars")
+    assert shown.returncode == 2
+    assert "There can be no night: No symbol has a bar up to today" in shown.stdout
+
+
+def test_a_symbol_may_be_given_for_one_series(tmp_path: Path) -> None:
+    path = tmp_path / "my download (1).csv"
+    write_csv(path, walk(BARS, seed=1))
+    check_refusal(run(tmp_path, "nightly", "--bars", str(path)), "--symbol")
+    named = check(tmp_path, path, "--symbol", "brk-b", "--json")
+    assert json.loads(named.stdout)["covered"] == 1
+    made = run(tmp_path, "nightly", "--bars", str(path), "--symbol", "BRK.B", "--jobs", "1")
+    assert "1 symbols covered" in made.stdout
+    check_refusal(run(tmp_path, "nightly", "--symbol", "A"), "leave --symbol out")
+
+
+def test_names_of_strangers_are_printed_in_one_line(tmp_path: Path) -> None:
+    folder = tmp_path / "bars"
+    write_csv(folder / "GOOD.csv", walk(BARS, seed=1))
+    write_csv(folder / "\x1b[2J\nred.csv", walk(BARS, seed=1))
+    if os.name == "posix":
+        write_csv(folder / os.fsdecode(b"\xff.csv"), walk(BARS, seed=1))
+    shown = check(tmp_path, folder)
+    assert shown.returncode == 0
+    assert all(line.isprintable() for line in shown.stdout.splitlines())
+    assert "Left out, bad_symbol: 2" in shown.stdout
+
+
+def test_detect_says_whom_it_left_out_and_why(bars: Path, tmp_path: Path) -> None:
+    target = tmp_path / "found.json"
+    done = run(
+        *(tmp_path, "detect", "--bars", str(bars), "--out", str(target), "--jobs", "1"),
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    start = lines.index(f"Left out, too_few_bars: {len(SHORT)}")
+    assert lines[start + 1] == "    T00: 20 bars are left; 60 are needed."
+    assert lines[start + 1 + SHOWN] == "    and 3 more"
+    assert "Left out, unreadable_file: 2" in lines
+    assert any(line.startswith("    again/S00.csv ") for line in lines)
