@@ -1,0 +1,367 @@
+"""Past nights: what one night served in history, every later night serves too.
+
+Each market has bars that turn bad in some way, one kind of refusal for each symbol.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import polars as pl
+import pytest
+
+from nightly.analysis import Analysis, Task, analyse_symbol
+from nightly.bars import Bars, to_date, to_day
+from nightly.night import Order, make_night
+from nightly.parameters import Parameters
+from nightly.reference import AssetType, Listing
+from nightly.sessions import past_window, session_at
+from nightly.sources import Loaded, TableSource, open_source
+from nightly.version import code_version
+from store.book import Book
+from store.nights import Nights
+from tests.nightly.series import LENIENT, walk
+from tests.nightly.test_night import write_csv
+
+SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
+DIRTY = SHARED / "data" / "bars_dirty.parquet"
+LAST = dt.date(2024, 3, 28)
+NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
+BARS = 900
+SESSIONS = 5
+
+Row = dict[str, Any]
+Key = tuple[str, str, str]
+
+
+def changed(bars: Bars, at: int | slice, **cells: float) -> Bars:
+    columns = {name: getattr(bars, name).copy() for name in cells}
+    for name, value in cells.items():
+        columns[name][at] = value
+    return replace(bars, **columns)
+
+
+def multiplied(bars: Bars, after: int, factor: float) -> Bars:
+    part = slice(after, None)
+    prices = {name: getattr(bars, name).copy() for name in ("open", "high", "low", "close")}
+    for values in prices.values():
+        values[part] *= factor
+    return replace(bars, **prices)
+
+
+def flat(bars: Bars, first: int, last: int) -> Bars:
+    """The bars with one price from a bar to another."""
+    price = float(bars.close[first])
+    part = slice(first, last)
+    return changed(bars, part, open=price, high=price, low=price, close=price)
+
+
+def split(bars: Bars) -> Bars:
+    """A split of two for one, three sessions before the end."""
+    return multiplied(bars, -3, float(bars.close[-4] / bars.open[-3]) / 2)
+
+
+def jumps(bars: Bars) -> Bars:
+    return multiplied(multiplied(bars, -5, 5.55), -2, 5.55)
+
+
+def spike(bars: Bars) -> Bars:
+    close = float(bars.close[-4]) * 4
+    return changed(bars, -3, close=close, high=close * 1.01)
+
+
+def reused(bars: Bars) -> Bars:
+    """The last three bars are of a new owner, months later."""
+    early = np.arange(len(bars)) < len(bars) - 3
+    return replace(bars, date=bars.date - np.where(early, 120, 0).astype(np.int32))
+
+
+def stepped(bars: Bars) -> Bars:
+    """Every third close of the last year repeats the one before, at last one too many."""
+    close = bars.close.copy()
+    for bar in range(len(bars) - 250, len(bars), 3):
+        close[bar] = close[bar - 1]
+    close[-2:] = close[-3]
+    high, low = np.maximum(bars.high, close), np.minimum(bars.low, close)
+    return replace(bars, close=close, high=high, low=low)
+
+
+def calm(bars: Bars) -> Bars:
+    price = float(bars.close[-16])
+    top = price * 1.0001
+    return changed(bars, slice(-15, None), open=price, high=top, low=price, close=price)
+
+
+def ahead(bars: Bars) -> Bars:
+    """The last bar is dated in the future."""
+    date = bars.date.copy()
+    date[-1] += 3000
+    return replace(bars, date=date)
+
+
+def stopped(bars: Bars) -> Bars:
+    return bars.take(slice(0, -3))
+
+
+def gapped(bars: Bars) -> Bars:
+    """Bars are missing that would have been weeks."""
+    early = np.arange(len(bars)) < len(bars) - 2
+    return replace(bars, date=bars.date - np.where(early, 14, 0).astype(np.int32))
+
+
+FLAWS: Mapping[str, Callable[[Bars], Bars]] = {
+    "SOUND": lambda bars: bars,
+    "BADBARS": lambda bars: changed(bars, slice(-12, None, 1), low=math.nan),
+    "SPLIT": split,
+    "JUMPS": jumps,
+    "SPIKE": spike,
+    "REUSED": reused,
+    "IDLE": lambda bars: flat(bars, BARS - 103, BARS),
+    "RESTED": lambda bars: flat(bars, BARS - 352, BARS - 251),
+    "HALTED": lambda bars: changed(flat(bars, BARS - 3, BARS), slice(-3, None), volume=0),
+    "STEPPED": stepped,
+    "CALM": calm,
+    "AHEAD": ahead,
+    "STOPPED": stopped,
+    "GAPPED": gapped,
+    "MISPRINT": lambda bars: changed(bars, -3, open=float(bars.close[-4]) * 2.9),
+}
+
+
+def key_of(row: Row) -> Key:
+    return row["lineage_id"], row["entry_date"], row["direction"]
+
+
+def compare(earlier: Mapping[Key, Row], later: Mapping[Key, Row], where: str) -> None:
+    """Whether a night still has each row of an earlier one, with the same facts."""
+    assert set(earlier) <= set(later), where
+    for key, row in earlier.items():
+        still = later[key]
+        told = ("setup_id", "entry_price", "stop_price", "target_price", "pattern_type")
+        assert {name: row[name] for name in told} == {name: still[name] for name in told}, where
+        if row["outcome"] != "open":
+            same = {**row, "attempt": None}
+            assert same == {**still, "attempt": None}, where
+
+
+def test_five_nights_in_a_row_lose_no_row_of_history_whatever_turns_bad(tmp_path: Path) -> None:
+    for number, (symbol, flaw) in enumerate(FLAWS.items()):
+        write_csv(tmp_path / "bars" / f"{symbol}.csv", flaw(walk(BARS, seed=number + 30)))
+    sessions = [LAST]
+    for _ in range(SESSIONS - 1):
+        sessions.insert(0, session_at(sessions[0] - dt.timedelta(days=1)))
+    order = Order(
+        open_source(tmp_path / "bars"), "bars", parameters=LENIENT, accept_fall=True, jobs=1
+    )
+    nights, codes = Nights(tmp_path / "data"), set[str]()
+    found: list[dict[str, dict[Key, Row]]] = []
+    for session in sessions:
+        manifest, report = make_night(replace(order, session=session), nights, now=NOW)
+        book = Book.open(nights.folder / manifest.book.file, manifest)
+        found.append({symbol: rows_of(book, symbol) for symbol in FLAWS})
+        book.close()
+        codes |= report.refused.keys() | report.findings.keys()
+
+    assert codes >= {
+        *("bad_bar", "bad_bars", "unadjusted_split", "price_jump", "price_jumps", "price_spike"),
+        *("unconfirmed_close", "ticker_reuse", "idle", "flat_bars", "halted", "stepped_price"),
+        *("low_volatility", "future_date", "behind", "gap", "misprint", "too_few_bars"),
+    }
+    for number, (before, after) in enumerate(pairwise(found)):
+        for symbol in FLAWS:
+            compare(before[symbol], after[symbol], f"{symbol}, night {number + 2}")
+    assert all(found[-1][symbol] for symbol in FLAWS), "every symbol has a history to lose"
+
+
+def rows_of(book: Book, symbol: str) -> dict[Key, Row]:
+    stored = book.history(symbol)
+    rows = [orjson.loads(body) for body in stored.rows] if stored else []
+    return {key_of(row): row for row in rows}
+
+
+def analysed(bars: Bars, day: int, kind: AssetType, parameters: Parameters) -> Analysis:
+    """What a night as of a day finds in bars."""
+    window = past_window(to_date(day), kind)
+    windows: dict[AssetType, Any] = {"stock": window, "etf": window, "crypto": window}
+    source: Any = None
+    task = Task(source, [], window.last, windows, "split", parameters, code_version())
+    return analyse_symbol(Loaded("X", bars), Listing("X", asset_type=kind), task)
+
+
+def history(bars: Bars, day: int, kind: AssetType, parameters: Parameters) -> dict[Key, Row]:
+    found = analysed(bars, day, kind, parameters).history
+    rows = [orjson.loads(body) for body in found.bodies] if found else []
+    return {key_of(row): row for row in rows}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_night_of_garbage_takes_back_what_an_earlier_one_served(seed: int) -> None:
+    """Random flaws all over a series, and a night every few weeks."""
+    rng = np.random.default_rng(seed)
+    bars = walk(BARS, seed=seed)
+    for _ in range(6):
+        at = int(rng.integers(100, BARS - 20))
+        flaw = rng.integers(0, 6)
+        if flaw == 0:
+            bars = multiplied(bars, at, float(rng.choice([0.5, 2.0, 3.3, 6.0, 0.1])))
+        elif flaw == 1:
+            bars = flat(bars, at, at + int(rng.integers(1, 120)))
+        elif flaw == 2:
+            bars = changed(bars, slice(at, at + int(rng.integers(1, 6))), low=math.nan)
+        elif flaw == 3:
+            bars = changed(bars, at, close=float(bars.close[at]) * 4, high=float(bars.high[at]) * 4)
+        elif flaw == 4:
+            bars = changed(bars, slice(at, at + 30), volume=0)
+        else:
+            later = np.arange(BARS) >= at
+            bars = replace(bars, date=bars.date + np.where(later, 98, 0).astype(np.int32))
+    days = [int(bars.date[bar]) for bar in range(150, BARS, 37)]
+    nights = [history(bars, day, "crypto" if seed % 2 else "stock", LENIENT) for day in days]
+    for day, (earlier, later) in zip(days, pairwise(nights), strict=False):
+        compare(earlier, later, str(to_date(day)))
+    assert nights[-1] or seed == 3, "only the fourth series is refused before it has a trade"
+
+
+@pytest.mark.skipif(not DIRTY.exists(), reason="the shared dirty bars are not here")
+def test_no_night_of_real_garbage_takes_back_what_an_earlier_one_served() -> None:
+    source = TableSource(DIRTY)
+    rows = 0
+    for loaded in source.load(source.names()[::4]):
+        last = int(loaded.bars.date[-1])
+        nights = [history(loaded.bars, last - back, "stock", LENIENT) for back in (400, 90, 7, 0)]
+        for earlier, later in pairwise(nights):
+            compare(earlier, later, loaded.name)
+        rows += len(nights[-1])
+    assert rows > 50
+
+
+def test_a_setup_of_a_night_that_left_the_symbol_out_opens_no_trade() -> None:
+    """Trades open only where the night before served the symbol."""
+    bars = walk(BARS, seed=3)
+    plain = analysed(bars, int(bars.date[-1]), "stock", LENIENT)
+    calm_days = calm(bars.take(slice(0, 600)))
+    joined = Bars.joined([calm_days, bars.take(slice(600, None))])
+    entries = {to_date(day) for day in plain.facts["entry_day"]}
+    assert entries
+    quiet = {to_date(day) for day in joined.date[590:600]}
+    found = analysed(joined, int(bars.date[-1]), "stock", LENIENT)
+    assert not quiet & {to_date(day) for day in found.facts["entry_day"]}
+
+
+def test_a_trade_whose_listing_ended_closes_at_the_last_close_as_a_loss(tmp_path: Path) -> None:
+    number, bars = with_open_trade()
+    last, session = to_date(bars.date[-1]), dt.date(2024, 3, 28)
+    write_csv(tmp_path / "bars" / "GONE.csv", bars)
+    write_csv(tmp_path / "bars" / "LIVE.csv", walk(BARS, seed=77))
+    rows: dict[str, dict[Key, Row]] = {}
+    for name, until in (("known", last), ("unknown", ""), ("listed", session)):
+        table = tmp_path / f"{name}.csv"
+        table.write_text(f"symbol,listed_until\nGONE,{until}\n")
+        rows[name], method = night_of(tmp_path, name, table)
+        if name == "known":
+            assert (method.ended, method.delisted, method.delisted_trades) == (1, 1, number)
+            fates = {measure.fate for measure in method.by_fate()}
+            assert fates == {"current", "delisted"}
+    left = [key for key, row in rows["unknown"].items() if row["outcome"] == "open"]
+    assert len(left) == number
+    assert rows["listed"] == rows["unknown"], "only the bars stop"
+    for key in left:
+        row = rows["known"][key]
+        assert (row["outcome"], row["exit_reason"]) == ("loss", "delisted")
+        assert (row["exit_date"], row["unrealized_r"]) == (str(last), None)
+        assert row["exit_price"] == pytest.approx(float(bars.close[-1]), rel=1e-6)
+        assert row["r_multiple"] == rows["unknown"][key]["unrealized_r"]
+    told = {row["exit_reason"] for row in rows["unknown"].values() if row["outcome"] != "open"}
+    assert told
+    assert told <= {"target", "stop"}
+
+
+def with_open_trade() -> tuple[int, Bars]:
+    """Bars that end a month early with first attempts still open, and the number of these."""
+    for seed in range(40):
+        bars = walk(BARS, seed=seed, last=dt.date(2024, 2, 20))
+        found = analysed(bars, to_day(LAST), "stock", LENIENT)
+        entered = found.facts["entry_day"] < bars.date[-1]
+        still = int(((found.facts["outcome"] == 0) & entered).sum())
+        if still and still == int((found.facts["outcome"] == 0).sum()):
+            return still, bars
+    raise AssertionError("no walk ends with an open trade")
+
+
+def night_of(tmp_path: Path, name: str, reference: Path) -> tuple[dict[Key, Row], Any]:
+    from nightly.reference import read_reference
+
+    order = Order(
+        open_source(tmp_path / "bars"),
+        "bars",
+        parameters=LENIENT,
+        reference=read_reference(reference),
+        session=LAST,
+        jobs=1,
+    )
+    nights = Nights(tmp_path / name)
+    manifest, _ = make_night(order, nights, now=NOW)
+    book = Book.open(nights.folder / manifest.book.file, manifest)
+    rows, method = rows_of(book, "GONE"), book.method()
+    book.close()
+    return rows, method
+
+
+def test_of_a_lineage_one_forming_and_one_running_setup_are_served(tmp_path: Path) -> None:
+    for seed in range(30):
+        write_csv(tmp_path / "bars" / f"S{seed}.csv", walk(700, seed=seed))
+    order = Order(open_source(tmp_path / "bars"), "bars", parameters=LENIENT, jobs=1)
+    nights = Nights(tmp_path / "data")
+    for back in range(4):
+        session = session_at(LAST - dt.timedelta(days=back * 7))
+        manifest, _ = make_night(replace(order, session=session), nights, now=NOW)
+        book = Book.open(nights.folder / manifest.book.file, manifest)
+        rows = [orjson.loads(body) for body in book.evidence.bodies]
+        served = [(row["symbol"], row["lineage_id"], row["status"]) for row in rows]
+        tickers = {
+            setup["setup_id"]
+            for seed in range(30)
+            for setup in orjson.loads(book.patterns(f"S{seed}") or b'{"setups": []}')["setups"]
+        }
+        book.close()
+        assert len(served) == len(set(served)) > 3
+        assert {row["setup_id"] for row in rows} == tickers
+
+
+def test_the_first_attempts_of_a_symbol_are_one_trade_a_lineage_and_one_a_close() -> None:
+    for seed in range(25):
+        bars = walk(1500, seed=seed)
+        found = analysed(bars, int(bars.date[-1]), "stock", LENIENT)
+        rows = [orjson.loads(body) for body in found.history.bodies] if found.history else []
+        lineages = [row["lineage_id"] for row in rows]
+        closes = [(row["entry_date"], row["direction"]) for row in rows]
+        assert len(lineages) == len(set(lineages))
+        assert len(closes) == len(set(closes))
+
+
+def test_prices_in_another_currency_are_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "bars").mkdir()
+    for name in ("ABC", "BTC-EUR", "ETH-USDT", "XYZ"):
+        write_csv(tmp_path / "bars" / f"{name}.csv", walk(200, seed=5))
+    table = tmp_path / "reference.csv"
+    pl.DataFrame({"symbol": ["XYZ"], "quote_currency": ["GBP"]}).write_csv(table)
+    from nightly.reference import read_reference
+
+    order = Order(
+        open_source(tmp_path / "bars"), "bars", reference=read_reference(table), session=LAST
+    )
+    _, report = make_night(replace(order, accept_fall=True), Nights(tmp_path / "data"), now=NOW)
+
+    assert report.refused["other_currency"].keys() == {"BTCEUR", "XYZ"}
+    assert "GBP" in report.refused["other_currency"]["XYZ"]
+    assert "US dollars" in report.refused["other_currency"]["BTCEUR"]
+    assert report.assumed_dollars == 1, "nothing says what ABC is in"
