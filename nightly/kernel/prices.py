@@ -33,6 +33,7 @@ PRICE = np.dtype(
         ("atr", "f8"),  # plain mean of the last true ranges, in log price
         ("segment", "i8"),  # first bar after the last data gap
         ("swing", "i1", (2, 2)),  # [scale, side], 1 for a confirmed swing
+        ("next_swing", "i4", (2, 2)),  # [scale, side], the next confirmed swing; 0: none yet
     ]
 )
 
@@ -50,6 +51,7 @@ class Price(Protocol):
     atr: float
     segment: int
     swing: npt.NDArray[np.int8]
+    next_swing: npt.NDArray[np.int32]
 
 
 @compiled

@@ -13,7 +13,7 @@ from nightly.kernel.compiler import compiled
 from nightly.kernel.forming import advance_forming
 from nightly.kernel.lines import draw_lines, drop_dead_lines, touch_lines
 from nightly.kernel.state import Log, State, enlarged, has_room
-from nightly.kernel.swings import is_swing, swing_order
+from nightly.kernel.swings import flag_swing, is_swing, swing_order
 from nightly.kernel.touches import Indices
 from nightly.kernel.trades import resolve_trades
 from nightly.parameters import Parameters
@@ -100,7 +100,7 @@ def confirm_swing(prices: Rows, scale: int, side: int, bar: int, parameters: Par
     swing = bar - order
     if swing - order < prices[bar].segment or not is_swing(prices, side, swing, order):
         return False
-    prices[swing].swing[scale, side] = 1
+    flag_swing(prices, scale, side, swing)
     return True
 
 
