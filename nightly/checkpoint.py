@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
@@ -54,7 +55,7 @@ def resume(
     With `check`, the bars of the kept walk are walked again and the results compared.
     """
     rows = _rows(bars)
-    digest = hashlib.blake2b(_context(parameters, gap_days), digest_size=DIGEST)
+    digest = hashlib.sha256(_context(parameters, gap_days))
     earlier = decoded(kept) if kept else None
     began: Began = "anew"
     walked = 0
@@ -112,5 +113,6 @@ def _rows(bars: Bars) -> Floats:
     return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
 
 
+@cache
 def _context(parameters: Parameters, gap_days: int) -> bytes:
     return repr((source_digest(), np.__version__, tuple(parameters), gap_days)).encode()
