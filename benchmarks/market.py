@@ -4,8 +4,9 @@
 
 Prices follow geometric Brownian motion with a wandering volatility (its log is an AR(1) process),
 Student t innovations of four degrees of freedom and a factor that all symbols share. Listings begin
-on different days, some symbols are delisted, and volume follows the size of the move. Symbols are
-seeded by their number, so a larger market contains the smaller one.
+on different days, some symbols are delisted, and volume follows the size of the move. The log price
+is reflected at two bounds, so no series ends in cents that hardly move. Symbols are seeded by their
+number, so a larger market contains the smaller one.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ CHUNK = 200
 ROW_GROUP = 500_000
 TAILS = 4.0
 """Degrees of freedom of the innovations."""
+LOWEST, HIGHEST = 4.0, 4000.0
+"""The prices at which a series turns around."""
 LISTED_LATER, DELISTED = 0.05, 0.03
 """Shares of the symbols."""
 
@@ -64,6 +67,13 @@ def volatilities(days: int, random: np.random.Generator) -> Floats:
     return np.asarray(np.exp(level + np.convolve(shocks, kernel)[:days]).clip(0.003, 0.15))
 
 
+def within(prices: Floats) -> Floats:
+    """Prices whose logs are reflected at the bounds, so that every move keeps its size."""
+    width = np.log(HIGHEST / LOWEST)
+    beyond = np.mod(np.log(prices / LOWEST), 2 * width)
+    return np.asarray(LOWEST * np.exp(np.minimum(beyond, 2 * width - beyond)))
+
+
 def bars_of(number: int, days: npt.NDArray[np.int32], factor: Floats) -> pl.DataFrame:
     """The bars of one symbol."""
     random = np.random.default_rng([20, number])
@@ -75,8 +85,7 @@ def bars_of(number: int, days: npt.NDArray[np.int32], factor: Floats) -> pl.Data
     volatility = volatilities(count, random)
     own = random.standard_t(TAILS, count) / np.sqrt(TAILS / (TAILS - 2))
     moves = volatility * (0.85 * own + 0.5 * factor[-count:]) + 0.0002
-    close = random.uniform(5, 200) * np.exp(np.cumsum(moves - volatility**2 / 2))
-    close = close.clip(0.5, 50_000)
+    close = within(random.uniform(5, 200) * np.exp(np.cumsum(moves - volatility**2 / 2)))
     before = np.concatenate([close[:1], close[:-1]])
     opened = before * np.exp(0.3 * volatility * random.normal(size=count))
     reach = 0.5 * volatility[:, None] * np.abs(random.normal(size=(count, 2)))
@@ -110,7 +119,7 @@ def write_market(file: Path, symbols: int, years: int = 20) -> int:
 
 
 def write_until(source: Path, file: Path, day: dt.date) -> None:
-    """Write the same market as it was on an earlier day."""
+    """Write a table of bars as it was on an earlier day."""
     rows = pl.scan_parquet(source).filter(pl.col("date") <= day)
     rows.sink_parquet(file, row_group_size=ROW_GROUP)
 

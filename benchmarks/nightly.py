@@ -1,49 +1,73 @@
-"""A whole night over a table of bars, run by the command line, compared with a plain read of it.
+"""Whole nights over real bars, or over a generated market, compared with a plain read of them.
 
-    python -m benchmarks.nightly BARS [REFERENCE] [SESSION]
+    python -m benchmarks.nightly [--bars FILE] [--reference FILE] [--copies N] [--symbols N]
 
-Prints the night's report, seconds and bars per second, and the ratio to only reading the same table
-with Polars.
+Runs the command line over one copy of the bars and over `--copies` copies under other names and at
+other price levels: from scratch, and one session later. Prints wall clock, processor time, the rate
+over the bars that were analysed, the largest memory of all processes together, whether a later
+night has the bytes of one from scratch, and the ratios. Without `--bars` it generates `--symbols`
+symbols of 20 years. If other work shares the cores, the processor time says more than the wall
+clock.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import argparse
 import tempfile
 import time
 from pathlib import Path
 
-SCREENER = Path(sys.executable).with_name("screener")
-READ = "import sys, polars; print(len(polars.read_parquet(sys.argv[1])))"
+import polars as pl
+
+from benchmarks.copies import MOST, write_copies, write_reference
+from benchmarks.market import write_market
+from benchmarks.nights import Pair, compared, measure, warm_up
 
 
-def seconds(command: list[str], data: str) -> tuple[float, str]:
-    """How long a command takes, and what it prints."""
-    environment = {**os.environ, "SCREENER_DATA_DIR": data, "COLUMNS": "160"}
-    start = time.perf_counter()
-    done = subprocess.run(  # noqa: S603 - our own command
-        command, env=environment, capture_output=True, text=True, check=True
+def arguments() -> argparse.Namespace:
+    """What to measure."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.nightly")
+    parser.add_argument("--bars", type=Path)
+    parser.add_argument("--reference", type=Path)
+    parser.add_argument("--copies", type=int, default=1, choices=range(1, MOST + 1), metavar="N")
+    parser.add_argument("--symbols", type=int, default=1000)
+    return parser.parse_args()
+
+
+def measure_copies(bars: Path, reference: Path | None, copies: int) -> Pair:
+    """Measure some copies of a table in a folder of their own, and print it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        table, known = folder / "bars.parquet", None
+        write_copies(bars, table, copies)
+        if reference is not None:
+            known = folder / "reference.parquet"
+            write_reference(reference, known, copies)
+        pair = measure(table, folder, known)
+        start = time.perf_counter()
+        pl.read_parquet(table)
+        read = time.perf_counter() - start
+    print(pair.report(f"{copies} copies" if copies > 1 else "one copy"))
+    print(
+        f"    reading them alone takes Polars {read:.1f} s; the first night takes "
+        f"{pair.first.cost.seconds / read:.1f} times as long",
+        flush=True,
     )
-    return time.perf_counter() - start, done.stdout
+    return pair
 
 
 def main() -> None:
-    """Run both and print the ratio."""
-    bars, *rest = sys.argv[1:]
-    options = ["--bars", bars]
-    for name, value in zip(("--reference", "--session"), rest, strict=False):
-        options += [name, value]
-    with tempfile.TemporaryDirectory() as data:
-        seconds([str(SCREENER), "nightly"], data)  # compiles the detector, once on a machine
-        night, report = seconds([str(SCREENER), "nightly", *options], data)
-    read, count = seconds([sys.executable, "-c", READ, bars], ".")
-    print(report)
-    print(f"night {night:.1f} s, {int(count) / night:,.0f} bars a second of wall clock")
-    print(
-        f"read  {read:.1f} s; the night takes {night / read:.1f} times as long as reading its bars"
-    )
+    """Measure one copy, then several, and print the ratio."""
+    chosen = arguments()
+    with tempfile.TemporaryDirectory() as name:
+        warm_up(Path(name))
+        bars = chosen.bars
+        if bars is None:
+            bars = Path(name) / "market.parquet"
+            write_market(bars, chosen.symbols)
+        one = measure_copies(bars, chosen.reference, 1)
+        if chosen.copies > 1:
+            print(compared(one, measure_copies(bars, chosen.reference, chosen.copies)))
 
 
 if __name__ == "__main__":

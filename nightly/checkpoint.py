@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
@@ -55,7 +56,7 @@ def resume(
     With `check`, the bars of the kept walk are walked again and the results compared.
     """
     rows = _rows(series)
-    digest = hashlib.blake2b(_context(parameters, gap_days), digest_size=DIGEST)
+    digest = hashlib.sha256(_context(parameters, gap_days))
     earlier = decoded(kept) if kept else None
     began: Began = "anew"
     walked = 0
@@ -114,5 +115,6 @@ def _rows(series: Series) -> Floats:
     return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
 
 
+@cache
 def _context(parameters: Parameters, gap_days: int) -> bytes:
     return repr((source_digest(), np.__version__, tuple(parameters), gap_days)).encode()

@@ -89,10 +89,16 @@ def walk_on(
 def enlarged_log(earlier: Walk) -> Log:
     """The log of a walk, with as much room behind its rows as a new log has."""
     log = new_log()
-    trades = np.concatenate([earlier.log.trades, log.trades])
-    open_trades = np.empty(len(trades), np.int64)
-    open_trades[: len(earlier.open_trades)] = earlier.open_trades
-    return Log(np.concatenate([earlier.log.versions, log.versions]), trades, open_trades)
+    trades = with_room(earlier.log.trades, len(log.trades))
+    open_trades = with_room(earlier.open_trades, len(trades) - len(earlier.open_trades))
+    return Log(with_room(earlier.log.versions, len(log.versions)), trades, open_trades)
+
+
+def with_room(rows: Rows, room: int) -> Rows:
+    """A copy of rows with room for more behind them."""
+    larger = np.empty(len(rows) + room, rows.dtype)
+    larger[: len(rows)] = rows  # numpy's concatenate copies records field by field
+    return larger
 
 
 def touches_of(

@@ -31,13 +31,20 @@ def propose_pairs(
     drawn = state.drawn
     uppers = state.lines[scale, UPPER]
     lowers = state.lines[scale, LOWER]
+    atr = prices[bar].atr
+    lowers_changed = any_changed(lowers, state.line_counts[scale, LOWER], bar)
     for i in range(state.line_counts[scale, UPPER]):
         upper = uppers[i]
+        if upper.changed != bar and not lowers_changed:
+            continue
         for j in range(state.line_counts[scale, LOWER]):
             lower = lowers[j]
             if upper.changed != bar and lower.changed != bar:
                 continue
-            if is_possible(prices, upper, lower, scale, bar, parameters):
+            # In two steps, because the first needs no prices and most pairs fail it.
+            if may_converge(upper, lower, scale, atr, bar, parameters) and is_sizable(
+                prices, upper, lower, scale, bar, parameters
+            ):
                 copy_line(upper, drawn[UPPER])
                 copy_line(lower, drawn[LOWER])
                 propose_pair(prices, state, versions, touches, scale, bar, parameters)
@@ -67,6 +74,15 @@ def propose_pair(
 
 
 @compiled
+def any_changed(lines: Rows, count: int, bar: int) -> bool:
+    """Whether any of the first `count` lines was drawn or newly touched at a bar."""
+    changed = False
+    for index in range(count):
+        changed |= lines[index].changed == bar
+    return changed
+
+
+@compiled
 def is_possible(
     prices: Rows, upper: Line, lower: Line, scale: int, bar: int, parameters: Parameters
 ) -> bool:
@@ -74,16 +90,32 @@ def is_possible(
 
     A fit moves lines a little, so these bounds are wider than those of the rules by a slack.
     """
-    slack = parameters.fit_slack
-    length = bar - min(upper.start, lower.start)
+    atr = prices[bar].atr
+    return may_converge(upper, lower, scale, atr, bar, parameters) and is_sizable(
+        prices, upper, lower, scale, bar, parameters
+    )
+
+
+@compiled
+def may_converge(
+    upper: Line, lower: Line, scale: int, atr: float, bar: int, parameters: Parameters
+) -> bool:
+    """Whether two lines start near enough to each other and converge."""
     offset = parameters.start_offset_max
     if scale == Scale.SHORT:
         offset = parameters.squeeze_start_offset_max
-    # First what needs no line values, because most pairs fail it.
-    if abs(upper.start - lower.start) > (offset + slack) * length:
+    length = bar - min(upper.start, lower.start)
+    if abs(upper.start - lower.start) > (offset + parameters.fit_slack) * length:
         return False
-    if not converge(upper, lower, prices[bar].atr, bar, parameters):
-        return False
+    return converge(upper, lower, atr, bar, parameters)
+
+
+@compiled
+def is_sizable(
+    prices: Rows, upper: Line, lower: Line, scale: int, bar: int, parameters: Parameters
+) -> bool:
+    """Whether a pair has the span of a pattern, and its height or its pole."""
+    slack = parameters.fit_slack
     pair = pair_of(upper, lower, bar)
     if tested_span(pair, scale, slack, parameters).rule != Rule.NONE:
         return False

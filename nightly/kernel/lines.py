@@ -143,9 +143,11 @@ def outward_shift(
     series, so some tolerance is needed. The shift ensures that no close is beyond the line so far.
     """
     shift = 0.0
-    for k in range(start, bar + 1):
+    end = prices[swing].extreme[side]
+    # The bars since the swing first, because the slope was tested against those before it.
+    for k in range(bar, start - 1, -1):
         price = prices[k]
-        value = prices[swing].extreme[side] + slope * (k - swing)
+        value = end + slope * (k - swing)
         beyond = price.log_close[side] - value
         if beyond > shift:
             if beyond > parameters.close_tolerance * price.atr:

@@ -34,6 +34,7 @@ PRICE = np.dtype(
         ("segment", "i8"),  # first bar after the last data gap
         ("announced", "i1"),  # whether the night before served the symbol
         ("swing", "i1", (2, 2)),  # [scale, side], 1 for a confirmed swing
+        ("next_swing", "i4", (2, 2)),  # [scale, side], the next confirmed swing; 0: none yet
     ]
 )
 
@@ -52,6 +53,7 @@ class Price(Protocol):
     segment: int
     announced: int
     swing: npt.NDArray[np.int8]
+    next_swing: npt.NDArray[np.int32]
 
 
 @compiled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nightly.events import Rows, Scale
 from nightly.kernel.compiler import compiled
+from nightly.kernel.prices import Price
 from nightly.parameters import Parameters
 
 
@@ -28,9 +29,30 @@ def is_swing(prices: Rows, side: int, bar: int, order: int) -> bool:
 
 
 @compiled
+def flag_swing(prices: Rows, scale: int, side: int, swing: int) -> None:
+    """Flag a confirmed swing, and link to it from all bars since the swing before it.
+
+    Swings are flagged in order of time.
+    """
+    prices[swing].swing[scale, side] = 1
+    for bar in range(swing - 1, -1, -1):
+        prices[bar].next_swing[scale, side] = swing
+        if prices[bar].swing[scale, side]:
+            break
+
+
+@compiled
+def first_swing(prices: Rows, scale: int, side: int, bar: int) -> int:
+    """The first confirmed swing from a bar on, or 0 if there is none."""
+    price: Price = prices[bar]
+    return bar if price.swing[scale, side] else price.next_swing[scale, side]
+
+
+@compiled
 def flag_swings(prices: Rows, scale: int, parameters: Parameters) -> None:
     """Flag all swings of a scale that have all their neighbours within the bars."""
     order = swing_order(scale, parameters)
     for bar in range(order, len(prices) - order):
         for side in range(2):
-            prices[bar].swing[scale, side] = is_swing(prices, side, bar, order)
+            if is_swing(prices, side, bar, order):
+                flag_swing(prices, scale, side, bar)

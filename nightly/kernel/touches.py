@@ -15,7 +15,7 @@ from nightly.events import Rows, Scale
 from nightly.kernel.compiler import compiled
 from nightly.kernel.lines import Line, value_at
 from nightly.kernel.prices import LOWER, UPPER, Price
-from nightly.kernel.swings import swing_order
+from nightly.kernel.swings import first_swing, swing_order
 from nightly.parameters import Parameters
 
 Indices = npt.NDArray[np.int64]
@@ -89,21 +89,21 @@ def find_touches(
     line = lines[side]
     count = 0
     residual = 0.0
-    for swing in range(span[0], span[1] - swing_order(scale, parameters) + 1):
+    newest = span[0] - spacing
+    swing = first_swing(prices, scale, side, span[0])
+    while 0 < swing <= span[1] - swing_order(scale, parameters):
         price = prices[swing]
-        if not price.swing[scale, side]:
-            continue
-        if not touches_line(price, side, line, swing, parameters):
-            continue
-        if count > 0:
-            newest = found[count - 1]
-            if swing - newest < spacing or not retreated(
-                prices, lines, side, newest, swing, parameters.retreat_min
-            ):
-                continue
-        found[count] = swing
-        count += 1
-        residual += abs(price.extreme[side] - value_at(line, swing)) / max(price.atr, 1e-9)
+        if (
+            swing - newest >= spacing
+            and touches_line(price, side, line, swing, parameters)
+            and (
+                count == 0 or retreated(prices, lines, side, newest, swing, parameters.retreat_min)
+            )
+        ):
+            found[count] = newest = swing
+            count += 1
+            residual += abs(price.extreme[side] - value_at(line, swing)) / max(price.atr, 1e-9)
+        swing = price.next_swing[scale, side]
     return Touches(count, residual)
 
 

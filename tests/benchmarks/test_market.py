@@ -1,0 +1,86 @@
+"""The generated market is one that the data rules accept, and copies of bars share nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from benchmarks import market
+from benchmarks.copies import write_copies, write_reference
+from benchmarks.market import Floats, write_market
+from benchmarks.nights import ANALYSED
+from nightly.bars import to_day
+from nightly.cleaning import clean
+from nightly.sources import open_source
+
+SYMBOLS, YEARS = 60, 20
+
+
+def analysed(file: Path) -> tuple[float, float]:
+    """The shares of the symbols and of the bars that the data rules leave to analyse."""
+    source = open_source(file)
+    loaded = [item.bars for item in source.load(source.names())]
+    last = to_day(market.LAST_SESSION)
+    kept = [len(clean(bars, asset_type="stock", as_of=last).bars) for bars in loaded]
+    return sum(map(bool, kept)) / len(kept), sum(kept) / sum(map(len, loaded))
+
+
+def test_nearly_all_of_a_generated_market_is_analysed(tmp_path: Path) -> None:
+    file = tmp_path / "market.parquet"
+    write_market(file, SYMBOLS, YEARS)
+    assert min(analysed(file)) >= ANALYSED
+
+
+def test_a_market_whose_prices_are_clipped_freezes_and_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def clipped(prices: Floats) -> Floats:
+        return np.asarray(prices.clip(0.5, 50_000))
+
+    monkeypatch.setattr(market, "within", clipped)
+    file = tmp_path / "market.parquet"
+    write_market(file, SYMBOLS, YEARS)
+    assert max(analysed(file)) < ANALYSED
+
+
+def test_reflected_prices_stay_within_the_bounds_and_keep_their_moves() -> None:
+    prices = 50 * np.exp(np.cumsum(np.random.default_rng(1).normal(0, 0.05, 5000)))
+    kept = market.within(prices)
+    assert market.LOWEST <= kept.min() < kept.max() <= market.HIGHEST
+    before, after = (np.abs(np.diff(np.log(series))) for series in (prices, kept))
+    assert np.isclose(before, after).mean() > 0.98
+
+
+def test_copies_have_other_names_and_prices_and_the_same_days(tmp_path: Path) -> None:
+    bars, copies = tmp_path / "bars.parquet", tmp_path / "copies.parquet"
+    write_market(bars, 3, 1)
+    write_copies(bars, copies, 2)
+    one, many = pl.read_parquet(bars), pl.read_parquet(copies)
+    assert many["symbol"].unique().sort().to_list() == [
+        copy + name for copy in "AB" for name in one["symbol"].unique().sort()
+    ]
+    assert many["symbol"].is_sorted()
+    assert many["date"].to_list() == 2 * one["date"].to_list()
+    assert not set(many["close"]) & set(one["close"])
+    assert many["volume"].to_list() == 2 * one["volume"].to_list()
+
+
+def test_the_reference_is_copied_for_every_copy(tmp_path: Path) -> None:
+    known, copies = tmp_path / "known.parquet", tmp_path / "copies.parquet"
+    pl.DataFrame({"symbol": ["X", "Y"], "asset_type": ["stock", "etf"]}).write_parquet(known)
+    write_reference(known, copies, 2)
+    listed = pl.read_parquet(copies)
+    assert listed["symbol"].to_list() == ["AX", "AY", "BX", "BY"]
+    assert listed["asset_type"].to_list() == ["stock", "etf", "stock", "etf"]
+
+
+def test_a_table_as_of_an_earlier_day_lacks_the_later_bars(tmp_path: Path) -> None:
+    bars, earlier = tmp_path / "bars.parquet", tmp_path / "earlier.parquet"
+    write_market(bars, 2, 1)
+    day = market.LAST_SESSION - dt.timedelta(days=1)
+    market.write_until(bars, earlier, day)
+    assert pl.read_parquet(earlier)["date"].max() == dt.date(2025, 6, 27)
