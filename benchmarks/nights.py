@@ -10,6 +10,7 @@ import datetime as dt
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
@@ -22,6 +23,8 @@ from store.manifest import Manifest, read_manifest
 SCREENER = str(Path(sys.executable).with_name("screener"))
 ANALYSED = 0.95
 """The least share of the symbols, and of the bars, that a night must analyse."""
+LATE: Final = frozenset({"behind", "stale"})
+"""Refusals that say nothing against the bars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,9 @@ def check_analysed(table: Path, book: Book, night: Night) -> None:
     """End the benchmark if the night left out more than a twentieth of its symbols or bars."""
     days = pl.scan_parquet(table).filter(pl.col("date") <= night.manifest.as_of_session)
     names = days.select(pl.col("symbol").unique()).collect()["symbol"]
-    analysed = sum(book.history(symbol) is not None for symbol in resolve(names).raw_of)
+    refused = book.report()["refused"]
+    doubted = {symbol for code in refused.keys() - LATE for symbol in refused[code]}
+    analysed = len(resolve(names).raw_of.keys() - doubted)
     rows = days.select(pl.len()).collect().item()
     for kind, part, whole in (("symbols", analysed, len(names)), ("bars", night.bars, rows)):
         if part < ANALYSED * whole:

@@ -292,15 +292,17 @@ def _cut(
 
 def _distrust(sieve: Sieve, broken: Mask) -> Refusal | None:
     """Why the bars cannot be trusted from some day on until now."""
-    if not broken[-1]:
-        return None
-    if untrusted(sieve.contradictions, sieve.rows)[-1]:
+    # The last raw bars may all have been dropped.
+    ends = np.array([sieve.rows[-1], len(sieve.contradictions) - 1])
+    if untrusted(sieve.contradictions, ends).any():
         bad, given = int(sieve.contradictions.sum()), len(sieve.contradictions)
         kinds = (
             f"{rule} {sieve.findings[rule]}" for rule in CONTRADICTIONS if rule in sieve.findings
         )
         reason = f"{bad} of {given} bars contradict themselves ({', '.join(kinds)})."
         return Refusal("bad_bars", reason)
+    if not broken[-1]:
+        return None
     number = sieve.findings.get("price_jump", 0)
     reason = f"{number} closes differ from the one before by a factor over {JUMP:.0f}"
     return Refusal("price_jumps", f"{reason}; real companies have had one at most, under 20.")

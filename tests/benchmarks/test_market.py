@@ -12,9 +12,9 @@ import pytest
 from benchmarks import market
 from benchmarks.copies import write_copies, write_reference
 from benchmarks.market import Floats, write_market
-from benchmarks.nights import ANALYSED
-from nightly.bars import to_day
+from benchmarks.nights import ANALYSED, LATE
 from nightly.cleaning import clean
+from nightly.sessions import past_window
 from nightly.sources import open_source
 
 SYMBOLS, YEARS = 60, 20
@@ -24,8 +24,12 @@ def analysed(file: Path) -> tuple[float, float]:
     """The shares of the symbols and of the bars that the data rules leave to analyse."""
     source = open_source(file)
     loaded = [item.bars for item in source.load(source.names())]
-    last = to_day(market.LAST_SESSION)
-    kept = [len(clean(bars, asset_type="stock", as_of=last).bars) for bars in loaded]
+    window = past_window(market.LAST_SESSION, "stock")
+    kept = []
+    for bars in loaded:
+        cleaned = clean(bars, asset_type="stock", window=window)
+        doubted = cleaned.refusal is not None and cleaned.refusal.code not in LATE
+        kept.append(0 if doubted else len(cleaned.bars))
     return sum(map(bool, kept)) / len(kept), sum(kept) / sum(map(len, loaded))
 
 
