@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from nightly.bars import Adjustment, Bars, to_date, to_day
+from nightly.bars import Adjustment, Bars, Days, to_date, to_day
 from nightly.doubt import (
     GAP_DAYS,
     JUMP,
@@ -127,7 +127,7 @@ def clean(
     if asset_type != "crypto":
         # Day 0 was a Thursday.
         sieve.drop((sieve.bars.date + 3) % 7 >= 5, "weekend")
-        sieve.drop(np.isin(sieve.bars.date, window.closed), "holiday")
+        sieve.drop(_among(sieve.bars.date, window.closed), "holiday")
     if adjustment == "none":
         _apply_splits(sieve, splits)
     _drop_misprints(sieve)
@@ -148,6 +148,16 @@ def clean(
     series, doubts = _cut(sieve.bars, idleness, broken, begins)
     refusal = _distrust(sieve, broken) or pending or doubts or late(last, window)
     return Cleaned(series, sieve.findings, refusal)
+
+
+def _among(days: Days, others: Days) -> Mask:
+    """Which of some sorted days are among other, fewer days."""
+    found = np.zeros(len(days), np.bool_)
+    places = np.searchsorted(days, others)
+    inside = places < len(days)
+    same = places[inside][days[places[inside]] == others[inside]]
+    found[same] = True
+    return found
 
 
 def _drop_bad_bars(sieve: Sieve) -> None:

@@ -61,6 +61,8 @@ def untrusted(contradictions: Mask, rows: Places) -> Mask:
 
     `contradictions` has one value for each raw bar, `rows` the raw place of each kept bar.
     """
+    if not contradictions.any():
+        return np.zeros(len(rows), np.bool_)
     so_far = np.cumsum(contradictions)[rows]
     return np.asarray(so_far > np.maximum(BAD_BARS, BAD_SHARE * (rows + 1)))
 
