@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from nightly.columns import echo
 from nightly.errors import SourceError
-from nightly.sources.files import CSV, scan_bars, scan_table, suffix_of
+from nightly.sources.files import CSV, scan_bars, suffix_of
 from nightly.sources.folder import FolderSource, stooq_refusal
 from nightly.sources.forms import Read, read_bars
 from nightly.sources.pieces import Shelf, pieces_of
@@ -63,6 +62,7 @@ def convert_folder(source: FolderSource, folder: Path, step: Step, told: Told) -
             told.add(read)
         if gathered.refusal is None and len(gathered.frame):
             spill.add(gathered.frame.with_columns(pl.lit(gathered.name).alias("symbol")))
+            spill.tell(gathered.name, gathered.adjustment, gathered.currency)
     step(SORTING, len(names), len(names))
     return spill.finish(source.digest())
 
@@ -108,23 +108,23 @@ def convert_table(source: TableSource, folder: Path, step: Step) -> BarSource:
     """Sort one long table."""
     spill = Spill(folder)
     try:
-        scan = scan_bars(source.path)[0]
-        for done, batch in enumerate(scan.collect_batches(chunk_size=RUN_ROWS // 4)):
+        layout = scan_bars(source.path)
+        for done, batch in enumerate(layout.rows.collect_batches(chunk_size=RUN_ROWS // 4)):
             step(SORTING, done, 0)
             spill.add(batch)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise SourceError(
             f"{source.path} cannot be read ({type(error).__name__}); write it again."
         ) from error
-    return spill.finish(source.digest())
+    return spill.finish(source.digest(), layout.adjustment, layout.currency)
 
 
 def is_sorted(path: Path) -> bool:
     """Whether the rows of each symbol are together, so that a batch reads only a few row groups."""
     changes = pl.col("symbol").ne_missing(pl.col("symbol").shift()).sum()
     runs, names = (
-        scan_bars(path)[0]
-        .select(changes.alias("runs"), pl.col("symbol").n_unique())
+        scan_bars(path)
+        .rows.select(changes.alias("runs"), pl.col("symbol").n_unique())
         .collect()
         .row(0)
     )
@@ -159,6 +159,8 @@ def _first_read(path: Path, tries: int = 3) -> Iterator[Read]:
 
 def tell_table(path: Path) -> Mapping[str, Any]:
     """What the report says about one table."""
-    names = scan_table(path).collect_schema().names()
-    form = "CSV table" if (suffix_of(path) or "").lower() in CSV else "table"
-    return {"forms": {form: 1}, "columns": dict(list(echo(names).items())[:MAX_TOLD])}
+    layout = scan_bars(path)
+    return {
+        "forms": {layout.form: 1},
+        "columns": dict(list(layout.columns.items())[:MAX_TOLD]),
+    }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import polars as pl
 
+from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
 from nightly.sources.files import file_digest, to_bars
 from nightly.sources.forms import Read, read_bars
@@ -18,6 +19,8 @@ from nightly.sources.names import DAILY, FileName, read_name
 from nightly.sources.pieces import Piece, Shelf, pieces_of
 from nightly.sources.source import Loaded, Outline
 from nightly.sources.table import OUTLINE
+
+Told = TypeVar("Told")
 
 AT_HOME: Final = ("US", "V")
 """Stooq's suffixes for American listings and for crypto."""
@@ -43,14 +46,26 @@ class Gathered:
     @property
     def frame(self) -> pl.DataFrame:
         """The rows of all files, in the order in which the files were read."""
-        return pl.concat([read.frame.drop("symbol", strict=False) for read in self.reads])
+        frames = [read.frame.drop("symbol", strict=False) for read in self.reads]
+        return pl.concat(frames, how="diagonal")
+
+    @property
+    def adjustment(self) -> Adjustment | None:
+        """What the prices of all files are adjusted for; None if unknown or not the same."""
+        return _common(read.adjustment for read in self.reads)
+
+    @property
+    def currency(self) -> str | None:
+        """The currency of all files; None if unknown or not the same."""
+        return _common(read.currency for read in self.reads)
 
     def loaded(self) -> Loaded:
         """The bars in the rows."""
         if self.refusal is not None:
             return Loaded(self.name, refusal=self.refusal, findings=self.findings or {})
-        bars, findings = to_bars(self.frame)
-        return Loaded(self.name, bars, {**findings, **(self.findings or {})})
+        bars, findings, refusal = to_bars(self.frame)
+        findings |= self.findings or {}
+        return Loaded(self.name, bars, findings, refusal, self.adjustment, self.currency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +141,13 @@ def _gather(name: str, parts: Sequence[Part], shelf: Shelf) -> Gathered:
         refusal = Refusal("unreadable_file", str(error))
         return Gathered(name, findings=findings, refusal=refusal)
     foreign = stooq_refusal(name) if reads[0].form == "Stooq" else None
-    return Gathered(name, reads, findings, foreign)
+    stated = next((read.refusal for read in reads if read.refusal), None)
+    return Gathered(name, reads, findings, stated or foreign)
+
+
+def _common(values: Iterable[Told]) -> Told | None:
+    known = set(values)
+    return known.pop() if len(known) == 1 else None
 
 
 def _order(part: Part) -> tuple[int, str]:

@@ -132,7 +132,7 @@ class Shelf:
 
     def _file(self, path: Path, most: int) -> bytes:
         with path.open("rb") as stream:
-            packed = magic(stream.read(8)) == "zip"
+            packed = magic(stream.read(512)) == "zip"
             stream.seek(0)
             if not packed:
                 return stream.read(most + 1)

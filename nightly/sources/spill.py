@@ -7,14 +7,16 @@ few million rows, however many there are: it writes sorted runs and merges them 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 import orjson
 import polars as pl
 
+from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
+from nightly.sources.layout import TIME
 from nightly.sources.source import NUMBERS, Loaded, Outline
 from nightly.sources.table import OUTLINE, TableSource
 
@@ -32,14 +34,21 @@ class Entry:
     outline: Outline | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
     refusal: Refusal | None = None
+    adjustment: Adjustment | None = None
+    currency: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SpilledSource:
-    """Bars that were sorted into a folder, with the digest of the original source."""
+    """Bars that were sorted into a folder, with the digest of the original source.
+
+    `adjustment` and `currency` are those of names whose entries have none.
+    """
 
     folder: Path
     origin_digest: str
+    adjustment: Adjustment | None = None
+    currency: str | None = None
 
     def names(self) -> list[str]:
         """Every name in the folder, sorted."""
@@ -58,7 +67,12 @@ class SpilledSource:
             for loaded in TableSource(self.folder / part).load(mine)
         }
         for name in names:
-            yield _noted(name, index.get(name), found.get(name))
+            loaded = _noted(name, index.get(name), found.get(name))
+            yield replace(
+                loaded,
+                adjustment=loaded.adjustment or self.adjustment,
+                currency=loaded.currency or self.currency,
+            )
 
     def outlines(self) -> dict[str, Outline]:
         """The outline of each name that has bars."""
@@ -79,7 +93,8 @@ def _noted(name: str, entry: Entry | None, loaded: Loaded | None) -> Loaded:
         return Loaded(name, refusal=Refusal("no_bars", "The source has no bars of this name."))
     if loaded is None:
         return Loaded(name, refusal=entry.refusal, findings=entry.findings)
-    return Loaded(name, loaded.bars, {**loaded.findings, **entry.findings}, loaded.refusal)
+    findings = {**loaded.findings, **entry.findings}
+    return Loaded(name, loaded.bars, findings, loaded.refusal, entry.adjustment, entry.currency)
 
 
 def _entry(value: Mapping[str, object]) -> Entry:
@@ -113,6 +128,11 @@ class Spill:
         """Remember the findings and the refusal of a name."""
         self._index[name] = Entry(findings=findings, refusal=refusal)
 
+    def tell(self, name: str, adjustment: Adjustment | None, currency: str | None) -> None:
+        """Remember what is known of the prices of a name."""
+        noted = self._index.get(name, Entry())
+        self._index[name] = replace(noted, adjustment=adjustment, currency=currency)
+
     def add(self, frame: pl.DataFrame) -> None:
         """Add canonical rows of some symbols.
 
@@ -120,7 +140,7 @@ class Spill:
             SourceError: the folder cannot be written.
         """
         rows = frame.filter(pl.col("symbol").str.len_bytes() > 0).select(
-            pl.col("symbol"), pl.col("date").cast(pl.Date), *NUMBERS
+            pl.col("symbol"), pl.col("date").cast(pl.Date), *NUMBERS, pl.col(f"^{TIME}$")
         )
         for name, number in rows.group_by("symbol").len().iter_rows():
             self._rows[name] = self._rows.get(name, 0) + number
@@ -128,7 +148,9 @@ class Spill:
         if sum(map(len, self._held)) >= RUN_ROWS:
             self._write_run()
 
-    def finish(self, digest: str) -> SpilledSource:
+    def finish(
+        self, digest: str, adjustment: Adjustment | None = None, currency: str | None = None
+    ) -> SpilledSource:
         """Merge the runs and return a source that reads the result.
 
         Raises:
@@ -145,24 +167,24 @@ class Spill:
             (self._folder / INDEX).write_bytes(content)
         except OSError as error:
             raise _full(self._folder, error) from error
-        return SpilledSource(self._folder, digest)
+        return SpilledSource(self._folder, digest, adjustment, currency)
 
     def _write_run(self) -> None:
         run = self._folder / f"run-{len(self._runs):05}.parquet"
-        _write(pl.concat(self._held).sort("symbol", maintain_order=True), run)
+        _write(pl.concat(self._held, how="diagonal").sort("symbol", maintain_order=True), run)
         self._runs.append(run)
         self._held = []
 
     def _write_part(self, part: str, names: Sequence[str]) -> None:
         mine = pl.col("symbol").is_between(pl.lit(names[0]), pl.lit(names[-1]))
         scans = [pl.scan_parquet(run, glob=False).filter(mine) for run in self._runs]
-        rows = pl.concat(scans).collect().sort("symbol", maintain_order=True)
+        rows = pl.concat(scans, how="diagonal").collect().sort("symbol", maintain_order=True)
         _write(rows, self._folder / part)
         dated = rows.drop_nulls("date").group_by("symbol").agg(*OUTLINE).iter_rows()
         outlines = {name: Outline.of(*facts) for name, *facts in dated}
         for name in rows["symbol"].unique():
             noted = self._index.get(name, Entry())
-            self._index[name] = Entry(part, outlines.get(name), noted.findings)
+            self._index[name] = replace(noted, part=part, outline=outlines.get(name), refusal=None)
 
 
 def _ranges(rows: Mapping[str, int]) -> Iterable[list[str]]:

@@ -11,6 +11,8 @@ import polars as pl
 
 from nightly.errors import Refusal, SourceError
 from nightly.sources.files import file_digest, scan_bars, to_bars
+from nightly.sources.layout import Layout
+from nightly.sources.raw import BROKEN
 from nightly.sources.source import Loaded, Outline
 
 OUTLINE: Final = (
@@ -33,7 +35,7 @@ class TableSource:
 
     def names(self) -> list[str]:
         """Every distinct value of the symbol column, sorted."""
-        frame = self._collect(self._scan().select(pl.col("symbol").unique()))
+        frame = self._collect(self._scan().rows.select(pl.col("symbol").unique()))
         return sorted(name for name in frame["symbol"].drop_nulls().to_list() if name)
 
     def load(self, names: Sequence[str]) -> Iterator[Loaded]:
@@ -42,8 +44,8 @@ class TableSource:
         Raises:
             SourceError: the table cannot be read.
         """
-        rows = self._scan().filter(pl.col("symbol").is_in(list(names)))
-        frame = self._collect(rows)
+        layout = self._scan()
+        frame = self._collect(layout.rows.filter(pl.col("symbol").is_in(list(names))))
         parts = frame.partition_by("symbol", as_dict=True, include_key=False)
         for name in names:
             part = parts.get((name,))
@@ -51,11 +53,11 @@ class TableSource:
                 reason = "The table has no row of this name."
                 yield Loaded(name, refusal=Refusal("no_bars", reason))
             else:
-                yield Loaded(name, *to_bars(part))
+                yield Loaded(name, *to_bars(part), layout.adjustment, layout.currency)
 
     def outlines(self) -> dict[str, Outline]:
         """The outline of each symbol; this reads only two columns."""
-        dated = self._scan().select("symbol", "date").drop_nulls()
+        dated = self._scan().rows.select("symbol", "date").drop_nulls()
         rows = self._collect(dated.group_by("symbol").agg(*OUTLINE)).iter_rows()
         return {name: Outline.of(*facts) for name, *facts in rows}
 
@@ -63,19 +65,19 @@ class TableSource:
         """The SHA-256 of the file."""
         return file_digest(self.path)
 
-    def _scan(self) -> pl.LazyFrame:
+    def _scan(self) -> Layout:
         try:
-            frame, has_symbol = scan_bars(self.path)
-        except (pl.exceptions.PolarsError, OSError) as error:
+            layout = scan_bars(self.path)
+        except BROKEN as error:
             raise self._unreadable(error) from error
-        if not has_symbol:
+        if not layout.has_symbol:
             raise SourceError(f"{self.path} has no column symbol; add one or pass a folder.")
-        return frame
+        return layout
 
     def _collect(self, frame: pl.LazyFrame) -> pl.DataFrame:
         try:
             return frame.collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except BROKEN as error:
             raise self._unreadable(error) from error
 
     def _unreadable(self, error: Exception) -> SourceError:

@@ -164,7 +164,7 @@ def test_bars_within_a_day_are_told_by_what_they_hold(tmp_path: Path, name: str,
     (folder / name).write_text(text)
     loaded = one(folder, tmp_path / "work", name.split(".", 1)[0].upper().replace("AAPL", "aapl"))
     assert loaded.refusal is not None
-    assert loaded.refusal.code == "unreadable_file"
+    assert loaded.refusal.code == "other_interval"
     assert "not daily" in loaded.refusal.reason
 
 
@@ -220,9 +220,12 @@ def test_tables_of_many_symbols_never_mix_with_files_of_one(tmp_path: Path) -> N
     files = shelves.yahoo(tmp_path / "files", stocks)
     table = shelves.long_csv(tmp_path / "table", stocks)
     table.rename(files / "MANY.csv")
-    loaded = one(files, tmp_path / "work2", "MANY")
-    assert loaded.refusal is not None
-    assert "many symbols" in loaded.refusal.reason
+    wide = "Price,Close,High,Low,Open,Close,High,Low,Open\nTicker,A,A,A,A,B,B,B,B\nDate,,,,,,,,\n"
+    (files / "WIDE.csv").write_text(f"{wide}2024-01-02,1,1,1,1,2,2,2,2\n")
+    for name in ("MANY", "WIDE"):
+        loaded = one(files, tmp_path / f"work of {name}", name)
+        assert loaded.refusal is not None
+        assert "many symbols" in loaded.refusal.reason
 
 
 def zipped(path: Path, members: dict[str, bytes]) -> Path:
@@ -322,12 +325,3 @@ def test_a_file_s_name_gives_the_symbol(name: str, symbol: str) -> None:
     named = read_name(f"some/folder/{name}")
     assert named is not None
     assert list(resolve([named.symbol]).raw_of) == [symbol]
-
-
-def test_a_wide_file_of_several_tickers_is_refused(tmp_path: Path) -> None:
-    folder = shelves.yahoo(tmp_path / "bars", series(crypto=False))
-    text = "Price,Close,Close\nTicker,AAPL,MSFT\nDate,,\n2024-01-02,1,2\n"
-    (folder / "WIDE.csv").write_text(text)
-    refusal = one(folder, tmp_path / "work", "WIDE").refusal
-    assert refusal is not None
-    assert "several tickers" in refusal.reason
