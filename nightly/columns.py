@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 PRICES: Final = ("open", "high", "low", "close")
@@ -72,6 +73,7 @@ IGNORED: Final[Mapping[str, str]] = {
 _NUMBERED: Final = re.compile(r"\d\. (?=\w)")
 
 
+@lru_cache(maxsize=8192)
 def squeeze(name: str) -> str:
     """A column name without case, accents, spaces, punctuation, and a number in front (`1. open`).
 
@@ -92,14 +94,10 @@ def find_columns(
         actual.setdefault(squeeze(name), name)
     found: dict[str, str] = {}
     for column in wanted:
-        spelling = next((word for word in map(_same, spellings[column]) if word in actual), None)
+        spelling = next((word for word in spellings[column] if squeeze(word) in actual), None)
         if spelling is not None:
-            found[column] = actual[spelling]
+            found[column] = actual[squeeze(spelling)]
     return found
-
-
-def _same(spelling: str) -> str:
-    return spelling if spelling.isascii() else squeeze(spelling)
 
 
 def bar_columns(names: Sequence[str]) -> dict[str, str]:

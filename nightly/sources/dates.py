@@ -47,10 +47,14 @@ CENTURY: Final = 70
 # microseconds. Each bound is the year 5138 in its unit.
 _EPOCHS: Final = ((1e11, 1_000_000), (1e14, 1_000), (1e17, 1))
 _MICROSECONDS_A_DAY: Final = 86_400_000_000
+_NANOSECONDS_A_MINUTE: Final = 60_000_000_000
+_FOUR_DIGITS: Final = to_day(dt.date(1000, 1, 1))
+"""Polars reads 01-02-24 as a day of the year 1."""
 _CALENDAR: Final = (to_day(dt.date.min), to_day(dt.date.max))
 _SERIAL: Final = (30_000, 80_000)
 """Days as spreadsheets count them, from 1982 to 2119; as an epoch they would be one day of 1970."""
 _SERIAL_ZERO: Final = to_day(dt.date(1899, 12, 30))
+_DATE_ALONE: Final = r"^\d{1,4}[-./]\d{1,2}[-./]\d{1,4}$"
 _TIME: Final = r"(?:^|[T ])(?<hour>\d{1,2}):(?<minute>\d\d)(?::[\d.]+)?\s*(?<half>[AaPp][Mm])?"
 _COMPACT_TIME: Final = r"^(?:\d{8}[T ])?(?<hour>\d\d)(?<minute>\d\d)(?:\d\d)?$"
 ORDERED_ROWS: Final = 3
@@ -62,14 +66,14 @@ def day_of(
     column: str,
     dtype: pl.DataType,
     head: Callable[[], pl.DataFrame],
-    whole: Callable[[pl.Expr], pl.Series],
+    each: Callable[[pl.Expr], pl.Series],
     label: str,
 ) -> pl.Expr:
     """Days since 1970-01-01 of a column of any kind; null where a value is not a date.
 
     Reads dates, datetimes, texts, `YYYYMMDD`, the days of spreadsheets, and epochs in seconds,
     milliseconds, microseconds or nanoseconds. `head` gives the first rows, which show the form of
-    texts; `whole` evaluates an expression over all rows.
+    texts; `each` evaluates an expression over all rows.
 
     Raises:
         SourceError: the column has another type, or its texts can be read in two ways.
@@ -82,7 +86,7 @@ def day_of(
     elif dtype.is_numeric():
         days = _numeric_day(values)
     elif dtype == pl.String:
-        days = _text_day(column, head()[column], whole, label)
+        days = _text_day(column, head()[column], each, label)
     else:
         raise SourceError(
             f"{label}: the column {column} holds no dates but {dtype.base_type()}; write "
@@ -91,7 +95,20 @@ def day_of(
     return pl.when(days.is_between(*_CALENDAR)).then(days)
 
 
-def minute_of(column: str, dtype: pl.DataType) -> pl.Expr | None:
+def time_of(column: str, dtype: pl.DataType, head: Callable[[], pl.DataFrame]) -> pl.Expr | None:
+    """The time of the day of moments; None if the first rows have none, or all the same."""
+    if dtype == pl.Date:
+        return None
+    first = head()[column]
+    if dtype == pl.String:
+        first = first.filter(~first.str.contains(_DATE_ALONE))
+    minute = _minute(column, dtype) if len(first) else None
+    if minute is None or first.to_frame().select(minute.drop_nulls().n_unique()).item() < 2:
+        return None
+    return (minute.fill_null(0).cast(pl.Int64) * _NANOSECONDS_A_MINUTE).cast(pl.Time)
+
+
+def _minute(column: str, dtype: pl.DataType) -> pl.Expr | None:
     """The minute of the day of moments in a column of dates or of times; None without times."""
     values = pl.col(column)
     if dtype in (pl.Datetime, pl.Time):
@@ -122,25 +139,28 @@ def session_of(window: str, ticker: str) -> pl.Expr:
 
 
 def _text_day(
-    column: str, head: pl.Series, whole: Callable[[pl.Expr], pl.Series], label: str
+    column: str, head: pl.Series, each: Callable[[pl.Expr], pl.Series], label: str
 ) -> pl.Expr:
     """The days of texts in the form that reads the most of the first ones."""
     text = pl.col(column).str.strip_chars()
-    usual = pl.coalesce(
-        text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32),
-        _numeric_day(text.cast(pl.Float64, strict=False)),
-    )
-    read = head.len() - head.to_frame().select(usual).to_series().null_count()
-    if read == head.len() - head.null_count():
+    given = len(head) - head.null_count()
+    iso = text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32)
+    iso = pl.when(iso >= _FOUR_DIGITS).then(iso)
+    if head.to_frame().select(iso.count()).item() == given:
+        return iso
+    usual = pl.coalesce(iso, _numeric_day(text.cast(pl.Float64, strict=False)))
+    read = head.to_frame().select(usual.count()).item()
+    if read == given:
         return usual
-    stripped = head.str.strip_chars()
-    matches = {pattern: int(stripped.str.contains(pattern).sum()) for pattern in PATTERNS}
+    matches = {
+        pattern: int(head.str.strip_chars().str.contains(pattern).sum()) for pattern in PATTERNS
+    }
     pattern = max(matches, key=matches.__getitem__)
     if matches[pattern] <= read:
         return usual
     if pattern != TWO_NUMBERS:
         return _assembled(text, pattern)
-    dates = whole(text.str.extract(_ITS_DATE).unique(maintain_order=True).drop_nulls())
+    dates = each(text.str.extract(_ITS_DATE).unique(maintain_order=True).drop_nulls())
     return _assembled(text, _day_order(dates, column, label))
 
 

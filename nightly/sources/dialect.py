@@ -119,11 +119,12 @@ def tell_dialect(head: str, label: str) -> Dialect:
     Raises:
         SourceError: the text is empty, or no table.
     """
-    lines = [line.rstrip("\r") for line in head.split("\n")][: MAX_LINES + 2]
+    lines = [line.rstrip("\r") for line in head.split("\n", MAX_LINES)][:MAX_LINES]
     if not any(line.strip() for line in lines):
         raise SourceError(f"{label} is empty; write one row a day under a header row.")
-    for number, line in enumerate(lines[:MAX_LINES]):
-        separator = max(SEPARATORS, key=lambda mark: len(_roles(_cells(line, mark))))
+    for number, line in enumerate(lines):
+        marks = [mark for mark in SEPARATORS if mark in line] or SEPARATORS[:1]
+        separator = max(marks, key=lambda mark: len(_roles(_cells(line, mark))))
         names, below = _cells(line, separator), _cells("".join(lines[number + 1 :][:1]), separator)
         if (nested := joined_names(names, below)) is not None:
             return Dialect(separator, _unique(nested, label), number + 2, NESTED)

@@ -15,7 +15,7 @@ import polars as pl
 from nightly.bars import Adjustment
 from nightly.columns import BARS, PRICES, squeeze
 from nightly.errors import Refusal, SourceError
-from nightly.sources.dates import CRYPTO_TICKER, day_of, minute_of, session_of
+from nightly.sources.dates import CRYPTO_TICKER, day_of, session_of, time_of
 from nightly.sources.numbers import number_columns
 from nightly.sources.raw import Raw
 from nightly.sources.roles import Roles, roles_of
@@ -25,7 +25,6 @@ from nightly.sources.wide import is_wide, to_long
 
 TIME: Final = "time"
 """The canonical column with the time of the day, in tables whose rows differ in it."""
-_NANOSECONDS: Final = 60_000_000_000
 FIXED_POINT: Final = 1e-9
 """Databento writes prices as whole numbers of this unit."""
 
@@ -81,9 +80,9 @@ def _keys(raw: Raw, roles: Roles, form: str) -> Iterator[pl.Expr]:
         return
     yield day_of(date, raw.schema[date], lambda: raw.head, raw.each, raw.label).alias("date")
     clock = roles.used.get("clock", date)
-    minute = minute_of(clock, raw.schema[clock])
-    if minute is not None and raw.head.select(minute.drop_nulls().n_unique()).item() > 1:
-        yield (minute.fill_null(0).cast(pl.Int64) * _NANOSECONDS).cast(pl.Time).alias(TIME)
+    time = time_of(clock, raw.schema[clock], lambda: raw.head)
+    if time is not None:
+        yield time.alias(TIME)
     if symbol is not None:
         yield _symbol(raw, symbol).alias("symbol")
 
