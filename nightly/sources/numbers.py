@@ -18,16 +18,10 @@ POINT: Final = "."
 COMMA: Final = ","
 MARKS: Final = (POINT, COMMA)
 UNITS: Final[Mapping[str, float]] = {
-    "k": 1e3,
-    "tsd": 1e3,
-    "m": 1e6,
-    "mio": 1e6,
-    "mln": 1e6,
-    "mn": 1e6,
-    "b": 1e9,
-    "bn": 1e9,
-    "mrd": 1e9,
-    "t": 1e12,
+    **dict.fromkeys(("k", "tsd"), 1e3),
+    **dict.fromkeys(("m", "mn", "mio", "mln"), 1e6),
+    **dict.fromkeys(("b", "bn", "mrd"), 1e9),
+    **dict.fromkeys(("t",), 1e12),
 }
 """Words behind a number that multiply it. Any other word there is a currency."""
 

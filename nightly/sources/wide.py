@@ -24,7 +24,7 @@ _WORD: Final = re.compile(r"[\^A-Za-z][\w.^=-]*|\d+\.[A-Z]+")
 
 def joined_names(upper: Sequence[str], lower: Sequence[str]) -> list[str] | None:
     """The names of columns from two header rows, as pairs; None if the rows are no such header."""
-    if len(upper) < 2 or len(upper) != len(lower):
+    if len(upper) < 2 or len(upper) != len(lower) or lower[0][:1].isdigit():
         return None
     if not any(_are_fields(row[1:]) for row in (upper, lower)):
         return None
@@ -51,13 +51,14 @@ def to_long(table: pl.LazyFrame) -> pl.LazyFrame:
     wide = table.collect()
     return pl.concat(
         (_rows_of(wide, date, ticker, fields) for ticker, fields in tickers.items()),
-        how="diagonal",
+        how="diagonal_relaxed",
     ).lazy()
 
 
 def _rows_of(wide: pl.DataFrame, date: str, ticker: str, fields: dict[str, str]) -> pl.DataFrame:
-    prices = [pl.col(name) for field, name in fields.items() if squeeze(field) in PRICES]
-    return wide.filter(pl.any_horizontal(price.is_not_null() for price in prices)).select(
+    prices = (pl.col(name) for field, name in fields.items() if squeeze(field) in PRICES)
+    priced = pl.any_horizontal(pl.lit(value=False), *(price.is_not_null() for price in prices))
+    return wide.filter(priced).select(
         pl.col(date).alias("Date"),
         pl.lit(ticker).alias(TICKER),
         *(pl.col(name).alias(field) for field, name in fields.items()),

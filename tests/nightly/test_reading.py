@@ -304,6 +304,27 @@ def test_decimals_and_numbers_as_texts_are_read_from_parquet() -> None:
     assert found[1:5] == (1234.5, 2.5, 2.25, 2.25)
 
 
+def test_tickers_side_by_side_may_lack_days_and_fields() -> None:
+    pairs = [(field, name) for name in ("A", "B") for field in ("Open", "High", "Low", "Close")]
+    frame = pl.DataFrame({f"('{field}', '{name}')": [1.5, 2.5] for field, name in pairs})
+    new = pl.when(pl.int_range(2) > 0)
+    frame = frame.with_columns(
+        *(new.then(2).alias(f"('{field}', 'B')") for field, _ in pairs),
+        pl.Series("Date", JANUARY[:2]),
+        pl.lit(7).alias("('Volume', 'C')"),
+    )
+    out = io.BytesIO()
+    frame.write_parquet(out)
+    found = read_bars(out.getvalue(), label="ACME.parquet").frame
+    assert found["symbol"].to_list() == ["A", "A", "B"]
+    assert found["close"].to_list() == [1.5, 2.5, 2]
+
+
+def test_a_first_row_without_prices_is_no_second_header() -> None:
+    found = read(["2024-01-02,null,null,null,null,null", "2024-01-03,1,2,1,2,5"]).frame
+    assert found["close"].to_list() == [None, 2]
+
+
 def test_a_row_that_is_no_bar_is_no_finding_but_a_bad_bar_stays() -> None:
     frame = read(["2024-01-02,1,2,1,2,5", "Total,,,,,", "2024-01-03,1", "soon,1,2,1,2,5"]).frame
     bars, findings, _ = to_bars(frame)
