@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from nightly.bars import Adjustment
 from nightly.errors import SourceError
 from nightly.sources.files import CSV, scan_bars, suffix_of
 from nightly.sources.folder import FolderSource, stooq_refusal
@@ -75,6 +76,7 @@ def convert_tables(path: Path, folder: Path, step: Step, told: Told) -> BarSourc
     """
     pieces = pieces_of(path)
     spill = Spill(folder)
+    facts: set[tuple[Adjustment | None, str | None]] = set()
     with Shelf() as shelf:
         for done, piece in enumerate(pieces):
             step(SORTING, done, len(pieces))
@@ -84,10 +86,14 @@ def convert_tables(path: Path, folder: Path, step: Step, told: Told) -> BarSourc
                     f"{piece.label} has no column symbol, unlike other files of {path.name}; "
                     "keep tables of many symbols in a folder of their own."
                 )
+            if read.refusal is not None:
+                raise SourceError(read.refusal.reason)
             told.add(read)
+            facts.add((read.adjustment, read.currency))
             spill.add(_at_home(read, spill))
     step(SORTING, len(pieces), len(pieces))
-    return spill.finish(FolderSource(path).digest())
+    known = facts.pop() if len(facts) == 1 else (None, None)
+    return spill.finish(FolderSource(path).digest(), *known)
 
 
 def _at_home(read: Read, spill: Spill) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from nightly.sources.pieces import Piece, Shelf, pieces_of
 from nightly.sources.source import Loaded, Outline
 from nightly.sources.table import OUTLINE
 
-Told = TypeVar("Told")
+Fact = TypeVar("Fact")
 
 AT_HOME: Final = ("US", "V")
 """Stooq's suffixes for American listings and for crypto."""
@@ -145,7 +145,7 @@ def _gather(name: str, parts: Sequence[Part], shelf: Shelf) -> Gathered:
     return Gathered(name, reads, findings, stated or foreign)
 
 
-def _common(values: Iterable[Told]) -> Told | None:
+def _common(values: Iterable[Fact]) -> Fact | None:
     known = set(values)
     return known.pop() if len(known) == 1 else None
 

@@ -72,7 +72,7 @@ def lay_out(raw: Raw) -> Layout:
 
 
 def _keys(raw: Raw, roles: Roles, form: str) -> Iterator[pl.Expr]:
-    """The date, the minute of the day if it differs, and the symbol if there is one."""
+    """The date, the time of the day if it differs, and the symbol if there is one."""
     date, symbol = roles.used["date"], roles.used.get("symbol")
     if symbol is not None and form == MASSIVE:
         yield session_of(date, symbol).alias("date")
@@ -110,9 +110,14 @@ def _numbers(raw: Raw, roles: Roles, form: str) -> Iterator[pl.Expr]:
         value = read[columns[name]]
         if name in PRICES and factor is not None:
             value = value * factor
-        if name in PRICES and form == DATABENTO and raw.schema[columns[name]].is_integer():
+        if name in PRICES and form == DATABENTO and _is_whole(raw, columns[name]):
             value = value * FIXED_POINT
         yield value.alias(name)
+
+
+def _is_whole(raw: Raw, column: str) -> bool:
+    """Whether the numbers of a column are written without a fraction."""
+    return not raw.head[column].cast(pl.String).str.contains(".", literal=True).any()
 
 
 def _currency(raw: Raw, roles: Roles) -> str | None:
