@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import io
 import random
 from pathlib import Path
@@ -383,3 +384,25 @@ def test_a_file_s_name_gives_symbol_and_interval(name: str, symbol: str, interva
     assert (named.symbol, named.interval) == (symbol, interval)
     assert named.unnamed.startswith(name if not symbol else "")
     assert bool(named.unnamed) == (not symbol)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le"])
+def test_one_table_is_read_in_any_usual_encoding(tmp_path: Path, encoding: str) -> None:
+    text = "Symbol;Datum;Eröffnung;Hoch;Tief;Schluss\nA;13.01.2024;1,5;2,5;1,5;2,25\n"
+    path = tmp_path / "bars.csv"
+    path.write_bytes(text.encode(encoding))
+    (loaded,) = TableSource(path).load(["A"])
+    assert (to_date(loaded.bars.date[0]), loaded.bars.close[0]) == (dt.date(2024, 1, 13), 2.25)
+    (tmp_path / "bars.csv.gz").write_bytes(gzip.compress(text.encode()))
+    (packed,) = TableSource(tmp_path / "bars.csv.gz").load(["A"])
+    assert packed.bars.close.tolist() == [2.25]
+
+
+def test_bars_whose_column_says_another_interval_stop_a_night_of_tables(tmp_path: Path) -> None:
+    folder = tmp_path / "days"
+    folder.mkdir()
+    header = "<TICKER>,<PER>,<DATE>,<TIME>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>,<OPENINT>"
+    rows = [f"{name}.US,60,20240102,100000,1,2,1,2,5,0" for name in ("A", "B")]
+    (folder / "20240102_d.txt").write_text("\n".join([header, *rows]))
+    with pytest.raises(SourceError, match=r"20240102_d\.txt holds bars that are not daily"):
+        prepare_source(folder, tmp_path / "work")
