@@ -205,8 +205,11 @@ def test_one_file_of_one_symbol_is_read_by_its_name(tmp_path: Path, suffix: str)
     assert loaded.bars.close.tolist() == [11, 12]
 
 
-def test_a_symbol_given_for_one_series_names_it_in_place_of_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "my download (3).csv"
+@pytest.mark.parametrize("name", ["my download! (3).csv", "HistoricalData_1699999999999.csv"])
+def test_a_symbol_given_for_one_series_names_it_in_place_of_its_file(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
     path.write_text(CSV)
     with pytest.raises(SourceError, match="--symbol"):
         prepare_source(path, tmp_path / "none")
