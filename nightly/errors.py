@@ -6,6 +6,7 @@ exception, so that one bad file never stops the other symbols.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -31,6 +32,11 @@ class Refusal:
 
     code: str
     reason: str
+
+    def of(self, name: str) -> str:
+        """The reason, with the name of what is refused in front unless it has it already."""
+        named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.reason)
+        return self.reason if named else f"{name}: {self.reason}"
 
 
 def by_code(refused: Mapping[str, Refusal]) -> dict[str, dict[str, str]]:

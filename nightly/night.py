@@ -43,6 +43,8 @@ from store.records import Patterns
 MAX_RENAMED = 1000
 NAMED = 8
 """Symbols that the reason of a night that is held back names."""
+SOME = 3
+"""Symbols whose reasons are given if none can be used."""
 
 FINDING = "finding patterns (compiling them first on a new machine)"
 
@@ -264,7 +266,7 @@ def make_night(
         found = _analyses(tasks, len(chosen.symbols), pool, step)
         analyses = list(_written(writer, order, found, keep))
         step("putting it together", 0, 0)
-        _check_usable(analyses)
+        _check_usable(analyses, chosen.refused)
         _write_unread(writer, order, analyses)
         statistics = Statistics(analyses, chosen.as_of, order.parameters.detector)
         candidates = _write_patterns(writer, analyses, statistics)
@@ -319,13 +321,16 @@ def _analyses(tasks: Iterable[Task], total: int, pool: Pool, step: Step) -> Iter
         yield from batch
 
 
-def _check_usable(analyses: Sequence[Analysis]) -> None:
+def _check_usable(analyses: Sequence[Analysis], left: Mapping[str, Refusal]) -> None:
     if any(analysis.covered for analysis in analyses):
         return
-    codes = sorted({analysis.refusal.code for analysis in analyses if analysis.refusal})
+    own = {analysis.symbol: analysis.refusal for analysis in analyses if analysis.refusal}
+    refused = {**own, **left}
+    said = " ".join(refusal.of(name) for name, refusal in islice(refused.items(), SOME))
+    more = f" And {len(refused) - SOME:,} more." if len(refused) > SOME else ""
     raise NightlyError(
-        f"None of {len(analyses)} symbols can be used ({', '.join(codes)}); check the bars and "
-        "--session."
+        f"None of {len(analyses):,} symbols can be used. {said}{more} Check the bars and "
+        "--session; `screener bars check PATH` names them all."
     )
 
 

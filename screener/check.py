@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nightly.errors import Refusal
 from screener.console import Table, out
 from screener.quality import Quality
 
@@ -41,7 +42,7 @@ def left_out(refused: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     for code, reasons in sorted(refused.items()):
         yield f"Left out, {code}: {len(reasons):,}"
         for name, reason in sorted(reasons.items())[:SHOWN]:
-            yield f"    {reason if reason.startswith(name) else f'{name}: {reason}'}"
+            yield f"    {Refusal(code, reason).of(name)}"
         if len(reasons) > SHOWN:
             yield f"    and {len(reasons) - SHOWN:,} more"
 

@@ -106,10 +106,12 @@ def _write_versions(order: Order, parameters: Parameters, out_file: Path, step: 
             found += batch.versions
             refused |= batch.refused
             step("finding patterns", done, len(looked.tasks))
+    for line in left_out(by_code(refused)):
+        err.print(line)
+    if refused.keys() >= set(looked.symbols):
+        fail("No symbol can be used, so nothing was written; the lines above say why.")
     try:
         replace_file(out_file, orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE), 0o644)
     except OSError as error:
         fail(f"{out_file} cannot be written ({error.strerror}); choose another --out.")
-    for line in left_out(by_code(refused)):
-        err.print(line)
     err.print(f"Wrote {len(found)} versions to {out_file}.")

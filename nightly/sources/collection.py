@@ -18,6 +18,7 @@ from nightly.sources.forms import Read
 from nightly.sources.source import BarSource
 from nightly.sources.spill import Spill
 from nightly.sources.telling import SORTING, Step, Told
+from nightly.sources.vendors import STOOQ
 
 SOME: Final = 3
 """Symbols that a reason names; more are counted."""
@@ -68,7 +69,10 @@ class _Sorting:
 
     def take_table(self, many: Many) -> None:
         """Add the rows of a table, without those of symbols that have files of their own."""
-        self._tables += 1
+        if many.read.refusal is not None:
+            self._told.left[many.label] = many.read.refusal
+            return
+        self._tables += many.read.symbol is None
         self._told.add(many.read)
         frame = self._at_home(many.read)
         names = set(frame["symbol"].drop_nulls().unique())
@@ -123,7 +127,7 @@ class _Sorting:
 
     def _at_home(self, read: Read) -> pl.DataFrame:
         """The rows without a Stooq file's foreign listings, which are recorded as refused."""
-        if read.form != "Stooq":
+        if read.form != STOOQ:
             return read.frame
         foreign = {name: stooq_refusal(name) for name in read.frame["symbol"].unique().drop_nulls()}
         for name, refusal in foreign.items():

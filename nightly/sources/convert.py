@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from nightly.columns import echo
 from nightly.errors import Refusal
-from nightly.sources.files import CSV, scan_table, suffix_of
+from nightly.sources.files import CSV, suffix_of
 from nightly.sources.source import BarSource
 from nightly.sources.spill import RUN_ROWS, Spill
 from nightly.sources.table import TableSource, readable, scan_symbols, survey
@@ -25,9 +24,9 @@ def prepare_table(path: Path, folder: Path, step: Step, told: Told) -> BarSource
     """
     with readable(path):
         csv = (suffix_of(path) or "").lower() in CSV
-        told.forms["CSV table" if csv else "table"] += 1
-        columns = echo(scan_table(path).collect_schema().names())
-        told.columns.update(list(columns.items())[:MAX_TOLD])
+        layout = scan_symbols(path)
+        told.forms[layout.form] += 1
+        told.columns.update(list(layout.columns.items())[:MAX_TOLD])
         large = path.stat().st_size > SMALL
         if large and csv:
             return _sorted(path, folder, step, told)
@@ -40,10 +39,10 @@ def prepare_table(path: Path, folder: Path, step: Step, told: Told) -> BarSource
 
 
 def _sorted(path: Path, folder: Path, step: Step, told: Told) -> BarSource:
-    spill = Spill(folder)
-    for done, batch in enumerate(scan_symbols(path).collect_batches(chunk_size=RUN_ROWS // 4)):
+    spill, layout = Spill(folder), scan_symbols(path)
+    for done, batch in enumerate(layout.rows.collect_batches(chunk_size=RUN_ROWS // 4)):
         step(SORTING, done, 0)
-        spill.add(batch)
+        spill.add(batch, layout.adjustment, layout.currency)
     _tell_nameless(path, spill.nameless, told)
     return spill.finish(TableSource(path).digest())
 

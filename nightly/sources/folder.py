@@ -20,11 +20,14 @@ from nightly.sources.pieces import Piece, Shelf, pieces_of
 from nightly.sources.regular import open_regular
 from nightly.sources.source import Loaded, Outline
 from nightly.sources.table import OUTLINE, check_plain
+from nightly.sources.vendors import MASSIVE, STOOQ
+from nightly.symbols import normalise
 
-Told = TypeVar("Told")
+Fact = TypeVar("Fact")
 
 AT_HOME: Final = ("US", "V")
 """Stooq's suffixes for American listings and for crypto."""
+HOME: Final = f".{AT_HOME[0]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Many:
-    """One file with the rows of many symbols."""
+    """One file that gives the symbols of its rows, usually many."""
 
     label: str
     read: Read
@@ -59,7 +62,8 @@ class Gathered:
     @property
     def frame(self) -> pl.DataFrame:
         """The rows of all files, in the order in which the files were read."""
-        return pl.concat([read.frame.drop("symbol", strict=False) for read in self.reads])
+        frames = [read.frame.drop("symbol", strict=False) for read in self.reads]
+        return pl.concat(frames, how="diagonal")
 
     @property
     def adjustment(self) -> Adjustment | None:
@@ -74,11 +78,11 @@ class Gathered:
     def loaded(self) -> Loaded:
         """The bars in the rows."""
         if self.refusal is not None or not self.reads:
-            refusal = self.refusal or Refusal("unreadable_file", "Its file holds many symbols.")
-            return Loaded(self.name, refusal=refusal, findings=self.findings)
-        bars, findings = to_bars(self.frame)
+            many = Refusal("unreadable_file", "Its file gives its own symbols.")
+            return Loaded(self.name, refusal=self.refusal or many, findings=self.findings)
+        bars, findings, refusal = to_bars(self.frame)
         findings |= self.findings
-        return Loaded(self.name, bars, findings, None, self.adjustment, self.currency)
+        return Loaded(self.name, bars, findings, refusal, self.adjustment, self.currency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,8 @@ class FolderSource:
     """A zip, a folder with its subfolders, or one file, named after the symbols.
 
     A symbol may have one file, or several for months and days. Of several, later periods overrule
-    earlier ones, and days overrule months. Files of many symbols can be gathered but not loaded.
+    earlier ones, and days overrule months. Files that give their own symbols can be gathered but
+    not loaded.
     """
 
     path: Path
@@ -176,7 +181,8 @@ class _Taken:
         """Add every period, and the first file without one."""
         label = part.piece.label
         if not part.named.symbol:
-            self.left[label] = Refusal("bad_symbol", f"{label} gives no symbol; {_NAME_IT}")
+            reason = part.named.unnamed or f"{label} gives no symbol; {_NAME_IT}"
+            self.left[label] = Refusal("bad_symbol", reason)
         elif part.named.period or not self.reads:
             self.reads.append(read)
             self.labels.append(label)
@@ -219,7 +225,10 @@ def _refusal(name: str, daily: Sequence[Part], taken: _Taken) -> Refusal | None:
     for label, refusal in taken.left.items():
         if refusal.code != "duplicate_symbol" and (label in periods or not taken.reads):
             return refusal
-    return stooq_refusal(name) if taken.reads and taken.reads[0].form == "Stooq" else None
+    stated = next((read.refusal for read in taken.reads if read.refusal), None)
+    if stated is not None:
+        return stated
+    return stooq_refusal(name) if taken.reads and taken.reads[0].form == STOOQ else None
 
 
 def _no_file(parts: Sequence[Part]) -> Refusal:
@@ -230,7 +239,7 @@ def _no_file(parts: Sequence[Part]) -> Refusal:
     return Refusal("other_interval", reason)
 
 
-def _common(values: Iterable[Told]) -> Told | None:
+def _common(values: Iterable[Fact]) -> Fact | None:
     known = set(values)
     return known.pop() if len(known) == 1 else None
 
@@ -266,8 +275,17 @@ def holds_many(read: Read, named: FileName) -> bool:
     """Whether a file gives its own symbols: several of them, or one that its name does not give."""
     if "symbol" not in read.frame.columns:
         return False
-    alone = read.form == "Massive day file" or not named.symbol
-    return alone or read.frame["symbol"].drop_nulls().n_unique() > 1
+    if read.form == MASSIVE or not named.symbol:
+        return True
+    if read.symbol is None:
+        return bool(read.frame["symbol"].drop_nulls().n_unique() > 1)
+    own = normalise(at_home(read.symbol) if read.form == STOOQ else read.symbol)
+    return own not in (None, normalise(named.symbol), normalise(at_home(named.symbol)))
+
+
+def at_home(name: str) -> str:
+    """A Stooq symbol without the country, if that is the United States."""
+    return name[: -len(HOME)] if name.upper().endswith(HOME) else name
 
 
 def stooq_refusal(name: str) -> Refusal | None:

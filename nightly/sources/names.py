@@ -1,28 +1,83 @@
 """Names: read the symbol, the interval and the period of bars from the name of a file.
 
-Binance names its files `BTCUSDT-1d-2024-01.zip`, freqtrade `BTC_USDT-1d.feather`, Stooq
-`aapl.us.txt` and `aapl_us_d.csv`; any other name is the symbol itself. No file is opened here.
+Each program names its files in its own way: Binance `BTCUSDT-1d-2024-01.zip`, TradingView
+`NASDAQ_AAPL, 1D.csv`, Stooq `aapl.us.txt`. Some names hold no symbol; any other name is the symbol
+itself. No file is opened here.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
 DAILY: Final = "1d"
 SUFFIXES: Final = (
-    *(".csv", ".txt", ".parquet", ".pq", ".feather", ".arrow", ".ipc"),
-    *(".json", ".zip", ".csv.gz", ".txt.gz", ".json.gz"),
+    *(".csv", ".txt", ".tsv", ".parquet", ".pq", ".feather", ".arrow", ".ipc"),
+    *(".json", ".zip", ".csv.gz", ".txt.gz", ".tsv.gz", ".json.gz", ".xlsx", ".xls"),
 )
+CANDLES_ONLY: Final = (".json", ".json.gz")
+"""Files of these formats are bars only if freqtrade's name says so."""
 
-_KLINES: Final = re.compile(
-    r"(?P<name>.+)-(?P<interval>\d+[smhdwM]o?)-(?P<period>\d{4}-\d\d(-\d\d)?)"
+_HISTORY: Final = (
+    r"(?:Historical Data|Historische Daten|Datos historicos|Dados Historicos|Dati Storici"
+    r"|Donnees Historiques)"
 )
-_CANDLES: Final = re.compile(r"(?P<name>.+?)-(?P<interval>\d+[mhdwMy])(-(?P<kind>[a-z_]+))?")
-_STOOQ: Final = re.compile(r"(?P<name>.+)_us_d", re.IGNORECASE)
+# The parts of a name are `symbol`, `interval`, `period` and `kind`. The first pattern that fits the
+# whole name without its suffix counts.
+PATTERNS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # Binance, freqtrade
+        r"(?P<symbol>.+)-(?P<interval>\d+[smhdwM]o?)-(?P<period>\d{4}-\d\d(-\d\d)?)",
+        r"(?P<symbol>.+?)-(?P<interval>\d+[mhdwMy])(-(?P<kind>[a-z_]+))?",
+        # TradingView: NASDAQ_AAPL, 1D  BATS_AAPL, 1D_a1b2c  CME_MINI_ES1!, 60
+        r"(?:[A-Z0-9_]+_)?(?P<symbol>[^,_]+), (?P<interval>\d*[A-Za-z]?)(_[0-9a-f]{5})?",
+        # MetaTrader 5: AAPL_Daily_202001020000_202401020000  AAPL_D1
+        r"(?P<symbol>.+)_(?P<interval>Daily|Weekly|Monthly|[MHDW]\d+|MN1?)(_\d{12}_\d{12})?",
+        # MetaTrader 4: EURUSD1440
+        r"(?P<symbol>[A-Za-z#][A-Za-z#.]*)(?P<interval>1440|10080|43200)",
+        r"(?P<symbol>[A-Z]{6})(?P<interval>1|5|15|30|60|240)",
+        # CryptoDataDownload: Binance_BTCUSDT_d  Gemini_BTCUSD_2024_1min
+        r"[A-Z][A-Za-z]+_(?P<symbol>[A-Z0-9]{5,})_(?:\d{4}_)?(?P<interval>d|day|h|hour|minute|\d+(?:min|h|hour|d))",
+        # Alpha Vantage: daily_adjusted_AAPL
+        r"(?P<interval>daily|weekly|monthly|intraday_\d+min)_(?:adjusted_)?(?P<symbol>[A-Z0-9.-]+)",
+        # Barchart: aapl_price-history-11-21-2024  aapl_daily_historical-data-11-21-2024
+        r"(?P<symbol>.+?)_(?:(?P<interval>daily|weekly|monthly|quarterly|yearly|intraday)[\w-]*_)?"
+        r"(?:price-history|historical-data|historical-prices)-\d\d-\d\d-\d{4}",
+        # MarketWatch: Download Data - STOCK_US_XNAS_AAPL
+        r"Download Data - [A-Z]+_[A-Z]{2}_[A-Z]{4}_(?P<symbol>\S+)",
+        # Investing.com: AAPL Historical Data  EUR_USD Historical Data  Datos historicos AAPL
+        rf"(?P<symbol>[A-Z0-9][A-Z0-9.=_-]*)(?: [A-Z]\w+)?[ -]+{_HISTORY}",
+        rf"{_HISTORY}[ -]+(?P<symbol>[A-Z0-9][A-Z0-9.=_-]*)",
+        # Stooq: aapl_us_d  aapl.us; EODHD: AAPL.US  BTC-USD.CC
+        r"(?P<symbol>.+)_[uU][sS]_(?P<interval>[dwmqyDWMQY])",
+        r"(?P<symbol>.+)\.(?:US|us|CC)",
+    )
+)
+NO_SYMBOL: Final[Mapping[str, re.Pattern[str]]] = {
+    form: re.compile(pattern, re.IGNORECASE)
+    for form, pattern in {
+        "Nasdaq.com": r"Historical(Data|Quotes)([_ -]\d+)?",
+        "Investing.com": rf".+ (Stock Price History|{_HISTORY})|{_HISTORY}.+",
+        "The Wall Street Journal": r"HistoricalPrices",
+        "CoinMarketCap": r".+_historical_data_coinmarketcap",
+        "CoinGecko": r".+-usd-max",
+        "ariva.de": r"wkn_\w+_historic",
+        "Kaggle": r"coin_[a-z]+",
+    }.items()
+}
+"""How files are named that hold one symbol and do not say which."""
+DAYS: Final = frozenset({"", "1d", "d", "day", "daily", "d1", "1440", "1day"})
+"""How names say that bars are daily, in lower case."""
+
+_COPY: Final = re.compile(r" ?\(\d+\)$")
+"""What browsers add to the name of a second download."""
 _PERPETUAL: Final = re.compile(r"(?P<name>.+_(?P<quote>[A-Z0-9]+))_[A-Z0-9]+")
+TRADED: Final = (None, "futures", "spot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +85,14 @@ class FileName:
     """The parts of a file's name. A file without a period holds all bars of its symbol."""
 
     symbol: str
+    """Empty if the name holds none; `unnamed` says why."""
     suffix: str
     interval: str = DAILY
     period: str = ""
     price: bool = True
     """Whether the bars are traded prices, not funding rates or mark prices."""
+    unnamed: str = ""
+    """Why the name gives no symbol, in one sentence that says what to do; else empty."""
 
 
 def read_name(path: str) -> FileName | None:
@@ -44,24 +102,43 @@ def read_name(path: str) -> FileName | None:
     suffix = max((end for end in SUFFIXES if lowered.endswith(end)), key=len, default=None)
     if suffix is None or base.startswith(".") or base == suffix:
         return None
-    stem = base[: -len(suffix)]
-    if found := _KLINES.fullmatch(stem):
-        return FileName(found["name"], suffix, found["interval"], found["period"])
-    if found := _CANDLES.fullmatch(stem):
-        return _candles(found, suffix)
-    if suffix == ".json" or suffix == ".json.gz":
+    stem = _plain(_COPY.sub("", base[: -len(suffix)]))
+    matches = (pattern.fullmatch(stem) for pattern in PATTERNS)
+    parts = next((found.groupdict() for found in matches if found), {})
+    if suffix in CANDLES_ONLY and not parts.get("interval"):
         return None
-    if found := _STOOQ.fullmatch(stem):
-        return FileName(found["name"], suffix)
-    if suffix.startswith(".txt") and lowered.endswith(f".us{suffix}"):
-        stem = stem[: -len(".us")]
-    return FileName(stem, suffix)
+    form = next((form for form, name in NO_SYMBOL.items() if name.fullmatch(stem)), None)
+    if form is not None and not parts:
+        return FileName("", suffix, unnamed=_unnamed(base, form))
+    return FileName(
+        _symbol(parts.get("symbol") or stem, parts.get("kind")),
+        suffix,
+        _interval(parts.get("interval") or ""),
+        parts.get("period") or "",
+        parts.get("kind") in TRADED,
+    )
 
 
-def _candles(found: re.Match[str], suffix: str) -> FileName:
-    """The name of a freqtrade file. A perpetual future's ends with its settlement currency."""
-    name, kind = found["name"], found["kind"]
+def _plain(stem: str) -> str:
+    """A name without accents, which are written in two ways."""
+    spread = unicodedata.normalize("NFKD", stem)
+    return "".join(mark for mark in spread if not unicodedata.combining(mark))
+
+
+def _symbol(name: str, kind: str | None) -> str:
+    """The symbol in a name. A perpetual future's ends with its settlement currency."""
     if kind == "futures" and (pair := _PERPETUAL.fullmatch(name)):
-        name = f"{pair['name']}.P"
-    price = kind in (None, "futures", "spot")
-    return FileName(name, suffix, found["interval"], price=price)
+        return f"{pair['name']}.P"
+    return name
+
+
+def _interval(said: str) -> str:
+    """The interval that a name says: `1d` for daily, or as it is spelled."""
+    return DAILY if said.lower() in DAYS else said
+
+
+def _unnamed(base: str, form: str) -> str:
+    return (
+        f"{base} is named by {form} without its symbol; rename it to the symbol, as AAPL.csv, or "
+        "give it alone with --symbol."
+    )

@@ -117,7 +117,7 @@ def _holds_files(path: Path) -> bool:
         if stream.read(len(STOOQ)).upper() == STOOQ or zipfile.is_zipfile(stream):
             return True
     try:
-        return not scan_bars(path)[1]
+        return not scan_bars(path).has_symbol
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         if path.stat().st_size > MAX_BYTES:
             raise SourceError(f"{path} cannot be read ({type(error).__name__}).") from error
@@ -156,8 +156,6 @@ def _reasons(opened: Opened, dated: Collection[str]) -> Iterator[str]:
     names = [name for name in opened.source.names() if name not in dated]
     for loaded in opened.source.load(names):
         if loaded.refusal is not None:
-            known = loaded.name in loaded.refusal.reason
-            yield loaded.refusal.reason if known else f"{loaded.name}: {loaded.refusal.reason}"
+            yield loaded.refusal.of(loaded.name)
     for label, refusal in opened.left.items():
-        known = label in refusal.reason
-        yield refusal.reason if known else f"{label}: {refusal.reason}"
+        yield refusal.of(label)

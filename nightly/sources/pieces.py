@@ -189,7 +189,7 @@ class Shelf:
 
     def _file(self, piece: Piece, most: int) -> bytes:
         with open_regular(piece.path, piece.label) as stream:
-            packed = magic(stream.read(8)) == "zip"
+            packed = magic(stream.read(512)) == "zip"
             stream.seek(0)
             if not packed:
                 return stream.read(most + 1)

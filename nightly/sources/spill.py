@@ -16,6 +16,7 @@ import polars as pl
 
 from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
+from nightly.sources.layout import TIME
 from nightly.sources.source import NUMBERS, Loaded, Outline
 from nightly.sources.table import OUTLINE, TableSource
 
@@ -134,7 +135,7 @@ class Spill:
             SourceError: the folder cannot be written.
         """
         rows = frame.filter(pl.col("symbol").str.len_bytes() > 0).select(
-            pl.col("symbol"), pl.col("date").cast(pl.Date), *NUMBERS
+            pl.col("symbol"), pl.col("date").cast(pl.Date), *NUMBERS, pl.col(f"^{TIME}$")
         )
         self.nameless += len(frame) - len(rows)
         if adjustment or currency:
@@ -176,14 +177,14 @@ class Spill:
 
     def _write_run(self) -> None:
         run = self._folder / f"run-{len(self._runs):05}.parquet"
-        _write(pl.concat(self._held).sort("symbol", maintain_order=True), run)
+        _write(pl.concat(self._held, how="diagonal").sort("symbol", maintain_order=True), run)
         self._runs.append(run)
         self._held = []
 
     def _write_part(self, part: str, names: Sequence[str]) -> None:
         mine = pl.col("symbol").is_between(pl.lit(names[0]), pl.lit(names[-1]))
         scans = [pl.scan_parquet(run, glob=False).filter(mine) for run in self._runs]
-        rows = pl.concat(scans).collect().sort("symbol", maintain_order=True)
+        rows = pl.concat(scans, how="diagonal").collect().sort("symbol", maintain_order=True)
         _write(rows, self._folder / part)
         dated = rows.drop_nulls("date").group_by("symbol").agg(*OUTLINE).iter_rows()
         outlines = {name: Outline.of(*facts) for name, *facts in dated}

@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from nightly.columns import bar_columns
 from nightly.errors import Refusal, SourceError
-from nightly.sources.files import file_digest, scan_bars, scan_table, to_bars
+from nightly.sources.files import file_digest, scan_bars, to_bars
+from nightly.sources.layout import Layout
+from nightly.sources.raw import BROKEN
 from nightly.sources.source import Loaded, Outline
 
 OUTLINE: Final = (
@@ -55,7 +56,9 @@ class TableSource:
             SourceError: the table cannot be read.
         """
         with readable(self.path):
-            rows = scan_symbols(self.path).filter(pl.col("symbol").is_in(list(names)))
+            rows = (layout := scan_symbols(self.path)).rows.filter(
+                pl.col("symbol").is_in(list(names))
+            )
             parts = _by_symbol(rows.collect())
         for name in names:
             part = parts.get(name)
@@ -63,7 +66,7 @@ class TableSource:
                 reason = "The table has no row of this name."
                 yield Loaded(name, refusal=Refusal("no_bars", reason))
             else:
-                yield Loaded(name, *to_bars(part))
+                yield Loaded(name, *to_bars(part), layout.adjustment, layout.currency)
 
     def outlines(self) -> dict[str, Outline]:
         """The outline of each symbol; this reads only two columns."""
@@ -96,7 +99,7 @@ def survey(path: Path) -> Survey:
     """
     runs, last, parts = 0, None, []
     with readable(path):
-        rows = scan_symbols(path).select("symbol", "date")
+        rows = scan_symbols(path).rows.select("symbol", "date")
         for batch in rows.collect_batches(chunk_size=SURVEYED, maintain_order=True):
             if not len(batch):
                 continue
@@ -139,19 +142,16 @@ def _sums(runs: pl.DataFrame) -> pl.DataFrame:
     return runs.group_by("symbol").agg(pl.col("last_day").max(), sums)
 
 
-def scan_symbols(path: Path) -> pl.LazyFrame:
+def scan_symbols(path: Path) -> Layout:
     """The canonical columns of a table of many symbols, lazily.
 
     Raises:
         SourceError: it has no symbol column, or lacks one of the bars.
     """
-    # A cast leaves a nested column nested, although the plan of the cast says otherwise.
-    written = scan_table(path).collect_schema()
-    check_plain({name: written[found] for name, found in bar_columns(written).items()}, str(path))
-    frame, has_symbol = scan_bars(path)
-    if not has_symbol:
+    layout = scan_bars(path)
+    if not layout.has_symbol:
         raise SourceError(f"{path} has no column symbol; add one or pass a folder.")
-    return frame
+    return layout
 
 
 def check_plain(columns: Mapping[str, pl.DataType], label: str) -> None:
@@ -177,7 +177,7 @@ def readable(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except BROKEN as error:
         raise SourceError(
             f"{path} cannot be read ({type(error).__name__}); write it again."
         ) from error

@@ -205,8 +205,11 @@ def test_one_file_of_one_symbol_is_read_by_its_name(tmp_path: Path, suffix: str)
     assert loaded.bars.close.tolist() == [11, 12]
 
 
-def test_a_symbol_given_for_one_series_names_it_in_place_of_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "my download (3).csv"
+@pytest.mark.parametrize("name", ["my download! (3).csv", "HistoricalData_1699.csv"])
+def test_a_symbol_given_for_one_series_names_it_in_place_of_its_file(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
     path.write_text(CSV)
     with pytest.raises(SourceError, match="--symbol"):
         prepare_source(path, tmp_path / "none")
@@ -214,6 +217,37 @@ def test_a_symbol_given_for_one_series_names_it_in_place_of_its_file(tmp_path: P
     assert len(one(opened, "AAPL").bars) == 2
     other = prepare_source(path, tmp_path / "other", symbol="MSFT")
     assert other.source.digest() != opened.source.digest()
+
+
+def test_a_column_with_one_symbol_counts_more_than_the_name_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "bars").mkdir()
+    for name, symbol in {
+        "HistoricalData_1.csv": "MSFT",
+        "2024.csv": "AAPL",
+        "ibm.csv": "IBM",
+        "BRK-B.csv": "BRK.B",
+        "T.csv": "not a symbol!",
+    }.items():
+        (tmp_path / "bars" / name).write_text(LONG.replace("MSFT", symbol))
+    (tmp_path / "bars" / "HistoricalData_2.csv").write_text(CSV)
+    opened = prepare_source(tmp_path / "bars", tmp_path / "work")
+    assert opened.source.names() == ["AAPL", "BRK-B", "MSFT", "T", "ibm"]
+    assert [len(found.bars) for found in opened.source.load(opened.source.names())] == [2] * 5
+    ((label, refusal),) = opened.left.items()
+    assert (label, refusal.code) == ("HistoricalData_2.csv", "bad_symbol")
+    assert "is named by Nasdaq.com without its symbol" in refusal.reason
+
+
+def test_a_table_whose_column_says_that_it_is_not_daily_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "bars").mkdir()
+    weekly = "<TICKER>,<PER>,<DATE>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>\n" + "".join(
+        f"{name}.US,W,20240105,1,1,1,1,1\n" for name in ("AAPL", "MSFT")
+    )
+    (tmp_path / "bars" / "weeks.txt").write_text(weekly)
+    (tmp_path / "bars" / "T.csv").write_text(CSV)
+    opened = prepare_source(tmp_path / "bars", tmp_path / "work")
+    assert opened.source.names() == ["T"]
+    assert opened.left["weeks.txt"].code == "other_interval"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".zip"])

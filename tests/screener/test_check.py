@@ -129,8 +129,41 @@ def test_bars_that_are_all_dated_ahead_are_no_crash(tmp_path: Path) -> None:
     assert "There can be no night: No symbol has a bar up to today" in shown.stdout
 
 
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ("nothing", "is no table"),
+        (
+            "".join(f"\n2024-01-0{1 + hour // 24} {hour % 24:02}:00,1,1,1,1" for hour in range(99)),
+            "T: The bars are intraday",
+        ),
+        ("".join(f"\n0{day}/0{day}/2024,1,1,1,1" for day in range(1, 9)), "is ambiguous"),
+    ],
+    ids=["no table", "hourly", "ambiguous"],
+)
+def test_every_command_names_the_reasons_if_nothing_can_be_used(
+    tmp_path: Path, rows: str, words: str
+) -> None:
+    bars = tmp_path / "bars"
+    bars.mkdir()
+    header = "date,open,high,low,close" if rows.startswith("\n") else ""
+    for name in "TUVWXY":
+        (bars / f"{name}.csv").write_text(header + rows)
+    for command in (["nightly"], ["nightly", "--dry-run"]):
+        refused = run(tmp_path, *command, "--bars", str(bars), "--jobs", "1")
+        check_refusal(refused, words)
+        assert "And 3 more. " in refused.stderr
+        assert "screener bars check" in refused.stderr
+    found = tmp_path / "found.json"
+    detected = run(tmp_path, "detect", "--bars", str(bars), "--jobs", "1", "--out", str(found))
+    checked = check(tmp_path, bars)
+    assert (detected.returncode, checked.returncode, found.exists()) == (2, 2, False)
+    assert words in detected.stderr
+    assert words in checked.stdout
+
+
 def test_a_symbol_may_be_given_for_one_series(tmp_path: Path) -> None:
-    path = tmp_path / "my download (1).csv"
+    path = tmp_path / "my download! (1).csv"
     write_csv(path, walk(BARS, seed=1))
     check_refusal(run(tmp_path, "nightly", "--bars", str(path)), "--symbol")
     named = check(tmp_path, path, "--symbol", "brk-b", "--json")
