@@ -13,7 +13,7 @@ from string import ascii_uppercase
 import polars as pl
 
 from benchmarks.market import ROW_GROUP
-from nightly.sources.files import scan_bars, scan_table
+from nightly.sources.files import scan_bars
 
 MOST = len(ascii_uppercase)
 STEP = 0.07
@@ -34,7 +34,7 @@ def copied(bars: pl.LazyFrame, number: int) -> pl.LazyFrame:
 
 def write_copies(source: Path, file: Path, copies: int) -> None:
     """Write copies of a table of bars."""
-    bars, _ = scan_bars(source)
+    bars = scan_bars(source).rows
     parts = file.with_suffix(".parts")
     parts.mkdir()
     for number in range(copies):
@@ -47,7 +47,7 @@ def write_copies(source: Path, file: Path, copies: int) -> None:
 
 def write_reference(source: Path, file: Path, copies: int) -> None:
     """Write the reference table of the same copies; its column of names is `symbol`."""
-    listed = scan_table(source) if source.suffix == ".parquet" else pl.scan_csv(source)
+    listed = pl.scan_parquet(source) if source.suffix == ".parquet" else pl.scan_csv(source)
     named = [
         listed.with_columns(symbol=pl.lit(ascii_uppercase[number]) + pl.col("symbol"))
         for number in range(copies)

@@ -14,7 +14,7 @@ from typing import Any
 from nightly.analysis import Task, quoted_in
 from nightly.bars import to_date
 from nightly.errors import NightlyError, Refusal, by_code
-from nightly.night import Order, Step, plan, pool_of, renamed, silent
+from nightly.plan import Order, Step, plan, pool_of, renamed, silent
 from nightly.reference import Listing
 from nightly.sources import Loaded
 from nightly.symbols import normalise, resolve

@@ -202,9 +202,9 @@ def true_ranges(bars: Bars) -> Floats:
     return ranges
 
 
-def late(last_day: int, window: Window) -> Refusal | None:
+def late(last_day: int | None, window: Window) -> Refusal | None:
     """Why nothing is served of a symbol whose last bar is not of its calendar's last session."""
-    if last_day >= to_day(window.last):
+    if last_day is None or last_day >= to_day(window.last):
         return None
     if last_day >= to_day(window.active_since):
         reason = f"The last bar is of {to_date(last_day)}; the session is {window.last}."

@@ -9,13 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from nightly.cleaning import (
-    CONTRADICTIONS,
-    MISPRINT,
-    MISPRINT_VOLUME,
-    OUTSIDE,
-    REUSE_DAYS,
-)
 from nightly.doubt import (
     BAD_BARS,
     BAD_SHARE,
@@ -38,6 +31,13 @@ from nightly.doubt import (
 )
 from nightly.parameters import Parameters
 from nightly.sessions import ACTIVE_SESSIONS
+from nightly.sieve import (
+    CONTRADICTIONS,
+    MISPRINT,
+    MISPRINT_VOLUME,
+    OUTSIDE,
+    REUSE_DAYS,
+)
 from nightly.symbols import DOLLARS
 
 

@@ -29,10 +29,10 @@ from nightly.explain import (
     Served,
     explain,
 )
-from nightly.night import Order, Plan, plan
 from nightly.numbers import dollars
 from nightly.parameters import Parameters
 from nightly.patterns import FAMILIES, family_index, type_name
+from nightly.plan import Order, Plan, plan
 from nightly.reasons import words
 from nightly.reference import Listing
 from nightly.series import Series

@@ -26,7 +26,8 @@ from rich.progress import (
 from mcp_server.operations.charts import Charts
 from nightly.bars import Adjustment
 from nightly.errors import SourceError
-from nightly.night import Order, Step, held_back, make_night, plan, silent
+from nightly.night import make_night
+from nightly.plan import Order, Step, held_back, plan, silent
 from nightly.pool import default_jobs
 from nightly.reference import Reference, read_reference
 from nightly.report import Report

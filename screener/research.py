@@ -18,8 +18,8 @@ from screener.console import err, fail, plainly, settings
 from screener.night import Bars, Executor, Jobs, ReferenceTable, Symbol
 
 if TYPE_CHECKING:
-    from nightly.night import Order, Step
     from nightly.parameters import Parameters
+    from nightly.plan import Order, Step
 
 
 def detect(
@@ -92,7 +92,7 @@ def _write_versions(order: Order, parameters: Parameters, out_file: Path, step: 
     import orjson
 
     from nightly.errors import by_code
-    from nightly.night import plan, pool_of
+    from nightly.plan import plan, pool_of
     from nightly.research import versions
     from screener.check import left_out
     from store.files import replace_file

@@ -23,10 +23,10 @@ from nightly.detector import detect
 from nightly.doubt import GAP_DAYS
 from nightly.events import Outcome, Rows
 from nightly.history import first_attempts
-from nightly.night import Order, plan
 from nightly.parameters import DETECTORS, Parameters
 from nightly.patterns import FAMILIES, family_index
 from nightly.placebo import placebo_of
+from nightly.plan import Order, plan
 from nightly.reference import Reference, read_reference
 from nightly.sources import open_source
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nightly.bars import Bars, to_date
-from nightly.night import plan
+from nightly.plan import plan
 from screener.nightly import order_of
 from tests.service import TRACKED, Service
 

@@ -11,7 +11,8 @@ import pytest
 
 from nightly.bars import Bars
 from nightly.errors import SourceError
-from nightly.night import Order, make_night, plan
+from nightly.night import make_night
+from nightly.plan import Order, plan
 from nightly.sessions import session_at
 from nightly.sources import open_source
 from store.book import Book

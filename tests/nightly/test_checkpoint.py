@@ -13,8 +13,9 @@ import pytest
 from nightly.bars import Bars, to_date
 from nightly.checkpoint import Began, decoded, encoded, resume
 from nightly.detector import DEFAULTS, detect, walk_on
-from nightly.night import Order, make_night
+from nightly.night import make_night
 from nightly.parameters import Parameters
+from nightly.plan import Order
 from nightly.report import Report
 from nightly.series import Series
 from nightly.sources import open_source

@@ -13,8 +13,9 @@ import pytest
 
 from nightly.analysis import Task, analyse_symbol
 from nightly.bars import Bars, Floats, to_date, to_day
-from nightly.night import Order, make_night
+from nightly.night import make_night
 from nightly.parameters import DETECTORS, Parameters
+from nightly.plan import Order
 from nightly.reference import Listing
 from nightly.rules import RULES
 from nightly.sessions import windows

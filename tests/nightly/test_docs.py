@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import nightly
-from nightly.cleaning import CONTRADICTIONS
 from nightly.events import EndReason, PatternType
 from nightly.features import COLUMNS
 from nightly.judgement import BASES, PARTS, UNUSED, Weight
@@ -19,6 +18,7 @@ from nightly.kernel.shape import Shape
 from nightly.parameters import Parameters
 from nightly.patterns import FAMILIES, type_name
 from nightly.rules import FINDINGS, REFUSALS
+from nightly.sieve import CONTRADICTIONS
 from nightly.statistics import R_CLIP
 
 CODE = Path(nightly.__file__).parent
@@ -26,7 +26,7 @@ DOCUMENT = CODE.parent / "docs" / "detector.md"
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 NAMES = frozenset(re.findall(r"`([^`\n]+)`", TEXT))
 SOURCES = tuple(sorted(f"sources/{path.name}" for path in (CODE / "sources").glob("*.py")))
-INGEST = ("analysis.py", "cleaning.py", "doubt.py", "symbols.py", *SOURCES)
+INGEST = ("analysis.py", "cleaning.py", "sieve.py", "doubt.py", "symbols.py", *SOURCES)
 
 
 def section_text(number: int) -> str:
@@ -80,10 +80,10 @@ def finding_ids() -> set[str]:
     """The rules under which the bars of a symbol are counted."""
     counted = {
         text
-        for file in ("cleaning.py", *SOURCES)
+        for file in ("cleaning.py", "sieve.py", *SOURCES)
         for name, texts in calls(file)
         for text in texts
-        if name in ("_count", "note", "count") or (name == "drop" and file == "cleaning.py")
+        if name in ("_count", "note", "count") or (name == "drop" and file == "sieve.py")
     }
     source = "".join((CODE / file).read_text(encoding="utf-8") for file in SOURCES)
     return counted | set(re.findall(r'findings\["(\w+)"\]', source))

@@ -14,8 +14,9 @@ import pytest
 
 from nightly.bars import Bars, to_day
 from nightly.cleaning import clean
-from nightly.night import Order, make_night
+from nightly.night import make_night
 from nightly.parameters import DETECTORS, Parameters
+from nightly.plan import Order
 from nightly.reference import Reference
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
 from nightly.sessions import past_window

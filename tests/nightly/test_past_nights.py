@@ -23,8 +23,9 @@ import pytest
 
 from nightly.analysis import Analysis, Task, analyse_symbol
 from nightly.bars import Bars, Days, to_date, to_day
-from nightly.night import Order, make_night
+from nightly.night import make_night
 from nightly.parameters import Parameters
+from nightly.plan import Order
 from nightly.reference import AssetType, Listing
 from nightly.sessions import past_window, session_at
 from nightly.sources import Loaded, TableSource, open_source

@@ -1,0 +1,235 @@
+"""The plan: an order of a night after its source was looked through, before a bar is analysed.
+
+It chooses the day that the night is as of, and says which symbols are read, late or left out.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from nightly.analysis import Task
+from nightly.bars import Adjustment, to_day
+from nightly.cluster import cluster_pool
+from nightly.errors import Refusal
+from nightly.parameters import DETECTORS, Parameters
+from nightly.pool import INLINE, Pool, batches, local_pool
+from nightly.reference import AssetType, Listing, Reference, as_crypto
+from nightly.sessions import (
+    QUORUM,
+    Window,
+    as_of_session,
+    last_begun,
+    last_completed,
+    windows,
+)
+from nightly.sources import BarSource, Outline
+from nightly.symbols import resolve
+from nightly.version import code_version
+from store.manifest import Inputs
+
+MAX_RENAMED = 1000
+NAMED = 8
+"""Symbols that the reason of a night that is held back names."""
+
+Step = Callable[[str, int, int], None]
+"""A progress callback: the name of a step, how much of it is done, and its total."""
+
+
+def silent(_name: str, _done: int, _total: int) -> None:
+    """Report no progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The inputs and options of a night."""
+
+    source: BarSource
+    name: str
+    """The source's name in the manifest: `sample`, or the file's or folder's own name."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """How the source was read, for the report: its file forms and columns."""
+    left: Mapping[str, Refusal] = field(default_factory=dict)
+    """Files of the source that were left out and why, where that refuses no symbol of its own."""
+    reference: Reference = field(default_factory=Reference)
+    reference_sha256: str | None = None
+    adjustment: Adjustment = "split"
+    parameters: Parameters = DETECTORS["default"]
+    session: dt.date | None = None
+    """The requested session; None for the newest one that enough symbols reach."""
+    quorum: float = QUORUM
+    """The share of the active symbols that must be current."""
+    behind_limit: float = 1.0
+    """A night is held back if a larger share of the active symbols is behind."""
+    jobs: int = 1
+    executor: str | None = None
+    """The address of a Dask scheduler; None to work on this machine."""
+    source_label: str = "nightly"
+    disclaimer: str = ""
+    chart_symbols: int | None = None
+    """Store chart prices only for this many symbols, in symbol order; None for all symbols."""
+    accept_fall: bool = False
+    """Whether to publish even if much less is covered, or more is behind, than usual."""
+    full: bool = False
+    """Whether to walk every bar and compare the result with the last night's checkpoints."""
+    only_new: bool = False
+    """Whether to stop if the night is already sealed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An order after its source was looked through: which symbols to read, up to which session."""
+
+    tasks: Sequence[Task]
+    symbols: Sequence[str]
+    as_of: dt.date
+    crypto_until: dt.date
+    """The last finished crypto day up to `as_of`, which may be the day before it."""
+    refused: Mapping[str, Refusal]
+    """Raw names that cannot be symbols, and files that were left out."""
+    later: Sequence[str]
+    """Symbols with sessions after the night's, which too few symbols reach."""
+    behind: Sequence[str]
+    """Active symbols without the last session of their calendar."""
+    current: int
+    """How many symbols have it."""
+    inferred: Sequence[str]
+    """Symbols that are taken for crypto because they trade on weekends."""
+    future_dates: int
+    """How many symbols have a bar dated in the future."""
+    workers: int | str
+    """The number of processes on this machine, or the address of a Dask scheduler."""
+
+
+def plan(order: Order, now: dt.datetime) -> Plan:
+    """Look through the source and choose the session.
+
+    Raises:
+        NightlyError: no name in the source is a symbol, or no symbol has a usable bar.
+    """
+    outlines = order.source.outlines()
+    resolved = resolve(order.source.names())
+    symbols = sorted(resolved.raw_of)
+    listings = [
+        (raw, _listing(order.reference, symbol, outlines.get(raw)))
+        for symbol, raw in ((symbol, resolved.raw_of[symbol]) for symbol in symbols)
+    ]
+    ends = _ends(order.source, listings, outlines, now)
+    days = [(known.asset_type, day) for known, day in ends]
+    as_of = as_of_session(days, now=now, requested=order.session, quorum=order.quorum)
+    known = windows(as_of, now)
+    jobs = 1 if len(listings) <= INLINE and order.executor is None else order.jobs
+    shared = (as_of, known, order.adjustment, order.parameters, code_version())
+    behind, current, later = _places(ends, known, now)
+    begun = to_day(last_begun(now))
+    return Plan(
+        [Task(order.source, batch, *shared) for batch in batches(listings, jobs)],
+        symbols,
+        as_of,
+        crypto_until=known["crypto"].last,
+        refused={**order.left, **resolved.refused},
+        later=later if order.session is None else (),
+        behind=behind,
+        current=current,
+        inferred=[
+            its.symbol
+            for _, its in listings
+            if its.crypto and its != order.reference.listing(its.symbol)
+        ],
+        future_dates=sum(known.last_day > begun for known in outlines.values()),
+        workers=order.executor or jobs,
+    )
+
+
+def _listing(reference: Reference, symbol: str, outline: Outline | None) -> Listing:
+    """A symbol's listing; crypto if it trades on weekends and the reference does not object."""
+    listing = reference.listing(symbol)
+    if outline is None or not outline.weekends or listing.stated or listing.crypto:
+        return listing
+    return as_crypto(listing)
+
+
+def _ends(
+    source: BarSource,
+    listings: Sequence[tuple[str, Listing]],
+    outlines: Mapping[str, Outline],
+    now: dt.datetime,
+) -> list[tuple[Listing, int]]:
+    """The listing and last day of each symbol with bars; days in the future are passed over."""
+    begun = to_day(last_begun(now))
+    found = [(raw, its, outlines[raw].last_day) for raw, its in listings if raw in outlines]
+    ahead = [raw for raw, _, day in found if day > begun]
+    mended = {item.name: item.bars.until(begun).date for item in source.load(ahead)}
+    ends = [(its, mended.get(raw, np.array([day]))) for raw, its, day in found]
+    return [(its, int(days[-1])) for its, days in ends if len(days)]
+
+
+def _places(
+    ends: Sequence[tuple[Listing, int]], known: Mapping[AssetType, Window], now: dt.datetime
+) -> tuple[list[str], int, list[str]]:
+    """The symbols behind the session, the number that have it, and those with a later one."""
+    behind, later, current = [], [], 0
+    completed = {kind: to_day(last_completed(now, kind)) for kind in known}
+    for listing, day in ends:
+        window = known[listing.asset_type]
+        if day >= to_day(window.last):
+            current += 1
+        elif day >= to_day(window.active_since):
+            behind.append(listing.symbol)
+        if min(day, completed[listing.asset_type]) > to_day(window.last):
+            later.append(listing.symbol)
+    return behind, current, later
+
+
+def held_back(order: Order, chosen: Plan) -> str | None:
+    """Why a night of a plan is held back: too many symbols are behind its session; else None."""
+    behind, active = len(chosen.behind), len(chosen.behind) + chosen.current
+    if behind <= order.behind_limit * active:
+        return None
+    named = ", ".join(chosen.behind[:NAMED]) + (", ..." if behind > NAMED else "")
+    return (
+        f"{behind:,} of {active:,} symbols are behind the session {chosen.as_of} ({named}), more "
+        f"than {order.behind_limit:.0%}; update the bars, or publish without them with "
+        "--accept-fall"
+    )
+
+
+def pool_of(chosen: Plan) -> AbstractContextManager[Pool]:
+    """The pool of workers for a plan."""
+    if isinstance(chosen.workers, str):
+        return cluster_pool(chosen.workers)
+    return local_pool(chosen.workers)
+
+
+def renamed(plan: Plan) -> dict[str, str]:
+    """The symbol of each raw name that differs from it, at most `MAX_RENAMED` of them."""
+    pairs = ((raw, known.symbol) for task in plan.tasks for raw, known in task.symbols)
+    return dict(islice(((raw, to) for raw, to in pairs if raw.upper() != to), MAX_RENAMED))
+
+
+def inputs_of(order: Order, chosen: Plan) -> Inputs:
+    """The inputs of a night, as its manifest states them."""
+    # This day depends on the clock and not only on the bars, so it must enter the version.
+    cut = {"crypto_until": chosen.crypto_until.isoformat()}
+    # Which dates are in the future depends on the clock too. As time passes there are only fewer
+    # of them, so their number identifies the symbols.
+    ahead = {"future_dates": chosen.future_dates}
+    return Inputs(
+        bars=order.name,
+        bars_sha256=order.source.digest(),
+        reference_sha256=order.reference_sha256,
+        parameters={
+            **order.parameters._asdict(),
+            "adjustment": order.adjustment,
+            "chart_symbols": order.chart_symbols,
+            **(cut if chosen.crypto_until < chosen.as_of else {}),
+            **(ahead if chosen.future_dates else {}),
+        },
+        code_version=code_version(),
+    )
