@@ -25,6 +25,7 @@ from benchmarks.chartist.sets import read_key, write_set
 from benchmarks.chartist.split import is_set_aside
 from nightly.bars import Bars, to_date, to_day
 from nightly.judgement import PARTS
+from nightly.sessions import closed_days
 
 FIRST_DAY = to_day(dt.date(2020, 1, 1))
 
@@ -107,7 +108,10 @@ def test_bars_of_wanted_symbols_are_read_by_symbol(tmp_path: Path) -> None:
     bars = walk(3)
     dates = [to_date(day) for day in bars.date]
     prices = {name: getattr(bars, name) for name in ("open", "high", "low", "close", "volume")}
-    one = pl.DataFrame({"date": dates, **prices}).filter(pl.col("date").dt.weekday() < 6)
+    one = pl.DataFrame({"date": dates, **prices}).filter(
+        (pl.col("date").dt.weekday() < 6)
+        & ~pl.col("date").cast(pl.Int32).is_in(closed_days(2030).tolist())
+    )
     holed = one.with_columns(low=pl.when(pl.int_range(pl.len()) == 50).then(0.0).otherwise("low"))
     rows = pl.concat(holed.with_columns(symbol=pl.lit(name)) for name in ("BBB-A", "AAA", "CCC"))
     rows.sample(fraction=1, shuffle=True, seed=1).write_parquet(tmp_path / "bars")
