@@ -488,7 +488,7 @@ def test_whatever_comes_in_what_goes_on_is_whole(
 
 @pytest.mark.skipif(not SOUND.exists(), reason="the shared bars are not here")
 def test_real_sound_bars_are_hardly_ever_kept_out() -> None:
-    """Of 1,856 symbols: no trade on 40% of days, penny ticks, bad opens, a last day without trade."""
+    """Of 1,856 symbols: no trade on 40% of days, penny ticks, bad opens, no trade on the last."""
     kinds: dict[str, AssetType] = dict(
         pl.read_parquet(REFERENCE, columns=["symbol", "asset_type"]).iter_rows()
     )
