@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby
 from typing import Any, Final, get_args
 
 import numpy as np
@@ -41,8 +40,9 @@ CALENDARS: Final[tuple[AssetType, AssetType]] = ("stock", "crypto")
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The last days of all symbols, by calendar, as sorted day numbers up to the last completed
-    session of that calendar.
+    """The last days of the symbols of each calendar that has any.
+
+    They are sorted day numbers, none after the last completed session.
     """
 
     days: Mapping[AssetType, Sequence[int]]
@@ -62,28 +62,21 @@ class Ends:
             found[calendar].append(min(day, limits[calendar]))
         if not any(found.values()):
             raise SourceError("No symbol has a bar up to today; check the dates of the bars.")
-        return cls({calendar: sorted(days) for calendar, days in found.items()}, now)
+        return cls({calendar: sorted(days) for calendar, days in found.items() if days}, now)
 
     def newest(self, requested: dt.date = dt.date.max) -> dt.date:
         """The newest completed session that any symbol reaches, but none after `requested`."""
         return max(
             last_session(min(to_date(days[-1]), requested), calendar)
             for calendar, days in self.days.items()
-            if days
         )
 
     def agreed(self, quorum: float = QUORUM) -> dt.date:
         """The newest day on which a share `quorum` of the active symbols is current."""
-        return next(day for day in self._candidates() if self._share_current(day) >= quorum)
-
-    def _candidates(self) -> Sequence[dt.date]:
-        """The sessions at which some symbol ends, newest first; between them nothing changes."""
-        ends = {
-            last_session(to_date(day), calendar)
-            for calendar, days in self.days.items()
-            for day, _ in groupby(days)
-        }
-        return sorted(ends, reverse=True)
+        # Between the days on which some symbol ends nothing changes.
+        ends = sorted({day for days in self.days.values() for day in days}, reverse=True)
+        agreed = next(day for day in map(to_date, ends) if self._share_current(day) >= quorum)
+        return self.newest(agreed)
 
     def _share_current(self, day: dt.date) -> float:
         """Of the symbols that are active on a day, the share that has its calendar's session."""
