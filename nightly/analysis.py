@@ -214,7 +214,7 @@ class Walked:
         ended = newest and fate is Fate.DELISTED
         log = closed_at_end(bars, resumed.log) if ended else resumed.log
         lineages = Lineages(listing.symbol, bars, log)
-        facts = trade_facts(listing.symbol, bars, log, fate, ended=ended)
+        facts = trade_facts(listing.symbol, series, log, fate, ended=ended)
         return cls(series, resumed, lineages, facts, history_rows(bars, log, lineages))
 
     def formations(self, listing: Listing, task: Task) -> Sequence[Formation]:
@@ -227,12 +227,13 @@ class Walked:
 def fate_of(cleaned: Cleaned, listing: Listing, window: Window) -> Fate:
     """What became of a symbol: whether its bars stop before the session, and why."""
     last = int(cleaned.series[-1].bars.date[-1])
-    if last >= to_day(window.active_since):
+    if cleaned.last_day is not None and cleaned.last_day >= to_day(window.active_since):
         return Fate.CURRENT
     until = listing.listed_until
-    if until is None or until >= window.last or to_day(until) - last > GAP_DAYS["stock"]:
+    trusted = last == cleaned.last_day
+    if until is None or until >= window.last or not trusted:
         return Fate.STOPPED
-    return Fate.DELISTED
+    return Fate.DELISTED if abs(to_day(until) - last) <= GAP_DAYS["stock"] else Fate.STOPPED
 
 
 def _scored_from(parts: Sequence[Series]) -> Iterator[int]:

@@ -14,7 +14,7 @@ from typing import Any
 from nightly.analysis import Task, quoted_in
 from nightly.bars import to_date
 from nightly.errors import NightlyError, Refusal, by_code
-from nightly.plan import Order, Step, plan, pool_of, renamed, silent
+from nightly.plan import Order, Step, held_back, plan, pool_of, renamed, silent
 from nightly.reference import Listing
 from nightly.sources import Loaded
 from nightly.symbols import normalise, resolve
@@ -51,6 +51,8 @@ class Check:
     """The session of the night; None if there can be no night."""
     trouble: str = ""
     """Why there can be no night, where that is not the fault of single symbols."""
+    held_back: str = ""
+    """Why the night would be held back, if it would be."""
     later: Sequence[str] = ()
     """Symbols with sessions after the night's, which too few symbols reach."""
     inferred: Sequence[str] = ()
@@ -81,6 +83,7 @@ class Check:
             "bars": sum(one.bars for one in self.seen),
             "first": min(firsts).isoformat() if firsts else None,
             "last": max(lasts).isoformat() if lasts else None,
+            "held_back": self.held_back,
             "later": sorted(self.later),
             "assumed": {
                 "crypto": sorted(self.inferred),
@@ -121,6 +124,7 @@ def check(order: Order, now: dt.datetime, step: Step = silent) -> Check:
         session=chosen.as_of,
         later=chosen.later,
         inferred=chosen.inferred,
+        held_back=held_back(order, chosen) or "",
         adjustment=order.adjustment,
     )
 

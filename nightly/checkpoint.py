@@ -111,7 +111,7 @@ def _columns(walk: Walk) -> list[bytes]:
 def _rows(series: Series) -> Floats:
     """The columns that the walk reads, one row per bar, so that the first bars come first."""
     bars = series.bars
-    columns = (bars.date, bars.open, bars.high, bars.low, bars.close, series.idle, series.served)
+    columns = (bars.date, bars.open, bars.high, bars.low, bars.close, series.idle, series.announced)
     return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from nightly.bars import Adjustment, Bars
+from nightly.bars import Adjustment, Bars, to_day
 from nightly.doubt import (
     GAP_DAYS,
     JUMP,
@@ -45,6 +45,8 @@ class Cleaned:
     series: Sequence[Series]
     findings: Mapping[str, int]
     refusal: Refusal | None = None
+    last_day: int | None = None
+    """The day of the last usable bar, whether it can be trusted or not."""
 
     @property
     def covered(self) -> bool:
@@ -72,15 +74,16 @@ def clean(
     """
     sieve = sift(raw, asset_type, window, adjustment, splits)
     if not len(sieve.bars):
-        ahead = len(raw) > 0 and sieve.findings.get("future_date") == len(raw)
+        ahead = len(raw) > 0 and raw.date[0] > to_day(window.begun)
         return Cleaned((), sieve.findings, sieve.pending or (ALL_AHEAD if ahead else NOTHING_LEFT))
     gaps = np.diff(sieve.bars.date) > GAP_DAYS[asset_type]
     sieve.count("gap", int(np.count_nonzero(gaps)))
     begins = _begins(sieve, asset_type)
     broken = _broken(sieve, begins)
-    series, doubts = _cut(sieve, broken, begins)
+    following = _follows(sieve.bars, asset_type, window)
+    series, doubts = _cut(sieve, broken, begins, following)
     refusal = _distrust(sieve, broken) or sieve.pending or doubts or late(sieve.last_day, window)
-    return Cleaned(series, sieve.findings, refusal)
+    return Cleaned(series, sieve.findings, refusal, sieve.last_day)
 
 
 def _begins(sieve: Sieve, asset_type: AssetType) -> Mask:
@@ -97,10 +100,10 @@ def _begins(sieve: Sieve, asset_type: AssetType) -> Mask:
 def _broken(sieve: Sieve, begins: Mask) -> Mask:
     """The bars from which on nothing can be trusted: contradictions, or absurd jumps."""
     broken = untrusted(sieve.contradictions, sieve.rows)
-    for part in _parts(begins):
+    for part in _parts(reused(sieve.bars)):
         close = sieve.bars.close[part]
         sieve.count("price_jump", len(jumps(close)))
-        absurd = absurd_from(close)
+        absurd = absurd_from(close, begins[part])
         if absurd is not None:
             broken[part.start + absurd : part.stop] = True
     return broken
@@ -112,7 +115,19 @@ def _parts(begins: Mask) -> Iterator[slice]:
     return (slice(int(start), int(end)) for start, end in pairwise(places))
 
 
-def _cut(sieve: Sieve, broken: Mask, begins: Mask) -> tuple[list[Series], Refusal | None]:
+def _follows(bars: Bars, asset_type: AssetType, window: Window) -> Mask:
+    """Whether each bar is of the session after that of the bar before."""
+    day = bars.date.astype(np.int64)
+    if asset_type != "crypto":
+        # Sessions are numbered from day -3, a Monday.
+        weeks, weekday = np.divmod(day + 3, 7)
+        day = 5 * weeks + np.minimum(weekday, 4) - np.searchsorted(window.closed, day, "right")
+    return np.concatenate([[False], np.diff(day) == 1])[: len(bars)]
+
+
+def _cut(
+    sieve: Sieve, broken: Mask, begins: Mask, following: Mask
+) -> tuple[list[Series], Refusal | None]:
     """The series of the bars that are not broken, and the doubt about the last bar."""
     changes = np.concatenate([[False], broken[1:] != broken[:-1]])
     found: list[Series] = []
@@ -122,7 +137,8 @@ def _cut(sieve: Sieve, broken: Mask, begins: Mask) -> tuple[list[Series], Refusa
         if not broken[part.start]:
             mine, idle = sieve.bars.take(part), sieve.idleness.take(part)
             doubts = Doubts.of(mine, idle)
-            found.append(Series(mine, idle.year, doubts.served))
+            served = doubts.served & ~sieve.sudden[sieve.rows[part]]
+            found.append(Series(mine, idle.year, served, following[part]))
     return found, doubts.tonight() if doubts else None
 
 
@@ -136,6 +152,9 @@ def _distrust(sieve: Sieve, broken: Mask) -> Refusal | None:
             f"{rule} {sieve.findings[rule]}" for rule in CONTRADICTIONS if rule in sieve.findings
         )
         reason = f"{bad} of {given} bars contradict themselves ({', '.join(kinds)})."
+        if 2 * sieve.findings.get("holiday", 0) > bad:
+            reason += " Stocks must have New York's trading days; those of other exchanges cannot "
+            reason += "be used."
         return Refusal("bad_bars", reason)
     if not broken[-1]:
         return None

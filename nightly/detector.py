@@ -72,7 +72,7 @@ def walk_on(
     bars = series.bars
     prices = prices_of(bars, parameters)
     prices["segment"] = segments(bars.date, gap_days, series.idle)
-    prices["announced"][1:] = series.served[:-1]
+    prices["announced"] = series.announced
     state = new_state() if earlier is None else earlier.state.copy()[0]
     log = new_log() if earlier is None else enlarged_log(earlier)
     walked = 0 if earlier is None else earlier.bars

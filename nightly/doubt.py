@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -67,22 +67,36 @@ def untrusted(contradictions: Mask, rows: Places) -> Mask:
     return np.asarray(so_far > np.maximum(BAD_BARS, BAD_SHARE * (rows + 1)))
 
 
-def spikes(close: Floats) -> tuple[list[int], bool]:
-    """The bars that the next bar reverses, and whether the last bar may turn out to be one."""
+class Spikes(NamedTuple):
+    """Closes far from the one before."""
+
+    bad: list[int]
+    """The bars that the next bar reverses."""
+    sudden: list[int]
+    """The others; their own night did not know that."""
+    undecided: bool
+    """Whether the last bar may turn out to be a bad one."""
+
+
+def spikes(close: Floats) -> Spikes:
+    """The closes that are far from the last close that is not a bad print."""
     limit = math.log(SPIKE)
     logs = np.log(close)
-    found: list[int] = []
+    bad: list[int] = []
+    sudden: list[int] = []
     for bar in (np.flatnonzero(np.abs(np.diff(logs)) > limit) + 1).tolist():
-        before = bar - 2 if found[-1:] == [bar - 1] else bar - 1
+        before = bar - 1
+        while before in bad:
+            before -= 1
         move = logs[bar] - logs[before]
-        if before < 0 or abs(move) <= limit:
+        if abs(move) <= limit:
             continue
         if bar == len(close) - 1:
-            return found, True
+            return Spikes(bad, sudden, undecided=True)
         back = logs[bar + 1] - logs[bar]
-        if abs(back) > limit and (back > 0) != (move > 0):
-            found.append(bar)
-    return found, False
+        reversed_ = abs(back) > limit and (back > 0) != (move > 0)
+        (bad if reversed_ else sudden).append(bar)
+    return Spikes(bad, sudden, undecided=False)
 
 
 def jumps(close: Floats) -> list[int]:
@@ -91,11 +105,18 @@ def jumps(close: Floats) -> list[int]:
     return [int(bar) + 1 for bar in np.flatnonzero(moves > math.log(JUMP))]
 
 
-def absurd_from(close: Floats) -> int | None:
-    """The first bar of one owner at which its jumps are no longer those of a real company."""
+def absurd_from(close: Floats, splits: Mask) -> int | None:
+    """The first bar of one owner at which its jumps are no longer those of a real company.
+
+    A split is a jump like any other, except that it may be larger.
+    """
     found = jumps(close)
     limit = math.log(JUMP_LIMIT)
-    absurd = [bar for bar in found if abs(math.log(close[bar] / close[bar - 1])) > limit]
+    absurd = [
+        bar
+        for bar in found
+        if not splits[bar] and abs(math.log(close[bar] / close[bar - 1])) > limit
+    ]
     return min([*absurd, *found[MAX_JUMPS : MAX_JUMPS + 1]], default=None)
 
 

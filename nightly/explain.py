@@ -25,7 +25,8 @@ from nightly.detector import (
     touch_buffers,
     walk_on,
 )
-from nightly.events import EndReason, Outcome, PatternType, Rows, Rule, Scale
+from nightly.events import EndReason, PatternType, Rows, Rule, Scale
+from nightly.formations import running_trades
 from nightly.judgement import BASES, PARTS, Part
 from nightly.kernel.candidates import is_possible, note
 from nightly.kernel.formations import NOBODY, REJECTED, find_rival, free_slot
@@ -281,10 +282,10 @@ def _same(version: Rows, other: Rows) -> bool:
 
 def _served(bars: Bars, walked: Walk, parameters: Parameters) -> Iterator[Served]:
     """The forming versions, then the open trades."""
-    versions, trades = walked.log.versions, walked.log.trades
+    versions = walked.log.versions
     for version in versions[versions["end_reason"] == EndReason.FORMING]:
         yield _pattern(bars, version, None, len(bars) - 1, parameters)
-    for trade in trades[trades["outcome"] == Outcome.OPEN]:
+    for trade in running_trades(walked.log):
         # Beyond the breakout price has left the lines, which may even have crossed.
         yield _pattern(bars, versions[trade["version"]], trade, int(trade["entry"]) - 1, parameters)
 

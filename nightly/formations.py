@@ -104,12 +104,12 @@ def current_formations(
             _Name.of(log, int(trade["version"]), bars, lineages, market),
             market,
         )
-        for trade in _running_trades(log)
+        for trade in running_trades(log)
     ]
     return sorted(forming + running, key=lambda formation: formation.order)
 
 
-def _running_trades(log: EventLog) -> Rows:
+def running_trades(log: EventLog) -> Rows:
     """For each lineage its open trade of the earliest attempt, oldest entry first."""
     trades = log.trades[log.trades["outcome"] == Outcome.OPEN]
     versions = log.versions[trades["version"]]

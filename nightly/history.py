@@ -20,6 +20,7 @@ from nightly.ids import lineage_id, setup_id
 from nightly.numbers import multiple, percent, price
 from nightly.patterns import FAMILIES, direction_name, family_index, type_name
 from nightly.placebo import placebo_of
+from nightly.series import Series
 
 OUTCOMES: Mapping[int, str] = {
     Outcome.WIN: "win",
@@ -164,14 +165,14 @@ def first_attempts(log: EventLog) -> Rows:
 
 
 def trade_facts(
-    symbol: str, bars: Bars, log: EventLog, fate: Fate = Fate.CURRENT, *, ended: bool = False
+    symbol: str, series: Series, log: EventLog, fate: Fate = Fate.CURRENT, *, ended: bool = False
 ) -> Rows:
     """The first attempts as `FACTS` rows, in order of entry; open ones have no R and no move (NaN).
 
     Open trades have no placebo, because without an outcome there is nothing to compare. If the
     symbol's listing `ended` with the last bar, draws close there too.
     """
-    trades = first_attempts(log)
+    bars, trades = series.bars, first_attempts(log)
     facts = np.zeros(len(trades), FACTS)
     entry, sign = trades["entry_price"], trades["direction"].astype(np.float64)
     kinds = log.versions["type"][trades["version"]]
@@ -187,7 +188,7 @@ def trade_facts(
     facts["atr_pct"] = 100 * trades["atr"]
     facts["risk_pct"] = 100 * risk / entry
     over = trades["outcome"] != Outcome.OPEN
-    draws = placebo_of(symbol, bars, trades[over], ended=ended)
+    draws = placebo_of(symbol, bars, trades[over], served=series.served, ended=ended)
     resolved = draws["outcome"] != Outcome.OPEN
     facts["draws"][over] = resolved.sum(axis=1)
     facts["drawn_wins"][over] = (draws["outcome"] == Outcome.WIN).sum(axis=1)

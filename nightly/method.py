@@ -78,7 +78,7 @@ def measure(
     fate: SymbolFate | None = None,
 ) -> Measure:
     """The measure of one group of resolved trades, at least one."""
-    won = trades["outcome"] == Outcome.WIN
+    won, lost = (trades["outcome"] == outcome for outcome in (Outcome.WIN, Outcome.LOSS))
     moves, r, draws = trades["realized_pct"], trades["r"], trades["draws"].astype(np.float64)
     wins, number = int(np.count_nonzero(won)), len(trades)
     months, one = _months(trades), np.ones(number)
@@ -98,7 +98,7 @@ def measure(
         win_rate_pct=percent(100 * wins / number),
         win_rate_range=(percent(100 * low), percent(100 * high)),
         avg_win_pct=percent(moves[won].mean()) if wins else None,
-        avg_loss_pct=percent(moves[~won].mean()) if wins < number else None,
+        avg_loss_pct=percent(moves[lost].mean()) if lost.any() else None,
         avg_r=avg_r,
         months=len(np.unique(months)),
         draws=int(draws.sum()),

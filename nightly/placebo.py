@@ -32,6 +32,7 @@ import numpy.typing as npt
 from nightly.bars import Bars, Floats, to_date
 from nightly.events import TRADE, Outcome, Rows
 from nightly.kernel.placebo import BAR, resolve_draws
+from nightly.series import Mask
 
 DRAWS: Final = 3  # placebo entries for each trade
 NEAREST: Final = 40  # bars after the real entry, inclusive
@@ -85,9 +86,13 @@ def placebo(
     return _draws(trades, len(bars))
 
 
-def placebo_of(symbol: str, bars: Bars, trades: Rows, *, ended: bool = False) -> Rows:
+def placebo_of(
+    symbol: str, bars: Bars, trades: Rows, *, served: Mask | None = None, ended: bool = False
+) -> Rows:
     """The draws of `TRADE` rows of one series; pass its resolved first attempts.
 
+    A draw that enters on a bar whose night did not serve the symbol is dropped like one past the
+    end, since no trade is entered there; without `served` every night did.
     If the symbol's listing `ended` with the last bar, open draws close there, as open trades do.
     """
     seeds = [
@@ -102,6 +107,11 @@ def placebo_of(symbol: str, bars: Bars, trades: Rows, *, ended: bool = False) ->
         np.abs(np.log(trades["target_price"] / trades["entry_price"])),
         np.array(seeds, dtype=np.uint64),
     )
+    if served is not None:
+        unserved = (draws["entry"] >= 0) & ~served[np.maximum(draws["entry"], 0)]
+        draws["entry"][unserved] = draws["exit"][unserved] = -1
+        draws["outcome"][unserved] = Outcome.OPEN
+        draws["r"][unserved] = np.nan
     return _closed_at_end(bars, trades, draws) if ended else draws
 
 

@@ -42,9 +42,11 @@ def versions(task: Task, parameters: Parameters) -> Found:
             refused[listing.symbol] = loaded.refusal
             continue
         cleaned = task.clean(loaded, listing)
-        for series in cleaned.series:
+        for number, series in enumerate(cleaned.series, 1):
             walk = walk_on(None, series, parameters, gap_days=GAP_DAYS[listing.asset_type])
-            found.extend(_records(listing.symbol, series.bars, walk.log, parameters.detector))
+            current = cleaned.covered and number == len(cleaned.series)
+            records = _records(listing.symbol, series.bars, walk.log, parameters.detector)
+            found.extend(record if current else {**record, "status": None} for record in records)
         if max(map(len, cleaned.series), default=0) < MIN_BARS:
             refused[listing.symbol] = cleaned.refusal or NO_BARS
     return Found(found, refused)

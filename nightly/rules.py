@@ -66,7 +66,7 @@ FINDINGS: Final = (
         f"it lies outside by more than {OUTSIDE:.0%}",
         "the range is widened; a contradiction",
     ),
-    Rule("future_date", "a bar dated in the future anywhere on earth", "dropped"),
+    Rule("future_date", "a bar dated in the future anywhere on earth; counted once", "dropped"),
     Rule("weekend", "a weekend bar of a stock or ETF", "dropped; a contradiction"),
     Rule(
         "holiday",

@@ -27,11 +27,20 @@ class Series:
     """Bars of years that hardly traded: no line crosses them."""
     served: Mask
     """Bars whose night served the symbol."""
+    following: Mask
+    """Bars of the session after that of the bar before."""
 
     @classmethod
     def sound(cls, bars: Bars) -> Series:
-        """Bars that every night served."""
-        return cls(bars, np.zeros(len(bars), np.bool_), np.ones(len(bars), np.bool_))
+        """Bars of consecutive sessions that every night served."""
+        all_of_them = np.ones(len(bars), np.bool_)
+        return cls(bars, ~all_of_them, all_of_them, all_of_them)
+
+    @property
+    def announced(self) -> Mask:
+        """Bars whose night before served the symbol."""
+        before = np.concatenate([[False], self.served[:-1]])[: len(self)]
+        return np.asarray(before & self.following)
 
     def __len__(self) -> int:
         return len(self.bars)
@@ -39,7 +48,7 @@ class Series:
     def first(self, number: int) -> Series:
         """The first bars."""
         cut = slice(0, number)
-        return Series(self.bars.take(cut), self.idle[cut], self.served[cut])
+        return Series(self.bars.take(cut), self.idle[cut], self.served[cut], self.following[cut])
 
     @property
     def active(self) -> Bars:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import warnings
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, get_args
@@ -73,10 +73,21 @@ class Ends:
 
     def agreed(self, quorum: float = QUORUM) -> dt.date:
         """The newest day on which a share `quorum` of the active symbols is current."""
-        # Between the days on which some symbol ends nothing changes.
-        ends = sorted({day for days in self.days.values() for day in days}, reverse=True)
-        agreed = next(day for day in map(to_date, ends) if self._share_current(day) >= quorum)
+        agreed = next(day for day in self._candidates() if self._share_current(day) >= quorum)
         return self.newest(agreed)
+
+    def _candidates(self) -> Iterator[dt.date]:
+        """The days from which on fewer symbols are current, newest first: those on which some
+        symbol ends, and those before the next session of stocks that end.
+        """
+        ends = sorted({day for days in self.days.values() for day in days}, reverse=True)
+        later = to_date(ends[0])
+        for day in map(to_date, ends):
+            eve = next_session(day, "stock") - _DAY
+            if day < eve < later:
+                yield eve
+            yield day
+            later = day
 
     def _share_current(self, day: dt.date) -> float:
         """Of the symbols that are active on a day, the share that has its calendar's session."""

@@ -44,6 +44,8 @@ class Sieve:
         """The raw place of each bar that is left."""
         self.contradictions: Mask = np.zeros(len(raw), np.bool_)
         """The raw bars that contradict themselves."""
+        self.sudden: Mask = np.zeros(len(raw), np.bool_)
+        """The raw bars of which their own night could not know whether they are bad prints."""
         self.findings: dict[str, int] = {}
         self.pending: Refusal | None = None
         """Why the last bar was held back, if it was."""
@@ -78,7 +80,7 @@ def sift(
 ) -> Sieve:
     """Apply every rule to the raw bars of a symbol up to the last session of its window."""
     sieve = Sieve(raw.until(to_day(window.last)))
-    sieve.count("future_date", int(np.count_nonzero(raw.date > to_day(window.begun))))
+    sieve.count("future_date", int(len(raw) > 0 and raw.date[-1] > to_day(window.begun)))
     _drop_bad_bars(sieve)
     _widen_ranges(sieve)
     if asset_type != "crypto":
@@ -119,14 +121,13 @@ def _drop_bad_bars(sieve: Sieve) -> None:
 def _widen_ranges(sieve: Sieve) -> None:
     """Widen ranges to contain open and close, and set unusable volumes to 0.
 
-    If no bar has a volume, the source does not know them: they stay NaN, which is no evidence.
+    Before the first volume the source does not know them: they stay NaN, which is no evidence.
     """
     bars = sieve.bars
     top, bottom = np.maximum(bars.open, bars.close), np.minimum(bars.open, bars.close)
     far = (top * (1 - OUTSIDE) > bars.high) | (bottom < bars.low * (1 - OUTSIDE))
-    odd = ~(np.isfinite(bars.volume) & (bars.volume >= 0))
-    if np.isnan(bars.volume).all():
-        odd[:] = False
+    whole = np.isfinite(bars.volume) & (bars.volume >= 0)
+    odd = ~whole & (np.logical_or.accumulate(whole) | ~np.isnan(bars.volume))
     sieve.note((top > bars.high) | (bottom < bars.low), "range_widened")
     sieve.note(far, "price_outside_range")
     sieve.note(odd, "bad_volume")
@@ -138,11 +139,12 @@ def _widen_ranges(sieve: Sieve) -> None:
 def _apply_splits(sieve: Sieve, splits: Sequence[Split]) -> None:
     """Convert prices and volumes to the shares of the last bar."""
     bars = sieve.bars
+    if not len(bars):
+        return
     factor = np.ones(len(bars))
-    last = int(bars.date[-1]) if len(bars) else 0
     for split in splits:
         day = to_day(split.date)
-        if day <= last:
+        if day <= bars.date[-1]:
             factor[bars.date < day] *= split.ratio
             sieve.count("split_applied", int(bool(bars.date[0] < day)))
     opened, high, low, close = (
@@ -173,9 +175,10 @@ def _drop_spikes(sieve: Sieve) -> None:
 
     Tonight nobody knows whether that bar is a bad print, so it must not resolve a trade.
     """
-    found, undecided = spikes(sieve.bars.close)
+    found, sudden, undecided = spikes(sieve.bars.close)
     bad = np.zeros(len(sieve.bars), np.bool_)
     bad[found] = True
+    sieve.sudden[sieve.rows[sudden]] = True
     if undecided:
         day = to_date(sieve.bars.date[-1])
         reason = (

@@ -65,8 +65,10 @@ def track_record(
         return None
     moves, r = facts["realized_pct"], facts["r"]
     won = facts["outcome"] == Outcome.WIN
-    wins, losses = moves[won], moves[~won]
-    lost = abs(float(losses.sum()))
+    wins = moves[won]
+    # A delisted trade is no win, but it may have gained.
+    losses = moves[facts["outcome"] == Outcome.LOSS]
+    gained, lost = float(moves[moves > 0].sum()), -float(moves[moves < 0].sum())
     record = TrackRecord(
         scope="ticker" if sample.symbol else "family",
         family=sample.family,
@@ -74,14 +76,14 @@ def track_record(
         win_rate_pct=percent(100 * len(wins) / len(facts)),
         sample_size=len(facts),
         wins=len(wins),
-        losses=len(losses),
+        losses=int(np.count_nonzero(~won)),
         avg_win_pct=percent(wins.mean()) if len(wins) else None,
         avg_loss_pct=percent(losses.mean()) if len(losses) else None,
         median_win_pct=percent(np.median(wins)) if len(wins) else None,
         avg_trade_pct=percent(moves.mean()),
         avg_r=multiple(r.mean()),
         expected_r=multiple(expected_r(r, prior_r)),
-        profit_factor=multiple(float(wins.sum()) / lost) if lost else None,
+        profit_factor=multiple(gained / lost) if lost else None,
         avg_hold_bars=round(float(facts["hold_bars"].mean()), 1),
         backtest_range=[sample.start, sample.end],
         detector=sample.detector,

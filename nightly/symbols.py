@@ -28,6 +28,9 @@ _SYMBOL: Final = re.compile(r"[A-Z0-9]+(\.[A-Z0-9]+)*")
 DOLLARS: Final = frozenset({"USD", "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"})
 """Quote currencies that count as US dollars: the coins among them stand for one dollar each."""
 
+PAIR_LENGTH: Final = 6
+"""A pair without a separator has at least so many characters; no American ticker has."""
+
 SHAPE: Final = f"letters, digits and dots, {LONGEST_SYMBOL} at most"
 """The form of a symbol, in words."""
 
@@ -52,7 +55,11 @@ def quote_of(raw: str) -> str | None:
     last = rest[-1].split(".", 1)[0] if rest else ""
     if last in QUOTES:
         return last
-    return next((coin for coin in DOLLARS if first.removesuffix(".P").endswith(coin)), None)
+    pair = first.removesuffix(".P")
+    if len(pair) < PAIR_LENGTH:
+        return None
+    ends = [quote for quote in QUOTES if pair.endswith(quote)]
+    return max(ends, key=len, default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from nightly.providers.run import Run
 
 bars_app = typer.Typer(
-    no_args_is_help=True, help="Fetch daily bars from a provider, and list those that are kept."
+    no_args_is_help=True,
+    help="Check daily bars, fetch them from a provider, list those kept.",
 )
 
 PARTIAL = 1

@@ -60,6 +60,8 @@ def _summary(name: str, said: Mapping[str, Any]) -> Iterator[str]:
         yield f"There can be no night: {said['trouble']}"
         return
     yield f"A night would be of session {said['session']} and cover {said['covered']:,} symbols."
+    if said["held_back"]:
+        yield f"It would be held back: {said['held_back']}."
     if said["later"]:
         yield (
             f"With later sessions, which too few others reach: {len(said['later']):,} symbols "

@@ -46,6 +46,9 @@ from store.publish import fall_behind
 
 SAMPLE = "sample"
 
+EARLIEST = dt.date(1900, 1, 1)
+"""No day before it can be asked for, since the exchange's calendar is not known then."""
+
 LOOK_SECONDS = 60.0
 """How often a wait looks at the clock."""
 
@@ -236,6 +239,9 @@ def read_date(text: str | None, option: str = "--session") -> dt.date | None:
     if text is None:
         return None
     try:
-        return dt.date.fromisoformat(text)
+        day = dt.date.fromisoformat(text)
     except ValueError as error:
         raise SourceError(f"{option} {text!r} is not a date; write it as 2024-03-08.") from error
+    if day < EARLIEST:
+        raise SourceError(f"{option} {text} is before {EARLIEST.year}; choose a later day.")
+    return day

@@ -12,7 +12,7 @@ from nightly.kernel.prices import LOWER, UPPER, Price
 from nightly.kernel.shape import shape_of
 from nightly.kernel.state import FREE, Log, Setup, State
 from nightly.kernel.touches import Indices, contacts_of
-from nightly.kernel.trades import enter
+from nightly.kernel.trades import can_enter, enter, plan_at
 from nightly.kernel.versions import (
     Version,
     armed_direction,
@@ -59,7 +59,7 @@ def end_reason(
         return expiry(version, setup.last_touch, bar, parameters)
     if broken == -armed_direction(version):
         return EndReason.INVALIDATED
-    if parameters.one_trade and is_outdone(price, state, log, setup, broken, bar):
+    if parameters.one_trade and is_outdone(price, state, log, setup, broken, bar, parameters):
         return EndReason.SUPERSEDED
     return enter(price, log, state, setup.version, broken, bar, parameters)
 
@@ -75,11 +75,20 @@ def broken_side(version: Version, close: float, bar: int) -> int:
 
 
 @compiled
-def is_outdone(price: Price, state: State, log: Log, setup: Setup, broken: int, bar: int) -> bool:
+def is_outdone(
+    price: Price,
+    state: State,
+    log: Log,
+    setup: Setup,
+    broken: int,
+    bar: int,
+    parameters: Parameters,
+) -> bool:
     """Whether the same close triggers a better setup in the same direction: both are one trade."""
-    if state.trade_count > 0:
-        newest = log.trades[state.trade_count - 1]
-        if newest.entry == bar and newest.direction == broken:
+    for row in range(state.trade_count - 1, -1, -1):
+        if log.trades[row].entry != bar:
+            break
+        if log.trades[row].direction == broken:
             return True
     mine = log.versions[setup.version].quality
     for slot in range(len(state.forming)):
@@ -89,7 +98,9 @@ def is_outdone(price: Price, state: State, log: Log, setup: Setup, broken: int, 
         version = log.versions[other.version]
         if version.quality <= mine or broken == -armed_direction(version):
             continue
-        if broken_side(version, price.log_close[UPPER], bar) == broken:
+        if broken_side(version, price.log_close[UPPER], bar) != broken:
+            continue
+        if can_enter(price, plan_at(price, version, broken, bar, parameters), broken):
             return True
     return False
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from nightly.events import EndReason, Outcome, Rows
 from nightly.kernel.compiler import compiled
-from nightly.kernel.plans import plan_levels
+from nightly.kernel.plans import Plan, plan_levels
 from nightly.kernel.prices import Price
 from nightly.kernel.state import Log, State
-from nightly.kernel.versions import lower_at, upper_at
+from nightly.kernel.versions import Version, lower_at, upper_at
 from nightly.parameters import Parameters
 
 
@@ -92,10 +92,28 @@ def enter(
     Nor is a trade opened that nobody could expect, because the night before left the symbol out.
     Returns the end reason of the version, TRIGGERED or MISSED.
     """
-    if not price.announced:
-        return EndReason.MISSED
     version = log.versions[row]
-    plan = plan_levels(
+    plan = plan_at(price, version, direction, bar, parameters)
+    if not can_enter(price, plan, direction):
+        return EndReason.MISSED
+    trade = log.trades[state.trade_count]
+    trade.version = row
+    trade.direction = direction
+    trade.entry = bar
+    trade.entry_price = price.close
+    trade.stop_price = np.exp(plan.stop)
+    trade.target_price = np.exp(plan.target)
+    trade.atr = price.atr
+    keep_open(state, log, trade)
+    return EndReason.TRIGGERED
+
+
+@compiled
+def plan_at(
+    price: Price, version: Version, direction: int, bar: int, parameters: Parameters
+) -> Plan:
+    """The levels of a version for a breakout at a bar."""
+    return plan_levels(
         upper_at(version, bar),
         lower_at(version, bar),
         price.atr,
@@ -103,21 +121,16 @@ def enter(
         direction,
         parameters.stop_distance_min,
     )
-    entry = price.close
-    stop = np.exp(plan.stop)
-    target = np.exp(plan.target)
-    if direction * (target - entry) <= 0.0 or direction * (entry - stop) <= 0.0:
-        return EndReason.MISSED
-    trade = log.trades[state.trade_count]
-    trade.version = row
-    trade.direction = direction
-    trade.entry = bar
-    trade.entry_price = entry
-    trade.stop_price = stop
-    trade.target_price = target
-    trade.atr = price.atr
-    keep_open(state, log, trade)
-    return EndReason.TRIGGERED
+
+
+@compiled
+def can_enter(price: Price, plan: Plan, direction: int) -> bool:
+    """Whether a close is short of the target and the stop, and the night before served them."""
+    if not price.announced:
+        return False
+    if direction * (np.exp(plan.target) - price.close) <= 0.0:
+        return False
+    return bool(direction * (price.close - np.exp(plan.stop)) > 0.0)
 
 
 @compiled

@@ -168,7 +168,7 @@ def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], Refusal | None]:
     """The bars of one symbol, sorted by date; the findings; and why they are none, if not daily.
 
     Rows without a date are dropped and counted as `undated_row`. Of rows with the same date the
-    last is kept; the others count as `repeated_date`. A missing number becomes NaN.
+    last with prices is kept; the others count as `repeated_date`. A missing number becomes NaN.
     """
     findings: dict[str, int] = {}
     undated = frame["date"].null_count()
@@ -179,7 +179,8 @@ def to_bars(frame: pl.DataFrame) -> tuple[Bars, dict[str, int], Refusal | None]:
     steps = np.diff(days)
     order: slice | np.ndarray = slice(None)
     if (steps <= 0).any():
-        order = np.argsort(days, kind="stable")
+        # Of rows with one date those without prices, such as dividends, come first and give way.
+        order = np.lexsort((frame["close"].is_not_null().to_numpy(), days))
         last = np.append(np.diff(days[order]) != 0, True)
         if not last.all():
             findings["repeated_date"] = int(np.count_nonzero(~last))

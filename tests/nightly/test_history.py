@@ -6,11 +6,14 @@ import datetime as dt
 from typing import Any
 
 import numpy as np
+import pytest
 
 from nightly.bars import Bars
 from nightly.events import TRADE, VERSION, EndReason, EventLog, Outcome
-from nightly.history import Lineages, history_rows
+from nightly.history import FACTS, Lineages, history_rows
 from nightly.ids import setup_id
+from nightly.statistics import Sample, track_record
+from store.families import Family
 
 DAY = dt.date(2024, 3, 8)
 
@@ -80,3 +83,17 @@ def test_a_history_row_has_the_id_of_the_last_session_on_which_it_was_forming() 
     for row in range(2):
         wanted = f'"setup_id":"{found.setup_id(row, 0, 1, 69, served)}"'.encode()
         assert sum(wanted in body for body in rows.bodies) == 1
+
+
+def test_a_delisted_trade_that_gained_is_no_win_and_no_average_loss() -> None:
+    facts = np.zeros(4, FACTS)
+    facts["outcome"] = [Outcome.WIN, Outcome.LOSS, Outcome.DELISTED, Outcome.DELISTED]
+    facts["realized_pct"] = [10.0, -5.0, 30.0, -1.0]
+    facts["r"] = [2.0, -1.0, 6.0, -0.2]
+    day = dt.date(2024, 1, 2)
+    record = track_record(Sample(Family.TRIANGLE, None, facts, day, day), None)
+
+    assert record is not None
+    assert (record.sample_size, record.wins, record.losses) == (4, 1, 3)
+    assert (record.avg_win_pct, record.avg_loss_pct, record.avg_trade_pct) == (10.0, -5.0, 8.5)
+    assert record.profit_factor == pytest.approx(40 / 6, abs=1e-3)

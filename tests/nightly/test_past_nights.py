@@ -21,12 +21,17 @@ import orjson
 import polars as pl
 import pytest
 
-from nightly.analysis import Analysis, Task, analyse_symbol
+from nightly.analysis import Analysis, Task, analyse_symbol, fate_of
 from nightly.bars import Bars, Days, to_date, to_day
+from nightly.cleaning import clean
+from nightly.detector import walk_on
+from nightly.events import EndReason
+from nightly.history import Fate
 from nightly.night import make_night
 from nightly.parameters import Parameters
 from nightly.plan import Order
 from nightly.reference import AssetType, Listing
+from nightly.series import Series
 from nightly.sessions import past_window, session_at
 from nightly.sources import Loaded, TableSource, open_source
 from nightly.version import code_version
@@ -269,16 +274,78 @@ def test_no_night_of_real_garbage_takes_back_what_an_earlier_one_served() -> Non
 
 
 def test_a_setup_of_a_night_that_left_the_symbol_out_opens_no_trade() -> None:
-    """Trades open only where the night before served the symbol."""
+    """Every breakout is missed if the night before it did not serve the symbol, and only then."""
     bars = walk(BARS, seed=3)
-    plain = analysed(bars, int(bars.date[-1]), "stock", LENIENT)
-    calm_days = calm(bars.take(slice(0, 600)))
-    joined = Bars.joined([calm_days, bars.take(slice(600, None))])
-    entries = {to_date(day) for day in plain.facts["entry_day"]}
-    assert entries
-    quiet = {to_date(day) for day in joined.date[590:600]}
-    found = analysed(joined, int(bars.date[-1]), "stock", LENIENT)
-    assert not quiet & {to_date(day) for day in found.facts["entry_day"]}
+    trades = walk_on(None, Series.sound(bars), LENIENT).log.trades
+    entry = int(trades["entry"][0])
+    for unserved, expected in ((entry - 1, False), (entry, True), (entry - 2, True)):
+        served = np.ones(len(bars), np.bool_)
+        served[unserved] = False
+        series = replace(Series.sound(bars), served=served)
+        found = walk_on(None, series, LENIENT).log
+        assert (entry in found.trades["entry"]) is expected
+    late = np.arange(len(bars)) != entry
+    found = walk_on(None, replace(Series.sound(bars), following=late), LENIENT).log
+    missed = found.versions["end_reason"][found.versions["end"] == entry]
+    assert EndReason.MISSED in missed, "the night before had no bar of it"
+
+
+@pytest.mark.parametrize("symbol", FLAWS)
+def test_a_bar_counts_as_served_just_if_its_own_night_served_the_symbol(symbol: str) -> None:
+    bars = FLAWS[symbol](with_history())
+    whole = clean(bars, asset_type="stock", window=past_window(LAST, "stock"))
+    served = {
+        int(day): bool(yes)
+        for series in whole.series
+        for day, yes in zip(series.bars.date, series.served, strict=True)
+    }
+    for day in bars.date[-40:].tolist():
+        own = clean(bars, asset_type="stock", window=past_window(to_date(day), "stock"))
+        assert served.get(day, False) == (own.covered and day <= to_day(LAST)), to_date(day)
+
+
+def test_volumes_that_begin_late_take_nothing_back() -> None:
+    rows = 0
+    for seed in range(6):
+        bars = walk(BARS, seed=seed)
+        volume = bars.volume.copy()
+        volume[:700] = math.nan
+        bars = replace(flat(bars, 300, 360), volume=volume)
+        days = [int(bars.date[bar]) for bar in (690, 710, 899)]
+        nights = [history(bars, day, "stock", LENIENT) for day in days]
+        for earlier, later in pairwise(nights):
+            compare(earlier, later, f"seed {seed}")
+        rows += len(nights[0])
+    assert rows > 10
+
+
+@pytest.mark.parametrize(
+    ("until", "distrusted", "fate"),
+    [
+        (dt.date(2024, 2, 20), False, Fate.DELISTED),
+        (dt.date(2024, 2, 29), False, Fate.DELISTED),
+        (dt.date(2005, 6, 1), False, Fate.STOPPED),
+        (dt.date(2024, 2, 20), True, Fate.STOPPED),
+        (None, False, Fate.STOPPED),
+    ],
+)
+def test_a_symbol_is_delisted_only_if_its_trusted_bars_end_with_its_listing(
+    until: dt.date | None, distrusted: bool, fate: Fate
+) -> None:
+    bars = walk(BARS, seed=5, last=dt.date(2024, 2, 20))
+    bars = multiplied(bars, -40, 33.0) if distrusted else bars
+    window = past_window(LAST, "stock")
+    found = clean(bars, asset_type="stock", window=window)
+    assert fate_of(found, Listing("X", listed_until=until), window) is fate
+
+
+def test_a_symbol_with_bars_to_the_end_is_current_though_nobody_trusts_them() -> None:
+    bars = multiplied(walk(BARS, seed=5), -40, 33.0)
+    window = past_window(LAST, "stock")
+    found = clean(bars, asset_type="stock", window=window)
+    assert found.refusal is not None
+    assert found.refusal.code == "price_jumps"
+    assert fate_of(found, Listing("X"), window) is Fate.CURRENT
 
 
 def test_a_trade_whose_listing_ended_closes_at_the_last_close_as_a_loss(tmp_path: Path) -> None:

@@ -128,6 +128,12 @@ def test_stocks_at_friday_and_crypto_at_sunday_are_both_current_on_sunday() -> N
     assert as_of(*ends, *some(31, "crypto", "2026-08-15")) == "2026-08-15"
 
 
+def test_a_weekend_of_coins_is_described_though_newer_ones_are_few() -> None:
+    """Nothing ends on the Sunday, but stocks of Friday are current until Monday's close."""
+    ends = [*some(8, "stock", "2026-08-14"), *some(2, "crypto", "2026-08-18")]
+    assert as_of(*ends, now=at("2026-08-19T12:00")) == "2026-08-16"
+
+
 def test_the_symbols_of_both_calendars_are_counted_together() -> None:
     late = some(9, "stock", "2026-08-11")
     assert as_of(*some(36, "crypto", "2026-08-16"), *late) == "2026-08-16"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nightly.symbols import normalise, resolve
+from nightly.symbols import normalise, quote_of, resolve
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,21 @@ def test_the_first_of_two_names_keeps_the_symbol_and_the_other_is_told_why() -> 
         "^VIX": "bad_symbol",
     }
     assert "BRK-B" in resolved.refused["BRK.B"].reason
+
+
+@pytest.mark.parametrize(
+    ("raw", "quote"),
+    [
+        ("BTC-EUR", "EUR"),
+        ("ETH/BTC", "BTC"),
+        ("BTCEUR", "EUR"),
+        ("ETHBTC", "BTC"),
+        ("BTCUSDT", "USDT"),
+        ("BTCUSDT.P", "USDT"),
+        ("GBTC", None),
+        ("AAPL", None),
+        ("BRK-B", None),
+    ],
+)
+def test_the_quote_currency_of_a_pair_is_in_its_name(raw: str, quote: str | None) -> None:
+    assert quote_of(raw) == quote
