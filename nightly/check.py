@@ -37,6 +37,15 @@ class Seen:
     currency_told: bool = True
     """Whether one of them says the currency."""
 
+    def series(self) -> dict[str, int | str | None]:
+        """How many usable bars it has, from which day to which, and why it is left out if it is."""
+        return {
+            "bars": self.bars,
+            "first": str(self.first),
+            "last": str(self.last),
+            "left_out": self.refusal.code if self.refusal else None,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -84,6 +93,7 @@ class Check:
             "first": min(firsts).isoformat() if firsts else None,
             "last": max(lasts).isoformat() if lasts else None,
             "held_back": self.held_back,
+            "series": {one.symbol: one.series() for one in self.seen if one.bars},
             "later": sorted(self.later),
             "assumed": {
                 "crypto": sorted(self.inferred),

@@ -24,7 +24,8 @@ ADJUSTED = {
 def print_check(name: str, found: Check) -> None:
     """Print what a night would make of the bars."""
     said = found.as_dict()
-    for line in (*_summary(name, said), *_source(said["source"]), *_assumed(said)):
+    lines = (*_summary(name, said), *_series(said["series"]))
+    for line in (*lines, *_source(said["source"]), *_assumed(said)):
         out.print(line)
     for line in left_out(said["refused"]):
         out.print(line)
@@ -67,6 +68,15 @@ def _summary(name: str, said: Mapping[str, Any]) -> Iterator[str]:
             f"With later sessions, which too few others reach: {len(said['later']):,} symbols "
             f"({named(said['later'])})."
         )
+
+
+def _series(series: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """The first symbols that were read, with their bars."""
+    for symbol, one in sorted(series.items())[:SHOWN]:
+        told = f"; left out ({one['left_out']})" if one["left_out"] else ""
+        yield f"    {symbol}: {one['bars']:,} bars from {one['first']} to {one['last']}{told}"
+    if len(series) > SHOWN:
+        yield f"    and {len(series) - SHOWN:,} more; --json has them all"
 
 
 def _source(source: Mapping[str, Any]) -> Iterator[str]:

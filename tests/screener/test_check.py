@@ -197,3 +197,30 @@ def test_detect_says_whom_it_left_out_and_why(bars: Path, tmp_path: Path) -> Non
     assert lines[start + 1 + SHOWN] == "    and 3 more"
     assert "Left out, unreadable_file: 2" in lines
     assert any(line.startswith("    again/S00.csv ") for line in lines)
+
+
+def test_the_check_names_every_symbol_it_read_with_its_bars_and_days(
+    bars: Path, tmp_path: Path
+) -> None:
+    said = json.loads(check(tmp_path, bars, "--json").stdout)
+    text = check(tmp_path, bars).stdout
+
+    series = said["series"]
+    assert len(series) == 20 + len(SHORT)
+    assert sum(one["bars"] for one in series.values()) == said["bars"]
+    assert (series["S00"]["last"], series["S00"]["left_out"]) == (said["session"], None)
+    assert series["S01"]["left_out"] == "behind"
+    assert f"    S00: {series['S00']['bars']} bars from {series['S00']['first']} to " in text
+    assert f"    and {len(series) - SHOWN} more; --json has them all" in text
+
+
+def test_the_check_says_that_a_night_would_be_held_back(tmp_path: Path) -> None:
+    for number in range(8):
+        rows = walk(100, seed=number).take(slice(0, 97 if number == 3 else 100))
+        write_csv(tmp_path / "bars" / f"S{number}.csv", rows)
+    shown = check(tmp_path / "data", tmp_path / "bars")
+    made = run(tmp_path / "data", "nightly", "--bars", str(tmp_path / "bars"), "--jobs", "1")
+
+    assert (shown.returncode, made.returncode) == (0, 4)
+    assert "It would be held back: 1 of 8 symbols are behind" in shown.stdout
+    assert "1 of 8 symbols are behind" in made.stderr
