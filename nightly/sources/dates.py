@@ -98,7 +98,7 @@ def day_of(
 
 
 def time_of(column: str, dtype: pl.DataType, head: Callable[[], pl.DataFrame]) -> pl.Expr | None:
-    """The time of the day of moments; None if the first rows have none, or all the same."""
+    """The time of day of each row; None if the first rows have no time, or all have the same."""
     if dtype == pl.Date:
         return None
     first = head()[column]
