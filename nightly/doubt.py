@@ -84,10 +84,10 @@ def spikes(close: Floats) -> Spikes:
     logs = np.log(close)
     bad: list[int] = []
     sudden: list[int] = []
+    before = 0
     for bar in (np.flatnonzero(np.abs(np.diff(logs)) > limit) + 1).tolist():
-        before = bar - 1
-        while before in bad:
-            before -= 1
+        # After a bad print the last good close is still the one that it was judged by.
+        before = before if bad[-1:] == [bar - 1] else bar - 1
         move = logs[bar] - logs[before]
         if abs(move) <= limit:
             continue

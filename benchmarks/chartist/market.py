@@ -33,9 +33,10 @@ def read_market(path: Path, wanted: Callable[[str], bool]) -> Mapping[str, Bars]
 
 
 def _bars(symbol: str, part: pl.DataFrame) -> Bars:
-    """The cleaned bars of one symbol: a line is straight over the bars that the detector saw."""
+    """The longest series of one symbol: a line is straight over the bars that the detector saw."""
     days = part["date"].cast(pl.Date).cast(pl.Int32).to_numpy()
     raw = Bars(days, *(part[name].to_numpy().astype(np.float64) for name in PRICES))
     kind = unlisted(symbol).asset_type
     window = past_window(to_date(days[-1]), kind)
-    return clean(raw, asset_type=kind, window=window).bars
+    found = clean(raw, asset_type=kind, window=window).series
+    return max((series.bars for series in found), key=len, default=raw.take(slice(0)))

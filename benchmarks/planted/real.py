@@ -103,7 +103,7 @@ class Tally:
 
 
 def symbols(bars: Path, reference: Path | None) -> Iterator[tuple[str, Bars, int]]:
-    """The cleaned bars of every usable symbol, with the length of its data gap in days."""
+    """Every series of every usable symbol, with the length of its data gap in days."""
     known = read_reference(reference) if reference else Reference()
     order = Order(open_source(bars), bars.name, reference=known)
     for task in plan(order, dt.datetime.now(dt.UTC)).tasks:
@@ -111,8 +111,8 @@ def symbols(bars: Path, reference: Path | None) -> Iterator[tuple[str, Bars, int
         for loaded in task.source.load([name for name, _ in task.symbols]):
             listing = listings[loaded.name]
             cleaned = task.clean(loaded, listing) if loaded.refusal is None else None
-            if cleaned is not None and len(cleaned.bars):
-                yield listing.symbol, cleaned.bars, GAP_DAYS[listing.asset_type]
+            for series in cleaned.series if cleaned is not None else ():
+                yield listing.symbol, series.bars, GAP_DAYS[listing.asset_type]
 
 
 def main(bars: Path, reference: Path | None) -> None:
