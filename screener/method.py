@@ -50,7 +50,7 @@ def _cells(measure: Measure) -> Iterator[str]:
     yield _estimate(measure.avg_r, "+.3f")
     yield _estimate(measure.difference_r, "+.3f")
     yield from (f"{cost.avg_r:+.3f}" for cost in measure.after_costs)
-    yield measure.verdict
+    yield measure.words
 
 
 def _estimate(found: Estimate | None, form: str) -> str:

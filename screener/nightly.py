@@ -40,11 +40,9 @@ from store.book import Book
 from store.checkpoints import Checkpoints
 from store.difference import Difference, difference
 from store.lock import locked
-from store.manifest import Manifest
+from store.manifest import SAMPLE, Manifest
 from store.nights import Nights
 from store.publish import fall_behind
-
-SAMPLE = "sample"
 
 EARLIEST = dt.date(1900, 1, 1)
 """No day before it can be asked for, since the exchange's calendar is not known then."""

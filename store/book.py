@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import resources
@@ -87,7 +87,13 @@ def schema() -> str:
     return resources.files("store").joinpath("schema.sql").read_text(encoding="utf-8")
 
 
-def envelope(session: dt.date | None, version: str | None, source: str, disclaimer: str) -> bytes:
+def envelope(
+    session: dt.date | None,
+    version: str | None,
+    source: str,
+    disclaimer: str,
+    next_session: dt.date | None,
+) -> bytes:
     """The opening of every JSON success answer, without its closing brace."""
     fields = {
         "api_version": API_VERSION,
@@ -95,6 +101,7 @@ def envelope(session: dt.date | None, version: str | None, source: str, disclaim
         "data_version": version,
         "source": source,
         "disclaimer": disclaimer,
+        "next_session": next_session,
     }
     return orjson.dumps(fields)[:-1]
 
@@ -110,6 +117,8 @@ class Book:
         data_version: str | None,
         source: str,
         disclaimer: str,
+        next_session: dt.date | None = None,
+        sample: bool = False,
     ) -> None:
         self._connection = connection
         self.evidence = Evidence.read(connection)
@@ -117,7 +126,10 @@ class Book:
         self.data_version = data_version
         self.disclaimer = disclaimer
         self.source = source
-        self.envelope = envelope(session, data_version, source, disclaimer)
+        self.next_session = next_session
+        self.sample = sample
+        """Whether the night was made of the bars that come with the program."""
+        self.envelope = envelope(session, data_version, source, disclaimer, next_session)
 
     @classmethod
     def open(cls, path: Path, manifest: Manifest) -> Book:
@@ -146,6 +158,8 @@ class Book:
                 data_version=manifest.data_version,
                 source=manifest.source,
                 disclaimer=manifest.disclaimer,
+                next_session=manifest.next_session,
+                sample=manifest.sample,
             )
             unless_opened.pop_all()
         return book
@@ -214,6 +228,19 @@ class Book:
     def report(self) -> Any:  # noqa: ANN401 - JSON values
         """The report of the run that made the night: what it found, kept and refused."""
         return orjson.loads(self._value("SELECT value FROM meta WHERE name = 'report'") or b"null")
+
+    def changes(self) -> Mapping[str, Any] | None:
+        """What changed since the last night: `since_session`, `since_version` and `changes`, each
+        with the fields of `Change`; None if there was no night before.
+        """
+        body = self._value("SELECT value FROM meta WHERE name = 'changes'")
+        found: Mapping[str, Any] | None = orjson.loads(body) if body else None
+        return found
+
+    def upcoming(self) -> Sequence[dt.date]:
+        """The sessions after the night's, about a year of them; none in a night sealed before."""
+        body = self._value("SELECT value FROM meta WHERE name = 'upcoming'")
+        return [dt.date.fromisoformat(day) for day in orjson.loads(body)] if body else []
 
     def method(self) -> Method | None:
         """The method record (trades beside their placebo); None if the book has none."""

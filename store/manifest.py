@@ -21,6 +21,9 @@ from store.errors import ManifestError
 SCHEMA_VERSION = 1
 """The version of the book schema. A reader opens only books of its own version."""
 
+SAMPLE = "sample"
+"""The name of the source that comes with the program."""
+
 VERSION_PATTERN = re.compile(r"^\d{8}-[0-9a-f]{12}$")
 
 
@@ -59,6 +62,8 @@ class Inputs(BaseModel):
     reference_sha256: str | None
     parameters: dict[str, float | int | str | bool | None]
     code_version: str
+    since: str | None = None
+    """The night that this one is compared with: the last one of an earlier session."""
 
 
 class Manifest(BaseModel):
@@ -74,6 +79,13 @@ class Manifest(BaseModel):
     book: BookFile
     counts: Counts
     inputs: Inputs
+    next_session: dt.date | None = None
+    """The next session that a night is due for; None in nights sealed before this was."""
+
+    @property
+    def sample(self) -> bool:
+        """Whether the night was made of the bars that come with the program."""
+        return self.inputs.bars == SAMPLE
 
     def encode(self) -> bytes:
         """The manifest as indented JSON, keys in a fixed order."""

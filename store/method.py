@@ -6,15 +6,26 @@ It is stored beside the wire records and shown on the method page. No API answer
 from __future__ import annotations
 
 import datetime as dt
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from store.families import Direction, Family
-from store.records import Count, Number, Record, Share
+from store.records import AsServed, Count, Number, Record, Share, Verdict
 
 FEW = 30
 """A measure with fewer trades than this says nothing."""
+
+
+WORDS: Final[Mapping[Verdict | None, str]] = {
+    "too_few": "too few to say anything",
+    "not_distinguishable": "not distinguishable from random entries",
+    "above_random": "better than random entries",
+    "below_random": "worse than random entries",
+    None: "not tested",
+}
+"""What each verdict says."""
 
 
 class Estimate(Record):
@@ -35,6 +46,10 @@ SymbolFate = Literal["current", "stopped", "delisted"]
 """What became of a symbol: its bars reach the session, stop earlier, or ended with its listing."""
 
 
+Regime = Literal["rising", "falling", "calm", "normal", "turbulent"]
+"""What the market did at the entry: its trend, or its third of volatility."""
+
+
 class Measure(Record):
     """The resolved first attempts of one group; a null family, direction and so on means all."""
 
@@ -44,6 +59,8 @@ class Measure(Record):
     """The first year of the decade in which the trades were entered."""
     fate: SymbolFate | None = None
     """What became of the symbols of the trades."""
+    regime: Regime | None = None
+    """What the market did when the trades were entered."""
     trades: Count
     wins: Count
     losses: Count
@@ -61,32 +78,29 @@ class Measure(Record):
     difference_r: Estimate | None
     """Mean of each trade's R minus the average R of its own draws, over trades with any draw."""
     after_costs: list[Costs]
+    placebo_r: Estimate | None = None
+    """Average R of the random entries of the trades that have any."""
+    compared: Count = 0
+    """Trades that have random entries of their own."""
+    adjusted_p: Share | None = None
+    """The chance of such a difference in any line that was tested, if no line had one."""
+    verdict: Verdict | None = None
+    """None in nights that were sealed before verdicts were corrected."""
 
     @property
     def few(self) -> bool:
         """Whether there are too few trades to say anything."""
-        return self.trades < FEW
+        return self.trades < FEW if self.verdict is None else self.verdict == "too_few"
 
     @property
     def distinguishable(self) -> bool:
-        """Whether the difference from random entries exceeds two standard errors."""
-        found = self.difference_r
-        if self.few or found is None or found.error is None:
-            return False
-        return abs(found.mean) > 2 * found.error
+        """Whether the verdict is that the group differs from random entries."""
+        return self.verdict in ("above_random", "below_random")
 
     @property
-    def verdict(self) -> str:
-        """The conclusion about the group, in words."""
-        found = self.difference_r
-        if self.few:
-            return "too few to say anything"
-        if found is None or found.error is None:
-            return "nothing to compare with"
-        if not self.distinguishable:
-            return "not distinguishable from random entries"
-        side = "better" if found.mean > 0 else "worse"
-        return f"{side} than random entries by more than two standard errors"
+    def words(self) -> str:
+        """The verdict in words."""
+        return WORDS["too_few" if self.few else self.verdict]
 
 
 class Method(Record):
@@ -111,10 +125,19 @@ class Method(Record):
     farthest_draw: Count
     """The greatest number of bars between them."""
     measures: list[Measure]
+    version: Count = 1
+    """The version of the method; random entries lie on both sides of a trade since version 2."""
+    tested: Count = 0
+    """How many lines were tested together: every group with enough trades, and the records of
+    tickers with enough of them."""
+    as_served: list[tuple[Family, AsServed]] = Field(default_factory=list)
+    """The families of which enough trades were served and resolved, from the ledger."""
 
     def by_family(self) -> list[Measure]:
         """One measure for each family and direction, then one for all trades."""
-        groups = [m for m in self.measures if m.decade is None and m.fate is None]
+        groups = [
+            m for m in self.measures if m.decade is None and m.fate is None and m.regime is None
+        ]
         return [m for m in groups if m.family] + [m for m in groups if not m.family]
 
     def by_decade(self) -> list[Measure]:
@@ -124,6 +147,10 @@ class Method(Record):
     def by_fate(self) -> list[Measure]:
         """One measure for each fate of the symbols; none if all share one."""
         return [m for m in self.measures if m.fate is not None]
+
+    def by_regime(self) -> list[Measure]:
+        """One measure for each trend of the market and each third of its volatility."""
+        return [m for m in self.measures if m.regime is not None]
 
     def by_family_and_decade(self) -> list[Measure]:
         """One measure for each family in each decade."""

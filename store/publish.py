@@ -30,7 +30,7 @@ from store.manifest import (
 )
 from store.method import Method
 from store.nights import Nights
-from store.records import FamilyEntry, HistoryRow, Patterns, ScanSetup, Setup
+from store.records import Change, FamilyEntry, HistoryRow, Patterns, ScanSetup, Setup
 
 FALL_LIMIT = 0.5
 """A night that covers or keeps history of less than this share of the last one is held back."""
@@ -60,17 +60,21 @@ class BookWriter:
         source: str,
         disclaimer: str,
         inputs: Inputs,
+        upcoming: Sequence[dt.date] = (),
         accept_fall: bool = False,
     ) -> None:
+        """Begin the book of a night; `upcoming` are the sessions after it, the next one first."""
         self._nights = nights
         self._session = session
         self._source = source
         self._disclaimer = disclaimer
         self._inputs = inputs
+        self._upcoming = upcoming
         self._accept_fall = accept_fall
         self.data_version = derive_version(session, source, disclaimer, inputs)
         self._path = nights.draft_path(self.data_version)
         self._db = _create(self._path)
+        self.add_meta("upcoming", list(upcoming))
 
     def __enter__(self) -> Self:
         return self
@@ -149,6 +153,15 @@ class BookWriter:
         """Store a JSON value beside the records, such as the run's report."""
         self._db.execute("INSERT INTO meta VALUES (?, ?)", (name, orjson.dumps(value)))
 
+    def add_changes(
+        self, since: tuple[dt.date, str] | None, changes: Sequence[Change] = ()
+    ) -> None:
+        """Store what changed since a night, given by its session and version; None if none was."""
+        if since is not None:
+            rows = [change.model_dump(mode="json") for change in changes]
+            value = {"since_session": since[0], "since_version": since[1], "changes": rows}
+            self.add_meta("changes", value)
+
     def add_method(self, method: Method) -> None:
         """Store the method record, which compares trades with their placebo on the method page."""
         self._db.execute("INSERT INTO meta VALUES ('method', ?)", (encode(method),))
@@ -218,6 +231,7 @@ class BookWriter:
             book=file,
             counts=counts,
             inputs=self._inputs,
+            next_session=self._upcoming[0] if self._upcoming else None,
         )
 
     def _gate(self, new: Manifest) -> None:

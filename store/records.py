@@ -32,6 +32,27 @@ Symbol = Annotated[str, Field(pattern=r"^[A-Z0-9.]+$", max_length=LONGEST_SYMBOL
 Status = Literal["forming", "in_progress"]
 Outcome = Literal["win", "loss", "open"]
 ExitReason = Literal["target", "stop", "delisted"]
+Verdict = Literal["too_few", "not_distinguishable", "above_random", "below_random"]
+CloseSide = Literal["before", "beyond"]
+ChangeKind = Literal["new", "triggered", "stopped", "reached", "expired"]
+ChangeReason = Literal[
+    "found",
+    "breakout",
+    "stop",
+    "target",
+    "delisted",
+    "too_old",
+    "missed",
+    "invalidated",
+    "superseded",
+    "apex",
+    "stale",
+    "too_long",
+    "data_gap",
+    "faded",
+    "left_out",
+    "revised",
+]
 PatternType = Literal[
     "rising_wedge",
     "falling_wedge",
@@ -80,6 +101,36 @@ class Plan(Record):
     target_price: Dollars
 
 
+class AfterCosts(Record):
+    """Average R after round-trip costs of so many basis points of the entry price."""
+
+    bp_10: Number
+    bp_25: Number
+
+
+class SideRecord(Record):
+    """How the trades of one direction did, in a family that is traded both ways."""
+
+    sample_size: Annotated[int, Field(ge=1)]
+    wins: Count
+    losses: Count
+    win_rate_pct: Share
+    avg_loss_pct: Percent | None
+    avg_r: Number
+    placebo_win_rate_pct: Share | None
+    placebo_avg_r: Number | None
+    lift_r: Number | None
+    lift_r_se: Number | None
+    verdict: Verdict
+
+
+class Sides(Record):
+    """The records of both directions; null for a direction without a resolved trade."""
+
+    bullish: SideRecord | None
+    bearish: SideRecord | None
+
+
 class TrackRecord(Record):
     """How the same pattern did: resolved first attempts only, never without its sample."""
 
@@ -105,6 +156,37 @@ class TrackRecord(Record):
     detector: int | None = Field(
         default=None, description="Version of the detector that drew the patterns."
     )
+    method_version: int | None = Field(
+        default=None, description="Version of the method that measured the trades."
+    )
+    win_rate_ci95: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="95% Wilson interval of win_rate_pct, percent."
+    )
+    placebo_win_rate_pct: Share | None = Field(
+        default=None,
+        description="How often random entries with the same stops and targets reached the target.",
+    )
+    placebo_avg_r: Number | None = Field(
+        default=None, description="Average R of these random entries."
+    )
+    lift_r: Number | None = Field(
+        default=None,
+        description="Mean difference in R between a trade and its own random entries, over the "
+        "trades that have any.",
+    )
+    lift_r_se: Number | None = Field(
+        default=None, description="Standard error of lift_r, with months of entry as clusters."
+    )
+    verdict: Verdict | None = Field(
+        default=None,
+        description="What lift_r says after correction for every line that was tested.",
+    )
+    avg_r_after_costs: AfterCosts | None = Field(
+        default=None, description="Average R after round trips of 10 and 25 basis points."
+    )
+    by_direction: Sides | None = Field(
+        default=None, description="Both directions apart, in a family that is traded both ways."
+    )
     measured: str = Field(description="What was measured; open trades are excluded.")
     summary: str = Field(description="One sentence; quote it whole.")
 
@@ -114,6 +196,13 @@ class TrackRecords(Record):
 
     family: TrackRecord | None
     ticker: TrackRecord | None
+
+
+class Attempt(Record):
+    """Which attempt of the lineage this is, of how many."""
+
+    number: Annotated[int, Field(ge=1)] | None
+    count: Annotated[int, Field(ge=1)] | None
 
 
 class Setup(Record):
@@ -137,6 +226,18 @@ class Setup(Record):
     trigger_rule: str
     plans: Annotated[list[Plan], Field(min_length=1)]
     track_record: TrackRecords
+    attempt: Attempt | None = Field(
+        default=None,
+        description="Track records count first attempts only; later ones pass weaker thresholds.",
+    )
+    sessions_since_trigger: Count | None = Field(
+        default=None, description="Sessions since the breakout bar; null while forming."
+    )
+    last_close_side: CloseSide | None = Field(
+        default=None,
+        description="Whether the last close is already beyond the trigger price of the next "
+        "session; null while running.",
+    )
 
 
 class ScanSetup(Setup):
@@ -147,13 +248,6 @@ class ScanSetup(Setup):
     win_rate_pct: Share | None
     win_rate_trades: Count
     distance_to_trigger_pct: Percent
-
-
-class Attempt(Record):
-    """Which attempt of the lineage a row is, of how many."""
-
-    number: Annotated[int, Field(ge=1)] | None
-    count: Annotated[int, Field(ge=1)] | None
 
 
 class HistoryRow(Record):
@@ -196,6 +290,10 @@ class Envelope(Record):
     ]
     source: Annotated[str, WithJsonSchema({"description": "Data source label."})]
     disclaimer: str = Field(description="Repeat it where a person might act on the data.")
+    next_session: dt.date | None = Field(
+        default=None,
+        description="The next session that a night is due for; once it is over, this night is old.",
+    )
 
 
 class Patterns(Record):
@@ -231,12 +329,32 @@ class History(Record):
     total: Count
 
 
+class AsServed(Record):
+    """How the trades did that nights served before they ended, from the ledger of nights."""
+
+    sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved first attempts.")
+    wins: Count
+    losses: Count
+    win_rate_pct: Share
+    win_rate_ci95: Annotated[list[Share], Field(min_length=2, max_length=2)]
+    avg_win_pct: Percent | None
+    avg_loss_pct: Percent | None
+    avg_r: Number
+    open: Count = Field(description="Served trades that are still running.")
+    first_session: dt.date = Field(description="The first night of the ledger.")
+    last_session: dt.date
+    summary: str = Field(description="One sentence; quote it whole.")
+
+
 class FamilyEntry(Record):
     """A family and its sealed track record, null when there is none."""
 
     family: Family
     label: str
     track_record: TrackRecord | None
+    as_served: AsServed | None = Field(
+        default=None, description="Null until 30 trades of the family were served and resolved."
+    )
 
 
 class Families(Record):
@@ -279,6 +397,37 @@ class Scan(Record):
     limit: Count
     offset: Count
     setups: list[ScanSetup]
+
+
+class Change(Record):
+    """What became of a setup since the last night."""
+
+    change: ChangeKind
+    reason: ChangeReason
+    symbol: Symbol
+    family: Family
+    family_label: str
+    pattern_type: PatternType
+    direction: Direction
+    lineage_id: str
+    setup_id: str | None = Field(description="Tonight's id; null if it is no longer served.")
+    attempt: Annotated[int, Field(ge=1)]
+    session: dt.date | None = Field(description="Of the breakout or the exit, if there was one.")
+    price: Dollars | None = Field(description="Entry or exit price.")
+    r_multiple: Number | None = Field(description="Of a trade that ended.")
+
+
+class Changes(Record):
+    """What changed since the last night before this session."""
+
+    available: bool = Field(description="False when there was no night before it.")
+    since_session: dt.date | None
+    since_version: str | None
+    change: ChangeKind | None = Field(description="The kind asked for; null for all.")
+    count: Count = Field(description="Matches before paging.")
+    limit: Count
+    offset: Count
+    changes: list[Change]
 
 
 class KeyView(Record):

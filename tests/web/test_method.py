@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from store.families import Family
-from store.method import Costs, Estimate, Measure, Method
+from store.method import FEW, Costs, Estimate, Measure, Method
+from store.records import Verdict
 from store.nights import Nights
 from tests.service import Service, serving
 from tests.web.browser import Browser
@@ -22,7 +23,11 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def measure(
-    family: Family | None = None, trades: int = 400, difference: float = 0.01, error: float = 0.02
+    family: Family | None = None,
+    trades: int = 400,
+    difference: float = 0.01,
+    error: float = 0.02,
+    verdict: Verdict = "not_distinguishable",
 ) -> Measure:
     return Measure(
         family=family,
@@ -41,6 +46,7 @@ def measure(
         placebo_pct=Estimate(mean=24.4, error=1.1),
         difference_r=Estimate(mean=difference, error=error),
         after_costs=[Costs(basis_points=10, avg_r=0.02), Costs(basis_points=25, avg_r=-0.03)],
+        verdict="too_few" if trades < FEW else verdict,
     )
 
 
@@ -146,23 +152,24 @@ def test_few_trades_in_all_are_too_few_to_say_anything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("difference", "said"),
+    ("difference", "verdict", "said"),
     [
-        (0.03, "not distinguishable from random entries"),
-        (0.04, "not distinguishable from random entries"),
-        (0.05, "better than random entries by more than two standard errors"),
-        (-0.05, "worse than random entries by more than two standard errors"),
+        (0.05, "not_distinguishable", "not distinguishable from random entries"),
+        (0.05, "above_random", "better than random entries"),
+        (-0.05, "below_random", "worse than random entries"),
     ],
 )
-def test_a_difference_is_told_in_words(difference: float, said: str) -> None:
-    text = words(rendered(method(measure(difference=difference))))
+def test_a_difference_is_told_in_words(difference: float, verdict: Verdict, said: str) -> None:
+    text = words(rendered(method(measure(difference=difference, verdict=verdict))))
 
     assert f"All +0.050 ± 0.040 {difference:+.3f} ± 0.020 {said}".replace("-", MINUS) in text
 
 
 def test_the_picture_has_a_dot_for_each_group_and_says_it_in_words() -> None:
     record = method(
-        measure(), measure(Family.TRIANGLE, 500, 0.1), measure(Family.RISING_WEDGE, 12, 0.5)
+        measure(),
+        measure(Family.TRIANGLE, 500, 0.1, verdict="above_random"),
+        measure(Family.RISING_WEDGE, 12, 0.5),
     )
     drawn = picture(record)
     page = rendered(record)
