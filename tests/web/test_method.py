@@ -11,8 +11,8 @@ import pytest
 
 from store.families import Family
 from store.method import FEW, Costs, Estimate, Measure, Method
-from store.records import Verdict
 from store.nights import Nights
+from store.records import Verdict
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from web.assets import load_assets
