@@ -6,6 +6,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from nightly.reference import Listing
 from nightly.scan import Candidate
 from nightly.statistics import Sample, expected_r, reached_pct, track_record
 from store.families import Family
-from store.records import FamilyEntry, TrackRecord, TrackRecords
+from store.records import AsServed, FamilyEntry, TrackRecord, TrackRecords
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,15 @@ class FamilyFacts:
 class Statistics:
     """Track records of every family and of every ticker in it."""
 
-    def __init__(self, analyses: Sequence[Analysis], as_of: dt.date, detector: int) -> None:
+    def __init__(
+        self,
+        analyses: Sequence[Analysis],
+        as_of: dt.date,
+        detector: int,
+        as_served: Mapping[Family, AsServed] = MappingProxyType({}),
+    ) -> None:
         self._as_of = as_of
+        self._as_served = as_served
         self._detector = detector
         facts = [analysis.facts for analysis in analyses]
         trades = np.concatenate(facts) if facts else np.empty(0, FACTS)
@@ -52,7 +60,7 @@ class Statistics:
             fates=Counter(a.fate for a in analyses if a.bars),
             start=self._start,
             as_of=as_of,
-        )
+        ).model_copy(update={"as_served": list(as_served.items())})
 
     def _family(self, family: Family, trades: Rows) -> FamilyFacts:
         mine = _of_family(trades, family)
@@ -73,7 +81,12 @@ class Statistics:
     def entries(self) -> list[FamilyEntry]:
         """The five families with their records, in their fixed order."""
         return [
-            FamilyEntry(family=f, label=f.label, track_record=self._families[f].record)
+            FamilyEntry(
+                family=f,
+                label=f.label,
+                track_record=self._families[f].record,
+                as_served=self._as_served.get(f),
+            )
             for f in Family
         ]
 
