@@ -10,6 +10,7 @@ from itertools import chain
 
 from nightly import intervals
 from nightly.analysis import Analysis
+from nightly.formations import Formation
 from nightly.numbers import multiple, percent
 from nightly.scan import Candidate
 from nightly.since import Earlier, Since, Tonight, since
@@ -118,7 +119,7 @@ class FollowUp:
         self, candidates: Sequence[Candidate], *, detector: int, method: int, now: dt.datetime
     ) -> Entry:
         """What the night adds to the ledger."""
-        setups = [_setup(candidate, self.frozen) for candidate in candidates]
+        setups = [served_setup(candidate.formation, self.frozen) for candidate in candidates]
         changes = [ServedChange(**dict(change)) for change in self.changes]
         return Entry(
             detector=detector,
@@ -169,8 +170,9 @@ def _attempt(evidence: Mapping[str, float | int | str]) -> int:
     return int(evidence["attempt"])
 
 
-def _setup(candidate: Candidate, frozen: Mapping[Key, Terms]) -> ServedSetup:
-    fields, evidence = candidate.formation.fields, candidate.formation.evidence
+def served_setup(formation: Formation, frozen: Mapping[Key, Terms]) -> ServedSetup:
+    """The line of a setup that is served tonight."""
+    fields, evidence = formation.fields, formation.evidence
     key = Key(fields["symbol"], fields["lineage_id"], _attempt(evidence))
     lines = fields["lines"]
     entered = "entry_date" in evidence

@@ -36,6 +36,8 @@ from store.records import Record
 from store.served import Line, Tally
 
 NEWEST = "head.json"
+SIMULATED = "simulated"
+"""The folder in the data folder for nights that were replayed and never published."""
 
 
 class Newest(Record):
