@@ -6,6 +6,7 @@ later change neither the levels nor what an earlier night resolved.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +14,13 @@ from typing import Final
 
 import numpy as np
 
-from nightly.bars import Bars, to_date, to_day
-from nightly.events import TRADE, EventLog, Outcome, Rows
+from nightly.bars import Bars, Floats, to_date, to_day
+from nightly.events import TRADE, EndReason, EventLog, Outcome, Rows
 from nightly.history import Lineages
 from nightly.kernel.placebo import BAR, resolve_draws
 from nightly.numbers import multiple, percent, price
 from nightly.patterns import FAMILIES, direction_name, family_index, type_name
-from store.records import ExitReason
+from store.records import ExitReason, PricePoint
 from store.served import FollowedTrade, Key, ServedOutcome, Terms
 
 ROUNDING: Final = 1e-6
@@ -39,6 +40,49 @@ class Part:
     bars: Bars
     log: EventLog
     lineages: Lineages
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """The newest version and the newest trade of each setup in the logs of a symbol's series."""
+
+    versions: Mapping[Key, tuple[Bars, Rows]]
+    trades: Mapping[Key, tuple[Bars, Rows]]
+
+    @classmethod
+    def of(cls, symbol: str, parts: Sequence[Part]) -> Known:
+        """Look through the logs, those of the oldest series first."""
+        found: dict[Key, tuple[Bars, Rows]] = {}
+        trades: dict[Key, tuple[Bars, Rows]] = {}
+        for part in parts:
+            rows = part.log.versions
+            names = zip(rows["lineage"].tolist(), rows["attempt"].tolist(), strict=True)
+            keys = [Key(symbol, part.lineages.id(number), attempt) for number, attempt in names]
+            found |= {key: (part.bars, rows[place]) for place, key in enumerate(keys)}
+            trades |= {keys[trade["version"]]: (part.bars, trade) for trade in part.log.trades}
+        return cls(found, trades)
+
+    def is_open(self, key: Key) -> bool:
+        """Whether the bars say that the trade of a setup is open."""
+        return key in self.trades and bool(self.trades[key][1]["outcome"] == Outcome.OPEN)
+
+    def end(self, key: Key, after: dt.date) -> EndReason:
+        """Why a setup ended after a day; FORMING if it did not."""
+        if key not in self.versions:
+            return EndReason.FORMING
+        bars, version = self.versions[key]
+        if version["end"] < 0 or to_date(bars.date[version["end"]]) <= after:
+            return EndReason.FORMING
+        return EndReason(version["end_reason"])
+
+    def trade(self, key: Key, after: dt.date) -> ServedOutcome | FollowedTrade | None:
+        """The trade of a setup that triggered after a day, as the bars resolve it."""
+        if key not in self.trades:
+            return None
+        bars, trade = self.trades[key]
+        if to_date(bars.date[trade["entry"]]) <= after:
+            return None
+        return _traded(key, bars, trade, self.versions[key][1])
 
 
 def resolved(
@@ -80,16 +124,27 @@ def same_terms(one: Terms, other: Terms) -> bool:
 def _ratio(trade: FollowedTrade, bars: Bars, place: int) -> float:
     """By what prices were multiplied since they were served, as after a split; 1 if by nothing.
 
-    A new scale moves the closes of the entry and of the last session alike. If one of them is what
-    it was, the other one was corrected, and the scale is the old one.
+    A new scale moves the last close and the prices before it alike. If the close alone moved, it
+    was corrected, and the scale is the old one.
     """
     if to_date(bars.date[place]) != trade.last_session:
         return 1.0
     ratio = float(bars.close[place]) / trade.last_close
-    entry = int(np.searchsorted(bars.date, to_day(trade.terms.entry_date)))
-    known = to_date(bars.date[entry]) == trade.terms.entry_date
-    unmoved = known and _same(float(bars.close[entry]), trade.terms.entry_price)
-    return 1.0 if unmoved or _same(ratio, 1.0) else ratio
+    if _same(ratio, 1.0):
+        return 1.0
+    entry = PricePoint(date=trade.terms.entry_date, price=trade.terms.entry_price)
+    before = (_moved(trade.anchor, bars, bars.high), _moved(entry, bars, bars.close), ratio)
+    known = next(moved for moved in before if moved is not None)
+    return 1.0 if _same(known, 1.0) else known
+
+
+def _moved(point: PricePoint | None, bars: Bars, values: Floats) -> float | None:
+    """By what a price of a day was multiplied since; None if it is not known or the day is not."""
+    if point is None:
+        return None
+    place = int(np.searchsorted(bars.date, to_day(point.date)))
+    known = place < len(bars) and to_date(bars.date[place]) == point.date
+    return float(values[place]) / point.price if known else None
 
 
 def _same(one: float, other: float) -> bool:
@@ -128,8 +183,13 @@ def _still_open(trade: FollowedTrade, row: Rows, bars: Bars) -> FollowedTrade:
         "terms": _terms(trade, row),
         "last_session": to_date(bars.date[-1]),
         "last_close": price(float(bars.close[-1])),
+        "anchor": _scaled(trade.anchor, float(row["stop_price"]) / trade.terms.stop_price),
     }
     return trade.model_copy(update=later)
+
+
+def _scaled(point: PricePoint | None, ratio: float) -> PricePoint | None:
+    return point and PricePoint(date=point.date, price=price(point.price * ratio))
 
 
 def _outcome(trade: FollowedTrade, row: Rows, bars: Bars) -> ServedOutcome:
@@ -153,7 +213,7 @@ def _outcome(trade: FollowedTrade, row: Rows, bars: Bars) -> ServedOutcome:
     )
 
 
-def traded(key: Key, bars: Bars, trade: Rows, version: Rows) -> ServedOutcome | FollowedTrade:
+def _traded(key: Key, bars: Bars, trade: Rows, version: Rows) -> ServedOutcome | FollowedTrade:
     """A trade of the log in the form of one that was served: its outcome, or as it is, if open."""
     terms = Terms(
         entry_date=to_date(bars.date[trade["entry"]]),

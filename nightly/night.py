@@ -93,6 +93,7 @@ def make_night(
         writer.add_universe(list(universe(analyses)))
         report = Report.of(analyses, chosen.refused, statistics, candidates, order.adjustment)
         report = replace(report, later=chosen.later, inferred=chosen.inferred)
+        report = replace(report, since=last.session if last else None, changes=follow_up.changes)
         read = {**order.told, "renamed": renamed(chosen)}
         writer.add_meta("report", {**report.as_dict(), "source": read})
         writer.add_method(statistics.method)

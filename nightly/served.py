@@ -189,6 +189,7 @@ def served_setup(formation: Formation, frozen: Mapping[Key, Terms]) -> ServedSet
         plans=fields["plans"],
         entry_date=dt.date.fromisoformat(str(evidence["entry_date"])) if entered else None,
         entry_price=float(evidence["entry_price"]) if entered else None,
+        anchor=next(iter(lines.upper.touches), None) if entered else None,
         frozen=frozen.get(key) if entered else None,
     )
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from nightly.bars import Bars, to_date
-from nightly.events import EndReason, Outcome
-from nightly.followed import Part, resolved, same_terms, traded
+from nightly.events import EndReason
+from nightly.followed import Known, Part, resolved, same_terms
 from nightly.formations import Formation
 from store.records import Change, ChangeKind, ChangeReason, ExitReason
 from store.served import (
@@ -99,7 +98,7 @@ class _Comparison:
         self._ran = {trade.key: trade for trade in trades if trade}
         self._settled = {trade.key for trade in earlier.settled}
         known = earlier.setups or earlier.followed or earlier.settled
-        self._log = _Log(symbol, tonight.parts if known else ())
+        self._log = Known.of(symbol, tonight.parts if known else ())
 
     def compare(self) -> None:
         """Look at every setup and trade of the last night, then at those that are new."""
@@ -135,7 +134,7 @@ class _Comparison:
             self._change(trade, "expired", self._why_gone(key))
 
     def _end_of(self, setup: ServedSetup) -> ChangeReason:
-        ended = self._log.end(setup.key, setup.last_session)
+        ended = ENDS.get(self._log.end(setup.key, setup.last_session))
         if ended is not None:
             return ended
         if self._tonight.delisted:
@@ -246,43 +245,6 @@ class _Comparison:
             r_multiple=r,
         )
         self.found.changes.append(change)
-
-
-class _Log:
-    """The newest version and trade of each setup in the logs of a symbol's series."""
-
-    def __init__(self, symbol: str, parts: Sequence[Part]) -> None:
-        self._versions: dict[Key, tuple[Bars, Any]] = {}
-        self._trades: dict[Key, tuple[Part, Any]] = {}
-        for part in parts:
-            versions = part.log.versions
-            names = zip(versions["lineage"].tolist(), versions["attempt"].tolist(), strict=True)
-            keys = [Key(symbol, part.lineages.id(number), attempt) for number, attempt in names]
-            self._versions |= {key: (part.bars, versions[i]) for i, key in enumerate(keys)}
-            self._trades |= {keys[trade["version"]]: (part, trade) for trade in part.log.trades}
-
-    def is_open(self, key: Key) -> bool:
-        """Whether the bars say that the trade of a setup is open."""
-        found = self._trades.get(key)
-        return found is not None and found[1]["outcome"] == Outcome.OPEN
-
-    def end(self, key: Key, after: dt.date) -> ChangeReason | None:
-        """Why a setup ended without a trade, if it did after a day."""
-        if key not in self._versions:
-            return None
-        bars, version = self._versions[key]
-        if version["end"] < 0 or to_date(bars.date[version["end"]]) <= after:
-            return None
-        return ENDS.get(int(version["end_reason"]))
-
-    def trade(self, key: Key, after: dt.date) -> ServedOutcome | FollowedTrade | None:
-        """The trade of a setup that triggered after a day, as tonight's bars resolve it."""
-        if key not in self._trades:
-            return None
-        part, trade = self._trades[key]
-        if to_date(part.bars.date[trade["entry"]]) <= after:
-            return None
-        return traded(key, part.bars, trade, self._versions[key][1])
 
 
 def _key(symbol: str, formation: Formation) -> Key:

@@ -100,8 +100,6 @@ def grade(as_json: AsJson = False, simulated: Simulated = False) -> None:
 
     Both sides are the first attempts entered after the first night; the rest is counted apart.
     """
-    from dataclasses import asdict
-
     import orjson
 
     from store.book import Book
@@ -117,7 +115,7 @@ def grade(as_json: AsJson = False, simulated: Simulated = False) -> None:
         finally:
             book.close()
     if as_json:
-        out.print_json(orjson.loads(orjson.dumps(asdict(found))))
+        out.print_json(orjson.loads(orjson.dumps(found, option=orjson.OPT_NON_STR_KEYS)))
     else:
         _print_grade(found)
 

@@ -304,7 +304,7 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
         setups = (str(report.forming[entry.family]), str(report.running[entry.family]))
         found.add_row(entry.label, *setups, *facts)
     out.print(found)
-    for line in _reasons(report):
+    for line in (*_reasons(report), *_changes(report)):
         out.print(line)
     if resumed := len(report.walks.get("resumed", ())):
         anew = len(report.walks.get("anew", ()))
@@ -368,6 +368,16 @@ def _reasons(report: Report) -> Iterator[str]:
             f"Warning: later sessions of {len(report.later):,} symbols are not used, since too few "
             f"others reach them ({_named(report.later)}); update the bars, or ask with --session."
         )
+
+
+def _changes(report: Report) -> Iterator[str]:
+    if report.since is None:
+        return
+    kinds: dict[str, list[str]] = {}
+    for change in report.changes:
+        kinds.setdefault(f"{change.change} ({change.reason})", []).append(change.symbol)
+    told = "; ".join(f"{kind} {len(them):,}: {_named(them)}" for kind, them in kinds.items())
+    yield f"Changed since {report.since}: {told or 'nothing'}."
 
 
 def _named(symbols: Sequence[str]) -> str:

@@ -19,8 +19,8 @@ import orjson
 from store.book import Book
 from store.errors import LedgerError
 from store.families import Family
-from store.ledger import Ledger, wrong
-from store.ledger_file import Name, NightHead
+from store.ledger import Ledger
+from store.ledger_file import Name, NightHead, wrong
 from store.served import FollowedTrade, ServedOutcome, ServedSetup, line_of
 
 CLOSE: Final = 1e-5

@@ -30,6 +30,7 @@ from store.ledger_file import (
     decoded,
     encoded,
     first_line,
+    wrong,
 )
 from store.manifest import Manifest
 from store.records import Record
@@ -297,14 +298,6 @@ class Ledger:
         if len(body) > LARGEST:
             raise wrong(name.file, "it is too large")
         return body
-
-
-def wrong(file: str, what: str) -> LedgerError:
-    """The error that a file of the ledger is not as it was written."""
-    return LedgerError(
-        f"{file} of the ledger: {what}. Restore it from a copy; `screener ledger verify` names all "
-        "such files."
-    )
 
 
 def _digest(body: bytes) -> str:

@@ -173,3 +173,11 @@ def read_head(line: bytes) -> AnyHead:
         return HEAD.validate_json(line)
     except ValidationError as error:
         raise LedgerError("its first line is not a head") from error
+
+
+def wrong(file: str, what: str) -> LedgerError:
+    """The error that a file of the ledger is not as it was written."""
+    return LedgerError(
+        f"{file} of the ledger: {what}. Restore it from a copy; `screener ledger verify` names all "
+        "such files."
+    )

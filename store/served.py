@@ -85,7 +85,9 @@ class FollowedTrade(Keyed):
     last_session: dt.date
     """The day of the last bar up to which the trade is known to be open."""
     last_close: Dollars
-    """The close of that bar; another one later tells that prices were rescaled."""
+    """The close of that bar; another one later may tell that prices were rescaled."""
+    anchor: PricePoint | None = None
+    """The high of a day of the pattern. It tells a new scale from one corrected close."""
 
 
 class ServedSetup(Keyed):
@@ -103,6 +105,8 @@ class ServedSetup(Keyed):
     plans: Annotated[list[Plan], Field(min_length=1, max_length=2)]
     entry_date: dt.date | None = None
     entry_price: Dollars | None = None
+    anchor: PricePoint | None = None
+    """Of a running trade, the high of a day of its pattern."""
     frozen: Terms | None = None
     """The terms of the trade when it was first served, if bars revised since give others."""
 
@@ -127,6 +131,7 @@ class ServedSetup(Keyed):
             terms=self.frozen or served,
             last_session=self.last_session,
             last_close=self.last_close,
+            anchor=self.anchor,
         )
 
 

@@ -351,13 +351,16 @@ def test_whatever_happens_to_the_bars_changes_add_up_and_no_trade_is_resolved_tw
 
 
 def running(least: int = 3) -> tuple[Bars, ServedSetup]:
-    """A walk at whose end a first attempt has been running for some bars."""
+    """A walk at whose end a first attempt has been running for some bars; or for `least` = 0, was
+    entered at the last one.
+    """
     for seed in itertools.count():
         bars = walk(BARS, seed=seed)
         for setup in looked(bars, int(bars.date[-1]), None).setups:
             if setup.entry_date and setup.attempt == 1:
                 entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
-                if len(bars) - 1 - entry >= least:
+                ago = len(bars) - 1 - entry
+                if ago >= least and (least or ago == 0):
                     return bars, setup
     raise AssertionError
 
@@ -430,9 +433,10 @@ def test_a_split_between_two_nights_changes_no_r_as_served() -> None:
 
 
 def test_one_corrected_close_is_no_split() -> None:
-    bars, setup = running()
+    bars, setup = running(least=0)
     later = stopping(bars, followed_in(bars, setup))
     last = len(bars) - 1
+    assert setup.entry_date == to_date(bars.date[last]), "often the close of the entry itself"
     close = float(bars.close[last]) * 1.004
     high, low = max(float(bars.high[last]), close), min(float(bars.low[last]), close)
 
