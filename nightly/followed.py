@@ -73,7 +73,7 @@ class Known:
         bars, version = self.versions[key]
         if version["end"] < 0 or to_date(bars.date[version["end"]]) <= after:
             return EndReason.FORMING
-        return EndReason(version["end_reason"])
+        return EndReason(int(version["end_reason"]))
 
     def trade(self, key: Key, after: dt.date) -> ServedOutcome | FollowedTrade | None:
         """The trade of a setup that triggered after a day, as the bars resolve it."""
