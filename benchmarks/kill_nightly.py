@@ -68,6 +68,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         old_data, new_data = Path(folder) / "old", Path(folder) / "new"
         assert begin(bars, old_data, "--session", str(older_session(bars))).wait() == 0
+        shutil.copytree(old_data / "ledger", new_data / "ledger")  # to be compared with it too
         start = time.perf_counter()
         assert begin(bars, new_data).wait() == 0
         usual = time.perf_counter() - start

@@ -7,6 +7,7 @@ a twentieth measures the rules and not the detector, so it ends the benchmark.
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ import polars as pl
 
 from benchmarks.market import write_until
 from benchmarks.watching import Watched, watch
+from nightly.plan import Order, plan
+from nightly.reference import Reference, read_reference
+from nightly.sources import open_source
 from nightly.symbols import resolve
 from store.book import Book
 from store.manifest import Manifest, read_manifest
@@ -80,7 +84,7 @@ def check_analysed(table: Path, book: Book, night: Night) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The first night of a table, and the night of its last session after the one before."""
+    """A night from scratch, and the same night resumed from the checkpoints of the one before."""
 
     first: Night
     later: Night
@@ -95,14 +99,22 @@ class Pair:
 
 
 def measure(table: Path, folder: Path, reference: Path | None = None) -> Pair:
-    """The first night of a table, and the last one again after a night without its session."""
-    first = seal(table, folder / "data-first", reference=reference)
+    """The night of a table's last session after the one before, from scratch and resumed."""
     before = folder / "before" / table.name  # the same name, as a table that grows has
     before.parent.mkdir()
-    write_until(table, before, first.manifest.as_of_session - dt.timedelta(days=1))
+    write_until(table, before, last_session(table, reference) - dt.timedelta(days=1))
     seal(before, folder / "data-later", reference=reference)
-    later = seal(table, folder / "data-later", reference=reference)
-    return Pair(first, later)
+    # Both are compared with the same night, which is an input of theirs.
+    shutil.copytree(folder / "data-later" / "ledger", folder / "data-first" / "ledger")
+    first = seal(table, folder / "data-first", reference=reference)
+    return Pair(first, seal(table, folder / "data-later", reference=reference))
+
+
+def last_session(table: Path, reference: Path | None) -> dt.date:
+    """The session that a night of a table is as of."""
+    known = read_reference(reference) if reference else Reference()
+    order = Order(open_source(table), table.name, reference=known)
+    return plan(order, dt.datetime.now(dt.UTC)).as_of
 
 
 def compared(one: Pair, many: Pair) -> str:

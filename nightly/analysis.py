@@ -17,8 +17,9 @@ from nightly.checkpoint import Began, Resumed, resume
 from nightly.cleaning import Cleaned, clean
 from nightly.doubt import GAP_DAYS, MIN_BARS
 from nightly.errors import NightlyError, Refusal
-from nightly.events import Rows
+from nightly.events import EventLog, Rows
 from nightly.features import features
+from nightly.followed import Part
 from nightly.formations import RUNNING_SESSIONS, Formation, Market, current_formations
 from nightly.history import (
     FACTS,
@@ -35,6 +36,7 @@ from nightly.parameters import Parameters
 from nightly.reference import AssetType, Listing
 from nightly.series import Series
 from nightly.sessions import Window
+from nightly.since import Earlier, Since, Tonight, since
 from nightly.sources import BarSource, Loaded
 from nightly.symbols import DOLLARS, quote_of
 from nightly.version import code_version
@@ -62,6 +64,8 @@ class Task:
     """The last night's checkpoints, by symbol."""
     check: bool = False
     """Whether to walk all bars and compare the result with the checkpoints."""
+    earlier: Mapping[str, Earlier] | None = None
+    """What the last night served, by symbol; None if there was no night before."""
 
     def check_version(self) -> None:
         """Check that the worker runs the same version of the program as the night.
@@ -86,6 +90,10 @@ class Task:
             adjustment=listing.adjustment or loaded.adjustment or self.adjustment,
             splits=listing.splits,
         )
+
+    def since(self, symbol: str, tonight: Tonight) -> Since | None:
+        """What became of a symbol's setups since the last night, if there was one."""
+        return None if self.earlier is None else since(symbol, self.earlier[symbol], tonight)
 
     def walk(self, series: Series, listing: Listing, kept: bytes | None = None) -> Resumed:
         """Walk a series with the detector, from the end of a kept walk if that is valid."""
@@ -139,6 +147,8 @@ class Analysis:
     """What the file or the reference says that the prices are adjusted for."""
     returns: Returns | None = None
     """The daily returns of a covered stock, which are a part of the market's."""
+    since: Since | None = None
+    """What changed since the last night; None if there was no night before."""
 
     @property
     def symbol(self) -> str:
@@ -172,12 +182,12 @@ def analyse(task: Task) -> Batch:
 def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
     """Clean, walk and measure one symbol."""
     if loaded.refusal is not None:
-        return _refused(listing, loaded.refusal, loaded.findings)
+        return _refused(listing, loaded.refusal, loaded.findings, task)
     cleaned = task.clean(loaded, listing)
     findings = {**loaded.findings, **cleaned.findings}
     if not cleaned.series:
         reason = cleaned.refusal or Refusal("too_few_bars", "No bar was left after cleaning.")
-        return _refused(listing, reason, findings)
+        return _refused(listing, reason, findings, task)
     fate = fate_of(cleaned, listing, task.windows[listing.asset_type])
     number = len(cleaned.series)
     found = [
@@ -188,6 +198,8 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
     served = cleaned.covered
     bars = newest.series.active
     formations = newest.formations(listing, task) if served else ()
+    delisted = fate is Fate.DELISTED
+    tonight = Tonight(formations, [walked.part for walked in found], served, delisted)
     return Analysis(
         listing=listing,
         bars=sum(len(walked.series) for walked in found),
@@ -205,6 +217,7 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         in_dollars=quoted_in(loaded, listing) is not None,
         adjustment=listing.adjustment or loaded.adjustment,
         returns=Returns.of(cleaned.series) if served and listing.asset_type == "stock" else None,
+        since=task.since(listing.symbol, tonight),
     )
 
 
@@ -214,6 +227,8 @@ class Walked:
 
     series: Series
     resumed: Resumed
+    log: EventLog
+    """That of the walk, after closing the open trades of a delisted symbol."""
     lineages: Lineages
     facts: Rows
     rows: StoredRows
@@ -231,7 +246,12 @@ class Walked:
         log = closed_at_end(bars, resumed.log) if ended else resumed.log
         lineages = Lineages(listing.symbol, bars, log)
         facts = trade_facts(listing.symbol, series, log, fate, task.parameters, ended=ended)
-        return cls(series, resumed, lineages, facts, history_rows(bars, log, lineages))
+        return cls(series, resumed, log, lineages, facts, history_rows(bars, log, lineages))
+
+    @property
+    def part(self) -> Part:
+        """What the comparison with the last night needs."""
+        return Part(self.series.bars, self.log, self.lineages)
 
     def formations(self, listing: Listing, task: Task) -> Sequence[Formation]:
         """The setups that are served of the series on the night."""
@@ -263,7 +283,9 @@ def _scored_from(parts: Sequence[Series]) -> Iterator[int]:
     return (int(part.bars.date[MIN_BARS]) for part in parts if len(part) > MIN_BARS)
 
 
-def _refused(listing: Listing, refusal: Refusal, findings: Mapping[str, int]) -> Analysis:
+def _refused(
+    listing: Listing, refusal: Refusal, findings: Mapping[str, int], task: Task
+) -> Analysis:
     return Analysis(
         listing=listing,
         bars=0,
@@ -275,6 +297,7 @@ def _refused(listing: Listing, refusal: Refusal, findings: Mapping[str, int]) ->
         features=None,
         prices=None,
         scored_from=None,
+        since=task.since(listing.symbol, Tonight()),
     )
 
 

@@ -6,6 +6,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from nightly.statistics import (
     track_record,
 )
 from store.families import Direction, Family
-from store.records import FamilyEntry, SideRecord, TrackRecord, TrackRecords
+from store.records import AsServed, FamilyEntry, SideRecord, TrackRecord, TrackRecords
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,15 @@ class Statistics:
     """Track records of every family and of every ticker in it."""
 
     def __init__(
-        self, analyses: Sequence[Analysis], returns: Returns, as_of: dt.date, detector: int
+        self,
+        analyses: Sequence[Analysis],
+        returns: Returns,
+        as_of: dt.date,
+        detector: int,
+        as_served: Mapping[Family, AsServed] = MappingProxyType({}),
     ) -> None:
         self._as_of = as_of
+        self._as_served = as_served
         self._detector = detector
         scored = [a.scored_from for a in analyses if a.scored_from is not None]
         self._start = to_date(min(scored)) if scored else as_of
@@ -74,7 +81,7 @@ class Statistics:
             fates=Counter(a.fate for a in analyses if a.bars),
             start=self._start,
             as_of=as_of,
-        )
+        ).model_copy(update={"as_served": list(as_served.items())})
 
     def _family(self, family: Family, trades: Rows) -> FamilyFacts:
         sample = self._sample(family, None, _of_family(trades, family), self._start, {})
@@ -112,7 +119,12 @@ class Statistics:
     def entries(self) -> list[FamilyEntry]:
         """The five families with their records, in their fixed order."""
         return [
-            FamilyEntry(family=f, label=f.label, track_record=self._families[f].record)
+            FamilyEntry(
+                family=f,
+                label=f.label,
+                track_record=self._families[f].record,
+                as_served=self._as_served.get(f),
+            )
             for f in Family
         ]
 

@@ -17,9 +17,11 @@ from nightly.plan import Order, Step, held_back, inputs_of, plan, pool_of, renam
 from nightly.pool import Pool
 from nightly.report import Report
 from nightly.scan import Candidate, label_columns, number_columns
+from nightly.served import FollowUp, LastNight
 from store.checkpoints import Checkpoints
 from store.errors import HeldBackError, ManifestError, SealedError
-from store.manifest import Manifest, derive_version
+from store.ledger import Ledger
+from store.manifest import SAMPLE, Manifest, derive_version
 from store.nights import Nights
 from store.publish import BookWriter
 from store.records import Patterns
@@ -37,15 +39,19 @@ def make_night(
     now: dt.datetime,
     step: Step = silent,
     checkpoints: Checkpoints | None = None,
+    compared: Ledger | None = None,
 ) -> tuple[Manifest, Report]:
     """Analyse every symbol and publish the results as one night.
 
-    The bytes of the night are the same with and without `checkpoints` of an earlier night.
+    The bytes of the night are the same with and without `checkpoints` of an earlier night. The
+    night is compared with the last one in the ledger and added to it; if it is only tried out, it
+    is `compared` with the nights of another ledger, and added to none.
 
     Raises:
         NightlyError: no bars can be used, or a worker failed.
         HeldBackError: too many symbols are behind the session.
         SealedError: the night is already sealed, and only a new one was asked for.
+        WithdrawnError: the night was withdrawn, and nothing that shapes it has changed.
         StoreError: the night did not pass its checks; the active night stays.
     """
     step("reading the source", 0, 0)
@@ -53,10 +59,13 @@ def make_night(
     fall = None if order.accept_fall else held_back(order, chosen)
     if fall:
         raise HeldBackError(f"{fall}.")
-    inputs = inputs_of(order, chosen)
+    ledger = compared or nights.ledger
+    last = LastNight.of(ledger, chosen.as_of, sample=order.name == SAMPLE)
+    inputs = inputs_of(order, chosen, last.version if last else None)
+    version = derive_version(chosen.as_of, order.source_label, order.disclaimer, inputs)
+    ledger.check_kept(version)
     if order.only_new:
-        labels = (order.source_label, order.disclaimer)
-        _check_new(nights, derive_version(chosen.as_of, *labels, inputs))
+        _check_new(nights, version)
     writer = BookWriter(
         nights,
         session=chosen.as_of,
@@ -70,15 +79,18 @@ def make_night(
         stack.enter_context(writer)
         keep = stack.enter_context(checkpoints.replacing()) if checkpoints else _forget
         pool = stack.enter_context(pool_of(chosen))
-        tasks = (_prepared(task, order, checkpoints) for task in chosen.tasks)
+        tasks = (_prepared(task, order, checkpoints, last) for task in chosen.tasks)
         market: list[Returns] = []
         found = _analyses(tasks, len(chosen.symbols), pool, step, market)
         analyses = list(_written(writer, order, found, keep))
         step("putting it together", 0, 0)
         _check_usable(analyses, chosen.refused)
         _write_unread(writer, order, analyses)
-        returns = Returns.total(market)
-        statistics = Statistics(analyses, returns, chosen.as_of, order.parameters.detector)
+        follow_up = FollowUp.of(analyses, chosen.as_of, last)
+        detector = order.parameters.detector
+        statistics = Statistics(
+            analyses, Returns.total(market), chosen.as_of, detector, follow_up.as_served()
+        )
         candidates = _write_patterns(writer, analyses, statistics)
         _write_scan(writer, candidates)
         for entry in statistics.entries():
@@ -86,10 +98,16 @@ def make_night(
         writer.add_universe(list(universe(analyses)))
         report = Report.of(analyses, chosen.refused, statistics, candidates, order.adjustment)
         report = replace(report, later=chosen.later, inferred=chosen.inferred)
+        report = replace(report, since=last.session if last else None, changes=follow_up.changes)
         read = {**order.told, "renamed": renamed(chosen)}
         writer.add_meta("report", {**report.as_dict(), "source": read})
         writer.add_method(statistics.method)
-        manifest = writer.publish(statistics.resolved(), partial(_sealing, step))
+        writer.add_changes((last.session, last.version) if last else None, follow_up.changes)
+        method = statistics.method.version
+        served = follow_up.entry(candidates, detector=detector, method=method, now=now)
+        manifest = writer.publish(
+            statistics.resolved(), partial(_sealing, step), None if compared else served
+        )
     return manifest, report
 
 
@@ -116,10 +134,16 @@ def _forget(_symbol: str, _kept: bytes) -> None:
     return None
 
 
-def _prepared(task: Task, order: Order, checkpoints: Checkpoints | None) -> Task:
-    """A task with the checkpoints of its symbols, read only now because all would not fit."""
-    kept = checkpoints.read(listing.symbol for _, listing in task.symbols) if checkpoints else {}
-    return replace(task, kept=kept, check=order.full)
+def _prepared(
+    task: Task, order: Order, checkpoints: Checkpoints | None, last: LastNight | None
+) -> Task:
+    """A task with what is kept of its symbols: what the last night served of them, and their
+    checkpoints, read only now because all would not fit.
+    """
+    symbols = [listing.symbol for _, listing in task.symbols]
+    kept = checkpoints.read(symbols) if checkpoints else {}
+    earlier = last.of_symbols(symbols) if last else None
+    return replace(task, kept=kept, check=order.full, earlier=earlier)
 
 
 def _analyses(

@@ -231,8 +231,8 @@ def renamed(plan: Plan) -> dict[str, str]:
     return dict(islice(((raw, to) for raw, to in pairs if raw.upper() != to), MAX_RENAMED))
 
 
-def inputs_of(order: Order, chosen: Plan) -> Inputs:
-    """The inputs of a night, as its manifest states them."""
+def inputs_of(order: Order, chosen: Plan, since: str | None = None) -> Inputs:
+    """The inputs of a night, as its manifest states them; it is compared with the night `since`."""
     # This day depends on the clock and not only on the bars, so it must enter the version.
     cut = {"crypto_until": chosen.crypto_until.isoformat()}
     # Which dates are in the future depends on the clock too. As time passes there are only fewer
@@ -251,4 +251,5 @@ def inputs_of(order: Order, chosen: Plan) -> Inputs:
             **(ahead if chosen.future_dates else {}),
         },
         code_version=code_version(),
+        since=since,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from nightly.bars import Adjustment
 from nightly.errors import Refusal
 from nightly.scan import Candidate
 from store.families import Family
-from store.records import FamilyEntry
+from store.records import Change, FamilyEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,10 @@ class Report:
     """Symbols that are taken for crypto because they trade on weekends."""
     assumed_dollars: int = 0
     """Symbols of which nothing says that their prices are in dollars."""
+    since: dt.date | None = None
+    """The session of the night that this one is compared with. The book has it elsewhere."""
+    changes: Sequence[Change] = ()
+    """What changed since. The book has it elsewhere."""
 
     @classmethod
     def of(

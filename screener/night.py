@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from store.manifest import Manifest
 
 nights_app = typer.Typer(
-    no_args_is_help=True, help="List, show, compare, verify, activate and prune sealed nights."
+    no_args_is_help=True,
+    help="List, show, compare, verify, activate, withdraw and prune sealed nights.",
 )
 
 Bars = Annotated[
@@ -140,15 +141,16 @@ def nightly(
 
 @nights_app.command("list")
 def list_nights() -> None:
-    """List the sealed nights, newest session first; * marks the active one."""
+    """List the sealed nights, newest session first; * marks the active one, - a withdrawn one."""
     from store.nights import Nights
 
     with plainly():
         nights = Nights(settings().data_dir)
-        active = nights.active()
+        active, gone = nights.active(), nights.ledger.withdrawals()
         listed = Table("", "version", "session", "bars", "covered", "setups", "resolved", "MB")
         for night in nights.sealed():
-            mark = "*" if active and night.data_version == active.data_version else ""
+            mark = "-" if night.data_version in gone else ""
+            mark = "*" if active and night.data_version == active.data_version else mark
             counts = night.counts
             numbers = (counts.covered, counts.setups, counts.resolved)
             size = f"{night.book.bytes / 1e6:.1f}"
@@ -256,9 +258,34 @@ def activate(version: Version) -> None:
     out.print(f"{manifest.data_version} is active now, session {manifest.as_of_session}.")
 
 
+@nights_app.command("withdraw")
+def withdraw(
+    version: Version,
+    reason: Annotated[
+        str, typer.Option(help="Why, in 1 to 500 printable characters; readers see it.")
+    ],
+) -> None:
+    """Take a night back for good: it is never served or made again, and the ledger says why.
+
+    If it is active, the newest other night of its session or before becomes active.
+    """
+    from store.lock import locked
+    from store.nights import Nights
+
+    now = dt.datetime.now(dt.UTC)
+    with plainly():
+        folder = settings().data_dir
+        nights = Nights(folder)
+        with locked(folder, now):
+            successor = nights.withdraw(version, reason, now)
+    out.print(f"{version} is withdrawn.")
+    if successor:
+        out.print(f"{successor.data_version} is active now, session {successor.as_of_session}.")
+
+
 @nights_app.command("prune")
 def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -> None:
-    """Remove old nights and their charts; the active one always stays."""
+    """Remove old and withdrawn nights and their charts; the active one always stays."""
     from store.lock import locked
     from store.nights import Nights
 
@@ -298,7 +325,7 @@ def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
         setups = (str(report.forming[entry.family]), str(report.running[entry.family]))
         found.add_row(entry.label, *setups, *facts)
     out.print(found)
-    for line in _reasons(report):
+    for line in (*_reasons(report), *_changes(report)):
         out.print(line)
     if resumed := len(report.walks.get("resumed", ())):
         anew = len(report.walks.get("anew", ()))
@@ -362,6 +389,16 @@ def _reasons(report: Report) -> Iterator[str]:
             f"Warning: later sessions of {len(report.later):,} symbols are not used, since too few "
             f"others reach them ({_named(report.later)}); update the bars, or ask with --session."
         )
+
+
+def _changes(report: Report) -> Iterator[str]:
+    if report.since is None:
+        return
+    kinds: dict[str, list[str]] = {}
+    for change in report.changes:
+        kinds.setdefault(f"{change.change} ({change.reason})", []).append(change.symbol)
+    told = "; ".join(f"{kind} {len(them):,}: {_named(them)}" for kind, them in kinds.items())
+    yield f"Changed since {report.since}: {told or 'nothing'}."
 
 
 def _named(symbols: Sequence[str]) -> str:

@@ -153,9 +153,9 @@ def try_out(
     now = dt.datetime.now(dt.UTC)
     late = held_back(order, plan(order, now))
     with tempfile.TemporaryDirectory(prefix="pattern-screener-") as folder:
-        aside = Nights(Path(folder))
-        manifest, report = make_night(replace(order, accept_fall=True), aside, now=now, step=step)
-        nights = Nights(settings.data_dir)
+        aside, nights = Nights(Path(folder)), Nights(settings.data_dir)
+        order = replace(order, accept_fall=True)
+        manifest, report = make_night(order, aside, now=now, step=step, compared=nights.ledger)
         old = nights.check_active() if nights.pointer.exists() else None
         found = difference((nights, old) if old else None, (aside, manifest))
         return manifest, report, found, late or (fall_behind(old, manifest) if old else None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import resources
@@ -208,6 +208,13 @@ class Book:
         """The stored occurrences of a symbol, or None when none are stored for it."""
         row = self._row("SELECT outcomes, rows FROM history WHERE symbol = ?", symbol)
         return StoredHistory(row[0], row[1].split(b"\n") if row[1] else []) if row else None
+
+    def histories(self) -> Iterator[tuple[str, StoredHistory]]:
+        """Every symbol with stored occurrences, and these."""
+        for (symbol,) in self._connection.execute("SELECT symbol FROM history ORDER BY 1"):
+            stored = self.history(symbol)
+            if stored is not None:
+                yield symbol, stored
 
     def prices(self, symbol: str) -> Prices | None:
         """The bars stored for a symbol's charts, or None when none are stored."""

@@ -23,6 +23,14 @@ class HeldBackError(PublishError):
     """A valid night covers or holds so much less than the last one that a person should look."""
 
 
+class LedgerError(StoreError):
+    """The ledger is not what was written, or cannot be written."""
+
+
+class WithdrawnError(StoreError):
+    """The night was withdrawn: it is not served or made again."""
+
+
 class SealedError(StoreError):
     """The night is already sealed: nothing that shapes it has changed."""
 

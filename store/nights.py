@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -10,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from store.book import Book
-from store.errors import ManifestError
+from store.errors import ManifestError, WithdrawnError
 from store.files import DRAFT, private_folder, replace_file, sync_directory
+from store.ledger import Ledger
 from store.manifest import (
     VERSION_PATTERN,
     Manifest,
@@ -26,10 +29,11 @@ from store.method import Method
 class Nights:
     """The sealed nights of a data folder."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, *, simulated: bool = False) -> None:
         self.folder = data_dir / "nights"
         self.pointer = data_dir / "manifest.json"
         self.charts = data_dir / "charts"
+        self.ledger = Ledger(data_dir, simulated=simulated)
         private_folder(data_dir)
         private_folder(self.folder)
 
@@ -42,7 +46,7 @@ class Nights:
 
         Hold the lock of the folder: otherwise a draft may belong to a run that is still writing.
         """
-        for folder in (self.folder, self.pointer.parent):
+        for folder in (self.folder, self.pointer.parent, self.ledger.folder):
             for draft in folder.glob(f".*{DRAFT}"):
                 draft.unlink(missing_ok=True)
         # The name of the checkpoint file before version 0.2.
@@ -142,10 +146,53 @@ class Nights:
         replace_file(self.folder / f"{manifest.data_version}.json", manifest.encode())
 
     def activate(self, version: str) -> Manifest:
-        """Verify a night and make it active. Replacing the pointer, one file, is the commit."""
+        """Verify a night and make it active. Replacing the pointer, one file, is the commit.
+
+        Raises:
+            ManifestError: the night is unknown, or its book is missing or changed.
+            WithdrawnError: it was withdrawn.
+        """
+        self.ledger.check_kept(version)
         manifest = self.verify(version)
         replace_file(self.pointer, manifest.encode())
         return manifest
+
+    def withdraw(self, version: str, reason: str, now: dt.datetime) -> Manifest | None:
+        """Withdraw a night for good. If it is the active one, the newest other one that is intact,
+        not withdrawn and not of a later session becomes active, and is returned.
+
+        Raises:
+            ManifestError: there is no such night.
+            WithdrawnError: no other night can take its place; nothing changed.
+            LedgerError: the reason cannot be recorded; nothing changed.
+        """
+        manifest = self.get(version)
+        active = self.active()
+        if active is None or active.data_version != version:
+            self.ledger.withdraw(manifest, reason, now)
+            return None
+        successor = next(self._successors(manifest), None)
+        if successor is None:
+            raise WithdrawnError(
+                f"No other night can take the place of {version}, which is active; make one first "
+                "with `screener nightly`, then withdraw this one."
+            )
+        # Recorded first: a run killed here leaves a record, and the same command again activates.
+        self.ledger.withdraw(manifest, reason, now)
+        return self.activate(successor.data_version)
+
+    def _successors(self, manifest: Manifest) -> Iterator[Manifest]:
+        """The nights that can take the place of one, best first: those on record before others."""
+        gone, recorded = self.ledger.withdrawals(), self.ledger.recorded()
+        others = [
+            night
+            for night in self.sealed()
+            if night.as_of_session <= manifest.as_of_session
+            and night.data_version not in {manifest.data_version, *gone}
+        ]
+        for night in sorted(others, key=lambda night: night.data_version not in recorded):
+            with contextlib.suppress(ManifestError):
+                yield self.verify(night.data_version)
 
     def was_active(self, version: str) -> bool:
         """Whether a sealed night has ever been active: the pointer is not older than the night."""
@@ -158,11 +205,13 @@ class Nights:
     def prune(self, keep: int) -> list[str]:
         """Remove all but the newest `keep` nights and their charts, but never the active night.
 
-        Returns the removed versions.
+        Withdrawn nights go too. Returns the removed versions.
         """
-        active = self.active()
+        active, gone = self.active(), self.ledger.withdrawals()
         removed = []
-        for manifest in self.sealed()[keep:]:
+        kept = [night for night in self.sealed() if night.data_version not in gone]
+        withdrawn = [night for night in self.sealed() if night.data_version in gone]
+        for manifest in kept[keep:] + withdrawn:
             if active is None or manifest.data_version != active.data_version:
                 # The manifest goes last, so that the next run ends what a killed one began.
                 shutil.rmtree(self.charts / manifest.data_version, ignore_errors=True)

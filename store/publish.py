@@ -19,6 +19,7 @@ from store.book import Prices, schema
 from store.errors import HeldBackError, PublishError
 from store.families import Family
 from store.files import private_file
+from store.ledger import Entry
 from store.manifest import (
     SCHEMA_VERSION,
     BookFile,
@@ -166,12 +167,19 @@ class BookWriter:
         """Store the method record, which compares trades with their placebo on the method page."""
         self._db.execute("INSERT INTO meta VALUES ('method', ?)", (encode(method),))
 
-    def publish(self, resolved: int, step: Callable[[str], None] = lambda _: None) -> Manifest:
-        """Check every record, seal the book and make it the active night.
+    def publish(
+        self,
+        resolved: int,
+        step: Callable[[str], None] = lambda _: None,
+        entry: Entry | None = None,
+    ) -> Manifest:
+        """Check every record, seal the book, add its entry to the ledger and make it the active
+        night. If the run is killed in between, the next run of the night goes on from there.
 
         Raises:
             PublishError: a record is invalid or the file is damaged. The active night stays.
             HeldBackError: the night covers or holds far less than the active one, which stays.
+            LedgerError: the entry cannot be added. The active night stays.
         """
         step("checking")
         self._db.commit()
@@ -181,6 +189,9 @@ class BookWriter:
         manifest = self._manifest(counts)
         self._gate(manifest)
         self._nights.add(manifest, self._path)
+        if entry is not None:
+            # Before activating, because what was served must be on record.
+            self._nights.ledger.append(manifest, entry)
         self._nights.activate(manifest.data_version)
         return manifest
 

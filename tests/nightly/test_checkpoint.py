@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -156,6 +157,7 @@ def test_the_next_night_has_the_same_bytes_resumed_and_anew(tmp_path: Path) -> N
     checkpoints = Checkpoints(data)
 
     night(first, data, checkpoints, yesterday)
+    shutil.copytree(data / "ledger", tmp_path / "anew" / "ledger")
     report = night(second, data, checkpoints, today)
     night(second, tmp_path / "anew", None, today)
 

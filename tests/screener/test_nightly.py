@@ -27,7 +27,9 @@ from nightly.bars import Bars
 from nightly.checkpoint import decoded, encoded
 from nightly.sessions import settled_at
 from screener import console
+from store.chain import Chain
 from store.checkpoints import Checkpoints
+from store.ledger import Ledger
 from store.lock import locked
 from store.nights import Nights
 from tests.nightly.series import walk, weekdays
@@ -81,22 +83,23 @@ def patterned(seed: int) -> Bars:
 
 
 @pytest.fixture(scope="module")
-def sealed(bars: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the night of those bars."""
-    data = tmp_path_factory.mktemp("sealed")
-    code, _, errors = run(data, "--bars", str(bars), "--jobs", "2")
-    assert code == PUBLISHED, errors
-    counts = Nights(data).check_active().counts
-    assert min(counts.setups, counts.resolved) > 3, "a book with nothing in it proves nothing"
-    return data
-
-
-@pytest.fixture(scope="module")
 def older(bars: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder whose active night is two days older than the bars."""
     data = tmp_path_factory.mktemp("older")
     code, _, errors = run(data, "--bars", str(bars), "--session", "2024-03-26", "--jobs", "1")
     assert code == PUBLISHED, errors
+    return data
+
+
+@pytest.fixture(scope="module")
+def sealed(bars: Path, older: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the night of those bars, walked from scratch after the older night."""
+    data = tmp_path_factory.mktemp("sealed")
+    shutil.copytree(older / "ledger", data / "ledger")
+    code, _, errors = run(data, "--bars", str(bars), "--jobs", "2")
+    assert code == PUBLISHED, errors
+    counts = Nights(data).check_active().counts
+    assert min(counts.setups, counts.resolved) > 3, "a book with nothing in it proves nothing"
     return data
 
 
@@ -251,10 +254,14 @@ def second(suffix: str) -> Callable[[Path], bool]:
     return lambda data: len(list((data / "nights").glob(f"*{suffix}"))) > 1
 
 
+def recorded(data: Path) -> bool:
+    return len(Ledger(data).names()) > 1
+
+
 @pytest.mark.parametrize(
     "point",
-    [draft, workers, second(".book"), second(".json")],
-    ids=["draft", "work", "book", "end"],
+    [draft, workers, second(".book"), second(".json"), recorded],
+    ids=["draft", "work", "book", "sealed", "recorded"],
 )
 def test_a_killed_nightly_leaves_the_old_or_the_new_night(
     point: Callable[[Path], bool], bars: Path, data: Path, sealed: Path
@@ -274,6 +281,8 @@ def test_a_killed_nightly_leaves_the_old_or_the_new_night(
     assert book_of(data) == book_of(sealed)
     assert not any(".draft" in name for name in contents(data))
     assert len(list((data / "nights").glob("[!.]*"))) == 4
+    chain = Chain.of(Ledger(data))
+    assert (chain.faults, len(chain.nights), chain.unnoted) == ([], 2, False)
 
 
 def test_a_killed_worker_is_one_line_and_the_old_night_stays(bars: Path, data: Path) -> None:

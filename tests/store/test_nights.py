@@ -15,6 +15,7 @@ from store.active_night import ActiveNight
 from store.book import Book
 from store.errors import BookError, ManifestError, PublishError, StoreError
 from store.families import Family
+from store.ledger import Entry
 from store.manifest import Inputs, Manifest, read_manifest, stamp_path
 from store.nights import Nights
 from store.publish import BookWriter, fall_behind
@@ -32,6 +33,7 @@ def write(
     accept_fall: bool = False,
     families: int = 5,
     spoil: Callable[[BookWriter], None] = lambda _: None,
+    entry: Entry | None = None,
 ) -> Manifest:
     """Publish a small night."""
     inputs = Inputs(
@@ -56,11 +58,10 @@ def write(
             writer.add_patterns(Patterns(symbol=symbol, available=True, setups=[]))
             writer.add_history(symbol, "", [])
         for family in list(Family)[:families]:
-            entry = FamilyEntry(family=family, label=family.label, track_record=None)
-            writer.add_family(entry)
+            writer.add_family(FamilyEntry(family=family, label=family.label, track_record=None))
         writer.add_universe([])
         spoil(writer)
-        return writer.publish(0)
+        return writer.publish(0, entry=entry)
 
 
 def test_the_same_night_written_twice_has_the_same_version_and_bytes(tmp_path: Path) -> None:

@@ -1,0 +1,229 @@
+"""Served: what a night adds to the ledger, and what it takes from the last night in it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from nightly import intervals
+from nightly.analysis import Analysis
+from nightly.formations import Formation
+from nightly.numbers import multiple, percent
+from nightly.scan import Candidate
+from nightly.since import Earlier, Since, Tonight, since
+from store.families import Family
+from store.ledger import Entry, Ledger, Served
+from store.method import FEW
+from store.records import AsServed, Change, Line, PricePoint
+from store.served import (
+    FollowedTrade,
+    Key,
+    ServedChange,
+    ServedLines,
+    ServedSetup,
+    SettledTrade,
+    Tally,
+    Terms,
+    Totals,
+)
+from store.served import Line as LedgerLine
+
+
+@dataclass(frozen=True, slots=True)
+class LastNight:
+    """The night that tonight is compared with."""
+
+    served: Served
+    symbols: Mapping[str, Earlier]
+    """What it served, and what was followed on it, by symbol."""
+
+    @classmethod
+    def of(cls, ledger: Ledger, session: dt.date, *, sample: bool) -> LastNight | None:
+        """The last night of an earlier session in the ledger; None if there is none.
+
+        Raises:
+            LedgerError: its object is damaged.
+        """
+        served = ledger.before(session, sample=sample)
+        if served is None:
+            return None
+        return cls(served, _by_symbol(served))
+
+    @property
+    def session(self) -> dt.date:
+        """Its session."""
+        return self.served.head.as_of_session
+
+    @property
+    def version(self) -> str:
+        """Its data version."""
+        return self.served.head.data_version
+
+    def of_symbols(self, symbols: Iterable[str]) -> dict[str, Earlier]:
+        """What it served of some symbols, each of which may have nothing."""
+        return {symbol: self.symbols.get(symbol, Earlier(self.session)) for symbol in symbols}
+
+    def without(self, analysed: set[str]) -> Iterator[Since]:
+        """What became of the symbols that the source lacks tonight."""
+        for symbol in sorted(self.symbols.keys() - analysed):
+            yield since(symbol, self.symbols[symbol], Tonight())
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """What became of everything that was served, over all symbols."""
+
+    as_of: dt.date
+    last: LastNight | None
+    changes: Sequence[Change]
+    lines: Sequence[LedgerLine]
+    """The outcomes, the followed and the settled trades."""
+    frozen: Mapping[Key, Terms]
+    tally: Tally
+    running: Mapping[Family, int]
+    """First attempts that were served and are still open."""
+
+    @classmethod
+    def of(cls, analyses: Sequence[Analysis], as_of: dt.date, last: LastNight | None) -> FollowUp:
+        """Collect what the analyses found, and what became of symbols without one."""
+        analysed = {analysis.symbol for analysis in analyses}
+        gone = last.without(analysed) if last else ()
+        found = [*filter(None, (analysis.since for analysis in analyses)), *gone]
+        outcomes = [outcome for one in found for outcome in one.outcomes]
+        followed = [trade for one in found for trade in one.followed]
+        settled = [trade for one in found for trade in one.settled]
+        tally = last.served.head.as_served if last else Tally.begun(as_of)
+        changes = [change for one in found for change in one.changes]
+        return cls(
+            as_of=as_of,
+            last=last,
+            changes=sorted(changes, key=lambda change: change.symbol),
+            lines=[*outcomes, *followed, *settled],
+            frozen=dict(chain.from_iterable(one.frozen.items() for one in found)),
+            tally=tally.plus(outcomes),
+            running=_running(analyses, followed, settled),
+        )
+
+    def as_served(self) -> dict[Family, AsServed]:
+        """The record as served of each family with enough trades."""
+        return {
+            family: _as_served(family, totals, self)
+            for family, totals in self.tally.families.items()
+            if totals.trades >= FEW
+        }
+
+    def entry(
+        self, candidates: Sequence[Candidate], *, detector: int, method: int, now: dt.datetime
+    ) -> Entry:
+        """What the night adds to the ledger."""
+        setups = [served_setup(candidate.formation, self.frozen) for candidate in candidates]
+        changes = [ServedChange(**dict(change)) for change in self.changes]
+        return Entry(
+            detector=detector,
+            method_version=method,
+            published_at=now,
+            since=self.last.served.head.number if self.last else None,
+            as_served=self.tally,
+            lines=[*setups, *self.lines, *changes],
+        )
+
+
+def _by_symbol(served: Served) -> dict[str, Earlier]:
+    setups: dict[str, list[ServedSetup]] = {}
+    followed: dict[str, list[FollowedTrade]] = {}
+    settled: dict[str, list[SettledTrade]] = {}
+    for line in served.lines:
+        if isinstance(line, ServedSetup):
+            setups.setdefault(line.symbol, []).append(line)
+        elif isinstance(line, FollowedTrade):
+            followed.setdefault(line.symbol, []).append(line)
+        elif isinstance(line, SettledTrade):
+            settled.setdefault(line.symbol, []).append(line)
+    return {
+        symbol: Earlier(
+            served.head.as_of_session,
+            setups.get(symbol, ()),
+            followed.get(symbol, ()),
+            settled.get(symbol, ()),
+        )
+        for symbol in setups.keys() | followed.keys() | settled.keys()
+    }
+
+
+def _running(
+    analyses: Sequence[Analysis], followed: Sequence[FollowedTrade], settled: Sequence[SettledTrade]
+) -> Counter[Family]:
+    over = {trade.key for trade in settled}
+    first = Counter(trade.family for trade in followed if trade.attempt == 1)
+    for analysis in analyses:
+        for formation in analysis.formations:
+            key = Key(analysis.symbol, formation.fields["lineage_id"], _attempt(formation.evidence))
+            if formation.status == "in_progress" and key.attempt == 1 and key not in over:
+                first[formation.family] += 1
+    return first
+
+
+def _attempt(evidence: Mapping[str, float | int | str]) -> int:
+    return int(evidence["attempt"])
+
+
+def served_setup(formation: Formation, frozen: Mapping[Key, Terms]) -> ServedSetup:
+    """The line of a setup that is served tonight."""
+    fields, evidence = formation.fields, formation.evidence
+    key = Key(fields["symbol"], fields["lineage_id"], _attempt(evidence))
+    lines = fields["lines"]
+    entered = "entry_date" in evidence
+    return ServedSetup(
+        **key._asdict(),
+        setup_id=fields["setup_id"],
+        family=fields["family"],
+        pattern_type=fields["pattern_type"],
+        direction=fields["direction"],
+        status=fields["status"],
+        last_session=fields["as_of_session"],
+        last_close=fields["last_close"],
+        lines=ServedLines(upper=_ends(lines.upper), lower=_ends(lines.lower)),
+        plans=fields["plans"],
+        entry_date=dt.date.fromisoformat(str(evidence["entry_date"])) if entered else None,
+        entry_price=float(evidence["entry_price"]) if entered else None,
+        anchor=next(iter(lines.upper.touches), None) if entered else None,
+        frozen=frozen.get(key) if entered else None,
+    )
+
+
+def _ends(line: Line) -> list[PricePoint]:
+    return [line.start, line.end]
+
+
+def _as_served(family: Family, totals: Totals, found: FollowUp) -> AsServed:
+    low, high = intervals.wilson(totals.wins, totals.trades)
+    stopped = totals.losses - totals.delisted
+    record = AsServed(
+        sample_size=totals.trades,
+        wins=totals.wins,
+        losses=totals.losses,
+        win_rate_pct=percent(100 * totals.wins / totals.trades),
+        win_rate_ci95=[percent(100 * low), percent(100 * high)],
+        avg_win_pct=percent(totals.win_pct / totals.wins) if totals.wins else None,
+        avg_loss_pct=percent(totals.loss_pct / stopped) if stopped else None,
+        avg_r=multiple(totals.r / totals.trades),
+        open=found.running.get(family, 0),
+        first_session=found.tally.first_session,
+        last_session=found.as_of,
+        summary="",
+    )
+    return record.model_copy(update={"summary": _summary(family, record)})
+
+
+def _summary(family: Family, record: AsServed) -> str:
+    won, lost = record.avg_win_pct, record.avg_loss_pct
+    win = "no win" if won is None else f"average win {won:+.2f}%"
+    loss = "no stopped trade" if lost is None else f"average loss {lost:.2f}%"
+    return (
+        f"{family.label}, as served: of {record.sample_size} trades that nights from "
+        f"{record.first_session} to {record.last_session} served before they ended, "
+        f"{record.win_rate_pct:.2f}% reached the target; {win}, {loss}; {record.open} still run."
+    )

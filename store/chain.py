@@ -1,0 +1,131 @@
+"""Chain: whether a whole ledger is what was appended, file by file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from store.errors import LedgerError
+from store.files import DRAFT
+from store.ledger import NEWEST, NOTHING, Ledger
+from store.ledger_file import Name, NightHead, Withdrawal, Written, decoded
+from store.served import ServedOutcome, Tally, line_of
+
+OUTCOME = "outcome"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a file of the ledger."""
+
+    file: str
+    what: str
+
+
+@dataclass(slots=True)
+class Chain:
+    """A walk over all objects: what was read so far, and what is wrong."""
+
+    nights: dict[int, NightHead] = field(default_factory=dict)
+    withdrawals: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    unnoted: bool = False
+    """Whether a run was killed between the newest object and `head.json`; the next one notes it."""
+    _number: int = 0
+    _digest: str | None = None
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> Chain:
+        """Check every object of a ledger: digests, numbers, heads, lines, and the totals."""
+        chain = cls()
+        chain._strangers(ledger)
+        for name in ledger.names():
+            try:
+                chain._add(name, ledger.bytes_of(name), ledger.simulated)
+            except LedgerError as error:
+                chain._fault(name.file, str(error))
+                chain._number, chain._digest = name.number, None
+        chain._end(ledger)
+        return chain
+
+    def _fault(self, file: str, what: str) -> None:
+        self.faults.append(Fault(file, what))
+
+    def _strangers(self, ledger: Ledger) -> None:
+        files = sorted(ledger.folder.iterdir()) if ledger.folder.is_dir() else []
+        for path in files:
+            draft = path.name.startswith(".") and path.name.endswith(DRAFT)
+            if Name.read(path.name) is None and path.name != NEWEST and not draft:
+                self._fault(path.name, "it is no file of a ledger")
+
+    def _add(self, name: Name, body: bytes, simulated: bool) -> None:
+        if name.number != self._number + 1:
+            self._fault(name.file, f"the object before it is {self._number}, a number is missing")
+        before, followed = self._digest, name.number == self._number + 1
+        self._number, self._digest = name.number, hashlib.sha256(body).hexdigest()
+        written = decoded(body)
+        for what in self._differences(name, written, simulated):
+            self._fault(name.file, what)
+        if followed and before is not None and written.head.previous != before:
+            self._fault(name.file, "the object before it is not the one that it was appended to")
+        if isinstance(written.head, NightHead):
+            self.nights[name.number] = written.head
+        else:
+            self.withdrawals += 1
+
+    def _differences(self, name: Name, written: Written, simulated: bool) -> Iterator[str]:
+        head = written.head
+        if Name(head.number, head.data_version, isinstance(head, Withdrawal)) != name:
+            yield "its first line is not that of its name"
+        if head.simulated != simulated:
+            yield "it is of a simulated night" if head.simulated else "its night was not simulated"
+        if name.number == 1 and head.previous is not None:
+            yield "an object before it is missing"
+        if isinstance(head, NightHead):
+            yield from self._totals(head, written)
+
+    def _totals(self, head: NightHead, written: Written) -> Iterator[str]:
+        outcomes = _outcomes(written)
+        since = None if head.since is None else self.nights.get(head.since)
+        if head.since is not None and since is None:
+            yield f"it is compared with object {head.since}, which is no night before it"
+            return
+        if since is not None and since.as_of_session >= head.as_of_session:
+            yield "it is compared with a night that is not earlier"
+        begun = Tally.begun(head.as_of_session) if since is None else since.as_served
+        if begun.plus(outcomes) != head.as_served:
+            yield "its totals are not those before and its outcomes"
+
+    def _end(self, ledger: Ledger) -> None:
+        try:
+            noted = ledger.newest() or NOTHING
+        except LedgerError as error:
+            self._fault(NEWEST, str(error))
+            return
+        if (noted.number, noted.sha256) == (self._number, self._digest):
+            return
+        names = ledger.names()
+        before = ledger.bytes_of(names[-2]) if len(names) > 1 else None
+        known = None if before is None else hashlib.sha256(before).hexdigest()
+        self.unnoted = (noted.number, noted.sha256) == (self._number - 1, known)
+        if self.unnoted:
+            return
+        if noted.number > self._number:
+            self._fault(NEWEST, f"object {noted.number} is missing")
+        elif noted.number == self._number:
+            self._fault(names[-1].file, "it is not the one that was appended")
+        else:
+            self._fault(NEWEST, f"it names object {noted.number}, which is not the newest")
+
+
+def _outcomes(written: Written) -> list[ServedOutcome]:
+    """The outcomes among the lines, after checking that every line is one of the ledger."""
+    kinds = {"setup", "followed", "settled", "change", OUTCOME}
+    if any(not isinstance(row, dict) or row.get("record") not in kinds for row in written.rows):
+        raise LedgerError("a line is not one of the ledger")
+    try:
+        found = [line_of(row) for row in written.rows if row["record"] == OUTCOME]
+    except ValueError as error:
+        raise LedgerError("an outcome cannot be read") from error
+    return [line for line in found if isinstance(line, ServedOutcome)]

@@ -1,0 +1,304 @@
+"""Ledger: what every published night served, as a chain of files that stay when nights are pruned.
+
+Each object names the digest of the one before it, and `head.json` names the newest one, so that a
+changed, missing or swapped file is found. Whoever can write in the folder can still write a whole
+new chain; who wants to rule that out keeps a copy of `head.json` elsewhere.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field, ValidationError
+
+from store.errors import LedgerError, WithdrawnError
+from store.files import private_folder, replace_file
+from store.ledger_file import (
+    LARGEST,
+    LONGEST_HEAD,
+    Digest,
+    Head,
+    Name,
+    NightHead,
+    Withdrawal,
+    Written,
+    decoded,
+    encoded,
+    first_line,
+    wrong,
+)
+from store.manifest import Manifest
+from store.records import Record
+from store.served import Line, Tally
+
+NEWEST = "head.json"
+SIMULATED = "simulated"
+"""The folder in the data folder for nights that were replayed and never published."""
+
+
+class Newest(Record):
+    """The newest object: replaced after each append."""
+
+    number: Annotated[int, Field(ge=0)]
+    sha256: Digest | None
+
+
+NOTHING = Newest(number=0, sha256=None)
+"""Of an empty ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a night adds to the ledger, except for what its manifest says."""
+
+    detector: int
+    method_version: int
+    published_at: dt.datetime
+    since: int | None
+    as_served: Tally
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An earlier night as the ledger has it."""
+
+    head: NightHead
+    lines: Sequence[Line]
+
+
+class Ledger:
+    """The ledger of a data folder. Appending needs the lock of the folder."""
+
+    def __init__(self, data_dir: Path, *, simulated: bool = False) -> None:
+        self.folder = data_dir / "ledger"
+        self.simulated = simulated
+
+    def names(self) -> list[Name]:
+        """The names of all objects, in the order of their numbers."""
+        if not self.folder.is_dir():
+            return []
+        return sorted(filter(None, (Name.read(path.name) for path in self.folder.iterdir())))
+
+    def bytes_of(self, name: Name) -> bytes:
+        """The bytes of an object's file.
+
+        Raises:
+            LedgerError: it cannot be read, or is too large for one.
+        """
+        return self._bytes(name, LARGEST + 1)
+
+    def read(self, name: Name) -> Written:
+        """An object, after checking that it is the one that was appended.
+
+        Raises:
+            LedgerError: it is damaged, or is not the one that the next object or `head.json` names.
+        """
+        body = self.bytes_of(name)
+        named = self._named(name)
+        if named is not None and named != _digest(body):
+            raise wrong(name.file, "it is not the one that was appended")
+        try:
+            return decoded(body)
+        except LedgerError as error:
+            raise wrong(name.file, str(error)) from error
+
+    def head(self, name: Name) -> NightHead | Withdrawal:
+        """The head of an object; its file is read only as far as that.
+
+        Raises:
+            LedgerError: it has none, or that of another object.
+        """
+        try:
+            head = first_line(self._bytes(name, LONGEST_HEAD))
+        except LedgerError as error:
+            raise wrong(name.file, str(error)) from error
+        found = Name(head.number, head.data_version, isinstance(head, Withdrawal))
+        if found != name:
+            raise wrong(name.file, f"its first line is that of {found.file}")
+        return head
+
+    def before(self, session: dt.date, *, sample: bool) -> Served | None:
+        """The night to compare one of a session with: the last one of an earlier session that is
+        not withdrawn; of the sample if the night is, else of other bars. None if there is none.
+
+        Raises:
+            LedgerError: the object of that night is damaged.
+        """
+        gone = self.withdrawals().keys()
+        day = f"{session:%Y%m%d}"
+        earlier = [n for n in self.names() if n.day < day and not n.withdrawal]
+        for name in sorted(earlier, key=lambda n: (n.day, n.number), reverse=True):
+            if name.version in gone:
+                continue
+            head = self.head(name)
+            if isinstance(head, NightHead) and head.sample == sample:
+                return Served(head, self._lines(name))
+        return None
+
+    def withdrawals(self) -> Mapping[str, Withdrawal]:
+        """The withdrawal of each withdrawn night, by its version; reads their files alone."""
+        heads = (self.head(name) for name in self.names() if name.withdrawal)
+        return {head.data_version: head for head in heads if isinstance(head, Withdrawal)}
+
+    def check_kept(self, version: str) -> None:
+        """Check that a night was not withdrawn.
+
+        Raises:
+            WithdrawnError: it was; the message says when and why.
+        """
+        if withdrawal := self.withdrawals().get(version):
+            raise WithdrawnError(
+                f"Night {version} was withdrawn on {withdrawal.at:%Y-%m-%d}: {withdrawal.reason} "
+                "It is never served again; correct what it was made of and run `screener nightly`."
+            )
+
+    def recorded(self) -> set[str]:
+        """The versions of all nights that have an object."""
+        return {name.version for name in self.names() if not name.withdrawal}
+
+    def append(self, manifest: Manifest, entry: Entry) -> None:
+        """Add the object of a night durably, before the night is activated.
+
+        Nothing is added if the night has one, as after a run that was killed before activating.
+
+        Raises:
+            LedgerError: the newest object is not what was appended.
+        """
+        newest = self._newest()
+        head = NightHead(
+            number=newest.number + 1,
+            data_version=manifest.data_version,
+            as_of_session=manifest.as_of_session,
+            previous=newest.sha256,
+            simulated=self.simulated,
+            bars=manifest.inputs.bars,
+            book_sha256=manifest.book.sha256,
+            detector=entry.detector,
+            method_version=entry.method_version,
+            published_at=entry.published_at,
+            since=entry.since,
+            as_served=entry.as_served,
+        )
+        if self._has(manifest):
+            self._note(newest)
+        else:
+            self._write(head, entry.lines)
+
+    def withdraw(self, manifest: Manifest, reason: str, at: dt.datetime) -> None:
+        """Record that a night must not be served again; once is enough.
+
+        Raises:
+            LedgerError: the reason is no text of 1 to 500 printable characters, or the newest
+                object is not what was appended.
+        """
+        newest = self._newest()
+        if not reason.strip() or not reason.isprintable():
+            raise LedgerError("Give a --reason of 1 to 500 printable characters.")
+        try:
+            head = Withdrawal(
+                number=newest.number + 1,
+                data_version=manifest.data_version,
+                as_of_session=manifest.as_of_session,
+                previous=newest.sha256,
+                simulated=self.simulated,
+                reason=reason,
+                at=at,
+            )
+        except ValidationError as error:
+            raise LedgerError("Give a --reason of 1 to 500 printable characters.") from error
+        if manifest.data_version not in self.withdrawals():
+            self._write(head)
+
+    def newest(self) -> Newest | None:
+        """What `head.json` says; None without it.
+
+        Raises:
+            LedgerError: it cannot be read.
+        """
+        try:
+            return Newest.model_validate_json((self.folder / NEWEST).read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValidationError) as error:
+            raise wrong(NEWEST, "it cannot be read") from error
+
+    def _has(self, manifest: Manifest) -> bool:
+        mine = [n for n in self.names() if n.version == manifest.data_version and not n.withdrawal]
+        heads = (self.head(name) for name in mine)
+        return any(
+            isinstance(head, NightHead) and head.book_sha256 == manifest.book.sha256
+            for head in heads
+        )
+
+    def _lines(self, name: Name) -> Sequence[Line]:
+        try:
+            return self.read(name).lines()
+        except LedgerError as error:
+            raise error if name.file in str(error) else wrong(name.file, str(error)) from error
+
+    def _named(self, name: Name) -> str | None:
+        """The digest that an object must have; None if a run was killed before it was noted."""
+        later = [other for other in self.names() if other.number == name.number + 1]
+        if later:
+            return self.head(later[0]).previous
+        newest = self.newest() or NOTHING
+        if newest.number == name.number:
+            return newest.sha256
+        if newest.number == name.number - 1:
+            return None
+        raise wrong(NEWEST, f"it names object {newest.number}, which is not the newest")
+
+    def _newest(self) -> Newest:
+        """The newest object, even if a run was killed before noting it in `head.json`."""
+        names = self.names()
+        noted = self.newest() or NOTHING
+        if not names:
+            if noted.number:
+                raise wrong(NEWEST, f"object {noted.number} is missing")
+            return NOTHING
+        self.read(names[-1])
+        found = Newest(number=names[-1].number, sha256=_digest(self.bytes_of(names[-1])))
+        killed = found.number == noted.number + 1
+        if killed and self.head(names[-1]).previous != noted.sha256:
+            raise wrong(names[-1].file, "it does not follow the object that head.json names")
+        return found
+
+    def _write(self, head: Head, lines: Sequence[BaseModel] = ()) -> None:
+        name = Name(head.number, head.data_version, isinstance(head, Withdrawal))
+        body = encoded(head, lines)
+        private_folder(self.folder)
+        try:
+            replace_file(self.folder / name.file, body)
+        except OSError as error:
+            raise LedgerError(
+                f"The ledger in {self.folder} cannot be written ({error.strerror}); make room "
+                "there, and let its owner run this."
+            ) from error
+        self._note(Newest(number=head.number, sha256=_digest(body)))
+
+    def _note(self, newest: Newest) -> None:
+        if newest.number and self.newest() != newest:
+            try:
+                replace_file(self.folder / NEWEST, newest.model_dump_json().encode() + b"\n")
+            except OSError as error:
+                raise wrong(NEWEST, f"it cannot be written ({error.strerror})") from error
+
+    def _bytes(self, name: Name, most: int) -> bytes:
+        try:
+            with (self.folder / name.file).open("rb") as file:
+                body = file.read(most)
+        except OSError as error:
+            raise wrong(name.file, f"it cannot be read ({error.strerror})") from error
+        if len(body) > LARGEST:
+            raise wrong(name.file, "it is too large")
+        return body
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()

@@ -1,0 +1,653 @@
+"""From night to night: what changed, and what became of trades by their levels as served.
+
+Over 400 lines, because every test compares nights over the same few walks.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import math
+import shutil
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+
+from nightly.analysis import Task, analyse_symbol
+from nightly.bars import Bars, to_date, to_day
+from nightly.detector import walk_on
+from nightly.followed import Part
+from nightly.history import Lineages
+from nightly.night import make_night
+from nightly.parameters import Parameters
+from nightly.plan import Order
+from nightly.reference import AssetType, Listing
+from nightly.series import Series
+from nightly.served import served_setup
+from nightly.sessions import next_session, past_window, session_at
+from nightly.since import ENDS, Earlier, Since, Tonight, since
+from nightly.sources import Loaded, open_source
+from nightly.version import code_version
+from store.book import Book
+from store.chain import Chain
+from store.families import Family
+from store.grade import Grade, grade
+from store.ledger import Entry, Ledger
+from store.manifest import Manifest
+from store.method import FEW
+from store.nights import Nights
+from store.served import (
+    FollowedTrade,
+    Key,
+    Line,
+    ServedOutcome,
+    ServedSetup,
+    SettledTrade,
+    Tally,
+    Totals,
+)
+from tests.nightly.series import LENIENT, walk
+from tests.nightly.test_night import write_csv
+from tests.nightly.test_past_nights import after_a_gap, changed, multiplied
+
+LAST = dt.date(2024, 3, 28)
+NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
+BARS = 700
+SYMBOLS = 30
+
+Change = Mapping[str, Any]
+
+
+def market(folder: Path, seeds: int = SYMBOLS) -> Path:
+    for seed in range(seeds):
+        write_csv(folder / f"S{seed}.csv", walk(BARS, seed=seed))
+    return folder
+
+
+def sessions_before(last: dt.date, number: int, step: int = 1) -> list[dt.date]:
+    found = [last]
+    while len(found) < number:
+        found.insert(0, session_at(found[0] - dt.timedelta(days=step)))
+    return found
+
+
+def order_of(folder: Path, **options: Any) -> Order:
+    chosen = {"parameters": LENIENT, "accept_fall": True, "jobs": 1, **options}
+    return Order(open_source(folder), "bars", **chosen)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A published night: what it served, and what its object says."""
+
+    manifest: Manifest
+    lines: list[Line]
+    changes: list[Change] | None
+    tally: Tally
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [line for line in self.lines if isinstance(line, kind)]
+
+    @property
+    def setups(self) -> dict[Key, ServedSetup]:
+        return {setup.key: setup for setup in self.of(ServedSetup)}
+
+    def kinds(self) -> set[tuple[str, str]]:
+        return {(change["change"], change["reason"]) for change in self.changes or ()}
+
+    def changed(self, symbol: str) -> list[tuple[str, str]]:
+        mine = [change for change in self.changes or () if change["symbol"] == symbol]
+        return [(change["change"], change["reason"]) for change in mine]
+
+
+def publish(order: Order, data: Path, session: dt.date) -> Seen:
+    nights = Nights(data)
+    manifest, _ = make_night(replace(order, session=session), nights, now=NOW)
+    name = nights.ledger.names()[-1]
+    head = nights.ledger.head(name)
+    with closing(book_of(nights, manifest)) as book:
+        found = book.changes()
+        served = {
+            Key(symbol, setup.fields["lineage_id"], setup.evidence["attempt"])
+            for symbol, setup_id in book.setup_ids()
+            if (setup := book.setup(symbol, setup_id))
+        }
+    seen = Seen(
+        manifest,
+        nights.ledger.read(name).lines(),
+        found["changes"] if found else None,
+        head.as_served,  # type: ignore[union-attr]
+    )
+    assert seen.setups.keys() == served, "the object names what the book serves"
+    return seen
+
+
+def book_of(nights: Nights, manifest: Manifest) -> Book:
+    return Book.open(nights.folder / manifest.book.file, manifest)
+
+
+def replayed(before: Seen, now: Seen) -> set[Key]:
+    """The setups of a night after its changes, each of which must make sense."""
+    statuses = {key: setup.status for key, setup in before.setups.items()}
+    for change in now.changes or ():
+        key = Key(change["symbol"], change["lineage_id"], change["attempt"])
+        if change["change"] == "new":
+            assert key not in statuses, change
+            statuses[key] = now.setups[key].status
+        elif change["change"] == "triggered":
+            assert key in statuses, change
+            statuses[key] = "in_progress"
+        else:
+            statuses.pop(key, None)
+    assert {key: now.setups[key].status for key in statuses} == statuses
+    return set(statuses)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Seen]]:
+    """A year's walk of 30 symbols, with a night every nine days."""
+    folder = tmp_path_factory.mktemp("path")
+    order = order_of(market(folder / "bars"))
+    seen = [publish(order, folder / "data", day) for day in sessions_before(LAST, 24, step=9)]
+    return folder, seen
+
+
+def test_the_changes_explain_the_difference_of_two_nights_exactly(
+    path: tuple[Path, list[Seen]],
+) -> None:
+    _, seen = path
+    assert seen[0].changes is None
+    for before, now in pairwise(seen):
+        assert replayed(before, now) == now.setups.keys(), now.manifest.data_version
+    told = set().union(*(night.kinds() for night in seen))
+    assert told >= {
+        *(("new", "found"), ("triggered", "breakout"), ("stopped", "stop"), ("reached", "target")),
+        *(("expired", "invalidated"), ("expired", "superseded")),
+    }
+
+
+def test_every_night_names_the_one_before_and_their_chain_adds_up(
+    path: tuple[Path, list[Seen]],
+) -> None:
+    folder, seen = path
+    for before, now in pairwise(seen):
+        assert now.manifest.inputs.since == before.manifest.data_version
+    chain = Chain.of(Ledger(folder / "data"))
+    assert (chain.faults, len(chain.nights)) == ([], len(seen))
+    first = [o for night in seen for o in night.of(ServedOutcome) if o.attempt == 1]
+    assert len(first) > 20
+    assert sum(t.trades for t in seen[-1].tally.families.values()) == len(first)
+    outcomes = [outcome.key for night in seen for outcome in night.of(ServedOutcome)]
+    assert len(outcomes) == len(set(outcomes)), "no trade is resolved twice"
+
+
+def test_with_the_same_bars_the_history_agrees_with_every_trade_that_was_served(
+    path: tuple[Path, list[Seen]],
+) -> None:
+    folder, _ = path
+    nights = Nights(folder / "data")
+    with closing(book_of(nights, nights.check_active())) as book:
+        found = grade(nights.ledger, book)
+
+    assert {item.kind for item in found.disagreements} <= {"never_served"}
+    missed = {item.why for item in found.disagreements}
+    assert missed <= {"served while forming alone", "not served"}
+    assert sum(side.trades for side in found.served.values()) > 10
+    unserved = Counter(item.family for item in found.disagreements)
+    for family in Family:
+        served, history = found.served[family], found.history[family]
+        assert served.trades + served.open + unserved[family] == history.trades + history.open
+
+
+def test_a_run_again_is_compared_with_the_same_night_and_adds_nothing(
+    path: tuple[Path, list[Seen]],
+) -> None:
+    folder, seen = path
+    order = order_of(folder / "bars")
+
+    again = publish(order, folder / "data", LAST)
+
+    assert again.manifest == seen[-1].manifest
+    assert len(Ledger(folder / "data").names()) == len(seen)
+
+
+def test_the_night_after_a_withdrawn_one_is_compared_with_the_one_before(tmp_path: Path) -> None:
+    order = order_of(market(tmp_path / "bars", 4))
+    first, second, third = sessions_before(LAST, 3)
+    nights = Nights(tmp_path / "data")
+    one, two = (publish(order, tmp_path / "data", day) for day in (first, second))
+
+    nights.withdraw(two.manifest.data_version, "wrong", NOW)
+
+    assert nights.active() == one.manifest
+    after = publish(order, tmp_path / "data", third)
+    assert after.manifest.inputs.since == one.manifest.data_version
+    with pytest.raises(Exception, match="withdrawn on 2024-04-02: wrong"):
+        publish(order, tmp_path / "data", second)
+    assert Chain.of(nights.ledger).faults == []
+
+
+@dataclass(frozen=True)
+class Told:
+    """One symbol on one night: what was served of it, and what changed."""
+
+    setups: list[ServedSetup]
+    since: Since
+
+    def earlier(self, session: dt.date) -> Earlier:
+        return Earlier(session, self.setups, self.since.followed, self.since.settled)
+
+    def kinds(self) -> list[tuple[str, str]]:
+        return [(change.change, change.reason) for change in self.since.changes]
+
+
+def looked(
+    bars: Bars | None,
+    day: int,
+    earlier: Earlier | None = None,
+    until: dt.date | None = None,
+    parameters: Parameters = LENIENT,
+) -> Told:
+    """What a night as of a day makes of a symbol, given what the last night served of it."""
+    earlier = earlier or Earlier(dt.date(1990, 1, 1))
+    if bars is None:
+        return Told([], since("X", earlier, Tonight()))
+    window = past_window(to_date(day), "stock")
+    windows: dict[AssetType, Any] = {"stock": window, "etf": window, "crypto": window}
+    source: Any = None
+    task = Task(source, [], window.last, windows, "split", parameters, code_version())
+    task = replace(task, earlier={"X": earlier})
+    found = analyse_symbol(Loaded("X", bars), Listing("X", listed_until=until), task)
+    assert found.since is not None
+    setups = [served_setup(formation, found.since.frozen) for formation in found.formations]
+    return Told(setups, found.since)
+
+
+def check_step(before: Told | None, now: Told) -> None:
+    """Whether the changes lead from the setups of one night to those of the next."""
+    keys = {setup.key for setup in before.setups} if before else set()
+    for change in now.since.changes:
+        key = Key(change.symbol, change.lineage_id, change.attempt)
+        if change.change == "new":
+            assert key not in keys, change
+            keys.add(key)
+        elif change.change == "triggered":
+            assert key in keys, change
+        else:
+            keys.discard(key)
+    assert keys == {setup.key for setup in now.setups}
+
+
+ENDING: Mapping[str, Parameters] = {
+    "invalidated": LENIENT,
+    "superseded": LENIENT,
+    "missed": LENIENT,
+    "data_gap": LENIENT,
+    "stale": LENIENT._replace(stale_share=0.1, stale_bars_min=3),
+    "too_long": LENIENT._replace(length_expiry=60, squeeze_length_expiry=10),
+    "apex": LENIENT._replace(progress_expiry=0.5),
+    "faded": LENIENT._replace(fade_margin=0.01),
+}
+"""By each reason why a forming setup ends: parameters with which it often does."""
+
+
+@pytest.mark.parametrize("reason", ENDING)
+def test_a_forming_setup_ends_for_the_reason_that_the_detector_has(reason: str) -> None:
+    assert set(ENDING) == set(ENDS.values())
+    for seed in range(40):
+        bars = walk(BARS, seed=seed)
+        before: Told | None = None
+        if reason == "missed":  # no trade is entered after a day without a bar
+            bars = bars.take(np.arange(BARS) % 6 != 0)
+        if reason == "data_gap":
+            bars = after_a_gap(bars, 20, 14)
+        for bar in range(len(bars) - 80, len(bars), 11):
+            earlier = before.earlier(to_date(bars.date[bar - 11])) if before else None
+            now = looked(bars, int(bars.date[bar]), earlier, parameters=ENDING[reason])
+            if before:
+                check_step(before, now)
+                if ("expired", reason) in now.kinds():
+                    return
+            before = now
+    raise AssertionError(f"no setup ended as {reason}")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_happens_to_the_bars_changes_add_up_and_no_trade_is_resolved_twice(
+    seed: int,
+) -> None:
+    """Between nights bars are revised, split, lost, cut short, or the symbol is refused."""
+    rng = np.random.default_rng(seed)
+    bars = walk(BARS, seed=seed)
+    resolved_keys: list[Key] = []
+    before: Told | None = None
+    session = dt.date(1990, 1, 1)
+    for bar in range(250, BARS, 5):
+        flaw, at = rng.integers(0, 9), int(rng.integers(0, bar))
+        if flaw == 0:
+            bars = changed(bars, at, close=float(bars.low[at]))
+        elif flaw == 1:
+            bars = multiplied(multiplied(bars, 0, 0.5), BARS, 1.0)
+        elif flaw == 2:
+            bars = multiplied(bars, at, float(rng.choice([0.98, 1.01])))
+        shown = None if flaw == 3 else bars
+        if flaw == 4:
+            shown = changed(bars, slice(bar - 5, bar), low=math.nan)
+        elif flaw == 5:
+            shown = bars.take(slice(at // 2, None))
+        now = looked(shown, int(bars.date[bar]), before.earlier(session) if before else None)
+        check_step(before, now)
+        before, session = now, to_date(bars.date[bar])
+        resolved_keys += [outcome.key for outcome in now.since.outcomes]
+    assert len(resolved_keys) == len(set(resolved_keys))
+
+
+def running(least: int = 3) -> tuple[Bars, ServedSetup]:
+    """A walk at whose end a first attempt has been running for some bars; or for `least` = 0, was
+    entered at the last one.
+    """
+    for seed in itertools.count():
+        bars = walk(BARS, seed=seed)
+        for setup in looked(bars, int(bars.date[-1]), None).setups:
+            if setup.entry_date and setup.attempt == 1:
+                entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
+                ago = len(bars) - 1 - entry
+                if ago >= least and (least or ago == 0):
+                    return bars, setup
+    raise AssertionError
+
+
+def followed_in(bars: Bars, setup: ServedSetup) -> FollowedTrade:
+    trade = setup.trade()
+    assert trade is not None
+    assert trade.last_session == to_date(bars.date[-1])
+    return trade
+
+
+def with_bar(bars: Bars, open_: float, high: float, low: float, close: float) -> Bars:
+    """The bars and one more of the next session."""
+    day = np.array([to_day(next_session(to_date(bars.date[-1]), "stock"))], np.int32)
+    values = (np.array([value]) for value in (open_, high, low, close, 1000.0))
+    return Bars.joined([bars, Bars(day, *values)])
+
+
+def next_night(bars: Bars, setup: ServedSetup, later: Bars, **options: Any) -> Told:
+    earlier = Earlier(to_date(bars.date[-1]), [setup])
+    return looked(later, int(later.date[-1]), earlier, **options)
+
+
+def stopping(bars: Bars, trade: FollowedTrade) -> Bars:
+    """The bars and one that runs through the stop of a trade, having opened short of it."""
+    stop, close = trade.terms.stop_price, trade.last_close
+    beyond = stop * (0.999 if trade.direction == "bullish" else 1.001)
+    return with_bar(bars, close, max(close, beyond), min(close, beyond), beyond)
+
+
+def test_a_stop_as_served_closes_the_trade_at_the_stop() -> None:
+    bars, setup = running()
+    trade = followed_in(bars, setup)
+
+    now = next_night(bars, setup, stopping(bars, trade))
+
+    (outcome,) = now.since.outcomes
+    assert (outcome.exit_reason, outcome.exit_price) == ("stop", trade.terms.stop_price)
+    assert outcome.r_multiple == -1.0
+    (change,) = (c for c in now.since.changes if c.change == "stopped")
+    assert (change.price, change.r_multiple) == (outcome.exit_price, -1.0)
+    assert change.session == outcome.exit_date
+
+
+def test_a_gap_through_the_stop_fills_at_the_open_and_a_bar_with_both_is_a_stop() -> None:
+    bars, setup = running()
+    trade = followed_in(bars, setup)
+    terms, sign = trade.terms, 1 if trade.direction == "bullish" else -1
+    worse = terms.stop_price * (1 - sign * 0.02)
+    high, low = max(worse, terms.target_price) * 1.01, min(worse, terms.target_price) * 0.99
+
+    (outcome,) = next_night(bars, setup, with_bar(bars, worse, high, low, worse)).since.outcomes
+
+    assert outcome.exit_reason == "stop"
+    assert outcome.exit_price == pytest.approx(worse, rel=1e-6)
+    assert outcome.r_multiple < -1
+
+
+def test_a_split_between_two_nights_changes_no_r_as_served() -> None:
+    bars, setup = running()
+    later = stopping(bars, followed_in(bars, setup))
+    halves = multiplied(later, 0, 0.5)
+
+    (whole,) = next_night(bars, setup, later).since.outcomes
+    (half,) = next_night(bars, setup, halves).since.outcomes
+
+    assert (half.r_multiple, half.move_pct) == (whole.r_multiple, whole.move_pct)
+    assert half.terms.stop_price == pytest.approx(whole.terms.stop_price / 2)
+    assert half.exit_date == whole.exit_date
+
+
+def test_one_corrected_close_is_no_split() -> None:
+    bars, setup = running(least=0)
+    later = stopping(bars, followed_in(bars, setup))
+    last = len(bars) - 1
+    assert setup.entry_date == to_date(bars.date[last]), "often the close of the entry itself"
+    close = float(bars.close[last]) * 1.004
+    high, low = max(float(bars.high[last]), close), min(float(bars.low[last]), close)
+
+    (outcome,) = next_night(
+        bars, setup, changed(later, last, close=close, high=high, low=low)
+    ).since.outcomes
+
+    assert outcome.terms == followed_in(bars, setup).terms
+
+
+def test_what_is_not_resolved_is_followed_while_the_symbol_is_away_and_known_again_after() -> None:
+    bars, setup = running()
+    session = to_date(bars.date[-1])
+    away = looked(None, int(bars.date[-1]) + 1, Earlier(session, [setup]))
+    assert away.kinds() == [("expired", "left_out")]
+    (trade,) = away.since.followed
+
+    still = looked(None, int(bars.date[-1]) + 2, away.earlier(session))
+    assert (still.kinds(), still.since.followed) == ([], [trade])
+    back = looked(bars, int(bars.date[-1]), still.earlier(session))
+    assert ("new", "found") in back.kinds()
+    assert back.since.followed == []
+    ended = looked(
+        stopping(bars, trade), to_day(next_session(session, "stock")), still.earlier(session)
+    )
+    assert ended.since.outcomes[0].exit_reason == "stop"
+    assert ("stopped", "stop") in ended.kinds()
+
+
+def test_a_trade_of_a_delisted_symbol_closes_at_its_last_close() -> None:
+    bars, setup = running()
+    last = to_date(bars.date[-1])
+
+    now = looked(bars, int(bars.date[-1]) + 30, Earlier(last, [setup]), until=last)
+
+    (outcome,) = now.since.outcomes
+    assert (outcome.exit_reason, outcome.exit_date) == ("delisted", last)
+    assert outcome.exit_price == setup.last_close
+    assert ("expired", "delisted") in now.kinds()
+
+
+def test_a_running_trade_that_is_no_longer_served_is_too_old_and_still_followed() -> None:
+    bars, setup = running()
+    log = walk_on(None, Series.sound(bars), LENIENT).log
+    part = Part(bars, log, Lineages("X", bars, log))
+    earlier = Earlier(to_date(bars.date[-2]), [setup])
+
+    found = since("X", earlier, Tonight((), [part], covered=True))
+
+    assert [(c.change, c.reason) for c in found.changes] == [("expired", "too_old")]
+    assert [trade.key for trade in found.followed] == [setup.key]
+
+
+def test_a_trade_that_tonight_s_bars_do_not_know_is_revised_and_still_followed() -> None:
+    bars, setup = running()
+    other = setup.model_copy(update={"lineage_id": "q" * 16})
+
+    now = looked(bars, int(bars.date[-1]), Earlier(to_date(bars.date[-1]), [setup, other]))
+
+    assert now.kinds() == [("expired", "revised")]
+    assert [trade.key for trade in now.since.followed] == [other.key]
+
+
+def test_the_levels_that_were_served_first_hold_though_revised_bars_give_others() -> None:
+    bars, setup = running()
+    trade = followed_in(bars, setup)
+    sign = 1 if trade.direction == "bullish" else -1
+    nearer = trade.terms.stop_price + sign * 0.2 * abs(trade.last_close - trade.terms.stop_price)
+    plan = setup.plans[0].model_copy(update={"stop_price": round(nearer, 4)})
+    first = setup.model_copy(update={"plans": [plan]})
+    session = to_date(bars.date[-1])
+
+    same = looked(bars, int(bars.date[-1]), Earlier(session, [first]))
+    (kept,) = (s for s in same.setups if s.key == first.key)
+    assert kept.frozen is not None
+    assert kept.frozen.stop_price == plan.stop_price
+    assert kept.plans[0].stop_price == setup.plans[0].stop_price
+    between = (nearer + trade.terms.stop_price) / 2
+    close = trade.last_close
+    hit = with_bar(bars, close, max(close, between), min(close, between), close)
+    now = looked(hit, int(hit.date[-1]), same.earlier(session))
+
+    (outcome,) = now.since.outcomes
+    assert outcome.exit_price == plan.stop_price
+    assert now.since.settled == [SettledTrade(symbol="X", lineage_id=first.key[1], attempt=1)]
+    assert now.kinds() == [("stopped", "stop"), ("new", "revised")]
+    later = stopping(hit, trade)
+    after = looked(later, int(later.date[-1]), now.earlier(to_date(hit.date[-1])))
+    assert after.since.outcomes == [], "it was resolved once"
+    assert after.kinds()[0] == ("expired", "revised")
+
+
+def test_a_record_as_served_needs_thirty_trades_and_states_them(tmp_path: Path) -> None:
+    order = order_of(market(tmp_path / "bars", 2))
+    first, second = sessions_before(LAST, 2)
+    enough = Totals(trades=FEW, wins=12, losses=18, win_pct=144.0, loss_pct=-90.0, r=6.0)
+    few = enough.model_copy(update={"trades": FEW - 1, "losses": 17})
+    tally = Tally.begun(first)
+    tally.families.update({Family.TRIANGLE: enough, Family.RISING_WEDGE: few})
+    entry = Entry(2, 1, NOW, None, tally, [])
+    nights = Nights(tmp_path / "data")
+    make_night(replace(order, session=first), Nights(tmp_path / "aside"), now=NOW)
+    nights.ledger.append(Nights(tmp_path / "aside").check_active(), entry)
+
+    publish(order, tmp_path / "data", second)
+
+    with closing(book_of(nights, nights.check_active())) as book:
+        found = {f: orjson.loads(book.family(f))["as_served"] for f in Family}
+        method = book.method()
+    record = found.pop(Family.TRIANGLE)
+    assert set(found.values()) == {None}
+    assert (record["sample_size"], record["wins"], record["losses"]) == (30, 12, 18)
+    assert (record["avg_win_pct"], record["avg_loss_pct"], record["avg_r"]) == (12.0, -5.0, 0.2)
+    assert record["win_rate_ci95"][0] < record["win_rate_pct"] == 40.0
+    assert record["summary"] == (
+        f"Triangle, as served: of 30 trades that nights from {first} to {second} served before "
+        f"they ended, 40.00% reached the target; average win +12.00%, average loss -5.00%; "
+        f"{record['open']} still run."
+    )
+    assert method is not None
+    assert [family for family, _ in method.as_served] == [Family.TRIANGLE]
+
+
+# The ledger beside the history of a later night.
+
+
+def market_of(folder: Path, bars: Mapping[str, Bars]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.csv"):
+        path.unlink()
+    for symbol, its in bars.items():
+        write_csv(folder / f"{symbol}.csv", its)
+    return folder
+
+
+def entered_lately() -> tuple[Bars, int]:
+    """A walk with a first attempt entered in its last bars, and how many bars ago."""
+    for seed in itertools.count():
+        bars = walk(BARS, seed=seed)
+        for setup in looked(bars, int(bars.date[-1]), None).setups:
+            if setup.entry_date and setup.attempt == 1:
+                entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
+                if 1 <= len(bars) - 1 - entry <= 4:
+                    return bars, len(bars) - entry
+    raise AssertionError
+
+
+def graded(data: Path) -> Grade:
+    nights = Nights(data)
+    with closing(book_of(nights, nights.check_active())) as book:
+        return grade(nights.ledger, book)
+
+
+def test_a_revised_bar_shows_as_a_disagreement_and_a_split_does_not(tmp_path: Path) -> None:
+    bars, ago = entered_lately()
+    sound = {f"S{seed}": walk(BARS, seed=100 + seed) for seed in range(3)}
+    folder, data = tmp_path / "bars", tmp_path / "data"
+    days = [to_date(bars.date[bar]) for bar in (-ago - 1, -ago, -1)]
+    for day in days[:2]:
+        publish(order_of(market_of(folder, {**sound, "X": bars})), data, day)
+    assert graded(data).disagreements == []
+    (served,) = (side for side in graded(data).served.values() if side.open)
+    assert served.open == 1
+
+    entry = len(bars) - ago
+    price = float(bars.close[entry]) * 1.0005
+    high, low = max(float(bars.high[entry]), price), min(float(bars.low[entry]), price)
+    revised = changed(bars, entry, close=price, high=high, low=low)
+    shutil.copytree(data, tmp_path / "split")
+    publish(
+        order_of(market_of(folder, {**sound, "X": multiplied(bars, 0, 0.5)})),
+        tmp_path / "split",
+        days[2],
+    )
+    publish(order_of(market_of(folder, {**sound, "X": revised})), data, days[2])
+
+    assert graded(tmp_path / "split").disagreements == []
+    (item,) = graded(data).disagreements
+    assert (item.kind, item.symbol) == ("differs", "X")
+    assert "entry_price" in item.why
+
+
+def test_a_symbol_that_is_refused_or_gone_is_named_with_the_reason(tmp_path: Path) -> None:
+    bars, ago = entered_lately()
+    sound = {f"S{seed}": walk(BARS, seed=100 + seed) for seed in range(3)}
+    folder, data = tmp_path / "bars", tmp_path / "data"
+    days = [to_date(bars.date[bar]) for bar in (-ago - 1, -ago, -1)]
+    for day in days[:2]:
+        publish(order_of(market_of(folder, {**sound, "X": bars})), data, day)
+    shutil.copytree(data, tmp_path / "gone")
+
+    short = publish(
+        order_of(market_of(folder, {**sound, "X": bars.take(slice(-50, None))})), data, days[2]
+    )
+    gone = publish(order_of(market_of(folder, sound)), tmp_path / "gone", days[2])
+
+    assert short.changed("X")[-1] == gone.changed("X")[-1] == ("expired", "left_out")
+    assert {line.symbol for line in gone.of(FollowedTrade)} == {"X"}
+    (item,) = graded(tmp_path / "gone").disagreements
+    assert (item.kind, item.why) == ("missing_from_history", "the symbol is not among the bars")
+    (item,) = graded(data).disagreements
+    assert (item.kind, item.why) == ("missing_from_history", "left out: too_few_bars")
+
+
+def test_the_sample_is_never_compared_with_other_bars(tmp_path: Path) -> None:
+    first, second = sessions_before(LAST, 2)
+    order = order_of(market(tmp_path / "bars", 2))
+    publish(replace(order, name="sample"), tmp_path / "data", first)
+
+    other = publish(order, tmp_path / "data", second)
+    sample = publish(replace(order, name="sample"), tmp_path / "data", second)
+
+    assert other.changes is None
+    assert sample.changes is not None

@@ -1,0 +1,370 @@
+"""The ledger: whatever is changed in it, taken from it or put into it is found."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import os
+import shutil
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from store.chain import Chain
+from store.errors import LedgerError, ManifestError, WithdrawnError
+from store.families import Family
+from store.ledger import Entry, Ledger
+from store.ledger_file import LARGEST, LONGEST_REASON, decoded
+from store.manifest import BookFile, Counts, Inputs, Manifest, derive_version
+from store.nights import Nights
+from store.records import ExitReason
+from store.served import FollowedTrade, Line, ServedOutcome, Tally, Terms
+from tests.store.test_nights import SESSION, write
+
+NOW = dt.datetime(2026, 1, 9, 22, tzinfo=dt.UTC)
+DAY = dt.timedelta(days=1)
+
+
+def manifest_of(number: int, bars: str = "bars") -> Manifest:
+    """The manifest of a night of a session that follows the one of the number before."""
+    session = SESSION + number * DAY
+    inputs = Inputs(
+        bars=bars, bars_sha256=f"{number}", reference_sha256=None, parameters={}, code_version="1"
+    )
+    version = derive_version(session, "test", "", inputs)
+    return Manifest(
+        data_version=version,
+        as_of_session=session,
+        source="test",
+        disclaimer="",
+        schema_version=1,
+        book=BookFile(file=f"{version}.book", sha256=f"{number:064x}", bytes=1),
+        counts=Counts(known=1, covered=1, setups=0, history=0, resolved=0),
+        inputs=inputs,
+    )
+
+
+def outcome(reason: ExitReason, r: float, move: float, attempt: int = 1) -> ServedOutcome:
+    terms = Terms(entry_date=SESSION, entry_price=10, stop_price=9, target_price=12)
+    return ServedOutcome(
+        symbol="ABC",
+        lineage_id="a",
+        attempt=attempt,
+        family=Family.TRIANGLE,
+        pattern_type="symmetrical_triangle",
+        direction="bullish",
+        terms=terms,
+        exit_reason=reason,
+        exit_date=SESSION,
+        exit_price=9,
+        move_pct=move,
+        r_multiple=r,
+    )
+
+
+def append(ledger: Ledger, number: int, *lines: Line, bars: str = "bars") -> Manifest:
+    """Add a night that is compared with the last one before it."""
+    manifest = manifest_of(number, bars)
+    last = ledger.before(manifest.as_of_session, sample=manifest.sample)
+    begun = last.head.as_served if last else Tally.begun(manifest.as_of_session)
+    outcomes = [line for line in lines if isinstance(line, ServedOutcome)]
+    entry = Entry(
+        detector=2,
+        method_version=3,
+        published_at=NOW,
+        since=last.head.number if last else None,
+        as_served=begun.plus(outcomes),
+        lines=lines,
+    )
+    ledger.append(manifest, entry)
+    return manifest
+
+
+@cache
+def four() -> Path:
+    """A folder with a ledger of three nights and a withdrawal, each with all that it needs."""
+    folder = Path(mkdtemp())
+    ledger = Ledger(folder)
+    append(ledger, 0)
+    append(ledger, 1, outcome("target", 2.0, 20.0))
+    second = append(ledger, 2, outcome("stop", -1.0, -10.0), outcome("stop", -1.0, -9.0, attempt=2))
+    ledger.withdraw(second, "The bars of one exchange were those of the day before.", NOW)
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    shutil.copytree(four() / "ledger", tmp_path / "data" / "ledger")
+    return tmp_path / "data"
+
+
+def faults(folder: Path) -> list[str]:
+    return [fault.file for fault in Chain.of(Ledger(folder)).faults]
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted((folder / "ledger").glob("[!.]*.jsonl.gz"))
+
+
+def test_what_was_appended_verifies_and_adds_up(data: Path) -> None:
+    chain = Chain.of(Ledger(data))
+
+    assert chain.faults == []
+    assert (len(chain.nights), chain.withdrawals, chain.unnoted) == (3, 1, False)
+    totals = chain.nights[3].as_served.families[Family.TRIANGLE]
+    assert (totals.trades, totals.wins, totals.losses) == (2, 1, 1), "first attempts alone"
+    assert (totals.win_pct, totals.loss_pct, totals.r) == (20.0, -10.0, 1.0)
+
+
+def test_objects_are_private_undated_and_the_same_from_the_same_night(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        append(Ledger(tmp_path / name), 0, outcome("stop", -1.0, -5.0))
+    (one,), (two,) = files(tmp_path / "one"), files(tmp_path / "two")
+
+    assert one.name == two.name
+    assert one.read_bytes() == two.read_bytes()
+    assert one.read_bytes()[4:8] == bytes(4), "gzip's time of writing"
+    if os.name != "nt":
+        assert one.stat().st_mode & 0o777 == 0o600
+    head, line = gzip.decompress(one.read_bytes()).splitlines()
+    assert orjson.loads(head)["kind"] == "night"
+    assert orjson.loads(line)["r_multiple"] == -1.0
+
+
+@given(st.data())
+def test_one_changed_byte_anywhere_is_found(drawn: st.DataObject) -> None:
+    folder = Path(mkdtemp())
+    shutil.copytree(four() / "ledger", folder / "ledger")
+    path = drawn.draw(st.sampled_from([*files(folder), folder / "ledger" / "head.json"]))
+    body = bytearray(path.read_bytes())
+    place = drawn.draw(st.integers(0, len(body) - 1))
+    body[place] ^= drawn.draw(st.integers(1, 255))
+    path.write_bytes(body)
+
+    assert faults(folder)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_missing_object_is_found_and_named_by_its_place(data: Path, number: int) -> None:
+    files(data)[number].unlink()
+
+    assert faults(data)
+
+
+def test_a_swapped_pair_is_found(data: Path) -> None:
+    first, second, *_ = files(data)
+    one, two = first.read_bytes(), second.read_bytes()
+    first.write_bytes(two)
+    second.write_bytes(one)
+
+    assert {first.name, second.name} <= set(faults(data))
+
+
+def test_a_file_that_does_not_belong_there_is_named(data: Path) -> None:
+    (data / "ledger" / "000002-again.jsonl.gz").write_bytes(b"")
+
+    assert faults(data) == ["000002-again.jsonl.gz"]
+
+
+def test_totals_that_do_not_add_up_are_found(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    append(ledger, 0)
+    manifest = manifest_of(1)
+    entry = Entry(2, 3, NOW, 1, Tally.begun(SESSION), [outcome("target", 2.0, 20.0)])
+    ledger.append(manifest, entry)
+
+    assert faults(tmp_path) == [files(tmp_path)[1].name]
+
+
+def test_no_object_is_read_beyond_its_bound(data: Path) -> None:
+    bomb = gzip.compress(bytes(LARGEST + 1))
+    files(data)[0].write_bytes(bomb)
+
+    assert files(data)[0].name in faults(data)
+    with pytest.raises(LedgerError, match="too long"):
+        decoded(bomb)
+
+
+def test_a_run_killed_before_noting_the_newest_object_raises_no_alarm(data: Path) -> None:
+    ledger = Ledger(data)
+    before = (data / "ledger" / "head.json").read_bytes()
+    manifest = append(ledger, 3)
+    (data / "ledger" / "head.json").write_bytes(before)
+
+    chain = Chain.of(ledger)
+    assert (chain.faults, chain.unnoted) == ([], True)
+    append(ledger, 3)  # the same night again
+    assert len(files(data)) == 5, "nothing is appended twice"
+    assert not Chain.of(ledger).unnoted
+    (data / "ledger" / "head.json").write_bytes(before)
+    append(ledger, 4)
+    assert (faults(data), len(files(data))) == ([], 6)
+    assert manifest.data_version in ledger.recorded()
+
+
+def test_the_very_first_object_may_be_unnoted_too(tmp_path: Path) -> None:
+    append(Ledger(tmp_path), 0)
+    (tmp_path / "ledger" / "head.json").unlink()
+
+    chain = Chain.of(Ledger(tmp_path))
+    assert (chain.faults, chain.unnoted) == ([], True)
+    append(Ledger(tmp_path), 1)
+    assert faults(tmp_path) == []
+
+
+def test_nothing_is_appended_to_a_chain_whose_end_was_changed(data: Path) -> None:
+    last = files(data)[-1]
+    last.write_bytes(files(data)[0].read_bytes())
+    with pytest.raises(LedgerError, match=last.name):
+        append(Ledger(data), 5)
+
+    last.unlink()
+    with pytest.raises(LedgerError, match=r"head\.json"):
+        append(Ledger(data), 5)
+
+
+def test_a_night_is_compared_with_the_last_one_of_an_earlier_session(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    made = [append(ledger, number) for number in (0, 2, 1)]
+    sample = append(ledger, 1, bars="sample")
+
+    def last(number: int, *, sample: bool = False) -> str | None:
+        served = ledger.before(SESSION + number * DAY, sample=sample)
+        return served.head.data_version if served else None
+
+    assert last(0) is None
+    assert last(1) == made[0].data_version
+    assert last(2) == made[2].data_version
+    assert last(3) == made[1].data_version, "the last session, whenever it was published"
+    assert last(3, sample=True) == sample.data_version
+    ledger.withdraw(made[1], "wrong bars", NOW)
+    assert last(3) == made[2].data_version
+
+
+def test_a_damaged_object_is_never_compared_with(data: Path) -> None:
+    path = files(data)[1]
+    path.write_bytes(path.read_bytes()[:-1] + b"\7")
+
+    with pytest.raises(LedgerError, match=path.name):
+        Ledger(data).before(SESSION + 2 * DAY, sample=False)
+
+
+def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
+    terms = Terms(entry_date=SESSION, entry_price=0.00001234567, stop_price=1e-6, target_price=1)
+    trade = FollowedTrade(
+        symbol="ABC",
+        lineage_id="abc",
+        attempt=2,
+        family=Family.RISING_WEDGE,
+        pattern_type="rising_wedge",
+        direction="bearish",
+        terms=terms,
+        last_session=SESSION,
+        last_close=3.5,
+    )
+    append(Ledger(tmp_path), 0, trade)
+
+    served = Ledger(tmp_path).before(SESSION + DAY, sample=False)
+
+    assert served is not None
+    assert list(served.lines) == [trade]
+
+
+def recorded(nights: Nights, number: int) -> Manifest:
+    """A night that is sealed, on record and active."""
+    session = SESSION + number * DAY
+    entry = Entry(2, 3, NOW, None, Tally.begun(session), [])
+    return write(nights, session=session, entry=entry)
+
+
+def test_a_withdrawn_night_gives_its_place_to_the_one_before_and_never_comes_back(
+    tmp_path: Path,
+) -> None:
+    nights = Nights(tmp_path)
+    first, second, third = (recorded(nights, number) for number in range(3))
+
+    assert nights.withdraw(third.data_version, "wrong splits", NOW) == second
+    assert nights.active() == second
+    with pytest.raises(WithdrawnError, match="withdrawn on 2026-01-09: wrong splits"):
+        nights.activate(third.data_version)
+    assert nights.withdraw(first.data_version, "these too", NOW) is None
+    with pytest.raises(WithdrawnError, match="make one first"):
+        nights.withdraw(second.data_version, "and these", NOW)
+    assert nights.ledger.withdrawals().keys() == {first.data_version, third.data_version}
+    assert nights.active() == second
+    assert Chain.of(nights.ledger).faults == []
+
+
+def test_a_withdrawal_that_was_killed_half_way_ends_when_it_is_said_again(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    first, second = recorded(nights, 0), recorded(nights, 1)
+    nights.ledger.withdraw(second, "wrong", NOW)
+    assert nights.active() == second
+
+    assert nights.withdraw(second.data_version, "wrong", NOW) == first
+
+    assert nights.active() == first
+    assert len(files(tmp_path)) == 3, "it is recorded once"
+
+
+def test_only_an_intact_night_takes_the_place_of_a_withdrawn_one(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    first, second, third = (recorded(nights, number) for number in range(3))
+    (nights.folder / second.book.file).write_bytes(b"torn")
+
+    assert nights.withdraw(third.data_version, "wrong", NOW) == first
+
+
+@pytest.mark.parametrize("reason", ["", " ", "two\nlines", "\x1b[2J", "x" * (LONGEST_REASON + 1)])
+def test_a_withdrawal_needs_a_reason_that_can_be_shown(tmp_path: Path, reason: str) -> None:
+    nights = Nights(tmp_path)
+    recorded(nights, 0)
+    night = recorded(nights, 1)
+
+    with pytest.raises(LedgerError, match="1 to 500 printable"):
+        nights.withdraw(night.data_version, reason, NOW)
+    assert nights.active() == night
+
+
+def test_pruning_removes_withdrawn_nights_and_leaves_the_ledger(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    made = [recorded(nights, number) for number in range(4)]
+    nights.withdraw(made[2].data_version, "wrong", NOW)
+
+    removed = nights.prune(keep=2)
+
+    assert set(removed) == {made[0].data_version, made[2].data_version}
+    assert len(files(tmp_path)) == 5
+    assert Chain.of(nights.ledger).faults == []
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the owner may write everywhere")
+def test_a_night_that_cannot_be_recorded_is_not_activated(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    first = recorded(nights, 0)
+    nights.ledger.folder.chmod(0o500)
+    try:
+        with pytest.raises((LedgerError, ManifestError)):
+            recorded(nights, 1)
+    finally:
+        nights.ledger.folder.chmod(0o700)
+
+    assert nights.active() == first
+    second = recorded(nights, 1)
+    assert nights.active() == second
+    assert len(files(tmp_path)) == 2
+
+
+def test_a_ledger_that_is_a_file_stops_the_night_before_it_is_active(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    (tmp_path / "ledger").write_text("in the way")
+
+    with pytest.raises(Exception, match="ledger"):
+        recorded(nights, 0)
+    assert nights.active() is None
