@@ -12,11 +12,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from nightly.analysis import Task, fate_of
 from nightly.bars import Bars, Floats, to_date
@@ -186,13 +187,14 @@ def resolved(
 
 
 def atrs(bars: Bars) -> Floats:
-    """The mean of the last 14 log true ranges of every bar."""
-    ranges = np.log(bars.high) - np.log(bars.low)
-    for bar in range(1, len(bars)):
-        before = math.log(bars.close[bar - 1])
-        top, bottom = max(math.log(bars.high[bar]), before), min(math.log(bars.low[bar]), before)
-        ranges[bar] = top - bottom
-    return np.array([ranges[max(0, bar - 13) : bar + 1].mean() for bar in range(len(bars))])
+    """The mean of the last 14 log true ranges of every bar; NaN where there are fewer."""
+    high, low, close = np.log(bars.high), np.log(bars.low), np.log(bars.close)
+    before = np.concatenate([[np.nan], close[:-1]])  # fmax and fmin pass over NaN
+    ranges = np.fmax(high, before) - np.fmin(low, before)
+    found = np.full(len(bars), np.nan)
+    if len(bars) >= ATR_BARS:
+        found[ATR_BARS - 1 :] = sliding_window_view(ranges, ATR_BARS).mean(axis=1)
+    return found
 
 
 def random_entries(walk: Walk, atr: Floats, row: Rows, first: int) -> list[tuple[bool, float]]:
@@ -316,7 +318,7 @@ def mark_regimes(found: Recomputed) -> None:
     index = market_index(found.walks)
     days, levels = list(index), np.array(list(index.values()))
     moves = np.diff(np.log(levels), prepend=0.0)
-    wild = {at: stdev(moves[at - 19 : at + 1].tolist()) for at in range(19, len(days))}
+    wild = {at: moves[at - 19 : at + 1].std(ddof=1) for at in range(19, len(days))}
     counted = [value for at, value in wild.items() if days[at] >= found.start]
     low, high = np.quantile(counted, [1 / 3, 2 / 3]) if counted else (math.nan, math.nan)
     for trade in found.trades:
