@@ -19,13 +19,16 @@ from statistics import median
 
 import numpy as np
 
-from nightly.bars import Bars, to_date
+from nightly.bars import Bars
+from nightly.events import TRADE, VERSION, EventLog
 from nightly.features import COLUMNS, features
-from nightly.placebo import placebo, seed_of
+from nightly.placebo import placebo, seeds_of
+from nightly.series import Series
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[2] / "shared"))
 REFERENCE = SHARED / "detector_reference" / "features.py"
 SYMBOLS, SESSIONS, TRADES, ROUNDS = 100, 5040, 64, 7
+PATTERN = 30  # bars
 
 Analyse = Callable[[Bars], object]
 
@@ -62,14 +65,18 @@ def reference(folder: Path) -> Analyse | None:
 
 def draws(bars: Bars) -> object:
     """Placebo draws for as many trades as a symbol has in 20 years."""
-    entries = np.linspace(60, len(bars) - 1, TRADES).astype(np.int64)
-    directions = np.where(np.arange(TRADES) % 2, 1, -1)
-    seeds = [
-        seed_of("TEST", to_date(bars.date[entry]), int(direction))
-        for entry, direction in zip(entries, directions, strict=True)
-    ]
-    stop, target = np.full(TRADES, 0.06), np.full(TRADES, 0.15)
-    return placebo(bars, entries, directions, stop, target, np.array(seeds, dtype=np.uint64))
+    log = EventLog(np.zeros(TRADES, VERSION), np.zeros(TRADES, TRADE))
+    trades = log.trades
+    trades["version"] = np.arange(TRADES)
+    trades["entry"] = np.linspace(60, len(bars) - 1, TRADES)
+    trades["direction"] = np.where(np.arange(TRADES) % 2, 1, -1)
+    trades["entry_price"] = bars.close[trades["entry"]]
+    trades["stop_price"] = trades["entry_price"] * np.exp(-0.06 * trades["direction"])
+    trades["target_price"] = trades["entry_price"] * np.exp(0.15 * trades["direction"])
+    trades["atr"] = 0.03
+    for name in ("upper_start", "lower_start"):
+        log.versions[name] = trades["entry"] - PATTERN
+    return placebo(Series.sound(bars), log, trades, seeds_of("TEST", bars, trades))
 
 
 def seconds(analyse: Analyse, symbols: Sequence[Bars]) -> float:

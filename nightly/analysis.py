@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from nightly.doubt import GAP_DAYS, MIN_BARS
 from nightly.errors import NightlyError, Refusal
 from nightly.events import Rows
 from nightly.features import features
-from nightly.formations import Formation, Market, current_formations
+from nightly.formations import RUNNING_SESSIONS, Formation, Market, current_formations
 from nightly.history import (
     FACTS,
     Fate,
@@ -30,6 +30,7 @@ from nightly.history import (
     merged,
     trade_facts,
 )
+from nightly.market import Returns
 from nightly.parameters import Parameters
 from nightly.reference import AssetType, Listing
 from nightly.series import Series
@@ -55,6 +56,8 @@ class Task:
     adjustment: Adjustment
     parameters: Parameters
     code_version: str
+    running_sessions: int = RUNNING_SESSIONS
+    """A trade that has run for more sessions is no longer served as a setup."""
     kept: Mapping[str, bytes] = field(default_factory=dict)
     """The last night's checkpoints, by symbol."""
     check: bool = False
@@ -134,6 +137,8 @@ class Analysis:
     """Whether something says that the prices are in dollars; else they are assumed to be."""
     adjustment: Adjustment | None = None
     """What the file or the reference says that the prices are adjusted for."""
+    returns: Returns | None = None
+    """The daily returns of a covered stock, which are a part of the market's."""
 
     @property
     def symbol(self) -> str:
@@ -146,12 +151,22 @@ class Analysis:
         return self.refusal is None
 
 
-def analyse(task: Task) -> list[Analysis]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """The results for the symbols of a task, and the sum of their returns."""
+
+    analyses: Sequence[Analysis]
+    returns: Returns
+
+
+def analyse(task: Task) -> Batch:
     """Analyse the symbols of a task, in their order; runs in a worker process."""
     task.check_version()
     listings = dict(task.symbols)
     loaded = task.source.load([name for name, _ in task.symbols])
-    return [analyse_symbol(item, listings[item.name], task) for item in loaded]
+    found = [analyse_symbol(item, listings[item.name], task) for item in loaded]
+    returns = Returns.total(a.returns for a in found if a.returns is not None)
+    return Batch([replace(analysis, returns=None) for analysis in found], returns)
 
 
 def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
@@ -189,6 +204,7 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         fate=fate,
         in_dollars=quoted_in(loaded, listing) is not None,
         adjustment=listing.adjustment or loaded.adjustment,
+        returns=Returns.of(cleaned.series) if served and listing.asset_type == "stock" else None,
     )
 
 
@@ -214,13 +230,19 @@ class Walked:
         ended = newest and fate is Fate.DELISTED
         log = closed_at_end(bars, resumed.log) if ended else resumed.log
         lineages = Lineages(listing.symbol, bars, log)
-        facts = trade_facts(listing.symbol, series, log, fate, ended=ended)
+        facts = trade_facts(listing.symbol, series, log, fate, task.parameters, ended=ended)
         return cls(series, resumed, lineages, facts, history_rows(bars, log, lineages))
 
     def formations(self, listing: Listing, task: Task) -> Sequence[Formation]:
         """The setups that are served of the series on the night."""
         window = task.windows[listing.asset_type]
-        market = Market(listing.symbol, window.last, window.following, task.parameters)
+        market = Market(
+            listing.symbol,
+            window.last,
+            window.following,
+            task.parameters,
+            task.running_sessions,
+        )
         return current_formations(self.series.bars, self.resumed.log, self.lineages, market)
 
 

@@ -10,17 +10,36 @@ from dataclasses import dataclass
 import numpy as np
 
 from nightly.analysis import Analysis
-from nightly.bars import to_date
+from nightly.bars import to_date, to_day
 from nightly.events import Outcome, Rows
 from nightly.formations import Formation
-from nightly.history import FACTS
-from nightly.method import method
+from nightly.groups import SIGNS, Group, Trades
+from nightly.market import Market, Returns
+from nightly.method import method, shown
 from nightly.patterns import FAMILIES
 from nightly.reference import Listing
 from nightly.scan import Candidate
-from nightly.statistics import Sample, expected_r, reached_pct, track_record
-from store.families import Family
-from store.records import FamilyEntry, TrackRecord, TrackRecords
+from nightly.statistics import (
+    Placebo,
+    Sample,
+    expected_r,
+    placebo_of,
+    side_record,
+    track_record,
+)
+from store.families import Direction, Family
+from store.records import FamilyEntry, SideRecord, TrackRecord, TrackRecords
+
+
+@dataclass(frozen=True, slots=True)
+class FamilySide:
+    """The statistics of a family's trades in one direction over all symbols."""
+
+    record: SideRecord | None
+    expected_r: float | None
+    """Not rounded, because it is the prior of its tickers; None without a resolved trade."""
+    win_in_atrs: float | None
+    """The median win in ATRs at entry, or that of all families if it has no win, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,43 +47,54 @@ class FamilyFacts:
     """The statistics of a family's trades over all symbols."""
 
     record: TrackRecord | None
-    placebo_pct: float | None
-    expected_r: float | None
-    """Not rounded, because it is the prior of its tickers; None without a resolved trade."""
-    win_in_atrs: float | None
-    """The median win in ATRs at entry, or that of all families if it has no win, or None."""
+    placebo: Placebo | None
+    sides: Mapping[Direction, FamilySide]
 
 
 class Statistics:
     """Track records of every family and of every ticker in it."""
 
-    def __init__(self, analyses: Sequence[Analysis], as_of: dt.date, detector: int) -> None:
+    def __init__(
+        self, analyses: Sequence[Analysis], returns: Returns, as_of: dt.date, detector: int
+    ) -> None:
         self._as_of = as_of
         self._detector = detector
-        facts = [analysis.facts for analysis in analyses]
-        trades = np.concatenate(facts) if facts else np.empty(0, FACTS)
         scored = [a.scored_from for a in analyses if a.scored_from is not None]
         self._start = to_date(min(scored)) if scored else as_of
-        self._pooled = _win_in_atrs(trades) if len(trades) else None
-        self._families = {family: self._family(family, trades) for family in Family}
+        market = Market.of(returns, to_day(self._start))
+        trades = Trades.of([(a.symbol, a.facts) for a in analyses], market)
+        groups = [group for group, _ in shown(trades)]
+        self._tested = trades.tested([*groups, *_record_groups(analyses)])
+        self._pooled = _win_in_atrs(trades.facts)
+        self._families = {family: self._family(family, trades.facts) for family in Family}
         self.method = method(
             trades,
+            self._tested,
+            open_trades=sum(len(a.facts) for a in analyses) - len(trades.facts),
             fates=Counter(a.fate for a in analyses if a.bars),
             start=self._start,
             as_of=as_of,
         )
 
     def _family(self, family: Family, trades: Rows) -> FamilyFacts:
-        mine = _of_family(trades, family)
-        sample = Sample(family, None, mine, self._start, self._as_of, self._detector)
-        resolved = sample.resolved
-        placebo = reached_pct(resolved)
+        sample = self._sample(family, None, _of_family(trades, family), self._start)
+        placebo = placebo_of(sample.facts)
         return FamilyFacts(
             record=track_record(sample, placebo),
-            placebo_pct=placebo,
-            expected_r=expected_r(resolved["r"]) if len(resolved) else None,
-            win_in_atrs=_win_in_atrs(mine) or self._pooled,
+            placebo=placebo,
+            sides={direction: self._side(sample, direction) for direction in SIGNS},
         )
+
+    def _side(self, sample: Sample, direction: Direction) -> FamilySide:
+        facts = sample.side(direction)
+        return FamilySide(
+            record=side_record(sample, direction),
+            expected_r=expected_r(facts["r"]) if len(facts) else None,
+            win_in_atrs=_win_in_atrs(facts) or self._pooled,
+        )
+
+    def _sample(self, family: Family, symbol: str | None, facts: Rows, start: dt.date) -> Sample:
+        return Sample(family, symbol, facts, start, self._as_of, self._tested, self._detector)
 
     def family(self, family: Family) -> FamilyFacts:
         """The statistics of one family."""
@@ -87,21 +117,40 @@ class Statistics:
         return [self._candidate(analysis, formation) for formation in analysis.formations]
 
     def _candidate(self, analysis: Analysis, formation: Formation) -> Candidate:
-        family = self._families[formation.family]
-        mine = _of_family(analysis.facts, formation.family)
+        family, direction = self._families[formation.family], formation.direction
+        resolved = analysis.facts[analysis.facts["outcome"] != Outcome.OPEN]
         start = to_date(analysis.scored_from) if analysis.scored_from else self._as_of
-        sample = Sample(formation.family, analysis.symbol, mine, start, self._as_of, self._detector)
-        ticker = track_record(sample, family.placebo_pct, family.expected_r or 0.0)
+        mine = _of_family(resolved, formation.family)
+        sample = self._sample(formation.family, analysis.symbol, mine, start)
+        side, own = family.sides[direction], sample.side(direction)
+        # The family's value for the direction in which the setup is traded: the two differ.
+        expected = expected_r(own["r"], side.expected_r or 0.0)
         assert analysis.features is not None  # noqa: S101 - a covered symbol has features
         return Candidate(
             formation=formation,
-            records=TrackRecords(family=family.record, ticker=ticker),
-            ticker_facts=sample.resolved,
-            win_in_atrs=family.win_in_atrs,
-            family_r=family.expected_r,
+            records=TrackRecords(
+                family=family.record, ticker=track_record(sample, family.placebo, expected)
+            ),
+            ticker_facts=own,
+            ticker_side=side_record(sample, direction),
+            family_side=side.record,
+            expected_r=expected if side.record else None,
+            win_in_atrs=side.win_in_atrs,
             listing=analysis.listing,
             features=analysis.features,
         )
+
+
+def _record_groups(analyses: Sequence[Analysis]) -> Iterator[Group]:
+    """The groups of all records that the night serves: families, and tickers with a setup."""
+    for family in Family:
+        yield Group(family)
+    for analysis in analyses:
+        for formation in analysis.formations:
+            yield Group(formation.family, None, analysis.symbol)
+            if formation.family.both_ways:
+                for direction in SIGNS:
+                    yield Group(formation.family, direction, analysis.symbol)
 
 
 def _of_family(facts: Rows, family: Family) -> Rows:

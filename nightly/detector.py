@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nightly.bars import Bars, Days
+from nightly.bars import Bars, Days, Floats
 from nightly.events import EventLog, Rows
 from nightly.kernel.compiler import Record
 from nightly.kernel.lines import LINE
@@ -33,6 +33,7 @@ __all__ = [
     "detect",
     "last_atr",
     "line_values",
+    "log_atrs",
     "plan_levels",
     "plan_of",
     "touches_of",
@@ -163,6 +164,12 @@ def plan_of(
     return plan_levels(
         upper, lower, atr, version["height"], direction, parameters.stop_distance_min
     )
+
+
+def log_atrs(bars: Bars, parameters: Parameters = DEFAULTS) -> Floats:
+    """The log ATR at every bar: the plain mean of the last 14 true ranges in log price."""
+    atr: Floats = prices_of(bars, parameters)["atr"]
+    return atr
 
 
 def last_atr(bars: Bars, parameters: Parameters = DEFAULTS) -> float:

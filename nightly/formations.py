@@ -27,11 +27,15 @@ from nightly.patterns import (
     is_symmetrical,
     type_name,
 )
-from store.families import Family
-from store.records import Line, Lines, Plan, PricePoint, Status
+from store.families import Direction, Family
+from store.records import Attempt, CloseSide, Line, Lines, Plan, PricePoint, Status
 
 ARMED_PCT = 1.0
 """A forming setup is armed if its trigger is within this distance or within one ATR."""
+
+
+RUNNING_SESSIONS = 120
+"""A trade that has run for more sessions than this is no longer served as a setup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,12 @@ class Formation:
     """The score and its parts, and the entry of a running trade; stored beside the setup."""
 
     @property
+    def direction(self) -> Direction:
+        """The direction in which the setup is traded, of its first plan."""
+        direction: Direction = self.fields["direction"]
+        return direction
+
+    @property
     def order(self) -> tuple[bool, float]:
         """The sort key on a ticker: forming setups first, then by descending quality."""
         return self.status != "forming", -self.quality
@@ -68,20 +78,24 @@ class Market:
     next_session: dt.date
     parameters: Parameters = DEFAULTS
     """Those of the walk, so that touches and plans are what it saw."""
+    running_sessions: int = RUNNING_SESSIONS
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """The ids of a setup and its lineage in the session."""
+    """The ids of a setup and its lineage in the session, and which attempt it is."""
 
     setup: str
     lineage: str
+    attempt: Attempt
 
     @classmethod
     def of(cls, log: EventLog, row: int, bars: Bars, lineages: Lineages, market: Market) -> _Name:
         number, attempt = (int(log.versions[row][name]) for name in ("lineage", "attempt"))
         setup = lineages.setup_id(row, number, attempt, len(bars) - 1, market.as_of)
-        return cls(setup, lineages.id(number))
+        # An attempt that has not triggered yet is not among those that did.
+        count = max(attempt, lineages.attempts(number))
+        return cls(setup, lineages.id(number), Attempt(number=attempt, count=count))
 
 
 def current_formations(
@@ -89,8 +103,10 @@ def current_formations(
 ) -> list[Formation]:
     """The forming versions and running trades of a series, in serving order.
 
-    Of a lineage with several open trades only that of the earliest attempt is served.
+    Of a lineage with several open trades only that of the earliest attempt is served, and none that
+    runs for too many sessions.
     """
+    oldest = len(bars) - 1 - market.running_sessions
     live = np.flatnonzero(log.versions["end_reason"] == EndReason.FORMING)
     forming = [
         _forming(bars, log.versions[row], _Name.of(log, int(row), bars, lineages, market), market)
@@ -105,6 +121,7 @@ def current_formations(
             market,
         )
         for trade in running_trades(log)
+        if trade["entry"] >= oldest
     ]
     return sorted(forming + running, key=lambda formation: formation.order)
 
@@ -136,7 +153,8 @@ def _forming(bars: Bars, version: Rows, name: _Name, market: Market) -> Formatio
         plans=plans,
         status="forming",
         phase="armed" if armed else "forming",
-        rule=_forming_rule(version, plans, market.next_session),
+        rule=_forming_rule(version, plans, market.next_session, price(float(bars.close[-1]))),
+        side="beyond" if _beyond(plans[0], price(float(bars.close[-1]))) else "before",
         distance=distance,
         atr_pct=atr_pct,
     )
@@ -163,6 +181,7 @@ def _running(bars: Bars, version: Rows, trade: Rows, name: _Name, market: Market
         status="in_progress",
         phase="confirmed",
         rule=_running_rule(plan, entry_date, entry_price, int(version["attempt"])),
+        running=len(bars) - 1 - entry,
         entry={"entry_date": entry_date.isoformat(), "entry_price": price(entry_price)},
         distance=100 * abs(entry_price / float(bars.close[-1]) - 1),
         atr_pct=100 * last_atr(bars),
@@ -182,6 +201,8 @@ def _formation(
     rule: str,
     distance: float,
     atr_pct: float,
+    side: CloseSide | None = None,
+    running: int | None = None,
     entry: Mapping[str, float | str] = MappingProxyType({}),
 ) -> Formation:
     family = FAMILIES[family_index(int(version["type"]))]
@@ -206,6 +227,9 @@ def _formation(
         "lines": _lines(bars, version, end, market.parameters),
         "trigger_rule": rule,
         "plans": list(plans),
+        "attempt": name.attempt,
+        "sessions_since_trigger": running,
+        "last_close_side": side,
     }
     risk = abs(plan.trigger_price - plan.stop_price)
     return Formation(
@@ -260,18 +284,37 @@ def _point(bars: Bars, bar: int, value: float) -> PricePoint:
     return PricePoint(date=to_date(bars.date[bar]), price=price(value))
 
 
-def _forming_rule(version: Rows, plans: Sequence[Plan], session: dt.date) -> str:
+def _forming_rule(version: Rows, plans: Sequence[Plan], session: dt.date, last_close: float) -> str:
     sides = [_side(version, plan) for plan in plans]
     levels = [
         f"{dollars(plan.trigger_price)} and moves {move}% a day"
         for plan, (_, move) in zip(plans, sides, strict=True)
     ]
     if len(plans) == 1:
-        return f"A daily close {sides[0][0]}; the level for {session} is {levels[0]}."
-    return (
-        f"A daily close {sides[0][0]} or {sides[1][0]}; for {session} the first level is "
-        f"{levels[0]}, the second is {levels[1]}."
-    )
+        rule = f"A daily close {sides[0][0]}; the level for {session} is {levels[0]}."
+    else:
+        rule = (
+            f"A daily close {sides[0][0]} or {sides[1][0]}; for {session} the first level is "
+            f"{levels[0]}, the second is {levels[1]}."
+        )
+    return f"{rule} The last close, {dollars(last_close)}, is {_standing(plans, last_close)}."
+
+
+def _beyond(plan: Plan, last_close: float) -> bool:
+    above = last_close > plan.trigger_price
+    return above if plan.direction == "bullish" else last_close < plan.trigger_price
+
+
+def _standing(plans: Sequence[Plan], last_close: float) -> str:
+    """Where the last close stands, as the levels move and a close may be beyond the next one."""
+    names = ("it",) if len(plans) == 1 else ("the first level", "the second level")
+    for plan, name in zip(plans, names, strict=True):
+        if _beyond(plan, last_close):
+            where = "above" if plan.direction == "bullish" else "below"
+            return f"already {where} {name}, so a close that stays there fires"
+    if len(plans) > 1:
+        return "between the two"
+    return "below it" if plans[0].direction == "bullish" else "above it"
 
 
 def _side(version: Rows, plan: Plan) -> tuple[str, str]:

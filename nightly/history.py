@@ -15,11 +15,12 @@ import numpy.typing as npt
 import orjson
 
 from nightly.bars import Bars, to_date
+from nightly.detector import DEFAULTS, Parameters
 from nightly.events import EventLog, Outcome, Rows, Scale
 from nightly.ids import lineage_id, setup_id
 from nightly.numbers import multiple, percent, price
 from nightly.patterns import FAMILIES, direction_name, family_index, type_name
-from nightly.placebo import placebo_of
+from nightly.placebo import placebo, seeds_of
 from nightly.series import Series
 
 OUTCOMES: Mapping[int, str] = {
@@ -49,8 +50,8 @@ FACTS = np.dtype(
         ("hold_bars", "i4"),
         ("atr_pct", "f8"),  # at entry
         ("risk_pct", "f8"),  # entry to stop, of the entry price
-        ("draws", "i1"),  # resolved placebo trades with its stop and target
-        ("drawn_wins", "i1"),  # of these, how many reached the target
+        ("draws", "i2"),  # placebo trades with its stop and target, two for each pair
+        ("drawn_wins", "i2"),  # of these, how many reached the target
         ("drawn_r", "f8"),  # sum of their R multiples
     ]
 )
@@ -165,7 +166,13 @@ def first_attempts(log: EventLog) -> Rows:
 
 
 def trade_facts(
-    symbol: str, series: Series, log: EventLog, fate: Fate = Fate.CURRENT, *, ended: bool = False
+    symbol: str,
+    series: Series,
+    log: EventLog,
+    fate: Fate = Fate.CURRENT,
+    parameters: Parameters = DEFAULTS,
+    *,
+    ended: bool = False,
 ) -> Rows:
     """The first attempts as `FACTS` rows, in order of entry; open ones have no R and no move (NaN).
 
@@ -188,11 +195,12 @@ def trade_facts(
     facts["atr_pct"] = 100 * trades["atr"]
     facts["risk_pct"] = 100 * risk / entry
     over = trades["outcome"] != Outcome.OPEN
-    draws = placebo_of(symbol, bars, trades[over], served=series.served, ended=ended)
+    seeds = seeds_of(symbol, bars, trades[over])
+    draws = placebo(series, log, trades[over], seeds, parameters, ended=ended)
     resolved = draws["outcome"] != Outcome.OPEN
-    facts["draws"][over] = resolved.sum(axis=1)
-    facts["drawn_wins"][over] = (draws["outcome"] == Outcome.WIN).sum(axis=1)
-    facts["drawn_r"][over] = np.where(resolved, draws["r"], 0.0).sum(axis=1)
+    facts["draws"][over] = resolved.sum(axis=(1, 2))
+    facts["drawn_wins"][over] = (draws["outcome"] == Outcome.WIN).sum(axis=(1, 2))
+    facts["drawn_r"][over] = np.where(resolved, draws["r"], 0.0).sum(axis=(1, 2))
     return facts
 
 

@@ -1,4 +1,4 @@
-"""The method's numbers: trades compared with their placebo, by family, direction and decade."""
+"""The method's numbers: groups of trades compared with their placebo."""
 
 from __future__ import annotations
 
@@ -8,90 +8,88 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from nightly import intervals
-from nightly.bars import Floats, to_date
 from nightly.events import Outcome, Rows
+from nightly.groups import FATES, SIGNS, THIRDS, TRENDS, Group, Tested, Trades
 from nightly.history import Fate
+from nightly.lift import Lift, months_of
 from nightly.numbers import multiple, percent
-from nightly.patterns import FAMILIES, direction_name
-from nightly.placebo import DRAWS, FARTHEST, NEAREST
-from store.families import Direction, Family
-from store.method import Costs, Estimate, Measure, Method, SymbolFate
+from nightly.placebo import FARTHEST, NEAREST, PAIRS
+from store.families import Family
+from store.method import METHOD, Costs, Estimate, Measure, Method
 
 COSTS: Final = (10, 25)
 """Round-trip costs in basis points of the entry price."""
 
 
-FATES: Final[Mapping[Fate, SymbolFate]] = {
-    Fate.CURRENT: "current",
-    Fate.STOPPED: "stopped",
-    Fate.DELISTED: "delisted",
-}
-
-
-def method(trades: Rows, *, fates: Counter[Fate], start: dt.date, as_of: dt.date) -> Method:
-    """The method record of the `FACTS` rows of all symbols, of which `fates` counts the fates."""
-    resolved = trades[trades["outcome"] != Outcome.OPEN]
+def method(
+    trades: Trades,
+    tested: Mapping[Group, Tested],
+    *,
+    open_trades: int,
+    fates: Counter[Fate],
+    start: dt.date,
+    as_of: dt.date,
+) -> Method:
+    """The method record of the trades of all symbols, of which `fates` counts the fates."""
     return Method(
         as_of_session=as_of,
         start=start,
         symbols=fates.total(),
         ended=fates[Fate.STOPPED] + fates[Fate.DELISTED],
         delisted=fates[Fate.DELISTED],
-        delisted_trades=int(np.count_nonzero(trades["outcome"] == Outcome.DELISTED)),
-        open_trades=len(trades) - len(resolved),
-        draws_per_trade=DRAWS,
+        delisted_trades=int(np.count_nonzero(trades.facts["outcome"] == Outcome.DELISTED)),
+        open_trades=open_trades,
+        draws_per_trade=2 * PAIRS,
         nearest_draw=NEAREST,
         farthest_draw=FARTHEST,
-        measures=list(_measures(resolved)) if len(resolved) else [],
+        measures=[
+            measure(trades.facts[members], group, tested[group]) for group, members in shown(trades)
+        ],
+        version=METHOD,
+        tested=sum(found.adjusted_p is not None for found in tested.values()),
     )
 
 
-def _measures(trades: Rows) -> Iterator[Measure]:
-    decades = np.array([to_date(day).year // 10 * 10 for day in trades["entry_day"]])
-    yield measure(trades)
-    for index, family in enumerate(FAMILIES):
-        mine = trades["family"] == index
-        for sign in (1, -1):
-            both = mine & (trades["direction"] == sign)
-            if both.any():
-                yield measure(trades[both], family, direction_name(sign))
-    fates = np.unique(trades["fate"]).tolist()
-    if len(fates) > 1:
-        for fate in fates:
-            yield measure(trades[trades["fate"] == fate], fate=FATES[Fate(fate)])
-    for decade in np.unique(decades).tolist():
-        yield measure(trades[decades == decade], decade=decade)
-        for index, family in enumerate(FAMILIES):
-            both = (trades["family"] == index) & (decades == decade)
-            if both.any():
-                yield measure(trades[both], family, decade=decade)
+def shown(trades: Trades) -> Iterator[tuple[Group, np.ndarray[tuple[int], np.dtype[np.bool_]]]]:
+    """The groups of the method page that have trades, with their members."""
+    for group in _groups(trades):
+        members = trades.members(group)
+        if members.any():
+            yield group, members
 
 
-def measure(
-    trades: Rows,
-    family: Family | None = None,
-    direction: Direction | None = None,
-    decade: int | None = None,
-    fate: SymbolFate | None = None,
-) -> Measure:
-    """The measure of one group of resolved trades, at least one."""
+def _groups(trades: Trades) -> Iterator[Group]:
+    yield Group()
+    for family in Family:
+        for direction in SIGNS:
+            yield Group(family, direction)
+    if len(np.unique(trades.facts["fate"])) > 1:
+        for fate in FATES:
+            yield Group(fate=fate)
+    for regime in (*TRENDS, *THIRDS):
+        yield Group(regime=regime)
+    for decade in np.unique(trades.decades).tolist():
+        yield Group(decade=decade)
+        for family in Family:
+            yield Group(family, decade=decade)
+
+
+def measure(trades: Rows, group: Group, tested: Tested) -> Measure:
+    """The measure of one group of resolved `FACTS` rows, at least one."""
     won, lost = (trades["outcome"] == outcome for outcome in (Outcome.WIN, Outcome.LOSS))
-    moves, r, draws = trades["realized_pct"], trades["r"], trades["draws"].astype(np.float64)
-    wins, number = int(np.count_nonzero(won)), len(trades)
-    months, one = _months(trades), np.ones(number)
-    drawn = draws > 0
-    own = r[drawn] - trades["drawn_r"][drawn] / draws[drawn]
+    moves, wins, number = trades["realized_pct"], int(np.count_nonzero(won)), len(trades)
+    months, lift = months_of(trades), Lift.of(trades)
     low, high = intervals.wilson(wins, number)
-    avg_r = _estimate(r, one, months)
+    avg_r = intervals.clustered(trades["r"], np.ones(number), months)
     assert avg_r is not None  # noqa: S101 - there is at least one trade
     return Measure(
-        family=family,
-        direction=direction,
-        decade=decade,
-        fate=fate,
+        family=group.family,
+        direction=group.direction,
+        decade=group.decade,
+        fate=group.fate,
+        regime=group.regime,
         trades=number,
         wins=wins,
         losses=number - wins,
@@ -99,34 +97,26 @@ def measure(
         win_rate_range=(percent(100 * low), percent(100 * high)),
         avg_win_pct=percent(moves[won].mean()) if wins else None,
         avg_loss_pct=percent(moves[lost].mean()) if lost.any() else None,
-        avg_r=avg_r,
+        avg_r=_written(avg_r),
         months=len(np.unique(months)),
-        draws=int(draws.sum()),
-        placebo_pct=_estimate(100.0 * trades["drawn_wins"], draws, months, percent),
-        difference_r=_estimate(own, one[drawn], months[drawn]),
-        after_costs=[Costs(basis_points=bp, avg_r=multiple(_after(trades, bp))) for bp in COSTS],
+        draws=int(trades["draws"].sum()),
+        placebo_pct=_written(lift.placebo_pct, percent) if lift else None,
+        placebo_r=_written(lift.placebo_r) if lift else None,
+        difference_r=_written(lift.difference) if lift else None,
+        compared=lift.compared if lift else 0,
+        after_costs=[
+            Costs(basis_points=bp, avg_r=multiple(after_costs(trades, bp))) for bp in COSTS
+        ],
+        adjusted_p=tested.adjusted_p,
+        verdict=tested.verdict,
     )
 
 
-def _months(trades: Rows) -> npt.NDArray[np.int64]:
-    days = trades["entry_day"].astype("datetime64[D]")
-    months: npt.NDArray[np.int64] = days.astype("datetime64[M]").astype(np.int64)
-    return months
+def _written(found: intervals.Estimate, rounded: Callable[[float], float] = multiple) -> Estimate:
+    error = None if found.error is None else rounded(found.error)
+    return Estimate(mean=rounded(found.mean), error=error)
 
 
-def _estimate(
-    totals: Floats,
-    weights: Floats,
-    months: npt.NDArray[np.int64],
-    written: Callable[[float], float] = multiple,
-) -> Estimate | None:
-    found = intervals.clustered(totals, weights, months)
-    if found is None:
-        return None
-    error = None if found.error is None else written(found.error)
-    return Estimate(mean=written(found.mean), error=error)
-
-
-def _after(trades: Rows, basis_points: int) -> float:
+def after_costs(trades: Rows, basis_points: int) -> float:
     """Average R after round-trip costs; the tighter the stop, the more R they take."""
     return float((trades["r"] - basis_points / 100 / trades["risk_pct"]).mean())

@@ -12,6 +12,7 @@ from itertools import islice
 from nightly.analysis import Analysis, Task, analyse
 from nightly.assembly import Statistics, universe
 from nightly.errors import NightlyError, Refusal
+from nightly.market import Returns
 from nightly.plan import Order, Step, held_back, inputs_of, plan, pool_of, renamed, silent
 from nightly.pool import Pool
 from nightly.report import Report
@@ -69,12 +70,14 @@ def make_night(
         keep = stack.enter_context(checkpoints.replacing()) if checkpoints else _forget
         pool = stack.enter_context(pool_of(chosen))
         tasks = (_prepared(task, order, checkpoints) for task in chosen.tasks)
-        found = _analyses(tasks, len(chosen.symbols), pool, step)
+        market: list[Returns] = []
+        found = _analyses(tasks, len(chosen.symbols), pool, step, market)
         analyses = list(_written(writer, order, found, keep))
         step("putting it together", 0, 0)
         _check_usable(analyses, chosen.refused)
         _write_unread(writer, order, analyses)
-        statistics = Statistics(analyses, chosen.as_of, order.parameters.detector)
+        returns = Returns.total(market)
+        statistics = Statistics(analyses, returns, chosen.as_of, order.parameters.detector)
         candidates = _write_patterns(writer, analyses, statistics)
         _write_scan(writer, candidates)
         for entry in statistics.entries():
@@ -118,13 +121,17 @@ def _prepared(task: Task, order: Order, checkpoints: Checkpoints | None) -> Task
     return replace(task, kept=kept, check=order.full)
 
 
-def _analyses(tasks: Iterable[Task], total: int, pool: Pool, step: Step) -> Iterator[Analysis]:
+def _analyses(
+    tasks: Iterable[Task], total: int, pool: Pool, step: Step, market: list[Returns]
+) -> Iterator[Analysis]:
+    """The analyses as they arrive; the sum of all returns so far is in `market`."""
     step(FINDING, 0, total)
     done = 0
     for batch in pool.run(analyse, tasks):
-        done += len(batch)
+        done += len(batch.analyses)
+        market[:] = [Returns.total([*market, batch.returns])]
         step(FINDING, done, total)
-        yield from batch
+        yield from batch.analyses
 
 
 def _check_usable(analyses: Sequence[Analysis], left: Mapping[str, Refusal]) -> None:

@@ -1,23 +1,25 @@
-"""Placebo trades: the stops and targets of real trades, taken at random later dates.
+"""Placebo trades: random entries on both sides of a real trade, with its stop and target.
 
 Why: a trade whose target is three times as far away as its stop reaches the target about a quarter
 of the time on a driftless walk, and more often in a rising market, without any pattern. A win rate
 alone therefore says little.
 
-How: for every resolved first attempt three entries are drawn, uniformly 40 to 400 bars after the
-real one. The formation is then over, but the symbol and roughly its market are the same. Each draw
-keeps the direction and the logarithmic distances of stop and target and is resolved by the same
-rule. The share of draws that reach the target is what those stops and targets achieve by
-themselves; the difference from the real trades is what the pattern adds. On 6,717 surviving US
-stocks no family differed from its placebo by two standard errors, so every `measured` sentence
-states the share.
+How: for every resolved first attempt 50 pairs of entries are drawn. The two of a pair are equally
+far from the real entry, one before it and one after it, so that a trend in price or in volatility
+that runs through all three counts alike. Each has the direction of the trade, and its stop and
+target at the same distance in ATR, and is resolved by the same rule.
+
+Which pairs are left out: those of which one cannot be resolved, and those whose earlier trade still
+runs when the pattern, or the pole before it, begins. The pole is what made the pattern: a short
+that is held through the pole of a bullish pennant is no control. Entries therefore lie 40 to 400
+bars further away than the pattern is long. A whole pair is left out, since one half alone would
+lean to one side. Pairs that run long are left out more often, which favours the stop, the nearer of
+the two; docs/evidence.md says by how much.
 
 Draws depend only on the symbol, the entry date and the direction, not on the order of trades, the
-process or the length of the series. A resolved draw therefore stays the same when bars are
-appended. A draw past the end of the series is dropped, not redrawn. Dropping depends on the
-calendar and not on the outcome; redrawing within the remaining bars would change every night and
-crowd the last bars. Open draws are left out of the rates, as open trades are. A night as of t
-passes bars up to t.
+process or the length of the series. A resolved pair therefore stays the same when bars are
+appended. A pair past an end of the series is dropped, not redrawn, because redrawing would change
+every night and crowd the bars at the end. A night as of t passes bars up to t.
 """
 
 from __future__ import annotations
@@ -30,24 +32,27 @@ import numpy as np
 import numpy.typing as npt
 
 from nightly.bars import Bars, Floats, to_date
-from nightly.events import TRADE, Outcome, Rows
+from nightly.detector import DEFAULTS, log_atrs
+from nightly.events import TRADE, EventLog, Outcome, PatternType, Rows
 from nightly.kernel.placebo import BAR, resolve_draws
-from nightly.series import Mask
+from nightly.parameters import Parameters
+from nightly.series import Series
+from nightly.splitmix import Seeds, integers
 
-DRAWS: Final = 3  # placebo entries for each trade
-NEAREST: Final = 40  # bars after the real entry, inclusive
+PAIRS: Final = 50  # pairs of placebo entries for each trade
+NEAREST: Final = 40  # bars between an entry and the span of the pattern, inclusive
 FARTHEST: Final = 400
-
-Seeds = npt.NDArray[np.uint64]
 
 DRAW = np.dtype(
     [
-        ("entry", "i4"),  # bar index, -1 if dropped past the end of the series
+        ("entry", "i4"),  # bar index, -1 if the pair was left out
         ("exit", "i4"),  # bar index, -1 without one
-        ("outcome", "i1"),  # Outcome; OPEN too if dropped
+        ("outcome", "i1"),  # Outcome; OPEN if the pair was left out
         ("r", "f8"),  # R multiple: (exit - entry) over entry to stop, signed; NaN without an exit
     ]
 )
+
+Places = npt.NDArray[np.int64]
 
 
 def seed_of(symbol: str, entry: dt.date, direction: int) -> int:
@@ -56,120 +61,98 @@ def seed_of(symbol: str, entry: dt.date, direction: int) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
-def placebo(
-    bars: Bars,
-    entries: npt.NDArray[np.integer],
-    directions: npt.NDArray[np.integer],
-    stop_distance: Floats,
-    target_distance: Floats,
-    seeds: Seeds,
-) -> Rows:
-    """`DRAW` rows of shape (trades, `DRAWS`) for real trades that entered at the bars `entries`.
-
-    Directions are +1 or -1. Distances are measured from the entry's close, as natural logs of price
-    ratios.
-
-    Raises:
-        ValueError: a distance is not a positive finite number.
-    """
-    for distance in (stop_distance, target_distance):
-        if not np.all((distance > 0) & np.isfinite(distance)):
-            raise ValueError("Pass stop and target distances as positive logs of price ratios.")
-    entry = np.asarray(entries, dtype=np.int64)[:, None] + _offsets(seeds)
-    direction = np.asarray(directions, dtype=np.int64)[:, None]
-    # A draw past the end stays open, whatever its price is.
-    price = bars.close[np.minimum(entry, len(bars) - 1)]
-    stop = price * np.exp(-direction * stop_distance[:, None])
-    target = price * np.exp(direction * target_distance[:, None])
-    trades = _entered(entry, direction, price, stop, target)
-    resolve_draws(_walked(bars), trades.reshape(-1))
-    return _draws(trades, len(bars))
-
-
-def placebo_of(
-    symbol: str, bars: Bars, trades: Rows, *, served: Mask | None = None, ended: bool = False
-) -> Rows:
-    """The draws of `TRADE` rows of one series; pass its resolved first attempts.
-
-    A draw that enters on a bar whose night did not serve the symbol is dropped like one past the
-    end, since no trade is entered there; without `served` every night did.
-    If the symbol's listing `ended` with the last bar, open draws close there, as open trades do.
-    """
-    seeds = [
+def seeds_of(symbol: str, bars: Bars, trades: Rows) -> Seeds:
+    """The seeds of `TRADE` rows."""
+    found = [
         seed_of(symbol, to_date(bars.date[trade["entry"]]), int(trade["direction"]))
         for trade in trades
     ]
-    draws = placebo(
-        bars,
-        trades["entry"],
-        trades["direction"],
-        np.abs(np.log(trades["stop_price"] / trades["entry_price"])),
-        np.abs(np.log(trades["target_price"] / trades["entry_price"])),
-        np.array(seeds, dtype=np.uint64),
-    )
-    if served is not None:
-        unserved = (draws["entry"] >= 0) & ~served[np.maximum(draws["entry"], 0)]
-        draws["entry"][unserved] = draws["exit"][unserved] = -1
-        draws["outcome"][unserved] = Outcome.OPEN
-        draws["r"][unserved] = np.nan
-    return _closed_at_end(bars, trades, draws) if ended else draws
+    return np.array(found, dtype=np.uint64)
 
 
-def _closed_at_end(bars: Bars, trades: Rows, draws: Rows) -> Rows:
-    last = len(bars) - 1
-    left = (draws["outcome"] == Outcome.OPEN) & (draws["entry"] >= 0) & (draws["entry"] < last)
-    entry = bars.close[np.maximum(draws["entry"], 0)]
-    direction = trades["direction"].astype(np.float64)[:, None]
-    # Stop distances are those of the trade in logs, at the draw's own price.
-    distance = np.abs(np.log(trades["stop_price"] / trades["entry_price"]))[:, None]
-    risk = entry * np.abs(1 - np.exp(-direction * distance))
-    draws["r"] = np.where(left, direction * (bars.close[-1] - entry) / risk, draws["r"])
-    draws["exit"] = np.where(left, last, draws["exit"])
-    draws["outcome"] = np.where(left, Outcome.DELISTED, draws["outcome"])
+def placebo(
+    series: Series,
+    log: EventLog,
+    trades: Rows,
+    seeds: Seeds,
+    parameters: Parameters = DEFAULTS,
+    *,
+    ended: bool = False,
+) -> Rows:
+    """`DRAW` rows of shape (trades, `PAIRS`, 2) for `TRADE` rows of a log, the earlier entry first.
+
+    If the symbol's listing `ended` with the last bar, open draws close there, as open trades do.
+    """
+    bars, firsts = series.bars, first_bars(log.versions[trades["version"]], parameters)
+    entries = _entries(trades, firsts, seeds)
+    atr = log_atrs(bars, parameters)
+    usable = _usable(series, entries, atr, parameters)
+    draws = _entered(bars, trades, entries, atr)
+    draws[usable] = _resolved(bars, draws[usable], ended=ended)
+    kept = usable & (draws["outcome"] != Outcome.OPEN).all(axis=-1)
+    kept &= draws["exit"][..., 0] < firsts[:, None]
+    return _draws(draws, kept)
+
+
+def first_bars(versions: Rows, parameters: Parameters) -> Places:
+    """For each `VERSION` row the first bar of the pattern, or of the stretch its pole lies in."""
+    start = np.minimum(versions["upper_start"], versions["lower_start"]).astype(np.int64)
+    poled = np.isin(versions["type"], (PatternType.BULLISH_SQUEEZE, PatternType.BEARISH_SQUEEZE))
+    firsts: Places = start - np.where(poled, parameters.pole_bars, 0)
+    return firsts
+
+
+def _entries(trades: Rows, firsts: Places, seeds: Seeds) -> Places:
+    """The bars of all entries, of shape (trades, `PAIRS`, 2); some are outside the series."""
+    entry = trades["entry"].astype(np.int64)
+    beyond = NEAREST + integers(seeds, PAIRS, FARTHEST - NEAREST + 1)
+    distance = (entry - firsts)[:, None] + beyond
+    return entry[:, None, None] + np.stack([-distance, distance], axis=-1)
+
+
+def _usable(
+    series: Series, entries: Places, atr: Floats, parameters: Parameters
+) -> npt.NDArray[np.bool_]:
+    """Which pairs can be entered: inside the series, on served bars, where there is an ATR."""
+    at = np.clip(entries, 0, len(series) - 1)
+    fine = (entries >= parameters.atr_bars) & (entries < len(series))
+    return np.asarray((fine & series.served[at] & (atr[at] > 0)).all(axis=-1))
+
+
+def _entered(bars: Bars, trades: Rows, entries: Places, atr: Floats) -> Rows:
+    """Open `TRADE` rows at the entries, stops and targets as far in ATR as those of the trades."""
+    at = np.clip(entries, 0, len(bars) - 1)
+    price, scale = bars.close[at], atr[at] / trades["atr"][:, None, None]
+    direction = trades["direction"].astype(np.int64)[:, None, None]
+    draws = np.zeros(entries.shape, dtype=TRADE)
+    draws["entry"], draws["direction"], draws["entry_price"] = entries, direction, price
+    for name, sign in (("stop_price", -direction), ("target_price", direction)):
+        distance = np.abs(np.log(trades[name] / trades["entry_price"]))[:, None, None]
+        draws[name] = price * np.exp(sign * distance * scale)
+    draws["exit"], draws["exit_price"], draws["outcome"] = -1, np.nan, Outcome.OPEN
     return draws
 
 
-def _offsets(seeds: Seeds) -> npt.NDArray[np.int64]:
-    """`DRAWS` bar offsets for each seed, made by the finaliser of SplitMix64."""
-    steps = np.arange(1, DRAWS + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = seeds[:, None] + steps
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    later: npt.NDArray[np.int64] = (mixed % np.uint64(FARTHEST - NEAREST + 1)).astype(np.int64)
-    return later + NEAREST
+def _resolved(bars: Bars, draws: Rows, *, ended: bool) -> Rows:
+    walked = np.empty(len(bars), dtype=BAR)
+    walked["open"], walked["high"], walked["low"] = bars.open, bars.high, bars.low
+    flat = draws.reshape(-1)
+    resolve_draws(walked, flat)
+    last = len(bars) - 1
+    if ended:
+        left = (flat["outcome"] == Outcome.OPEN) & (flat["entry"] < last)
+        flat["outcome"][left], flat["exit"][left] = Outcome.DELISTED, last
+        flat["exit_price"][left] = bars.close[last]
+    return flat.reshape(draws.shape)
 
 
-def _entered(
-    entry: npt.NDArray[np.int64],
-    direction: npt.NDArray[np.int64],
-    price: Floats,
-    stop: Floats,
-    target: Floats,
-) -> Rows:
-    trades = np.zeros(entry.shape, dtype=TRADE)
-    trades["entry"] = entry
-    trades["direction"] = direction
-    trades["entry_price"] = price
-    trades["stop_price"] = stop
-    trades["target_price"] = target
-    trades["exit"] = -1
-    trades["exit_price"] = np.nan
-    trades["outcome"] = Outcome.OPEN
-    return trades
-
-
-def _walked(bars: Bars) -> Rows:
-    rows = np.empty(len(bars), dtype=BAR)
-    rows["open"], rows["high"], rows["low"] = bars.open, bars.high, bars.low
-    return rows
-
-
-def _draws(trades: Rows, length: int) -> Rows:
-    draws = np.empty(trades.shape, dtype=DRAW)
-    draws["entry"] = np.where(trades["entry"] < length, trades["entry"], -1)
-    draws["exit"] = trades["exit"]
-    draws["outcome"] = trades["outcome"]
-    gain = trades["direction"] * (trades["exit_price"] - trades["entry_price"])
-    draws["r"] = gain / np.abs(trades["entry_price"] - trades["stop_price"])
+def _draws(resolved: Rows, kept: npt.NDArray[np.bool_]) -> Rows:
+    draws = np.empty(resolved.shape, dtype=DRAW)
+    gain = resolved["direction"] * (resolved["exit_price"] - resolved["entry_price"])
+    r = gain / np.abs(resolved["entry_price"] - resolved["stop_price"])
+    both = kept[..., None]
+    draws["entry"] = np.where(both, resolved["entry"], -1)
+    draws["exit"] = np.where(both, resolved["exit"], -1)
+    draws["outcome"] = np.where(both, resolved["outcome"], Outcome.OPEN)
+    draws["r"] = np.where(both, r, np.nan)
     return draws

@@ -18,6 +18,7 @@ from nightly.analysis import Task
 from nightly.bars import Adjustment, to_day
 from nightly.cluster import cluster_pool
 from nightly.errors import Refusal
+from nightly.formations import RUNNING_SESSIONS
 from nightly.parameters import DETECTORS, Parameters
 from nightly.pool import INLINE, Pool, batches, local_pool
 from nightly.reference import AssetType, Listing, Reference, as_crypto
@@ -67,6 +68,8 @@ class Order:
     """The share of the active symbols that must be current."""
     behind_limit: float = 1.0
     """A night is held back if a larger share of the active symbols is behind."""
+    running_sessions: int = RUNNING_SESSIONS
+    """A trade that has run for more sessions is no longer served as a setup."""
     jobs: int = 1
     executor: str | None = None
     """The address of a Dask scheduler; None to work on this machine."""
@@ -125,7 +128,10 @@ def plan(order: Order, now: dt.datetime) -> Plan:
     as_of = as_of_session(days, now=now, requested=order.session, quorum=order.quorum)
     known = windows(as_of, now)
     jobs = 1 if len(listings) <= INLINE and order.executor is None else order.jobs
-    shared = (as_of, known, order.adjustment, order.parameters, code_version())
+    shared = (
+        *(as_of, known, order.adjustment, order.parameters, code_version()),
+        order.running_sessions,
+    )
     behind, current, later = _places(ends, known, now)
     begun = to_day(last_begun(now))
     return Plan(
@@ -228,6 +234,7 @@ def inputs_of(order: Order, chosen: Plan) -> Inputs:
             **order.parameters._asdict(),
             "adjustment": order.adjustment,
             "chart_symbols": order.chart_symbols,
+            "running_sessions": order.running_sessions,
             **(cut if chosen.crypto_until < chosen.as_of else {}),
             **(ahead if chosen.future_dates else {}),
         },

@@ -18,17 +18,17 @@ from nightly.features import COLUMNS
 from nightly.formations import Formation
 from nightly.numbers import evidence, multiple, percent
 from nightly.reference import Listing
-from nightly.statistics import expected_r
-from store.records import ScanSetup, Setup, TrackRecord, TrackRecords
+from store.records import ScanSetup, Setup, SideRecord, TrackRecords
 
 PRIOR_WINS = 10
 """Weight of the family's median win in the typical gain, in wins."""
 
 TICKER_SAMPLE = 20
-"""With at least this many trades a ticker's own win rate is shown, else its family's."""
+"""With at least this many trades in a setup's direction the ticker's win rate is shown, else its
+family's."""
 
 EVIDENCE_SAMPLE = 5
-"""With at least this many trades a ticker's own record is filter evidence."""
+"""With at least this many trades in the direction of a setup the ticker's record is evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,15 @@ class Candidate:
     formation: Formation
     records: TrackRecords
     ticker_facts: Rows
-    """The ticker's resolved first attempts in the family."""
+    """The ticker's resolved first attempts in the family and the direction of the setup."""
+    ticker_side: SideRecord | None
+    """Their record."""
+    family_side: SideRecord | None
+    """The family's record in the direction of the setup."""
+    expected_r: float | None
+    """Of the ticker, shrunk towards the family in this direction; None if nothing is known."""
     win_in_atrs: float | None
     """The family's median win in ATRs, or that of all families if it has no win, or None."""
-    family_r: float | None
-    """The family's expected R."""
     listing: Listing
     features: Floats
 
@@ -57,16 +61,16 @@ class Candidate:
         return percent((own + prior) / (len(won) + PRIOR_WINS))
 
     @property
-    def shown_record(self) -> TrackRecord | None:
+    def shown_side(self) -> SideRecord | None:
         """The record whose win rate the row shows."""
-        ticker = self.records.ticker
+        ticker = self.ticker_side
         enough = ticker is not None and ticker.sample_size >= TICKER_SAMPLE
-        return ticker if enough else self.records.family
+        return ticker if enough else self.family_side
 
     @property
-    def own_record(self) -> TrackRecord | None:
+    def own_side(self) -> SideRecord | None:
         """The ticker's record if it has enough trades to be evidence, else None."""
-        ticker = self.records.ticker
+        ticker = self.ticker_side
         return ticker if ticker is not None and ticker.sample_size >= EVIDENCE_SAMPLE else None
 
     @property
@@ -87,7 +91,7 @@ class Candidate:
 
     def row(self, rank: int) -> ScanSetup:
         """The setup as the scan serves it."""
-        shown = self.shown_record
+        shown = self.shown_side
         return ScanSetup(
             **self.formation.fields,
             track_record=self.records,
@@ -100,12 +104,14 @@ class Candidate:
 
     def numbers(self) -> dict[str, float]:
         """The numeric evidence of the row, except its price and volume features."""
-        own, formation = self.own_record, self.formation
+        own, formation = self.own_side, self.formation
         return {
             "dist_to_entry": formation.distance_pct,
             "min_win_rate": evidence(own.win_rate_pct if own else None),
             "min_avg_r": evidence(own.avg_r if own else None),
-            "min_expected_r": evidence(self._expected_r()),
+            "min_expected_r": evidence(
+                None if self.expected_r is None else multiple(self.expected_r)
+            ),
             "typical_return": evidence(self.typical_gain_pct),
             "min_rr": formation.reward_to_risk,
             "target_move": formation.target_move_pct,
@@ -125,11 +131,6 @@ class Candidate:
             "industry": self.listing.industry,
             "country": self.listing.country,
         }
-
-    def _expected_r(self) -> float | None:
-        if self.family_r is None:
-            return None
-        return multiple(expected_r(self.ticker_facts["r"], self.family_r))
 
 
 def number_columns(candidates: Sequence[Candidate]) -> dict[str, npt.NDArray[np.float64]]:

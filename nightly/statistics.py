@@ -1,28 +1,42 @@
 """Track records: the results of the resolved first attempts of a family, or of one ticker in it.
 
-Every win rate comes with its sample size, its losses and the placebo: how often the same stops and
-targets at random dates reached the target.
+Every win rate comes with its sample size, its losses and the placebo: how often random entries with
+the same stops and targets reached the target.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from nightly import intervals
 from nightly.events import Outcome, Rows
+from nightly.groups import SIGNS, Group, Tested
+from nightly.lift import Lift
+from nightly.method import after_costs
 from nightly.numbers import multiple, percent
 from nightly.parameters import Parameters
-from store.families import Family
-from store.records import TrackRecord
+from store.families import Direction, Family
+from store.method import METHOD
+from store.records import AfterCosts, SideRecord, Sides, TrackRecord
 
 SHRINKAGE = 60
 """Weight of the prior in trades. Predicting later R from earlier R improves up to about here."""
 
 R_CLIP = (-3.0, 10.0)
 """Bounds for one trade's R, used only in `expected_r`, so that one outlier cannot dominate it."""
+
+
+class Placebo(NamedTuple):
+    """What the random entries of a family came to."""
+
+    win_rate_pct: float
+    avg_r: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +46,23 @@ class Sample:
     family: Family
     symbol: str | None
     facts: Rows
+    """Resolved `FACTS` rows."""
     start: dt.date
     end: dt.date
+    tested: Mapping[Group, Tested] = field(default_factory=dict)
+    """The verdicts on the groups that were tested; others have too few trades."""
     detector: int = Parameters().detector
     """The version of the detector that drew the patterns."""
 
-    @property
-    def resolved(self) -> Rows:
-        """The resolved trades."""
-        over: Rows = self.facts[self.facts["outcome"] != Outcome.OPEN]
-        return over
+    def side(self, direction: Direction) -> Rows:
+        """The trades of one direction."""
+        rows: Rows = self.facts[self.facts["direction"] == SIGNS[direction]]
+        return rows
 
-
-def reached_pct(facts: Rows) -> float | None:
-    """The percentage of the trades' placebo draws that reached the target; None without draws."""
-    draws = int(facts["draws"].sum())
-    return 100 * int(facts["drawn_wins"].sum()) / draws if draws else None
+    def verdict(self, direction: Direction | None = None) -> Tested:
+        """What may be said of the sample, or of one direction in it."""
+        group = Group(self.family, direction, self.symbol)
+        return self.tested.get(group, Tested("too_few"))
 
 
 def expected_r(r: npt.NDArray[np.float64], prior: float = 0.0) -> float:
@@ -56,54 +71,118 @@ def expected_r(r: npt.NDArray[np.float64], prior: float = 0.0) -> float:
     return (total + SHRINKAGE * prior) / (len(r) + SHRINKAGE)
 
 
+def placebo_of(facts: Rows) -> Placebo | None:
+    """What the random entries of resolved `FACTS` rows came to; None without any."""
+    lift = Lift.of(facts)
+    return Placebo(lift.placebo_pct.mean, lift.placebo_r.mean) if lift else None
+
+
 def track_record(
-    sample: Sample, placebo_pct: float | None, prior_r: float = 0.0
+    sample: Sample, placebo: Placebo | None, expected: float | None = None
 ) -> TrackRecord | None:
-    """The record of a sample with its family's placebo; None if it has no resolved trade."""
-    facts = sample.resolved
+    """The record of a sample with its family's placebo; None if it has no trade.
+
+    `expected` is the expected R where it is not that of the sample itself, shrunk towards 0.
+    """
+    facts = sample.facts
     if not len(facts):
         return None
     moves, r = facts["realized_pct"], facts["r"]
     won = facts["outcome"] == Outcome.WIN
     wins = moves[won]
-    # A delisted trade is no win, but it may have gained.
-    losses = moves[facts["outcome"] == Outcome.LOSS]
     gained, lost = float(moves[moves > 0].sum()), -float(moves[moves < 0].sum())
     record = TrackRecord(
         scope="ticker" if sample.symbol else "family",
         family=sample.family,
         symbol=sample.symbol,
-        win_rate_pct=percent(100 * len(wins) / len(facts)),
-        sample_size=len(facts),
-        wins=len(wins),
-        losses=int(np.count_nonzero(~won)),
+        **_outcomes(facts),
         avg_win_pct=percent(wins.mean()) if len(wins) else None,
-        avg_loss_pct=percent(losses.mean()) if len(losses) else None,
         median_win_pct=percent(np.median(wins)) if len(wins) else None,
         avg_trade_pct=percent(moves.mean()),
         avg_r=multiple(r.mean()),
-        expected_r=multiple(expected_r(r, prior_r)),
+        expected_r=multiple(expected_r(r) if expected is None else expected),
         profit_factor=multiple(gained / lost) if lost else None,
         avg_hold_bars=round(float(facts["hold_bars"].mean()), 1),
         backtest_range=[sample.start, sample.end],
         detector=sample.detector,
-        measured=_measured(sample, placebo_pct),
+        method_version=METHOD,
+        win_rate_ci95=_interval(facts),
+        **_lift(facts),
+        verdict=sample.verdict().verdict,
+        avg_r_after_costs=AfterCosts(
+            bp_10=multiple(after_costs(facts, 10)), bp_25=multiple(after_costs(facts, 25))
+        ),
+        by_direction=_sides(sample),
+        measured=_measured(sample, placebo),
         summary="",
     )
     return record.model_copy(update={"summary": _summary(sample, record)})
 
 
-def _measured(sample: Sample, placebo_pct: float | None) -> str:
+def side_record(sample: Sample, direction: Direction) -> SideRecord | None:
+    """The record of one direction of a sample; None if it has no trade."""
+    facts = sample.side(direction)
+    if not len(facts):
+        return None
+    return SideRecord(
+        **_outcomes(facts),
+        avg_r=multiple(facts["r"].mean()),
+        **_lift(facts),
+        verdict=sample.verdict(direction).verdict,
+    )
+
+
+def _sides(sample: Sample) -> Sides | None:
+    if not sample.family.both_ways:
+        return None
+    return Sides(bullish=side_record(sample, "bullish"), bearish=side_record(sample, "bearish"))
+
+
+def _outcomes(facts: Rows) -> dict[str, Any]:
+    won = facts["outcome"] == Outcome.WIN
+    # A delisted trade is no win, but it may have gained.
+    losses = facts["realized_pct"][facts["outcome"] == Outcome.LOSS]
+    return {
+        "sample_size": len(facts),
+        "wins": int(np.count_nonzero(won)),
+        "losses": int(np.count_nonzero(~won)),
+        "win_rate_pct": percent(100 * float(won.mean())),
+        "avg_loss_pct": percent(losses.mean()) if len(losses) else None,
+    }
+
+
+def _interval(facts: Rows) -> list[float]:
+    wins = int(np.count_nonzero(facts["outcome"] == Outcome.WIN))
+    return [percent(100 * share) for share in intervals.wilson(wins, len(facts))]
+
+
+def _lift(facts: Rows) -> dict[str, Any]:
+    lift = Lift.of(facts)
+    if lift is None:
+        names = ("placebo_win_rate_pct", "placebo_avg_r", "lift_r", "lift_r_se")
+        return dict.fromkeys(names)
+    error = lift.difference.error
+    return {
+        "placebo_win_rate_pct": percent(lift.placebo_pct.mean),
+        "placebo_avg_r": multiple(lift.placebo_r.mean),
+        "lift_r": multiple(lift.difference.mean),
+        "lift_r_se": None if error is None else multiple(error),
+    }
+
+
+def _measured(sample: Sample, placebo: Placebo | None) -> str:
     text = (
         "First attempt per formation, entry at the close of the breakout bar, stop and target "
         "frozen at entry, stop first when both are hit in one bar, open trades, costs and slippage "
         "excluded"
     )
-    if placebo_pct is None:
+    if placebo is None:
         return f"{text}."
     whose = f"{sample.family.label.lower()} family's" if sample.symbol else "same"
-    stops = f"the {whose} stops and targets at random dates reached the target"
-    return f"{text}; {stops} in {placebo_pct:.1f}%."
+    return (
+        f"{text}; the {whose} stops and targets at random dates reached the target in "
+        f"{placebo.win_rate_pct:.1f}%, average {placebo.avg_r:+.3f} R."
+    )
 
 
 def _summary(sample: Sample, record: TrackRecord) -> str:

@@ -21,6 +21,7 @@ def print_method(manifest: Manifest, method: Method | None) -> None:
     groups = (
         method.by_family(),
         method.by_fate(),
+        method.by_regime(),
         method.by_decade(),
         method.by_family_and_decade(),
     )
@@ -32,7 +33,8 @@ def print_method(manifest: Manifest, method: Method | None) -> None:
         f"{method.ended:,} stop before it, {method.delisted:,} of them with their listing. "
         f"{method.delisted_trades:,} trades closed there and count as losses; "
         f"{method.open_trades:,} open trades in no number. Errors take the trades of one month as "
-        "one; no costs but where they are named."
+        "one; no costs but where they are named. The words are corrected for all "
+        f"{method.tested:,} lines that were tested together."
     )
 
 
@@ -40,7 +42,7 @@ def _cells(measure: Measure) -> Iterator[str]:
     low, high = measure.win_rate_range
     yield measure.family.label if measure.family else "All"
     yield measure.direction or ""
-    yield f"{measure.decade}s" if measure.decade is not None else measure.fate or ""
+    yield f"{measure.decade}s" if measure.decade else measure.fate or measure.regime or ""
     yield f"{measure.trades:,}"
     yield f"{measure.wins:,}"
     yield f"{measure.win_rate_pct:.1f}%"

@@ -99,6 +99,7 @@ def order_of(
         session=session,
         quorum=settings.session_quorum,
         behind_limit=settings.behind_limit,
+        running_sessions=settings.running_sessions,
         jobs=jobs or default_jobs(),
         executor=executor,
         source_label=settings.source,

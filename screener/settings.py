@@ -107,6 +107,11 @@ class Settings(BaseSettings):
         le=1,
         description="A night is held back if a larger share of the active symbols is behind it.",
     )
+    running_sessions: int = Field(
+        default=120,
+        ge=1,
+        description="Sessions after its trigger in which a running trade is served as a setup.",
+    )
     chart_symbols: int | None = Field(
         default=None,
         ge=0,

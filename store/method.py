@@ -14,8 +14,14 @@ from pydantic import Field
 from store.families import Direction, Family
 from store.records import AsServed, Count, Number, Record, Share, Verdict
 
+METHOD = 2
+"""The version of the method that measures trades: their random entries, errors and verdicts."""
+
 FEW = 30
 """A measure with fewer trades than this says nothing."""
+
+FEW_MONTHS = 12
+"""Nor does one whose trades were entered in fewer months, since these are its clusters."""
 
 
 WORDS: Final[Mapping[Verdict | None, str]] = {

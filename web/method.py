@@ -10,7 +10,7 @@ from mcp_server.http.responses import PUBLIC, HttpResponse
 from mcp_server.operations.answers import Answer
 from store.active_night import ActiveNight
 from store.book import Book
-from store.method import FEW, Measure, Method
+from store.method import FEW, FEW_MONTHS, Measure, Method
 from web.pages import HTML, Pages, public_page
 
 PATH = "/method"
@@ -29,7 +29,7 @@ class Dot:
     low: float
     high: float
     clear: bool
-    """Whether it differs from random entries by more than two standard errors."""
+    """Whether it differs from random entries after correction for all lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class MethodPage:
             disclaimer=book.disclaimer,
             session=book.session,
             few=FEW,
+            few_months=FEW_MONTHS,
         )
         return Answer(html.encode(), HTML)
 

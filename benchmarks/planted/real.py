@@ -25,9 +25,10 @@ from nightly.events import Outcome, Rows
 from nightly.history import first_attempts
 from nightly.parameters import DETECTORS, Parameters
 from nightly.patterns import FAMILIES, family_index
-from nightly.placebo import placebo_of
+from nightly.placebo import placebo, seeds_of
 from nightly.plan import Order, plan
 from nightly.reference import Reference, read_reference
+from nightly.series import Series
 from nightly.sources import open_source
 
 YEAR = 252
@@ -93,7 +94,8 @@ class Tally:
         trades = trades[trades["outcome"] != Outcome.OPEN]
         if not len(trades):
             return
-        draws = placebo_of(symbol, bars, trades)
+        seeds = seeds_of(symbol, bars, trades)
+        draws = placebo(Series.sound(bars), log, trades, seeds, parameters)
         kinds = log.versions["type"][trades["version"]]
         families = np.array([FAMILIES[family_index(int(kind))].label for kind in kinds])
         for family in sorted(set(families)):

@@ -163,7 +163,12 @@ def test_a_scan_row_is_the_setup_with_its_rank_and_the_numbers_behind_it(
         check(row, rank=int, win_rate_trades=int, win_rate_pct=NUMBER, expected_gain_pct=NUMBER)
         check(row, distance_to_trigger_pct=NUMBER)
         shown = (row["win_rate_pct"], row["win_rate_trades"])
-        behind = [r for r in row["track_record"].values() if r is not None]
+        behind = [
+            record["by_direction"][row["direction"]] if record["by_direction"] else record
+            for record in row["track_record"].values()
+            if record is not None
+        ]
+        behind = [record for record in behind if record is not None]
         assert shown in [(r["win_rate_pct"], r["sample_size"]) for r in behind]
 
 

@@ -22,9 +22,10 @@ from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
 from nightly.sessions import past_window
 from nightly.sources import open_source
 from store.book import Book
+from store.families import Direction
 from store.manifest import Manifest
 from store.nights import Nights
-from store.records import HistoryRow, ScanSetup, Setup
+from store.records import HistoryRow, ScanSetup, Setup, SideRecord, TrackRecord
 from tests.nightly.series import LENIENT
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
@@ -345,9 +346,22 @@ def test_ranks_follow_the_typical_gain(book: Book) -> None:
     assert [row.rank for row in rows(book)] == list(range(1, len(gains) + 1))
 
 
+def in_direction(
+    record: TrackRecord | None, direction: Direction
+) -> TrackRecord | SideRecord | None:
+    """The part of a record that is of one direction."""
+    if record is None or record.by_direction is None:
+        return record
+    side: SideRecord | None = getattr(record.by_direction, direction)
+    return side
+
+
 def test_a_ticker_with_a_small_sample_shows_its_family_s_win_rate(book: Book) -> None:
     for row in rows(book):
-        ticker, family = row.track_record.ticker, row.track_record.family
+        ticker, family = (
+            in_direction(record, row.direction)
+            for record in (row.track_record.ticker, row.track_record.family)
+        )
         shown = ticker if ticker is not None and ticker.sample_size >= 20 else family
         assert shown is not None
         assert (row.win_rate_pct, row.win_rate_trades) == (shown.win_rate_pct, shown.sample_size)

@@ -1,9 +1,10 @@
-"""Placebo trades: where they are drawn, how they end, and what adds up."""
+"""Placebo trades: where they are drawn, which pairs are left out, how they end, what adds up."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,60 +12,69 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightly.bars import Bars, to_date, to_day
-from nightly.events import TRADE, Outcome, Rows
-from nightly.placebo import (
-    DRAWS,
-    FARTHEST,
-    NEAREST,
-    placebo,
-    placebo_of,
-    seed_of,
-)
+from nightly.bars import Bars, to_day
+from nightly.detector import DEFAULTS, log_atrs
+from nightly.events import TRADE, VERSION, EventLog, Outcome, PatternType, Rows
+from nightly.placebo import FARTHEST, NEAREST, PAIRS, first_bars, placebo, seed_of, seeds_of
+from nightly.series import Series
 from tests.nightly.series import walk
 
 LONG, SHORT = 1, -1
-STOP, TARGET = 0.05, 0.10  # log distances
+STOP, TARGET = 0.05, 0.10  # log distances of the trades, at an ATR of `ATR`
+ATR = 0.02
+SPAN = 30  # bars of the pattern
 FIRST = to_day(dt.date(2004, 1, 5))
-ENTRY = 10  # the real entry of the planted trades
-PLANTED = ENTRY + FARTHEST + 5  # past every draw's entry, so that this bar decides all of them
+ENTRY = 500  # the real entry of the planted trades, with room for every draw before it
+PLANTED = ENTRY + SPAN + FARTHEST + 5  # past every draw's entry, so that this bar decides the late
 
 
-def flat(length: int = PLANTED + 20) -> Bars:
-    """Bars that stay at 100, so that they resolve no trade."""
+def quiet(length: int = PLANTED + 20) -> Bars:
+    """Bars that stay around 100 with an ATR of `ATR`, so that they resolve no trade."""
     date = np.arange(FIRST, FIRST + length, dtype=np.int32)
-    return Bars(date, *(np.full(length, 100.0) for _ in range(5)))
+    even = np.full(length, 100.0)
+    high, low = even * math.exp(ATR / 2), even * math.exp(-ATR / 2)
+    return Bars(date, even, high, low, even.copy(), even)
+
+
+def log_of(
+    bars: Bars,
+    direction: int = LONG,
+    entries: tuple[int, ...] = (ENTRY,),
+    kind: PatternType = PatternType.FALLING_WEDGE,
+    atr: float = ATR,
+) -> EventLog:
+    """A log of trades with the usual distances, each at the end of a pattern of `SPAN` bars."""
+    versions, trades = np.zeros(len(entries), VERSION), np.zeros(len(entries), TRADE)
+    versions["type"] = kind
+    versions["upper_start"] = np.array(entries) - SPAN
+    versions["lower_start"] = np.array(entries) - SPAN + 4
+    trades["version"], trades["entry"] = np.arange(len(entries)), entries
+    trades["direction"], trades["atr"] = direction, atr
+    trades["entry_price"] = bars.close[list(entries)]
+    trades["stop_price"] = trades["entry_price"] * math.exp(-direction * STOP)
+    trades["target_price"] = trades["entry_price"] * math.exp(direction * TARGET)
+    return EventLog(versions, trades)
+
+
+def draw(bars: Bars, log: EventLog, series: Series | None = None, *, ended: bool = False) -> Rows:
+    """The draws of all trades of a log."""
+    seeds = seeds_of("TEST", bars, log.trades)
+    return placebo(series or Series.sound(bars), log, log.trades, seeds, ended=ended)
 
 
 def planted(opened: float, high: float, low: float) -> Bars:
-    """Flat bars except one after the entry of every draw of a trade at `ENTRY`."""
-    bars = flat()
-    bars.open[PLANTED], bars.high[PLANTED], bars.low[PLANTED] = opened, high, low
+    """Quiet bars except one that decides early draws (a bar before the pattern) and late ones."""
+    bars = quiet()
+    for bar in (ENTRY - SPAN - 2, PLANTED):
+        bars.open[bar], bars.high[bar], bars.low[bar] = opened, high, low
     return bars
 
 
-def seeds_at(bars: Bars, entries: npt.NDArray[np.int64], direction: int) -> npt.NDArray[np.uint64]:
-    seeds = [seed_of("TEST", to_date(bars.date[entry]), direction) for entry in entries]
-    return np.array(seeds, dtype=np.uint64)
-
-
-def draw(bars: Bars, direction: int = LONG, entries: tuple[int, ...] = (ENTRY,)) -> Rows:
-    """The draws of trades in one direction, with the usual distances."""
-    at = np.array(entries, dtype=np.int64)
-    return placebo(
-        bars,
-        at,
-        np.full(len(at), direction),
-        np.full(len(at), STOP),
-        np.full(len(at), TARGET),
-        seeds_at(bars, at, direction),
-    )
-
-
-def by_hand(bars: Bars, entry: int, direction: int) -> tuple[int, int, float]:
+def by_hand(bars: Bars, entry: int, direction: int, scale: float) -> tuple[int, int, float]:
     """Exit bar, outcome and R multiple of one trade, by the rule as the design states it."""
     price = float(bars.close[entry])
-    stop, target = price * math.exp(-direction * STOP), price * math.exp(direction * TARGET)
+    stop = price * math.exp(-direction * STOP * scale)
+    target = price * math.exp(direction * TARGET * scale)
     for bar in range(entry + 1, len(bars)):
         worst, best = (bars.low[bar], bars.high[bar])[::direction]
         if direction * (worst - stop) <= 0:
@@ -85,12 +95,7 @@ SHORT_WIN = (1 - math.exp(-TARGET)) / (math.exp(STOP) - 1)
         (LONG, (100, 111, 100), Outcome.WIN, LONG_WIN),
         (LONG, (130, 140, 99), Outcome.WIN, LONG_WIN),  # a gap past the target earns no bonus
         (LONG, (100, 100, 95), Outcome.LOSS, -1.0),
-        (
-            LONG,
-            (90, 100, 89),
-            Outcome.LOSS,
-            -10 / (100 - 100 * math.exp(-STOP)),
-        ),  # gap: at the open
+        (LONG, (90, 100, 89), Outcome.LOSS, -10 / (100 - 100 * math.exp(-STOP))),  # at the open
         (LONG, (100, 111, 95), Outcome.LOSS, -1.0),  # both in one bar
         (LONG, (111, 112, 95), Outcome.LOSS, -1.0),  # even if the open is past the target
         (SHORT, (100, 100, 90), Outcome.WIN, SHORT_WIN),
@@ -98,54 +103,94 @@ SHORT_WIN = (1 - math.exp(-TARGET)) / (math.exp(STOP) - 1)
         (SHORT, (100, 106, 100), Outcome.LOSS, -1.0),
         (SHORT, (110, 111, 100), Outcome.LOSS, -10 / (100 * math.exp(STOP) - 100)),
         (SHORT, (100, 106, 90), Outcome.LOSS, -1.0),
-        (LONG, (100, 110, 96), Outcome.OPEN, math.nan),  # just inside both
-        (SHORT, (100, 105, 91), Outcome.OPEN, math.nan),
     ],
 )
 def test_a_planted_bar_decides_every_draw_by_the_rule(
     direction: int, bar: tuple[float, float, float], outcome: Outcome, r: float
 ) -> None:
-    draws = draw(planted(*bar), direction)
-    assert draws.shape == (1, DRAWS)
-    assert draws["outcome"].tolist() == [[outcome] * DRAWS]
-    assert draws["r"][0] == pytest.approx([r] * DRAWS, nan_ok=True)
-    assert draws["exit"].tolist() == [[PLANTED if outcome else -1] * DRAWS]
+    bars = planted(*bar)
+    draws = draw(bars, log_of(bars, direction))
+    assert draws.shape == (1, PAIRS, 2)
+    assert set(draws["outcome"].flat) == {outcome}
+    assert draws["r"].ravel() == pytest.approx([r] * 2 * PAIRS)
+    assert set(draws["exit"][..., 0].flat) == {ENTRY - SPAN - 2}
+    assert set(draws["exit"][..., 1].flat) == {PLANTED}
 
 
-def test_a_level_that_is_touched_exactly_counts_as_hit() -> None:
-    touched = 100 * math.exp(TARGET), 100 * math.exp(-STOP)
-    wins, losses = draw(planted(100, touched[0], 100)), draw(planted(100, 100, touched[1]))
-    assert set(wins["outcome"].flat) == {Outcome.WIN}
-    assert set(losses["outcome"].flat) == {Outcome.LOSS}
+def test_the_halves_of_a_pair_are_equally_far_from_the_trade() -> None:
+    bars = planted(100, 111, 100)
+    entries = draw(bars, log_of(bars))["entry"][0]
+    assert np.array_equal(ENTRY - entries[:, 0], entries[:, 1] - ENTRY)
+    away = entries[:, 1] - ENTRY - SPAN
+    assert NEAREST == 40 <= away.min() < away.max() <= FARTHEST == 400
 
 
-def test_the_entry_bar_itself_decides_nothing() -> None:
-    bars = flat()
-    bars.low[draw(bars)["entry"].min()] = 1.0  # no draw enters before this bar
-    assert set(draw(bars)["outcome"].flat) == {Outcome.OPEN}
+def test_a_pole_belongs_to_the_span_of_a_pennant() -> None:
+    log = log_of(quiet(), kind=PatternType.BULLISH_SQUEEZE)
+    assert first_bars(log.versions, DEFAULTS).tolist() == [ENTRY - SPAN - DEFAULTS.pole_bars]
+    assert first_bars(log_of(quiet()).versions, DEFAULTS).tolist() == [ENTRY - SPAN]
 
 
-@pytest.mark.parametrize("direction", [LONG, SHORT])
-def test_every_draw_on_a_random_walk_ends_as_worked_out_by_hand(direction: int) -> None:
-    bars = walk(1200)
-    draws = draw(bars, direction, tuple(range(0, 1200, 2)))
-    entered = draws[draws["entry"] >= 0]
-    assert {*entered["outcome"]} == {Outcome.OPEN, Outcome.WIN, Outcome.LOSS}
-    for row in entered:
-        exit_bar, outcome, r = by_hand(bars, int(row["entry"]), direction)
-        assert (row["exit"], row["outcome"]) == (exit_bar, outcome)
-        assert row["r"] == pytest.approx(r, nan_ok=True)
+def test_a_pair_is_left_out_if_its_early_half_still_runs_when_the_pattern_begins() -> None:
+    bars, late = planted(100, 111, 100), planted(100, 111, 100)
+    late.high[ENTRY - SPAN - 2], late.high[ENTRY - SPAN] = 101, 111  # its first bar
+    assert set(draw(bars, log_of(bars))["outcome"].flat) == {Outcome.WIN}
+    assert set(draw(late, log_of(late))["entry"].flat) == {-1}
 
 
-def test_draws_spread_evenly_over_40_to_400_bars_after_the_entry() -> None:
-    entries = tuple(range(4000))
-    offsets = draw(flat(4401), entries=entries)["entry"] - np.array(entries)[:, None]
-    assert (offsets.min(), offsets.max()) == (NEAREST, FARTHEST) == (40, 400)
-    counts = np.bincount(offsets.ravel() - NEAREST, minlength=361)
-    expected = offsets.size / 361
+def test_a_pair_is_left_out_if_its_late_half_cannot_be_resolved() -> None:
+    bars = planted(100, 111, 100)
+    bars.high[PLANTED] = 101
+    draws = draw(bars, log_of(bars))
+    assert set(draws["entry"].flat) == {-1}
+    assert np.isnan(draws["r"]).all()
+
+
+def test_a_listing_that_ends_closes_the_late_halves_that_are_open() -> None:
+    bars = planted(100, 111, 100)
+    bars.high[PLANTED] = 101
+    draws = draw(bars, log_of(bars), ended=True)
+    assert set(draws["outcome"][..., 0].flat) == {Outcome.WIN}
+    assert set(draws["outcome"][..., 1].flat) == {Outcome.DELISTED}
+    assert set(draws["exit"][..., 1].flat) == {len(bars) - 1}
+    assert draws["r"][..., 1].ravel() == pytest.approx([0.0] * PAIRS)
+
+
+def test_no_half_enters_on_a_bar_whose_night_did_not_serve_the_symbol() -> None:
+    bars = planted(100, 111, 100)
+    served = np.ones(len(bars), np.bool_)
+    served[: ENTRY - SPAN - 200] = False
+    series = replace(Series.sound(bars), served=served)
+    entries = draw(bars, log_of(bars), series)["entry"][0]
+    everywhere = draw(bars, log_of(bars))["entry"][0]
+    kept = everywhere[:, 0] >= ENTRY - SPAN - 200
+    assert 0 < kept.sum() < PAIRS
+    assert np.array_equal(entries, np.where(kept[:, None], everywhere, -1))
+
+
+def test_stops_and_targets_are_as_far_in_atr_as_those_of_the_trade() -> None:
+    bars = walk(2400)
+    atr = log_atrs(bars)
+    for direction in (LONG, SHORT):
+        draws = draw(bars, log_of(bars, direction, tuple(range(600, 1800, 100))))
+        entered = draws[(draws["entry"] >= 0).all(axis=-1)].ravel()
+        assert {*entered["outcome"]} == {Outcome.WIN, Outcome.LOSS}
+        for row in entered:
+            at = int(row["entry"])
+            exit_bar, outcome, r = by_hand(bars, at, direction, float(atr[at]) / ATR)
+            assert (row["exit"], row["outcome"]) == (exit_bar, outcome)
+            assert row["r"] == pytest.approx(r)
+
+
+def test_distances_spread_evenly() -> None:
+    bars = planted(100, 111, 100)
+    seeds = np.arange(4000, dtype=np.uint64) * np.uint64(2**40 + 1)
+    log = log_of(bars, entries=(ENTRY,) * 4000)
+    entries = placebo(Series.sound(bars), log, log.trades, seeds)["entry"]
+    away = (entries[..., 1] - ENTRY - SPAN).ravel()
+    counts = np.bincount(away - NEAREST, minlength=361)
+    expected = away.size / 361
     assert float(((counts - expected) ** 2 / expected).sum()) < 361 + 5 * math.sqrt(2 * 361)
-    correlation = np.corrcoef(offsets.T) - np.eye(DRAWS)
-    assert float(np.abs(correlation).max()) < 0.06
 
 
 def test_a_seed_is_the_same_in_every_process() -> None:
@@ -161,76 +206,43 @@ def test_a_seed_depends_on_symbol_date_and_direction() -> None:
 
 
 def test_draws_do_not_depend_on_the_order_or_the_company_of_trades() -> None:
-    bars = walk(1500)
-    together = draw(bars, entries=(100, 500, 900))
-    assert _same(draw(bars, entries=(900, 100, 500)), together[[2, 0, 1]])
-    assert _same(draw(bars, entries=(500,)), together[[1]])
+    bars = walk(2400)
+    together = draw(bars, log_of(bars, entries=(700, 900, 1300)))
+    assert _same(draw(bars, log_of(bars, entries=(1300, 700, 900))), together[[2, 0, 1]])
+    assert _same(draw(bars, log_of(bars, entries=(900,))), together[[1]])
 
 
 def _same(left: Rows, right: Rows) -> bool:
     return left.tobytes() == right.tobytes()
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(60, 1499), st.sampled_from((LONG, SHORT)))
-def test_a_resolved_draw_stays_as_it_is_when_bars_are_appended(cut: int, direction: int) -> None:
-    bars = walk(1500)
-    entries = tuple(range(0, cut, 11))
-    before = draw(bars.take(slice(0, cut)), direction, entries)
-    after = draw(bars, direction, entries)
-    resolved = before["outcome"] != Outcome.OPEN
-    assert _same(before[resolved], after[resolved])
-    entered = (after["entry"] >= 0) & (after["entry"] < cut)
-    assert np.array_equal(before["entry"], np.where(entered, after["entry"], -1))
-
-
-def test_a_draw_past_the_end_is_dropped_and_not_drawn_again() -> None:
-    bars = flat()
-    entries = draw(bars)["entry"][0]
-    last = int(entries.max())
-    cut = draw(bars.take(slice(0, last)))[0]  # the series ends on the bar before the last draw's
-    assert cut["entry"].tolist() == [entry if entry < last else -1 for entry in entries]
-    assert {*cut["outcome"]} == {Outcome.OPEN}
-    kept = draw(bars.take(slice(0, last + 1)))[0]
-    assert kept["entry"].tolist() == entries.tolist()
-
-
-def test_trades_of_the_log_are_drawn_with_their_own_seeds_and_distances() -> None:
-    bars = walk(900)
-    trades = np.zeros(2, dtype=TRADE)
-    for trade, entry, direction in zip(trades, (100, 300), (LONG, SHORT), strict=True):
-        price = bars.close[entry]
-        trade["entry"], trade["direction"], trade["entry_price"] = entry, direction, price
-        trade["stop_price"] = price * math.exp(-direction * STOP)
-        trade["target_price"] = price * math.exp(direction * TARGET)
-    found = placebo_of("TEST", bars, trades)
-    expected = np.concatenate([draw(bars, LONG, (100,)), draw(bars, SHORT, (300,))])
-    assert found["entry"].tolist() == expected["entry"].tolist()
-    assert found["outcome"].tolist() == expected["outcome"].tolist()
-    assert found["r"].ravel() == pytest.approx(expected["r"].ravel(), nan_ok=True)
-    assert placebo_of("OTHER", bars, trades)["entry"].tolist() != expected["entry"].tolist()
+@settings(max_examples=25)
+@given(st.integers(900, 2399), st.sampled_from((LONG, SHORT)))
+def test_a_resolved_pair_stays_as_it_is_when_bars_are_appended(cut: int, direction: int) -> None:
+    bars = walk(2400)
+    log = log_of(bars, direction, tuple(range(600, cut, 37)))
+    before, after = draw(bars.take(slice(0, cut)), log), draw(bars, log)
+    kept = before["entry"][..., 0] >= 0
+    assert _same(before[kept], after[kept])
+    assert (after["entry"][kept] >= 0).all()
 
 
 def test_a_symbol_without_trades_has_no_draws() -> None:
-    assert placebo_of("TEST", walk(80), np.zeros(0, dtype=TRADE)).shape == (0, DRAWS)
-
-
-@pytest.mark.parametrize("distance", [0.0, -0.05, math.nan, math.inf])
-def test_a_distance_that_is_not_positive_is_refused(distance: float) -> None:
-    entry, direction, seed = np.array([ENTRY]), np.array([LONG]), np.array([1], dtype=np.uint64)
-    good, bad = np.array([STOP]), np.array([distance])
-    with pytest.raises(ValueError, match="positive"):
-        placebo(flat(), entry, direction, bad, good, seed)
-    with pytest.raises(ValueError, match="positive"):
-        placebo(flat(), entry, direction, good, bad, seed)
+    bars = walk(80)
+    assert draw(bars, log_of(bars, entries=())).shape == (0, PAIRS, 2)
 
 
 def test_without_drift_the_target_is_reached_as_often_as_the_distances_say() -> None:
     # Steps far smaller than the distances and bars without a range: a martingale's odds.
     rng = np.random.default_rng(11)
-    length = 150_000
-    price = np.exp(np.cumsum(rng.normal(0, 0.004, length)))
-    bars = Bars(np.arange(length, dtype=np.int32), price, price, price, price, price)
-    outcomes = draw(bars, entries=tuple(range(0, length, 100)))["outcome"]
-    reached = (outcomes == Outcome.WIN).sum() / (outcomes != Outcome.OPEN).sum()
-    assert reached == pytest.approx(STOP / (STOP + TARGET), abs=0.04)
+    length = 60_000
+    price = np.exp(np.cumsum(rng.normal(0, 0.01, length)))
+    before = np.concatenate([price[:1], price[:-1]])
+    high, low = np.maximum(price, before), np.minimum(price, before)
+    bars = Bars(np.arange(length, dtype=np.int32), before, high, low, price, price)
+    log = log_of(
+        bars, entries=tuple(range(600, length - 600, 50)), atr=float(np.median(log_atrs(bars)))
+    )
+    outcomes = draw(bars, log)["outcome"]
+    resolved: npt.NDArray[np.int8] = outcomes[outcomes != Outcome.OPEN]
+    assert (resolved == Outcome.WIN).mean() == pytest.approx(STOP / (STOP + TARGET), abs=0.02)

@@ -44,6 +44,7 @@ def measure(
         months=80,
         draws=3 * trades,
         placebo_pct=Estimate(mean=24.4, error=1.1),
+        placebo_r=Estimate(mean=0.02, error=0.015),
         difference_r=Estimate(mean=difference, error=error),
         after_costs=[Costs(basis_points=10, avg_r=0.02), Costs(basis_points=25, avg_r=-0.03)],
         verdict="too_few" if trades < FEW else verdict,
@@ -75,6 +76,7 @@ def rendered(record: Method) -> str:
         disclaimer="Not advice.",
         session=record.as_of_session,
         few=30,
+        few_months=12,
     )
     return html.unescape(page)
 
@@ -162,7 +164,8 @@ def test_few_trades_in_all_are_too_few_to_say_anything() -> None:
 def test_a_difference_is_told_in_words(difference: float, verdict: Verdict, said: str) -> None:
     text = words(rendered(method(measure(difference=difference, verdict=verdict))))
 
-    assert f"All +0.050 ± 0.040 {difference:+.3f} ± 0.020 {said}".replace("-", MINUS) in text
+    row = f"All +0.050 ± 0.040 +0.020 ± 0.015 {difference:+.3f} ± 0.020 {said}"
+    assert row.replace("-", MINUS) in text
 
 
 def test_the_picture_has_a_dot_for_each_group_and_says_it_in_words() -> None:
@@ -196,6 +199,7 @@ def test_a_night_without_the_record_says_so(tmp_path: Path) -> None:
         disclaimer="Not advice.",
         session=dt.date(2024, 3, 8),
         few=30,
+        few_months=12,
     )
 
     assert "The night of 2024-03-08 carries no such statistics" in page

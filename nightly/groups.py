@@ -1,0 +1,119 @@
+"""Groups of trades: every line of a table or a record, and what may be said of all together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from nightly.bars import to_date
+from nightly.events import Outcome, Rows
+from nightly.history import Fate
+from nightly.lift import differences, months_of
+from nightly.market import CALM, FALLING, NORMAL, RISING, TURBULENT, Market
+from nightly.multiple import LEVEL, adjusted_p
+from nightly.patterns import FAMILIES
+from store.families import Direction, Family
+from store.method import FEW, FEW_MONTHS, Regime, SymbolFate
+from store.records import Verdict
+
+Mask = npt.NDArray[np.bool_]
+
+FATES: Final[Mapping[SymbolFate, Fate]] = {
+    "current": Fate.CURRENT,
+    "stopped": Fate.STOPPED,
+    "delisted": Fate.DELISTED,
+}
+TRENDS: Final[Mapping[Regime, int]] = {"rising": RISING, "falling": FALLING}
+THIRDS: Final[Mapping[Regime, int]] = {"calm": CALM, "normal": NORMAL, "turbulent": TURBULENT}
+SIGNS: Final[Mapping[Direction, int]] = {"bullish": 1, "bearish": -1}
+
+
+class Group(NamedTuple):
+    """Trades that are alike in what is given; None stands for all."""
+
+    family: Family | None = None
+    direction: Direction | None = None
+    symbol: str | None = None
+    decade: int | None = None
+    fate: SymbolFate | None = None
+    regime: Regime | None = None
+
+
+class Tested(NamedTuple):
+    """What may be said of a group, and the adjusted p behind it; None if it was not tested."""
+
+    verdict: Verdict
+    adjusted_p: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trades:
+    """The resolved first attempts of all symbols."""
+
+    facts: Rows
+    symbols: npt.NDArray[np.str_]
+    decades: npt.NDArray[np.int64]
+    trend: npt.NDArray[np.int8]
+    volatility: npt.NDArray[np.int8]
+
+    @classmethod
+    def of(cls, found: Sequence[tuple[str, Rows]], market: Market) -> Trades:
+        """The trades of each symbol, whose `FACTS` rows hold open ones too."""
+        resolved = [(name, facts[facts["outcome"] != Outcome.OPEN]) for name, facts in found]
+        facts = np.concatenate([rows for _, rows in resolved])
+        owners = np.repeat([name for name, _ in resolved], [len(rows) for _, rows in resolved])
+        days = facts["entry_day"]
+        return cls(
+            facts,
+            owners,
+            np.array([to_date(day).year // 10 * 10 for day in days], np.int64),
+            market.at(days, market.trend),
+            market.at(days, market.volatility),
+        )
+
+    def members(self, group: Group) -> Mask:
+        """Which trades belong to a group."""
+        mask = np.ones(len(self.facts), np.bool_)
+        if group.family is not None:
+            mask &= self.facts["family"] == FAMILIES.index(group.family)
+        if group.direction is not None:
+            mask &= self.facts["direction"] == SIGNS[group.direction]
+        if group.symbol is not None:
+            mask &= self.symbols == group.symbol
+        if group.decade is not None:
+            mask &= self.decades == group.decade
+        if group.fate is not None:
+            mask &= self.facts["fate"] == FATES[group.fate]
+        if group.regime is not None:
+            trend = TRENDS.get(group.regime)
+            mask &= (
+                self.volatility == THIRDS[group.regime] if trend is None else self.trend == trend
+            )
+        return mask
+
+    def tested(self, groups: Iterable[Group]) -> dict[Group, Tested]:
+        """The verdicts on groups, corrected for all of them that have enough trades."""
+        months, values = months_of(self.facts), differences(self.facts)
+        compared = np.isfinite(values)
+        lines = {group: self.members(group) & compared for group in dict.fromkeys(groups)}
+        large = {
+            group: line
+            for group, line in lines.items()
+            if line.sum() >= FEW and len(np.unique(months[line])) >= FEW_MONTHS
+        }
+        found = adjusted_p(np.nan_to_num(values), list(large.values()), months)
+        verdicts = {
+            group: Tested(_verdict(p, float(values[line].mean())), p)
+            for (group, line), p in zip(large.items(), found, strict=True)
+        }
+        return {group: verdicts.get(group, Tested("too_few")) for group in lines}
+
+
+def _verdict(p: float, mean: float) -> Verdict:
+    if p > LEVEL:
+        return "not_distinguishable"
+    return "above_random" if mean > 0 else "below_random"

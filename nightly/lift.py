@@ -1,0 +1,62 @@
+"""Lift: how trades did beside their own random entries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from nightly.events import Rows
+from nightly.intervals import Estimate, clustered
+
+
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """The trades that have random entries, each with the average of its own.
+
+    Every trade counts once, however many random entries it has. Errors take the trades of one month
+    of entry as one cluster, since trades that run at the same time are not independent.
+    """
+
+    compared: int
+    """The number of these trades."""
+    placebo_pct: Estimate
+    """The share of random entries that reached the target, percent."""
+    placebo_r: Estimate
+    """The average R of random entries."""
+    difference: Estimate
+    """The mean of R minus the average R of the trade's random entries."""
+
+    @classmethod
+    def of(cls, trades: Rows) -> Lift | None:
+        """The lift of resolved `FACTS` rows; None if no trade has random entries."""
+        with_draws = trades[trades["draws"] > 0]
+        if not len(with_draws):
+            return None
+        months, draws = months_of(with_draws), with_draws["draws"].astype(np.float64)
+        drawn = with_draws["drawn_r"] / draws
+        estimates = (
+            clustered(values, np.ones(len(values)), months)
+            for values in (
+                100 * with_draws["drawn_wins"] / draws,
+                drawn,
+                with_draws["r"] - drawn,
+            )
+        )
+        won, random, difference = (found for found in estimates if found is not None)
+        return cls(len(with_draws), won, random, difference)
+
+
+def differences(trades: Rows) -> npt.NDArray[np.float64]:
+    """For each `FACTS` row, R minus the average R of its random entries; NaN without any."""
+    draws = np.where(trades["draws"] > 0, trades["draws"], np.nan)
+    found: npt.NDArray[np.float64] = trades["r"] - trades["drawn_r"] / draws
+    return found
+
+
+def months_of(trades: Rows) -> npt.NDArray[np.int64]:
+    """The month of entry of each `FACTS` row, counted from January 1970."""
+    days = trades["entry_day"].astype("datetime64[D]")
+    months: npt.NDArray[np.int64] = days.astype("datetime64[M]").astype(np.int64)
+    return months
