@@ -83,6 +83,8 @@ def placebo(
 
     If the symbol's listing `ended` with the last bar, open draws close there, as open trades do.
     """
+    if not len(trades):
+        return np.empty((0, PAIRS, 2), DRAW)
     bars, firsts = series.bars, first_bars(log.versions[trades["version"]], parameters)
     entries = _entries(trades, firsts, seeds)
     atr = log_atrs(bars, parameters)
@@ -97,7 +99,8 @@ def placebo(
 def first_bars(versions: Rows, parameters: Parameters) -> Places:
     """For each `VERSION` row the first bar of the pattern, or of the stretch its pole lies in."""
     start = np.minimum(versions["upper_start"], versions["lower_start"]).astype(np.int64)
-    poled = np.isin(versions["type"], (PatternType.BULLISH_SQUEEZE, PatternType.BEARISH_SQUEEZE))
+    kind = versions["type"]
+    poled = (kind == PatternType.BULLISH_SQUEEZE) | (kind == PatternType.BEARISH_SQUEEZE)
     firsts: Places = start - np.where(poled, parameters.pole_bars, 0)
     return firsts
 
