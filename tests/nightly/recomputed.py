@@ -35,6 +35,11 @@ FAMILY_OF = {1: "rising_wedge", 2: "falling_wedge", 3: "triangle", 4: "triangle"
 FAMILY_OF |= {6: "bullish_pennant", 7: "bearish_pennant"}
 FATES = {Fate.CURRENT: "current", Fate.STOPPED: "stopped", Fate.DELISTED: "delisted"}
 MASK = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15
+RESAMPLES, SEED = 2000, 20261122
+FEW, FEW_MONTHS = 30, 12
+LEAST_STOCKS = 20
+RUNNING_SESSIONS = 120
 
 
 @dataclass(slots=True)
@@ -206,7 +211,7 @@ def random_entries(walk: Walk, atr: Floats, row: Rows, first: int) -> list[tuple
     reach = [abs(math.log(level / float(row["entry_price"]))) / atr[e] for level in levels]
     kept: list[tuple[bool, float]] = []
     for n in range(1, PAIRS + 1):
-        u = NEAREST + split_mix(seed + n * 0x9E3779B97F4A7C15) % (FARTHEST - NEAREST + 1)
+        u = NEAREST + split_mix(seed + n * GOLDEN) % (FARTHEST - NEAREST + 1)
         distance = e - first + u
         early, late = (drawn(walk, atr, e + side * distance, d, reach) for side in (-1, 1))
         if early is not None and late is not None and early[2] < first:
@@ -339,48 +344,58 @@ def market_index(walks: Iterable[Walk]) -> dict[int, float]:
     for walk in walks:
         bars = walk.series.bars
         if walk.listing.symbol in covered and walk.listing.asset_type == "stock":
-            changes = bars.close[1:] / bars.close[:-1] - 1
-            for day, change in zip(bars.date[1:].tolist(), changes.tolist(), strict=True):
-                moves[day].append(change)
+            for bar in np.flatnonzero(walk.series.following[1:]) + 1:
+                moves[int(bars.date[bar])].append(bars.close[bar] / bars.close[bar - 1] - 1)
     level, index = 1.0, {}
     for day in sorted(moves):
-        if len(moves[day]) >= 5:
+        if len(moves[day]) >= LEAST_STOCKS:
             level *= 1 + fmean(moves[day])
             index[day] = level
     return index
 
 
 def adjusted_p(
-    lines: Sequence[Sequence[Trade]], resamples: npt.NDArray[np.int64]
+    lines: Sequence[Sequence[Trade]], months: Sequence[int]
 ) -> tuple[list[float], list[float]]:
     """The t and the adjusted p of lines of compared trades, tested together.
 
-    `resamples` of shape (resamples, months) says how often each month was drawn; months are those
-    of all lines, in order.
+    In each resample as many of the months are drawn as there are; each line needs two of its own.
     """
-    months = sorted({trade.month for line in lines for trade in line})
+    drawn = resampled(len(months))
     found, stars = [], []
     for line in lines:
         mean, error = clustered([t.lift for t in line], [t.month for t in line])
         assert error is not None
         found.append(mean / error)
-        number = np.array([sum(t.month == month for t in line) for month in months], float)
-        total = np.array([sum(t.lift for t in line if t.month == month) for month in months])
-        drawn = resamples @ number
-        again = resamples @ total / drawn
-        left = total - again[:, None] * number
-        clusters = resamples @ (number > 0)
-        spread = (resamples * left**2).sum(axis=1) * clusters / (clusters - 1)
-        stars.append(np.abs(again - mean) / (np.sqrt(spread) / drawn))
+        number, total = np.zeros((2, len(months)))
+        for trade in line:
+            number[months.index(trade.month)] += 1
+            total[months.index(trade.month)] += trade.lift
+        size, clusters = drawn @ number, drawn @ (number > 0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            again = drawn @ total / size
+            left = total - again[:, None] * number
+            spread = (drawn * left**2).sum(axis=1) * clusters / (clusters - 1)
+            star = np.abs(again - mean) / (np.sqrt(spread) / size)
+        stars.append(np.where(clusters < 2, 0.0, star))
     order = np.argsort([-abs(t) for t in found], kind="stable")
     adjusted = [0.0] * len(lines)
     least = 0.0
     for step, line_number in enumerate(order):
-        highest = np.nanmax([stars[other] for other in order[step:]], axis=0)
+        highest = np.max([stars[other] for other in order[step:]], axis=0)
         beyond = int((highest >= abs(found[line_number])).sum())
-        least = max(least, (1 + beyond) / (1 + len(resamples)))
+        least = max(least, (1 + beyond) / (1 + RESAMPLES))
         adjusted[line_number] = least
     return found, adjusted
+
+
+def resampled(months: int) -> npt.NDArray[np.int64]:
+    """How often each resample draws each month, of shape (`RESAMPLES`, months)."""
+    drawn = np.zeros((RESAMPLES, months), np.int64)
+    for row in range(RESAMPLES):
+        for n in range(1, months + 1):
+            drawn[row, split_mix(SEED + row * 2**32 + n * GOLDEN) % months] += 1
+    return drawn
 
 
 def identities(walk: Walk, session: dt.date) -> Iterator[tuple[str, Rows, Rows | None]]:
@@ -398,7 +413,8 @@ def identities(walk: Walk, session: dt.date) -> Iterator[tuple[str, Rows, Rows |
     forming: list[tuple[int, Rows | None]] = [
         (number, None) for number in np.flatnonzero(log.versions["end"] < 0).tolist()
     ]
-    for number, trade in forming + [(int(row["version"]), row) for row in earliest.values()]:
+    young = [row for row in earliest.values() if last - row["entry"] <= RUNNING_SESSIONS]
+    for number, trade in forming + [(int(row["version"]), row) for row in young]:
         version = log.versions[number]
         lineage, attempt = int(version["lineage"]), int(version["attempt"])
         yield names.setup_id(number, lineage, attempt, last, session), version, trade

@@ -20,7 +20,7 @@ import orjson
 import polars as pl
 import pytest
 
-from benchmarks.market import LAST_SESSION, write_market
+from benchmarks.market import write_market
 from nightly.bars import to_date
 from nightly.night import make_night
 from nightly.parameters import DETECTORS
@@ -33,6 +33,8 @@ from store.method import Measure, Method
 from store.nights import Nights
 from tests.nightly.oracle import REAL_BARS
 from tests.nightly.recomputed import (
+    FEW,
+    FEW_MONTHS,
     Recomputed,
     Trade,
     adjusted_p,
@@ -48,8 +50,6 @@ from tests.nightly.recomputed import (
 
 NOW = dt.datetime(2026, 8, 17, 12, tzinfo=dt.UTC)
 SYMBOLS = 30
-FEW = 30
-RESAMPLES = 2000
 REAL_REFERENCE = REAL_BARS.with_name("reference.parquet")
 
 Lines = Mapping[tuple[str, ...], Sequence[Trade]]
@@ -67,22 +67,13 @@ class Night:
     adjusted: Mapping[tuple[str, ...], tuple[float, float]]
     """By line: t and adjusted p."""
 
-    def verdict(self, line: tuple[str, ...]) -> set[str]:
-        """The verdicts that a line may have; two if its p is too near to the bound to tell."""
-        if line not in self.adjusted:
-            return {"too_few"}
-        t, p = self.adjusted[line]
+    def verdict(self, line: tuple[str, ...]) -> str:
+        """The verdict on a line."""
+        t, p = self.adjusted.get(line, (0.0, None))
+        if p is None:
+            return "too_few"
         beyond = "above_random" if t > 0 else "below_random"
-        sure = abs(p - 0.05) > tolerance(0.05)
-        return {beyond if p <= 0.05 else "not_distinguishable"} if sure else {
-            beyond,
-            "not_distinguishable",
-        }  # fmt: skip
-
-
-def tolerance(p: float) -> float:
-    """Five standard errors of a p estimated twice from so many resamples."""
-    return 5 * math.sqrt(2 * p * (1 - p) / RESAMPLES) + 2 / RESAMPLES
+        return beyond if p <= 0.05 else "not_distinguishable"
 
 
 def synthetic(folder: Path) -> tuple[Path, Path]:
@@ -117,14 +108,18 @@ def real(folder: Path) -> tuple[Path, Path]:
         pytest.skip(f"needs real bars at {REAL_BARS}, see SCREENER_SHARED")
     bars = folder / "bars.parquet"
     known = pl.read_parquet(REAL_REFERENCE).sort(pl.col("symbol").hash(20))
-    kinds = (("stock", 22), ("etf", 3), ("crypto", 3))
-    chosen = [known.filter(pl.col("asset_type") == kind).head(most) for kind, most in kinds]
-    ended = known.filter(
-        (pl.col("listed_until") - pl.col("last_date")).dt.total_days().is_between(0, 10),
-        pl.col("last_date") < LAST_SESSION,
-    ).head(2)
-    names = pl.concat([*chosen, ended])["symbol"].unique().to_list()
-    pl.scan_parquet(REAL_BARS).filter(pl.col("symbol").is_in(names)).sink_parquet(bars)
+    current = pl.col("last_date") == pl.col("last_date").max()
+    late = (pl.col("listed_until") - pl.col("last_date")).dt.total_days()
+    groups = (
+        (22, (pl.col("asset_type") == "stock") & current),
+        (2, (pl.col("asset_type") == "stock") & ~current & late.is_null()),
+        (2, (pl.col("asset_type") == "etf") & current),
+        (2, pl.col("asset_type") == "crypto"),
+        (2, late.is_between(0, 10) & ~current),
+    )
+    names = pl.concat([known.filter(rule).head(most) for most, rule in groups])["symbol"]
+    assert names.n_unique() == SYMBOLS
+    pl.scan_parquet(REAL_BARS).filter(pl.col("symbol").is_in(names.to_list())).sink_parquet(bars)
     return bars, REAL_REFERENCE
 
 
@@ -146,7 +141,9 @@ def night(
     with closing(Book.open(folder / "nights" / manifest.book.file, manifest)) as book:
         method = book.method()
         assert method is not None
-        yield Night(book, method, found, lines, stepped_down(lines))
+        rows = [orjson.loads(body) for body in book.evidence.bodies]
+        served: set[tuple[str, ...]] = {("ticker", r["symbol"], r["family"]) for r in rows}
+        yield Night(book, method, found, lines, stepped_down(found, lines, served))
 
 
 def lines_of(found: Recomputed) -> Lines:
@@ -164,17 +161,23 @@ def lines_of(found: Recomputed) -> Lines:
     return groups
 
 
-def stepped_down(lines: Lines) -> dict[tuple[str, ...], tuple[float, float]]:
-    compared = {name: [t for t in line if t.drawn] for name, line in lines.items()}
+def stepped_down(
+    found: Recomputed, lines: Lines, served: set[tuple[str, ...]]
+) -> dict[tuple[str, ...], tuple[float, float]]:
+    """The t and the adjusted p of every line with enough trades; of tickers the served ones."""
+    compared = {
+        name: [trade for trade in line if trade.drawn]
+        for name, line in lines.items()
+        if name[0] != "ticker" or name in served
+    }
     enough = {
         name: line
         for name, line in compared.items()
-        if len(line) >= FEW and len({t.month for t in line}) > 1
+        if len(line) >= FEW and len({trade.month for trade in line}) >= FEW_MONTHS
     }
-    months = len({trade.month for line in enough.values() for trade in line})
-    resamples = np.random.default_rng(5).multinomial(months, [1 / months] * months, RESAMPLES)
-    found = adjusted_p(list(enough.values()), resamples)
-    return dict(zip(enough, zip(*found, strict=True), strict=True))
+    months = sorted({trade.month for trade in found.trades})
+    results = zip(*adjusted_p(list(enough.values()), months), strict=True)
+    return dict(zip(enough, results, strict=True))
 
 
 DIGITS = {"pct": 2, "ci95": 2, "range": 2, "avg_hold_bars": 1}
@@ -208,7 +211,6 @@ def test_both_nights_have_enough_trades_to_say_something(night: Night) -> None:
     assert sum(1 for trade in triangles if trade.drawn) >= FEW
     assert {trade.direction for trade in triangles} == {1, -1}
     assert {"current", "stopped", "delisted"} == {trade.fate for trade in night.found.trades}
-    assert any(not trade.won and not trade.lost for trade in night.found.trades)
     assert any(0 < len(trade.drawn) < 100 for trade in night.found.trades)
 
 
@@ -222,7 +224,7 @@ def test_every_family_record_is_what_the_bars_say(night: Night, family: Family) 
     assert record is not None
 
     check(record, record_of(trades) | {"expected_r": shrunk(trades)})
-    assert record["verdict"] in night.verdict(("family", family.value))
+    assert record["verdict"] == night.verdict(("family", family.value))
     if family is not Family.TRIANGLE:
         assert record["by_direction"] is None
 
@@ -238,7 +240,7 @@ def test_both_directions_of_the_triangle_are_what_the_bars_say(
     side = record["by_direction"][name]
 
     check(side, side_of(night.lines[line]))
-    assert side["verdict"] in night.verdict(line)
+    assert side["verdict"] == night.verdict(line)
 
 
 def rows_of(night: Night) -> Iterator[tuple[Mapping[str, Any], Any, int]]:
@@ -277,7 +279,7 @@ def test_every_ticker_record_is_what_the_bars_say(night: Night) -> None:
         prior = shrunk(family_trades(night, row))
         expected_r = shrunk(of_direction(mine, row), prior)
         check(record, record_of(mine) | {"expected_r": expected_r})
-        assert record["verdict"] in night.verdict(("ticker", row["symbol"], row["family"]))
+        assert record["verdict"] == night.verdict(("ticker", row["symbol"], row["family"]))
         assert row["track_record"]["family"] == family_record(night, Family(row["family"]))
     assert seen > 5
 
@@ -425,8 +427,8 @@ def test_every_verdict_follows_from_a_stepdown_over_all_lines(night: Night) -> N
     for measure in night.method.measures:
         name = name_of(measure)
         assert name is not None
-        assert measure.verdict in night.verdict(name), name
+        assert measure.verdict == night.verdict(name), name
         if name in night.adjusted:
-            p = night.adjusted[name][1]
-            assert measure.adjusted_p is not None
-            assert abs(measure.adjusted_p - p) <= tolerance(p), (name, measure.adjusted_p, p)
+            assert measure.adjusted_p == pytest.approx(night.adjusted[name][1], abs=1e-9), name
+        else:
+            assert measure.adjusted_p is None
