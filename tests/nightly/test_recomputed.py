@@ -20,7 +20,7 @@ import orjson
 import polars as pl
 import pytest
 
-from benchmarks.market import write_market
+from benchmarks.market import bars_of, sessions
 from nightly.bars import to_date
 from nightly.night import make_night
 from nightly.parameters import DETECTORS
@@ -50,6 +50,8 @@ from tests.nightly.recomputed import (
 
 NOW = dt.datetime(2026, 8, 17, 12, tzinfo=dt.UTC)
 SYMBOLS = 30
+OLD = 6
+"""Of these, the symbols with sixty years of bars."""
 REAL_REFERENCE = REAL_BARS.with_name("reference.parquet")
 
 Lines = Mapping[tuple[str, ...], Sequence[Trade]]
@@ -77,10 +79,17 @@ class Night:
 
 
 def synthetic(folder: Path) -> tuple[Path, Path]:
-    """A long market with idle years, a ticker that was used twice, funds and a delisted stock."""
+    """A market with idle years, a ticker that was used twice, funds and a delisted stock.
+
+    The last symbols are old enough for verdicts of their own.
+    """
     bars, reference = folder / "market.parquet", folder / "reference.csv"
-    write_market(bars, SYMBOLS, 36)
-    table = pl.read_parquet(bars)
+    days = sessions(60)
+    factor = np.random.default_rng(20).normal(size=len(days))
+    lengths = [len(days) if number >= SYMBOLS - OLD else 5000 for number in range(SYMBOLS)]
+    table = pl.concat(
+        bars_of(number, days[-length:], factor[-length:]) for number, length in enumerate(lengths)
+    )
     names = table["symbol"].unique().sort().to_list()
     day = pl.col("date")
     idle = (pl.col("symbol") == names[1]) & day.is_between(dt.date(2005, 1, 1), dt.date(2007, 1, 1))
@@ -134,6 +143,7 @@ def night(
         bars.name,
         reference=read_reference(reference),
         parameters=DETECTORS["reference"],
+        source_label=request.param.__name__,
     )
     manifest, _ = make_night(order, Nights(folder), now=NOW)
     found = recompute(order, NOW)
@@ -282,6 +292,22 @@ def test_every_ticker_record_is_what_the_bars_say(night: Night) -> None:
         assert record["verdict"] == night.verdict(("ticker", row["symbol"], row["family"]))
         assert row["track_record"]["family"] == family_record(night, Family(row["family"]))
     assert seen > 5
+
+
+def test_the_night_says_how_many_lines_were_tested(night: Night) -> None:
+    one_way = {("family", family.value) for family in Family if family is not Family.TRIANGLE}
+
+    # Such a family is tested as a record and as a row of the method page, with the same p.
+    assert night.method.tested == len(night.adjusted) + len(one_way & night.adjusted.keys())
+
+
+def test_a_ticker_with_enough_trades_has_a_verdict_of_its_own(night: Night) -> None:
+    records = [row["track_record"]["ticker"] for row, _, _ in rows_of(night)]
+    said = {record["verdict"] for record in records if record}
+
+    large = [line for line in night.adjusted if line[0] == "ticker"]
+    assert said == ({"too_few", "not_distinguishable"} if large else {"too_few"})
+    assert large or night.book.source == "real"
 
 
 def test_every_row_states_its_attempt_its_age_and_where_the_close_is(night: Night) -> None:
