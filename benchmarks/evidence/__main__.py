@@ -1,9 +1,10 @@
 """Print what a night says of its trades, and run the six filters of docs/evidence.md.
 
-python -m benchmarks.evidence --bars FILE --reference FILE [--detector default] [--filters]
+python -m benchmarks.evidence --bars FILE [--reference FILE] [--detector default] [--filters]
 
-`--filters` runs the filters on the symbols held out. They are run once, and the result is published
-whatever it is.
+`--filters` runs the filters on the symbols held out. On real bars they are run once, and the result
+is published whatever it is. On walks without any pattern (`python -m benchmarks.evidence.walks`)
+they show what the method itself does.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from nightly.night import make_night
 from nightly.parameters import DETECTORS
 from nightly.plan import Order, plan
 from nightly.pool import default_jobs
-from nightly.reference import read_reference
+from nightly.reference import Reference, read_reference
 from nightly.sources import open_source
 from store.book import Book
 from store.method import Method
@@ -58,7 +59,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--bars", type=Path, required=True, help="one table of daily bars")
-    parser.add_argument("--reference", type=Path, required=True, help="the facts about its symbols")
+    parser.add_argument("--reference", type=Path, help="the facts about its symbols")
     parser.add_argument("--detector", choices=DETECTORS, default="default")
     parser.add_argument("--filters", action="store_true", help="run the filters, once and for all")
     given = parser.parse_args()
@@ -66,7 +67,7 @@ def main() -> None:
         order = Order(
             open_source(given.bars),
             given.bars.name,
-            reference=read_reference(given.reference),
+            reference=read_reference(given.reference) if given.reference else Reference(),
             parameters=DETECTORS[given.detector],
             jobs=default_jobs(),
         )
