@@ -77,7 +77,7 @@ class Statistics:
         )
 
     def _family(self, family: Family, trades: Rows) -> FamilyFacts:
-        sample = self._sample(family, None, _of_family(trades, family), self._start)
+        sample = self._sample(family, None, _of_family(trades, family), self._start, {})
         placebo = placebo_of(sample.facts)
         return FamilyFacts(
             record=track_record(sample, placebo),
@@ -93,8 +93,17 @@ class Statistics:
             win_in_atrs=_win_in_atrs(facts) or self._pooled,
         )
 
-    def _sample(self, family: Family, symbol: str | None, facts: Rows, start: dt.date) -> Sample:
-        return Sample(family, symbol, facts, start, self._as_of, self._tested, self._detector)
+    def _sample(
+        self,
+        family: Family,
+        symbol: str | None,
+        facts: Rows,
+        start: dt.date,
+        priors: Mapping[Direction, float],
+    ) -> Sample:
+        return Sample(
+            family, symbol, facts, start, self._as_of, self._tested, self._detector, priors
+        )
 
     def family(self, family: Family) -> FamilyFacts:
         """The statistics of one family."""
@@ -121,10 +130,11 @@ class Statistics:
         resolved = analysis.facts[analysis.facts["outcome"] != Outcome.OPEN]
         start = to_date(analysis.scored_from) if analysis.scored_from else self._as_of
         mine = _of_family(resolved, formation.family)
-        sample = self._sample(formation.family, analysis.symbol, mine, start)
+        priors = {way: side.expected_r or 0.0 for way, side in family.sides.items()}
+        sample = self._sample(formation.family, analysis.symbol, mine, start, priors)
         side, own = family.sides[direction], sample.side(direction)
         # The family's value for the direction in which the setup is traded: the two differ.
-        expected = expected_r(own["r"], side.expected_r or 0.0)
+        expected = expected_r(own["r"], priors[direction])
         assert analysis.features is not None  # noqa: S101 - a covered symbol has features
         return Candidate(
             formation=formation,

@@ -63,6 +63,7 @@ def make_night(
         source=order.source_label,
         disclaimer=order.disclaimer,
         inputs=inputs,
+        upcoming=chosen.upcoming,
         accept_fall=order.accept_fall,
     )
     with ExitStack() as stack:

@@ -28,6 +28,7 @@ from nightly.sessions import (
     as_of_session,
     last_begun,
     last_completed,
+    upcoming,
     windows,
 )
 from nightly.sources import BarSource, Outline
@@ -94,6 +95,8 @@ class Plan:
     as_of: dt.date
     crypto_until: dt.date
     """The last finished crypto day up to `as_of`, which may be the day before it."""
+    upcoming: Sequence[dt.date]
+    """The sessions after `as_of`, of the calendar that the active symbols follow."""
     refused: Mapping[str, Refusal]
     """Raw names that cannot be symbols, and files that were left out."""
     later: Sequence[str]
@@ -139,6 +142,7 @@ def plan(order: Order, now: dt.datetime) -> Plan:
         symbols,
         as_of,
         crypto_until=known["crypto"].last,
+        upcoming=upcoming(as_of, _active_kinds(ends, known)),
         refused={**order.left, **resolved.refused},
         later=later if order.session is None else (),
         behind=behind,
@@ -191,6 +195,14 @@ def _places(
         if min(day, completed[listing.asset_type]) > to_day(window.last):
             later.append(listing.symbol)
     return behind, current, later
+
+
+def _active_kinds(
+    ends: Sequence[tuple[Listing, int]], known: Mapping[AssetType, Window]
+) -> set[AssetType]:
+    """The asset types of the symbols with a bar since their calendar's `active_since`."""
+    since = {kind: to_day(window.active_since) for kind, window in known.items()}
+    return {its.asset_type for its, day in ends if day >= since[its.asset_type]}
 
 
 def held_back(order: Order, chosen: Plan) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import warnings
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, get_args
@@ -29,6 +29,9 @@ ACTIVE_SESSIONS: Final = 10
 """A symbol without a bar in this many sessions is inactive, and no night waits for it."""
 FIRST_CLOSING: Final = dt.date(1953, 1, 1)
 """Closed days are known from here on. Before October 1952 the exchange opened on Saturdays."""
+
+UPCOMING: Final = 252
+"""How many sessions after its own a night names: about a year of New York's."""
 
 _DAY: Final = dt.timedelta(days=1)
 _EARLIEST_ZONE: Final = dt.timedelta(hours=14)
@@ -185,6 +188,19 @@ def settled_at(now: dt.datetime, settle: dt.timedelta) -> dt.datetime:
 def next_session(day: dt.date, asset_type: AssetType) -> dt.date:
     """The first session after a day: the next UTC day for crypto, else New York's next session."""
     return day + _DAY if asset_type == "crypto" else _session(day + _DAY, "next")
+
+
+def upcoming(day: dt.date, kinds: Collection[AssetType]) -> list[dt.date]:
+    """The `UPCOMING` sessions after a day: those of New York if it trades any of some asset types,
+    else UTC days.
+
+    They are the exchange's by its rules: what closes it at short notice cannot be known before.
+    """
+    if not any(kind != "crypto" for kind in kinds):
+        return [day + ahead * _DAY for ahead in range(1, UPCOMING + 1)]
+    # No year has fewer than 230 sessions, so 400 days have enough.
+    sessions = _calendar_of(day + _DAY, day + 400 * _DAY).sessions
+    return [session.date() for session in sessions[:UPCOMING]]
 
 
 def session_at(day: dt.date) -> dt.date:

@@ -53,6 +53,8 @@ class Sample:
     """The verdicts on the groups that were tested; others have too few trades."""
     detector: int = Parameters().detector
     """The version of the detector that drew the patterns."""
+    priors: Mapping[Direction, float] = field(default_factory=dict)
+    """By direction: the value that the expected R of a ticker is shrunk towards, its family's."""
 
     def side(self, direction: Direction) -> Rows:
         """The trades of one direction."""
@@ -82,7 +84,8 @@ def track_record(
 ) -> TrackRecord | None:
     """The record of a sample with its family's placebo; None if it has no trade.
 
-    `expected` is the expected R where it is not that of the sample itself, shrunk towards 0.
+    `expected` is the expected R of a ticker in the direction of a setup. Without it, that of all
+    trades shrunk towards 0 is stated, as for a family.
     """
     facts = sample.facts
     if not len(facts):
@@ -125,8 +128,9 @@ def side_record(sample: Sample, direction: Direction) -> SideRecord | None:
     if not len(facts):
         return None
     return SideRecord(
-        **_outcomes(facts),
+        **{name: value for name, value in _outcomes(facts).items() if name != "losses"},
         avg_r=multiple(facts["r"].mean()),
+        expected_r=multiple(expected_r(facts["r"], sample.priors.get(direction, 0.0))),
         **_lift(facts),
         verdict=sample.verdict(direction).verdict,
     )

@@ -1,17 +1,21 @@
 """The documents: the map of links, the reference, the skill file and the OpenAPI document.
 
-Each is rendered once, when the service starts; only the map changes with the night.
+Each is rendered once, when the service starts; only the map changes with the night and its age.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import orjson
 
+from mcp_server.operations.age import Age
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.limits import Quotas
 from mcp_server.operations.services import Offer
 from rest_facade.openapi import openapi
 from rest_facade.reference import install_commands, reference, skill
+from store.withdrawals import Withdrawal
 
 MARKDOWN = "text/markdown; charset=utf-8"
 
@@ -26,8 +30,13 @@ def documents(offer: Offer, quotas: Quotas) -> dict[str, Answer]:
     }
 
 
+def night_fields(age: Age, withdrawn: Sequence[Withdrawal]) -> bytes:
+    """The fields of `/` about the night, which change with it and with the day."""
+    return orjson.dumps({"night": age.fields, "withdrawn": withdrawn})
+
+
 def link_map(offer: Offer, quotas: Quotas) -> bytes:
-    """The fields of `/`, which follow the envelope."""
+    """The other fields of `/`."""
     base = offer.base_url
     return orjson.dumps(
         {

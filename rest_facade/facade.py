@@ -6,9 +6,10 @@ would cost more than the stored answer.
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -25,6 +26,7 @@ from mcp_server.http.responses import (
     answer_response,
     error_response,
 )
+from mcp_server.operations.age import Age
 from mcp_server.operations.answers import JSON, PNG, Answer
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.errors import ApiError
@@ -32,7 +34,7 @@ from mcp_server.operations.gate import admit, invoke
 from mcp_server.operations.services import Services
 from mcp_server.operations.table import OPERATIONS
 from oauth.metadata import ProtectedResource
-from rest_facade.documents import documents, link_map
+from rest_facade.documents import documents, link_map, night_fields
 from rest_facade.routes import ROUTES, RestRoute
 
 AGES = {
@@ -54,8 +56,15 @@ log = logging.getLogger(__name__)
 class Facade:
     """Everything below the REST base, and the reference at the root of the host."""
 
-    def __init__(self, services: Services, resource: ProtectedResource, base: str) -> None:
+    def __init__(
+        self,
+        services: Services,
+        resource: ProtectedResource,
+        base: str,
+        clock: Callable[[], dt.datetime],
+    ) -> None:
         self._services = services
+        self._clock = clock
         self._resource = resource
         self._base = base
         quotas = services.limiter.quotas
@@ -112,8 +121,10 @@ class Facade:
         return answer_response(self._map(), scope["headers"], PUBLIC, left)
 
     def _map(self) -> Answer:
-        envelope = self._services.active_night.book.envelope
-        return Answer(b"%b,%b" % (envelope, self._links[1:]))
+        night = self._services.active_night
+        age = Age.of(night.book, self._clock().date())
+        fields = night_fields(age, night.withdrawn)
+        return Answer(b"%b,%b,%b" % (night.book.envelope, fields[1:-1], self._links[1:]))
 
     def _not_allowed(self, methods: Sequence[str]) -> HttpResponse:
         allow = {"Allow": ", ".join(sorted(methods))}

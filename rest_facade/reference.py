@@ -32,6 +32,7 @@ def reference(offer: Offer, quotas: Quotas) -> str:
         _endpoints(offer),
         _tools(),
         _reading(),
+        _evidence(),
         _filters(),
         _errors(),
         _limits(quotas),
@@ -67,7 +68,14 @@ def _basics(offer: Offer) -> str:
         "- Nothing is computed for a call: every answer is a sealed record of the last nightly run "
         "and names its session in `as_of_session` and its night in `data_version`. Data changes "
         "only with the nightly; poll, there is no push.\n"
-        "- Setups and their ids change every night. Never reuse a `setup_id` in another session.\n"
+        "- Compare `next_session` with today's UTC date: once that date is past, the night is old. "
+        "Say so to people. `night` in `GET /` counts the sessions since and says it in words; "
+        "`withdrawn` lists nights that were taken back.\n"
+        "- Setups and their ids change every night. Never reuse a `setup_id` in another session; "
+        "`lineage_id` stays the same from night to night. `GET /changes` says what became of a "
+        "lineage since the last night.\n"
+        "- Symbols are upper-case letters, digits and dots. A crypto pair has no separator: "
+        "`BTCUSD`, `ETHUSDT`; a class of shares has a dot: `BRK.B`.\n"
         "- The scan, the families, the universe and the demo need no tracked ticker. Patterns, "
         "history and charts work only on tickers that the account tracks.\n"
         f"- The five families are {families}.\n"
@@ -152,12 +160,48 @@ def _reading() -> str:
         "- `trigger_rule` says what fires; a forming trigger moves with its line, so "
         "`plans[0].trigger_price` is the level of the next session. A symmetrical triangle has two "
         "plans, the first in its `direction`.\n"
+        "- `attempt.number` above 1 is a later attempt of the same lineage. Later attempts pass "
+        "weaker thresholds, and track records do not count them.\n"
+        "- `last_close_side` `beyond`: the last close is already beyond the trigger of the next "
+        "session, so a close that merely stays there fires.\n"
+        "- `sessions_since_trigger`: how long a running trade has been open.\n"
         "- `expected_gain_pct` is the typical gain *if it wins*, never an expectation; "
         "`win_rate_trades` says how many trades stand behind `win_rate_pct`.\n"
         "- History `outcome`: `win` (target reached), `loss` (stop hit, or stop and target in one "
         "bar), `open`. Rows are first attempts, entered at the close of the breakout bar.\n"
         "- A number without evidence is null: an average or median of no wins or no losses, the "
         "profit factor without a loss, the gain of a family that never won."
+    )
+
+
+def _evidence() -> str:
+    rows = [
+        ["`win_rate_ci95`", "95% interval of `win_rate_pct`, percent."],
+        [
+            "`placebo_win_rate_pct`, `placebo_avg_r`",
+            "What random entries with the same stops and targets reached.",
+        ],
+        [
+            "`lift_r`, `lift_r_se`",
+            "Mean R of a trade minus that of its own random entries, ± its standard error.",
+        ],
+        [
+            "`verdict`",
+            "What the lift says, corrected for all lines that were tested: `too_few`, "
+            "`not_distinguishable`, `above_random`, `below_random`.",
+        ],
+        [
+            "`by_direction`",
+            "Bullish and bearish trades apart, in a family that is traded both ways.",
+        ],
+        ["`avg_r_after_costs`", "Average R after round trips of 10 and 25 basis points."],
+        ["`as_served` (of a family)", "How trades did that past nights served before they ended."],
+    ]
+    return (
+        "## Reading a track record\n\n"
+        f"{table(('field', 'what it is'), rows)}\n\n"
+        "Never present `not_distinguishable` or `too_few` as an edge. A field is null or absent in "
+        "a night that was sealed without it."
     )
 
 

@@ -18,10 +18,12 @@ class RestRoute:
 
 
 SCAN_QUERY = ("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset")
+CHANGES_QUERY = ("change", "family", "direction", "limit", "offset")
 
 ROUTES = (
     RestRoute("GET", "/me", "me"),
     RestRoute("GET", "/scan", "scan", SCAN_QUERY),
+    RestRoute("GET", "/changes", "changes", CHANGES_QUERY),
     RestRoute("GET", "/tickers", "list_tracked_tickers"),
     RestRoute("PUT", "/tickers", "set_tracked_tickers"),
     RestRoute("PATCH", "/tickers", "edit_tracked_tickers"),

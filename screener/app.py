@@ -65,7 +65,7 @@ def build_app(
 
     Several processes that serve together count calls in files of one folder, `counters`.
     Documents of apps, where the settings let them be read, come from the Internet by default.
-    Tokens end by the clock.
+    Tokens end by the clock, and pages and the map of links tell the age of the night by it.
     """
     database = Database(settings.accounts_url)
     grants = Grants(database)
@@ -85,6 +85,7 @@ def build_app(
             per_address=SIGN_UPS_PER_ADDRESS, folder=counters and counters / "sign-up"
         ),
         sign_up=settings.sign_up,
+        clock=clock,
     )
     origins = _origins(settings)
     full = McpEndpoint(build_server(services), services, origins)
@@ -114,7 +115,7 @@ def build_app(
             gc.freeze()
             yield
 
-    facade = Facade(services, resource, BASE)
+    facade = Facade(services, resource, BASE, clock)
     reference = facade.documents["/llms.txt"].body.decode()
     routes = [
         *oauth_routes(grants, _tokens(settings, database, clock), resource, clients, quota),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from store.manifest import Manifest
 
 nights_app = typer.Typer(
-    no_args_is_help=True, help="List, show, verify, activate and prune sealed nights."
+    no_args_is_help=True, help="List, show, compare, verify, activate and prune sealed nights."
 )
 
 Bars = Annotated[
@@ -209,6 +209,26 @@ def report(
             out.print(line)
     else:
         _print_quality(manifest, quality)
+
+
+@nights_app.command("changes")
+def changes(
+    version: MaybeVersion = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+) -> None:
+    """Show what changed with a night: setups that are new, triggered or ended, and why."""
+    from screener.changes import as_dict, told
+    from store.nights import Nights
+
+    with plainly():
+        nights = Nights(settings().data_dir)
+        manifest = nights.get(version) if version else nights.check_active()
+        found = nights.changes(manifest)
+    if as_json:
+        out.print_json(as_dict(manifest, found))
+        return
+    for part in told(manifest, found):
+        out.print(part)
 
 
 @nights_app.command("verify")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,7 @@ import anyio.to_thread
 from store.book import Book
 from store.errors import StoreError
 from store.manifest import known_book, read_manifest
+from store.withdrawals import Withdrawal, read_withdrawals
 
 POLL_SECONDS = 1.0
 """Seconds between two looks at the manifest. A new night is served within about this time."""
@@ -56,10 +58,14 @@ class ActiveNight:
     """Serves the active night of a data folder and notices when another night becomes active."""
 
     def __init__(self, data_dir: Path, *, source: str, disclaimer: str) -> None:
+        self._data_dir = data_dir
         self._manifest_path = data_dir / "manifest.json"
-        self._nights = data_dir / "nights"
         self.book = Book.empty(source, disclaimer)
         """The book that is served now. A call that awaits anything must pin it first."""
+        self.withdrawn: Sequence[Withdrawal] = ()
+        """The nights withdrawn before this one was opened, newest first. Whoever withdraws one
+        replaces the manifest afterwards.
+        """
         self._pinned = _Pinned(self.book)
         self._opened: Stamp | None = None
         self._fault = ""
@@ -88,12 +94,12 @@ class ActiveNight:
         if stamp is None or stamp == self._opened:
             return True
         try:
-            book = await anyio.to_thread.run_sync(self._open)
+            book, withdrawn = await anyio.to_thread.run_sync(self._open)
         except Exception as error:
             # Whatever is wrong with a new night, the old one must stay.
             self._report(error)
             return False
-        self._opened, self._fault = stamp, ""
+        self._opened, self._fault, self.withdrawn = stamp, "", withdrawn
         self._serve(book)
         return True
 
@@ -109,9 +115,10 @@ class ActiveNight:
             return None
         return status.st_ino, status.st_mtime_ns, status.st_size
 
-    def _open(self) -> Book:
+    def _open(self) -> tuple[Book, Sequence[Withdrawal]]:
         manifest = read_manifest(self._manifest_path)
-        return Book.open(known_book(self._nights, manifest), manifest)
+        book = Book.open(known_book(self._data_dir / "nights", manifest), manifest)
+        return book, read_withdrawals(self._data_dir)
 
     def _report(self, error: Exception) -> None:
         fault = str(error)

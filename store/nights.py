@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -124,6 +124,11 @@ class Nights:
         """The method record of a night (trades beside their placebo); None if it has none."""
         with closing(self._open(manifest)) as book:
             return book.method()
+
+    def changes(self, manifest: Manifest) -> Mapping[str, Any] | None:
+        """What changed with a night, as `Book.changes`; None if there was no night before it."""
+        with closing(self._open(manifest)) as book:
+            return book.changes()
 
     def _open(self, manifest: Manifest) -> Book:
         return Book.open(verify_book(self.folder, manifest), manifest)

@@ -113,10 +113,10 @@ class SideRecord(Record):
 
     sample_size: Annotated[int, Field(ge=1)]
     wins: Count
-    losses: Count
     win_rate_pct: Share
     avg_loss_pct: Percent | None
     avg_r: Number
+    expected_r: Number
     placebo_win_rate_pct: Share | None
     placebo_avg_r: Number | None
     lift_r: Number | None

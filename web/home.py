@@ -12,6 +12,7 @@ from mcp_server.operations.patterns import caption, patterns_body
 from store.book import Book
 from web.pages import Pages
 from web.site import Site
+from web.standing import Standing
 from web.visit import Visit
 
 
@@ -34,12 +35,13 @@ class Home:
 
     def __init__(self, site: Site, pages: Pages) -> None:
         self._services = site.services
+        self._clock = site.clock
         self._pages = pages
 
     async def show(self, visit: Visit) -> Response:
         """The page."""
-        offer = self._services.offer
-        with self._services.active_night.pin() as book:
+        offer, active_night = self._services.offer, self._services.active_night
+        with active_night.pin() as book:
             found = [example_of(book, symbol) for symbol in offer.demo_symbols]
             return self._pages.respond(
                 "home.html",
@@ -47,6 +49,7 @@ class Home:
                 offer=offer,
                 examples=[example for example in found if example is not None],
                 session=book.session,
+                standing=Standing.of(book, active_night, self._clock().date()),
                 disclaimer=book.disclaimer,
             )
 

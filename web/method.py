@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -12,6 +14,7 @@ from store.active_night import ActiveNight
 from store.book import Book
 from store.method import FEW, FEW_MONTHS, Measure, Method
 from web.pages import HTML, Pages, public_page
+from web.standing import Standing
 
 PATH = "/method"
 
@@ -44,22 +47,27 @@ class Picture:
 
 
 class MethodPage:
-    """One page for each night, the same for everybody."""
+    """One page for each night and its standing, the same for everybody."""
 
-    def __init__(self, pages: Pages, active_night: ActiveNight) -> None:
+    def __init__(
+        self, pages: Pages, active_night: ActiveNight, clock: Callable[[], dt.datetime]
+    ) -> None:
         self._pages = pages
         self._active_night = active_night
-        self._version: str | None = None
+        self._clock = clock
+        self._made_for: tuple[str | None, Standing] | None = None
         self._page: Answer | None = None
 
     async def respond(self, request: Request) -> HttpResponse:
         """The page of the active night."""
         with self._active_night.pin() as book:
-            if self._page is None or book.data_version != self._version:
-                self._page, self._version = self._made(book), book.data_version
+            standing = Standing.of(book, self._active_night, self._clock().date())
+            wanted = book.data_version, standing
+            if self._page is None or wanted != self._made_for:
+                self._page, self._made_for = self._made(book, standing), wanted
         return public_page(request, self._page, PUBLIC)
 
-    def _made(self, book: Book) -> Answer:
+    def _made(self, book: Book, standing: Standing) -> Answer:
         method = book.method()
         html = self._pages.render(
             "method.html",
@@ -69,6 +77,7 @@ class MethodPage:
             name=name_of,
             disclaimer=book.disclaimer,
             session=book.session,
+            standing=standing,
             few=FEW,
             few_months=FEW_MONTHS,
         )

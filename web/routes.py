@@ -8,6 +8,8 @@ from starlette.routing import Route
 
 from oauth.responses import Endpoint
 from web.assets import load_assets
+from web.changes import PATH as CHANGES
+from web.changes import ChangesPage
 from web.consent import AUTHORIZE, Consent
 from web.docs import DocsPage
 from web.home import Home
@@ -35,11 +37,12 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     return [
         *assets.routes(),
         Route("/docs", DocsPage(pages, reference).respond),
-        Route(METHOD, MethodPage(pages, site.services.active_night).respond),
+        Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
         Route("/", visits.anyone(home.show)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
         _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),
+        Route(CHANGES, visits.members(ChangesPage(site, pages).show)),
         Route("/usage", visits.members(usage.show)),
         *_sign_in_routes(site, pages, visits),
     ]

@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from mcp_server.operations.errors import ApiError
 from store.families import Family
+from store.records import ChangeKind
 
 SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
 
@@ -108,20 +109,28 @@ class ChartArguments(SymbolArguments):
     ]
 
 
+FamilyFilter = Annotated[
+    Literal["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
+    | None,
+    BeforeValidator(_lower),
+    Field(description="One of the five families; all when left out."),
+]
+DirectionFilter = Annotated[
+    Literal["bullish", "bearish"] | None,
+    BeforeValidator(_lower),
+    Field(description="bullish or bearish; both when left out."),
+]
+Limit = Annotated[int, _clamped(1, 200), Field(description="Rows of a page; clamped to 1..200.")]
+Offset = Annotated[
+    int, _clamped(0, MAX_OFFSET), Field(description="Rows to skip; below 0 counts as 0.")
+]
+
+
 class ScanArguments(Arguments):
     """What to keep of the scan, and which page of it."""
 
-    family: Annotated[
-        Literal["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
-        | None,
-        BeforeValidator(_lower),
-        Field(description="One of the five families; all when left out."),
-    ] = None
-    direction: Annotated[
-        Literal["bullish", "bearish"] | None,
-        BeforeValidator(_lower),
-        Field(description="bullish or bearish; both when left out."),
-    ] = None
+    family: FamilyFilter = None
+    direction: DirectionFilter = None
     status: Annotated[
         Literal["forming", "in_progress", "all"],
         BeforeValidator(_lower),
@@ -139,12 +148,22 @@ class ScanArguments(Arguments):
         str | None,
         Field(description="URL-encoded JSON array of at most 50 predicates; see the table."),
     ] = None
-    limit: Annotated[
-        int, _clamped(1, 200), Field(description="Rows of a page; clamped to 1..200.")
-    ] = 50
-    offset: Annotated[
-        int, _clamped(0, MAX_OFFSET), Field(description="Rows to skip; below 0 counts as 0.")
-    ] = 0
+    limit: Limit = 50
+    offset: Offset = 0
+
+
+class ChangesArguments(Arguments):
+    """What to keep of the changes since the last night, and which page of them."""
+
+    change: Annotated[
+        ChangeKind | None,
+        BeforeValidator(_lower),
+        Field(description="new, triggered, stopped, reached or expired; all when left out."),
+    ] = None
+    family: FamilyFilter = None
+    direction: DirectionFilter = None
+    limit: Limit = 50
+    offset: Offset = 0
 
 
 class SymbolsArguments(Arguments):
@@ -171,6 +190,7 @@ _REQUIREMENTS = {
     "setup_id": "setup_id must be given, as text",
     "limit": "limit must be an integer",
     "offset": "offset must be an integer",
+    "change": "change must be new, triggered, stopped, reached or expired",
     "direction": "direction must be bullish or bearish",
     "status": "status must be forming, in_progress or all",
     "max_distance_pct": "max_distance_pct must be a number of at least 0",

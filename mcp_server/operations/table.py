@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from mcp_server.operations import market, patterns, scan, tracking
+from mcp_server.operations import changes, market, patterns, scan, tracking
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.arguments import (
     Arguments,
+    ChangesArguments,
     ChartArguments,
     EditArguments,
     FamilyArguments,
@@ -21,6 +22,7 @@ from mcp_server.operations.arguments import (
 )
 from mcp_server.operations.calls import Call
 from store.records import (
+    Changes,
     Demo,
     Families,
     FamilyEntry,
@@ -189,6 +191,15 @@ _TABLE = (
         sealed=True,
         errors=("bad_request",),
         answers=(Scan,),
+    ),
+    Operation(
+        "changes",
+        changes.changes,
+        "What changed since the last night: setups that are new, triggered or ended.",
+        ChangesArguments,
+        sealed=True,
+        errors=("bad_request",),
+        answers=(Changes,),
     ),
     Operation(
         "edit_tracked_tickers",

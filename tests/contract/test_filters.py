@@ -199,10 +199,20 @@ SHOWN_NUMBERS = ("dist_to_entry", "typical_return", "price")
 """Numbers of the row itself, which every row has."""
 
 
+def in_direction(record: Mapping[str, Any] | None, direction: str) -> Mapping[str, Any] | None:
+    """The part of a record that counts for a setup of one direction."""
+    if record is None or record["by_direction"] is None:
+        return record
+    side: Mapping[str, Any] | None = record["by_direction"][direction]
+    return side
+
+
 def shown(row: Mapping[str, Any]) -> dict[str, float | None]:
     """The evidence that a served row shows."""
-    plan, records = row["plans"][0], row["track_record"]
-    ticker = records["ticker"]
+    plan = row["plans"][0]
+    ticker, family = (
+        in_direction(row["track_record"][name], row["direction"]) for name in ("ticker", "family")
+    )
     known = ticker if ticker and ticker["sample_size"] >= 5 else None
     trigger, target, stop = (plan[f"{name}_price"] for name in ("trigger", "target", "stop"))
     return {
@@ -211,7 +221,7 @@ def shown(row: Mapping[str, Any]) -> dict[str, float | None]:
         "price": row["last_close"],
         "min_win_rate": known["win_rate_pct"] if known else None,
         "min_avg_r": known["avg_r"] if known else None,
-        "min_expected_r": (ticker or records["family"])["expected_r"],
+        "min_expected_r": (ticker or family or {"expected_r": None})["expected_r"],
         "target_move": 100 * abs(target / trigger - 1),
         "min_rr": abs(target - trigger) / abs(stop - trigger),
     }

@@ -307,3 +307,26 @@ def test_a_reused_ticker_is_not_glued_to_its_old_owner(tmp_path: Path) -> None:
 def entry(row: bytes) -> tuple[str, str]:
     found = orjson.loads(row)
     return found["lineage_id"], found["entry_date"]
+
+
+def test_a_night_names_the_sessions_of_the_calendar_that_its_active_symbols_follow(
+    tmp_path: Path,
+) -> None:
+    """A share that stopped months ago does not make a night of coins one of New York."""
+    coins, mixed = tmp_path / "coins", tmp_path / "mixed"
+    for folder in (coins, mixed):
+        write(folder, "BTC-USD", every_day(day("2026-08-15"), 100))
+        write(folder, "GONE", stock_days(day("2026-03-02"), 100))
+    write(mixed, "ACME", stock_days(day("2026-08-14"), 100))
+    found = {}
+    for folder in (coins, mixed):
+        manifest, book = night(folder, "2026-08-16T12:00")
+        found[folder.name] = [str(session) for session in book.upcoming()[:2]]
+        assert book.next_session == manifest.next_session == book.upcoming()[0]
+        assert len(book.upcoming()) == 252
+        book.close()
+
+    assert found == {
+        "coins": ["2026-08-16", "2026-08-17"],
+        "mixed": ["2026-08-17", "2026-08-18"],
+    }

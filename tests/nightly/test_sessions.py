@@ -15,6 +15,7 @@ from nightly.sessions import (
     last_completed,
     next_session,
     session_at,
+    upcoming,
 )
 
 LATER = dt.datetime(2026, 11, 30, tzinfo=dt.UTC)
@@ -53,6 +54,39 @@ def test_the_next_session_skips_weekends_and_holidays(today: str, following: str
 
 def test_crypto_has_a_session_every_day() -> None:
     assert next_session(day("2026-12-24"), "crypto") == day("2026-12-25")
+
+
+@pytest.mark.parametrize("kinds", [{"stock"}, {"etf"}, {"crypto", "stock"}])
+def test_the_sessions_after_a_night_are_new_yorks_if_it_has_any_stock_or_fund(
+    kinds: set[AssetType],
+) -> None:
+    found = upcoming(day("2026-11-24"), kinds)
+
+    assert [str(session) for session in found[:4]] == [
+        *("2026-11-25", "2026-11-27", "2026-11-30", "2026-12-01"),
+    ]
+    assert len(found) == 252
+    assert day("2026-12-25") not in found
+    assert found == sorted(set(found))
+
+
+@pytest.mark.parametrize("kinds", [{"crypto"}, set()])
+def test_the_sessions_after_a_night_of_crypto_alone_are_days(kinds: set[AssetType]) -> None:
+    found = upcoming(day("2026-12-24"), kinds)
+
+    assert found == [day("2026-12-24") + dt.timedelta(days=ahead) for ahead in range(1, 253)]
+
+
+@pytest.mark.parametrize(
+    "text", ["1953-01-02", "2001-09-07", "2012-10-03", "2012-10-28", "2026-11-22", "2050-01-01"]
+)
+def test_the_first_of_the_sessions_after_a_night_of_any_year_is_the_next_one(text: str) -> None:
+    found = upcoming(day(text), {"stock"})
+
+    assert found[0] == next_session(day(text), "stock")
+    assert found[1] == next_session(found[0], "stock")
+    assert len(found) == 252
+    assert dt.timedelta(days=350) < found[-1] - day(text) < dt.timedelta(days=380)
 
 
 def test_the_session_of_a_closed_day_is_the_one_before() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_server.operations.age import Age
 from store.families import Family
 from store.method import FEW, Costs, Estimate, Measure, Method
 from store.nights import Nights
@@ -18,7 +19,9 @@ from tests.web.browser import Browser
 from web.assets import load_assets
 from web.method import Picture, name_of, picture
 from web.pages import Pages
+from web.standing import Standing
 
+CURRENT = Standing(Age(dt.date(2024, 3, 8), dt.date(2024, 3, 11), 0, 252, False), None)
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -75,6 +78,7 @@ def rendered(record: Method) -> str:
         name=name_of,
         disclaimer="Not advice.",
         session=record.as_of_session,
+        standing=CURRENT,
         few=30,
         few_months=12,
     )
@@ -198,6 +202,7 @@ def test_a_night_without_the_record_says_so(tmp_path: Path) -> None:
         name=name_of,
         disclaimer="Not advice.",
         session=dt.date(2024, 3, 8),
+        standing=CURRENT,
         few=30,
         few_months=12,
     )

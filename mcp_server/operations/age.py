@@ -1,0 +1,70 @@
+"""Age: how many sessions have ended since a night, as of a UTC day, and the sentence that says it.
+
+No data call computes it: a sealed answer carries `next_session` for its reader to compare.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Any
+
+from store.book import Book
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """How old a night is on a day."""
+
+    session: dt.date | None
+    next_session: dt.date | None
+    missed: int | None
+    """Sessions that have ended since, at most those that the night names; None if it names none. A
+    session has ended from the UTC day after its date on.
+    """
+    named: int
+    """How many sessions after its own the night names."""
+    sample: bool
+
+    @classmethod
+    def of(cls, book: Book, today: dt.date) -> Age:
+        """The age of a book's night on a UTC day."""
+        upcoming = book.upcoming()
+        missed = bisect_left(upcoming, today) if upcoming else None
+        return cls(book.session, book.next_session, missed, len(upcoming), book.sample)
+
+    @property
+    def words(self) -> str:
+        """The age in one sentence."""
+        if self.session is None:
+            return "There is no night yet."
+        if self.sample:
+            return (
+                f"This is the sample night of {self.session}, made of the bars that come with the "
+                "program; it never gets newer."
+            )
+        if self.missed is None:
+            return f"This night is of {self.session} and does not say which sessions follow it."
+        if self.missed == 0:
+            return f"This night is current: no session has ended since {self.session}."
+        return f"{self._ended} since this night of {self.session}; it is not current."
+
+    @property
+    def _ended(self) -> str:
+        if self.missed == 1:
+            return "1 session has ended"
+        # The night names no later sessions, so there may be more.
+        least = "At least " if self.missed == self.named else ""
+        return f"{least}{self.missed} sessions have ended"
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The age as JSON values, for programs."""
+        return {
+            "as_of_session": self.session,
+            "next_session": self.next_session,
+            "sessions_missed": self.missed,
+            "sample": self.sample,
+            "words": self.words,
+        }

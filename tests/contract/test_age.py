@@ -1,0 +1,94 @@
+"""What a client reads of a night's age: the next session in every answer, words in the index."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from mcp_server.operations.rules import instructions
+from tests.resealed import rename_bars, reseal, withdraw
+from tests.service import Service, serving
+
+
+@pytest.mark.parametrize("path", ["/scan", "/families", "/demo/AAPL", "/tickers/IBM/history"])
+def test_every_sealed_answer_names_the_next_session(service: Service, path: str) -> None:
+    body = service.get(path).raise_for_status().json()
+
+    assert (body["as_of_session"], body["next_session"]) == ("2012-10-03", "2012-10-04")
+
+
+def test_the_index_says_in_words_how_old_the_night_is_on_each_day(data_dir: Path) -> None:
+    reseal(data_dir, change_manifest=rename_bars)
+    today = [dt.datetime(2012, 10, 4, 23, 59, tzinfo=dt.UTC)]
+    with serving(data_dir, clock=lambda: today[0]) as live:
+        current = live.get("/", key="")
+        unchanged = live.get("/", key="", headers={"If-None-Match": current.headers["etag"]})
+        sealed = live.get("/families", key="")
+        today[0] += dt.timedelta(minutes=1)
+        older = live.get("/", key="", headers={"If-None-Match": current.headers["etag"]})
+        same = live.get("/families", key="", headers={"If-None-Match": sealed.headers["etag"]})
+
+    assert current.json()["night"] == {
+        "as_of_session": "2012-10-03",
+        "next_session": "2012-10-04",
+        "sessions_missed": 0,
+        "sample": False,
+        "words": "This night is current: no session has ended since 2012-10-03.",
+    }
+    assert current.headers["cache-control"] == "public, no-cache"
+    assert unchanged.status_code == 304
+    assert older.status_code == 200, "the words have changed, so its tag has"
+    assert older.json()["night"]["sessions_missed"] == 1
+    assert older.json()["night"]["words"].startswith("1 session has ended")
+    assert same.status_code == 304, "no data call computes an age"
+
+
+def test_the_index_says_that_the_sample_is_a_sample(service: Service) -> None:
+    night = service.get("/", key="").json()["night"]
+
+    assert night["sample"] is True
+    assert "never gets newer" in night["words"]
+
+
+def test_the_index_without_a_night_says_so(tmp_path: Path) -> None:
+    with serving(tmp_path) as live:
+        body = live.get("/", key="").json()
+
+    assert body["next_session"] is None
+    assert body["night"]["words"] == "There is no night yet."
+    assert body["night"]["sessions_missed"] is None
+    assert body["withdrawn"] == []
+
+
+def test_the_index_names_withdrawn_nights_newest_first(data_dir: Path) -> None:
+    withdraw(data_dir, 4, reason="First.")
+    withdraw(data_dir, 9, as_of_session="2012-09-28", reason="Second.")
+    with serving(data_dir) as live:
+        found = live.get("/", key="").json()["withdrawn"]
+
+    assert [entry["reason"] for entry in found] == ["Second.", "First."]
+    assert found[1] == {
+        "data_version": "20121004-0123456789ab",
+        "as_of_session": "2012-10-04",
+        "reason": "First.",
+        "withdrawn_at": "2012-10-05T03:04:05+00:00",
+    }
+
+
+def test_agents_are_told_to_compare_and_what_the_fields_mean(service: Service) -> None:
+    reference, told = service.get("/llms.txt", key="").text, instructions()
+
+    for text in (reference, told):
+        for word in (
+            *("`next_session`", "`lineage_id`", "`attempt.number`", "weaker thresholds"),
+            *("`last_close_side`", "`beyond`", "`not_distinguishable`", "BTCUSD"),
+        ):
+            assert word in text
+    for field in (
+        *("`win_rate_ci95`", "placebo_win_rate_pct", "placebo_avg_r", "`lift_r`", "lift_r_se"),
+        *("`verdict`", "`by_direction`", "`avg_r_after_costs`", "`as_served`", "corrected for all"),
+    ):
+        assert field in reference.replace("`, `", "`, `")
+    assert len(told) < 1300, "every agent reads them in every conversation"

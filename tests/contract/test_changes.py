@@ -1,0 +1,145 @@
+"""The changes since the last night: their filters, their pages and a night without any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store.accounts import Plan
+from tests.agent import connected
+from tests.resealed import CHANGES, SINCE, market_changes, reseal, write_changes
+from tests.service import Service, copy_night, new_key, serving
+
+
+@pytest.fixture(scope="module")
+def changed(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A live service over a night with changes of every kind."""
+    folder = tmp_path_factory.mktemp("changed")
+    copy_night(night, folder)
+    reseal(folder, lambda book: write_changes(book, market_changes()))
+    with serving(folder) as live:
+        yield live
+
+
+def stored(**wanted: str) -> list[Any]:
+    """The rows that were sealed with these values, in their order."""
+    rows = [change.model_dump(mode="json") for change in market_changes()]
+    return [row for row in rows if wanted.items() <= row.items()]
+
+
+def page(service: Service, **parameters: Any) -> Any:
+    return service.get("/changes", params=parameters).raise_for_status().json()
+
+
+def test_the_changes_are_what_was_sealed_in_its_order_and_name_both_nights(
+    changed: Service,
+) -> None:
+    first = page(changed)
+
+    assert first["as_of_session"] == "2012-10-03"
+    assert first["available"] is True
+    assert first["since_session"] == SINCE[0].isoformat()
+    assert first["since_version"] == SINCE[1]
+    assert (first["count"], first["limit"], first["offset"]) == (CHANGES, 50, 0)
+    assert first["change"] is None
+    assert first["changes"] == stored()[:50]
+
+
+def test_pages_follow_each_other_without_gap_or_repeat(changed: Service) -> None:
+    pages = [page(changed, limit=200, offset=offset)["changes"] for offset in (0, 200, 400, 600)]
+
+    assert [len(rows) for rows in pages] == [200, 200, 50, 0]
+    assert [row for rows in pages for row in rows] == stored()
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"change": "new"},
+        {"change": "reached", "direction": "bearish"},
+        {"family": "triangle"},
+        {"change": "expired", "family": "rising_wedge", "direction": "bullish"},
+    ],
+)
+def test_filters_keep_the_rows_that_match_them_all(
+    changed: Service, wanted: dict[str, str]
+) -> None:
+    found = page(changed, limit=200, **wanted)
+
+    assert found["change"] == wanted.get("change")
+    assert found["changes"] == stored(**wanted)
+    assert 0 < found["count"] == len(found["changes"]) < CHANGES
+
+
+@pytest.mark.parametrize(
+    ("sent", "limit", "offset"),
+    [({"limit": 0}, 1, 0), ({"limit": 900}, 200, 0), ({"limit": 5, "offset": -3}, 5, 0)],
+)
+def test_limit_and_offset_are_clamped(
+    changed: Service, sent: dict[str, int], limit: int, offset: int
+) -> None:
+    found = page(changed, **sent)
+
+    assert (found["limit"], found["offset"]) == (limit, offset)
+    assert found["changes"] == stored()[:limit]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("change", "gone"),
+        ("change", ""),
+        ("family", "cup"),
+        ("direction", "up"),
+        ("limit", "many"),
+        ("offset", "1.5"),
+    ],
+)
+def test_a_malformed_parameter_is_named_and_not_echoed(
+    changed: Service, name: str, value: str
+) -> None:
+    answer = changed.get("/changes", params={name: value})
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "bad_request")
+    assert answer.json()["message"].startswith(f"{name} must be")
+
+
+def test_what_was_sealed_is_kept_and_revalidated(changed: Service) -> None:
+    first = changed.get("/changes?change=NEW")
+    again = changed.get("/changes?change=new", headers={"If-None-Match": first.headers["etag"]})
+
+    assert first.headers["cache-control"] == "private, no-cache"
+    assert again.status_code == 304
+
+
+def test_a_night_with_none_before_it_says_that_nothing_is_known(service: Service) -> None:
+    found = page(service)
+
+    assert found["available"] is False
+    assert (found["since_session"], found["since_version"]) == (None, None)
+    assert (found["count"], found["changes"]) == (0, [])
+
+
+def test_a_night_like_the_one_before_it_is_available_and_empty(
+    data_dir: Path,
+) -> None:
+    reseal(data_dir, lambda book: write_changes(book, []))
+    with serving(data_dir) as live:
+        found = page(live)
+
+    assert found["available"] is True
+    assert (found["count"], found["changes"]) == (0, [])
+
+
+async def test_the_changes_need_a_key_and_a_plan_and_are_no_tool(changed: Service) -> None:
+    key = new_key(changed.settings, "planless@example.com", Plan.NONE, ())
+    async with connected(changed.mcp_url, changed.key) as client:
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+
+    assert changed.get("/changes", key="").json()["error"] == "missing_api_key"
+    assert changed.get("/changes", key=key).json()["error"] == "forbidden"
+    assert len(tools) == 7
+    assert "changes" not in tools

@@ -1,0 +1,55 @@
+"""`screener night changes`: what changed with a night, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from store.changes import KINDS, REASONS
+from store.nights import Nights
+from tests.resealed import CHANGES, market_changes, reseal, write_changes
+from tests.screener.command import check_refusal, run
+
+
+def test_changes_are_listed_by_kind_with_their_number_and_reason(data_dir: Path) -> None:
+    reseal(data_dir, lambda book: write_changes(book, market_changes()))
+
+    result = run(data_dir, "night", "changes")
+
+    assert result.returncode == 0
+    lines = result.stdout.splitlines()
+    assert lines[1] == "Changes since night 20121002-0123456789ab, session 2012-10-02:"
+    for kind, heading in KINDS.items():
+        rows = [change for change in market_changes() if change.change == kind]
+        start = lines.index(f"{heading}: {len(rows)}") + 2
+        for line, row in zip(lines[start : start + len(rows)], rows, strict=True):
+            assert line.startswith(f"{row.symbol} ")
+            assert line.endswith(REASONS[row.reason])
+    assert any("12.5" in line and "-1.00" in line for line in lines)
+
+
+def test_changes_as_json_are_the_sealed_ones_with_counts(data_dir: Path) -> None:
+    reseal(data_dir, lambda book: write_changes(book, market_changes()))
+    active = Nights(data_dir).check_active()
+
+    found = json.loads(run(data_dir, "night", "changes", active.data_version, "--json").stdout)
+
+    assert found["data_version"] == active.data_version
+    assert (found["since_session"], found["available"]) == ("2012-10-02", True)
+    assert found["changes"] == [change.model_dump(mode="json") for change in market_changes()]
+    assert sum(found["counts"].values()) == CHANGES
+
+
+def test_a_night_with_none_before_it_and_one_without_changes_say_so(data_dir: Path) -> None:
+    first = run(data_dir, "night", "changes")
+    as_json = json.loads(run(data_dir, "night", "changes", "--json").stdout)
+    reseal(data_dir, lambda book: write_changes(book, []))
+    same = run(data_dir, "night", "changes")
+
+    assert "It is compared with no night before it" in first.stdout
+    assert (as_json["available"], as_json["since_session"], as_json["changes"]) == (False, None, [])
+    assert same.stdout.splitlines()[-1] == "None."
+
+
+def test_the_changes_of_an_unknown_night_are_one_sentence(data_dir: Path) -> None:
+    check_refusal(run(data_dir, "night", "changes", "20120101-0123456789ab"), "There is no night")

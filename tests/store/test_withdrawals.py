@@ -1,0 +1,86 @@
+"""Withdrawals are read newest first, and a damaged one never stops a night from being served."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+
+from store.active_night import ActiveNight
+from store.withdrawals import LONGEST_REASON, NAMED, read_withdrawals
+from tests.resealed import withdraw
+
+
+def test_withdrawals_are_read_newest_first_and_the_newest_alone(tmp_path: Path) -> None:
+    for number in range(1, NAMED + 6):
+        withdraw(tmp_path, number, data_version=f"20121004-{number:012x}")
+
+    found = read_withdrawals(tmp_path)
+
+    versions = [f"20121004-{number:012x}" for number in range(NAMED + 5, 5, -1)]
+    assert [withdrawal.data_version for withdrawal in found] == versions
+
+
+def test_a_withdrawal_is_told_in_one_sentence(tmp_path: Path) -> None:
+    withdraw(tmp_path, 7, reason=" Splits\nwere missing. ", at="2012-10-05T23:30:00-05:00")
+
+    (found,) = read_withdrawals(tmp_path)
+
+    assert found.withdrawn_at == dt.datetime(2012, 10, 6, 4, 30, tzinfo=dt.UTC)
+    assert found.words == (
+        "The night of 2012-10-04 was withdrawn on 2012-10-06: Splits were missing."
+    )
+
+
+def test_without_a_ledger_nothing_was_withdrawn(tmp_path: Path) -> None:
+    assert read_withdrawals(tmp_path) == ()
+
+
+GOOD = b'{"ledger":1,"kind":"withdrawal"}'
+
+
+DAMAGED = {
+    "empty": b"",
+    "not gzip": b"not gzip",
+    "cut off": gzip.compress(GOOD)[:-6],
+    "overwritten": gzip.compress(GOOD)[:-9] + b"\xff" * 9,
+    "a list": gzip.compress(b"[]"),
+    "no text": gzip.compress(b"\xff\xfe"),
+    "fields missing": gzip.compress(GOOD),
+    "too long": gzip.compress(b" " * 5_000_000),
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
+async def test_a_damaged_withdrawal_is_left_out_and_the_night_is_served(
+    data_dir: Path, content: bytes
+) -> None:
+    withdraw(data_dir, 3)
+    (data_dir / "ledger" / "000004-20121004-0123456789ab.withdrawal.jsonl.gz").write_bytes(content)
+    (data_dir / "ledger" / "000005-20121004-0123456789ab.withdrawal.jsonl.gz").mkdir()
+    withdraw(data_dir, 6, at="0001-01-01T00:00:00+14:00")
+    night = ActiveNight(data_dir, source="test", disclaimer="Not advice.")
+
+    assert await night.poll()
+
+    assert night.book.session == dt.date(2012, 10, 3)
+    assert [withdrawal.as_of_session for withdrawal in night.withdrawn] == [dt.date(2012, 10, 4)]
+    night.close()
+
+
+async def test_withdrawals_are_read_again_when_the_manifest_is_replaced(data_dir: Path) -> None:
+    night = ActiveNight(data_dir, source="test", disclaimer="Not advice.")
+    await night.poll()
+    before = night.withdrawn
+    withdraw(data_dir, 1, reason="x" * 10_000)
+    copy = shutil.copy(data_dir / "manifest.json", data_dir / "copy.json")
+    Path(copy).replace(data_dir / "manifest.json")
+
+    await night.poll()
+
+    assert before == ()
+    assert [len(withdrawal.reason) for withdrawal in night.withdrawn] == [LONGEST_REASON]
+    night.close()

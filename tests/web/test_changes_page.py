@@ -1,0 +1,145 @@
+"""The page of changes, and what pages say of the age of the night that they show."""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from store.accounts import Plan
+from store.changes import KINDS, REASONS
+from store.records import ChangeKind, ChangeReason
+from tests.resealed import (
+    market_changes,
+    rename_bars,
+    reseal,
+    withdraw,
+    write_changes,
+)
+from tests.service import Service, copy_night, serving
+from tests.web.browser import Browser
+from tests.web.people import new_person, signed_in
+from web.changes import MOST, groups_of
+
+MINUS = "\N{MINUS SIGN}"
+
+
+@pytest.fixture(scope="module")
+def changed(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A live service over a night with changes of every kind, two sessions later."""
+    folder = tmp_path_factory.mktemp("changed")
+    copy_night(night, folder)
+    reseal(folder, lambda book: write_changes(book, market_changes()), rename_bars)
+    with serving(folder, clock=lambda: dt.datetime(2012, 10, 6, tzinfo=dt.UTC)) as live:
+        yield live
+
+
+def words(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split()).replace(" ,", ",")
+
+
+def test_changes_are_grouped_with_their_number_reason_and_price(changed: Service) -> None:
+    page = signed_in(changed, new_person(changed)).get("/changes").text
+    text = words(page)
+
+    for kind, heading in KINDS.items():
+        rows = [change for change in market_changes() if change.change == kind]
+        assert f"{heading}, {len(rows)}" in text
+        for reason in {row.reason for row in rows}:
+            assert REASONS[reason][1:] in text
+    assert "From the night of 2012-10-02 to that of 2012-10-03" in text
+    assert "2 sessions have ended since this night of 2012-10-03" in text
+    assert f"on 2012-10-03 at $12.5, {MINUS}1.00 R." in text
+    assert "on 2012-10-03 at $12.5, +2.25 R." in text
+    assert "not investment advice" in text
+
+
+def test_the_page_is_bounded_and_says_how_many_more_there_are(changed: Service) -> None:
+    page = signed_in(changed, new_person(changed)).get("/changes").text
+    new = [change for change in market_changes() if change.change == "new"]
+    groups = groups_of([{"change": "new", "symbol": "A"}] * 1000, set())
+
+    assert len(new) > 0
+    assert page.count("<li>") == sum(
+        min(MOST, sum(change.change == kind for change in market_changes())) for kind in KINDS
+    )
+    assert (len(groups[0].rows), groups[0].count) == (MOST, 1000)
+
+
+def test_tracked_tickers_come_first_and_are_the_only_links(changed: Service) -> None:
+    page = signed_in(changed, new_person(changed, tracked=("MSFT",))).get("/changes").text
+    main = page.split("<main", 1)[1].split("</main>")[0]
+
+    first = re.search(r"<li>.*?<strong>([^<]+)</strong>", main, re.DOTALL)
+    assert first is not None
+    assert first[1] == "MSFT"
+    assert re.findall(r'href="([^"]+)"', main) == ["/watchlist#MSFT"]
+
+
+def test_the_page_is_for_people_who_are_signed_in_and_may_read_the_market(
+    changed: Service,
+) -> None:
+    anonymous = Browser(changed).get("/changes")
+    planless = signed_in(changed, new_person(changed, Plan.NONE)).get("/changes")
+
+    assert anonymous.status_code == 303
+    assert anonymous.headers["location"].startswith("/sign-in?next=%2Fchanges")
+    assert planless.status_code == 403
+    assert "Your plan does not include" in planless.text
+    assert "M1<" not in planless.text
+
+
+def test_a_night_with_none_before_it_says_so(service: Service) -> None:
+    page = signed_in(service, new_person(service)).get("/changes").text
+
+    assert "no change is known" in words(page)
+    assert "sample night of 2012-10-03" in words(page)
+
+
+def test_the_page_without_a_night_says_so(tmp_path: Path) -> None:
+    with serving(tmp_path) as live:
+        page = signed_in(live, new_person(live)).get("/changes").text
+
+    assert "There is no night yet" in page
+
+
+def test_every_kind_and_reason_has_words() -> None:
+    assert set(KINDS) == set(get_args(ChangeKind))
+    assert set(REASONS) == set(get_args(ChangeReason))
+
+
+@pytest.mark.parametrize("path", ["/", "/method"])
+def test_a_public_page_says_each_day_how_old_its_night_is(data_dir: Path, path: str) -> None:
+    reseal(data_dir, change_manifest=rename_bars)
+    today = [dt.datetime(2012, 10, 4, tzinfo=dt.UTC)]
+    with serving(data_dir, clock=lambda: today[0]) as live:
+        current = Browser(live).get(path)
+        today[0] = dt.datetime(2012, 10, 8, tzinfo=dt.UTC)
+        older = Browser(live).get(path, headers={"If-None-Match": current.headers.get("etag", "")})
+
+    assert "This night is current: no session has ended since 2012-10-03." in current.text
+    assert older.status_code == 200
+    assert "2 sessions have ended since this night of 2012-10-03" in older.text
+    assert "This night is current" not in older.text
+
+
+@pytest.mark.parametrize("path", ["/", "/method"])
+@pytest.mark.parametrize(("session", "said"), [("2012-10-03", True), ("2012-10-02", False)])
+def test_a_withdrawn_night_is_named_until_a_later_one_is_served(
+    data_dir: Path, path: str, session: str, said: bool
+) -> None:
+    withdraw(data_dir, 3, as_of_session=session)
+    with serving(data_dir) as live:
+        page = Browser(live).get(path).text
+
+    sentence = (
+        f"The night of {session} was withdrawn on 2012-10-05: "
+        "The bars of &lt;one&gt; provider were wrong."
+    )
+    assert (sentence in page) == said
+    assert "<one>" not in page

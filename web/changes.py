@@ -1,0 +1,74 @@
+"""The changes since the last night, grouped by kind, with the visitor's tracked tickers first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from mcp_server.operations.callers import PLANS_WITH_ACCESS
+from store.accounts import Account
+from store.changes import KINDS, REASONS
+from web.pages import Pages
+from web.refusals import Refusal
+from web.site import Site
+from web.standing import Standing
+from web.visit import Visit
+
+PATH = "/changes"
+
+MOST = 200
+"""Changes of one kind that the page shows."""
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The changes of one kind: the first of them, and the number of all."""
+
+    heading: str
+    rows: Rows
+    count: int
+
+
+class ChangesPage:
+    """The page for people who are signed in and may read the whole market."""
+
+    def __init__(self, site: Site, pages: Pages) -> None:
+        self._site = site
+        self._pages = pages
+
+    async def show(self, visit: Visit, account: Account) -> Response:
+        """The page."""
+        services = self._site.services
+        if account.plan not in PLANS_WITH_ACCESS[services.offer.beta]:
+            raise Refusal(403, "Your plan does not include the changes of the whole market.")
+        tracked = set(await services.watchlist.symbols(account.id))
+        with services.active_night.pin() as book:
+            found = book.changes()
+            standing = Standing.of(book, services.active_night, self._site.clock().date())
+        return self._pages.respond(
+            "changes.html",
+            visit,
+            session=book.session,
+            since=found and found["since_session"],
+            groups=groups_of(found["changes"] if found else (), tracked),
+            reasons=REASONS,
+            tracked=tracked,
+            standing=standing,
+            disclaimer=book.disclaimer,
+        )
+
+
+def groups_of(rows: Rows, tracked: Set[str]) -> list[Group]:
+    """The kinds that have changes, each with its first ones, those of tracked tickers in front."""
+    groups = []
+    for kind, heading in KINDS.items():
+        of_kind = [row for row in rows if row["change"] == kind]
+        of_kind.sort(key=lambda row: row["symbol"] not in tracked)
+        if of_kind:
+            groups.append(Group(heading, of_kind[:MOST], len(of_kind)))
+    return groups
