@@ -40,8 +40,8 @@ def _measure(measure: Measure) -> Sequence[str]:
         NONE if random is None else f"{random.mean:.1f}%",
         f"{measure.avg_r.mean:+.3f}",
         _estimate(measure.difference_r),
-        NONE if measure.adjusted_p is None else f"{measure.adjusted_p:.3f}",
-        measure.words,
+        _p(measure.adjusted_p),
+        (measure.verdict or NONE).replace("_", " "),
     )
 
 
@@ -78,10 +78,15 @@ def filter_tables(trades: Trades) -> Iterator[str]:
             found = clustered(lift[compared], np.ones(compared.sum()), months[compared])
             written = None if found is None else Estimate(mean=found.mean, error=found.error)
             groups += [f"{(every == side).sum():,}", f"{compared.sum():,}", _estimate(written)]
-        adjusted = NONE if test.adjusted_p is None else f"{test.adjusted_p:.3f}"
         left_out = f"{(every == -1).sum():,}"
-        rows.append((name, *groups, left_out, _difference(test), adjusted, _says(test)))
+        rows.append((name, *groups, left_out, _difference(test), _p(test.adjusted_p), _says(test)))
     yield from table(heads, rows)
+
+
+def _p(adjusted: float | None) -> str:
+    if adjusted is None:
+        return NONE
+    return "< 0.001" if adjusted < 0.001 else f"{adjusted:.3f}"
 
 
 def _difference(test: Tested) -> str:
