@@ -265,8 +265,11 @@ def wilson_pct(wins: int, trades: int) -> tuple[float, float]:
     return 100 * max(0.0, low), 100 * min(1.0, high)
 
 
-def side_of(trades: Sequence[Trade]) -> dict[str, Any]:
-    """The numbers of a `SideRecord`, except its verdict, not rounded."""
+def side_of(trades: Sequence[Trade], prior: float = 0.0) -> dict[str, Any]:
+    """The numbers of a `SideRecord`, except its verdict, not rounded.
+
+    The expected R is shrunk towards a prior.
+    """
     compared = [trade for trade in trades if trade.drawn]
     lift, error = (
         clustered([trade.lift for trade in compared], [trade.month for trade in compared])
@@ -280,10 +283,10 @@ def side_of(trades: Sequence[Trade]) -> dict[str, Any]:
     return {
         "sample_size": len(trades),
         "wins": len(wins),
-        "losses": len(trades) - len(wins),
         "win_rate_pct": 100 * len(wins) / len(trades),
         "avg_loss_pct": fmean(losses) if losses else None,
         "avg_r": fmean(trade.r for trade in trades),
+        "expected_r": shrunk(trades, prior),
         "placebo_win_rate_pct": 100 * fmean(reached) if compared else None,
         "placebo_avg_r": fmean(drawn_r) if compared else None,
         "lift_r": lift,
@@ -292,12 +295,13 @@ def side_of(trades: Sequence[Trade]) -> dict[str, Any]:
 
 
 def record_of(trades: Sequence[Trade]) -> dict[str, Any]:
-    """The numbers of a `TrackRecord`, except its verdict and expected R, not rounded."""
+    """The numbers of a family's `TrackRecord`, except its verdict, not rounded."""
     moves = [trade.move_pct for trade in trades]
     won = [trade.move_pct for trade in trades if trade.won]
     gained, lost = sum(m for m in moves if m > 0), -sum(m for m in moves if m < 0)
     return side_of(trades) | {
         "method_version": 2,
+        "losses": sum(not trade.won for trade in trades),
         "avg_win_pct": fmean(won) if won else None,
         "median_win_pct": median(won) if won else None,
         "avg_trade_pct": fmean(moves),

@@ -233,24 +233,26 @@ def test_every_family_record_is_what_the_bars_say(night: Night, family: Family) 
         return
     assert record is not None
 
-    check(record, record_of(trades) | {"expected_r": shrunk(trades)})
+    check(record, record_of(trades))
     assert record["verdict"] == night.verdict(("family", family.value))
     if family is not Family.TRIANGLE:
         assert record["by_direction"] is None
 
 
-@pytest.mark.parametrize(("name", "sign"), [("bullish", 1), ("bearish", -1)])
-def test_both_directions_of_the_triangle_are_what_the_bars_say(
-    night: Night, name: str, sign: int
-) -> None:
+SIGNS = {"bullish": 1, "bearish": -1}
+
+
+@pytest.mark.parametrize("name", SIGNS)
+def test_both_directions_of_the_triangle_are_what_the_bars_say(night: Night, name: str) -> None:
     record = family_record(night, Family.TRIANGLE)
     assert record is not None
-    line = ("side", "triangle", str(sign))
+    line = ("side", "triangle", str(SIGNS[name]))
 
     side = record["by_direction"][name]
 
-    check(side, side_of(night.lines[line]))
+    check(side, expected := side_of(night.lines[line]))
     assert side["verdict"] == night.verdict(line)
+    assert side.keys() == expected.keys() | {"verdict"}
 
 
 def rows_of(night: Night) -> Iterator[tuple[Mapping[str, Any], Any, int]]:
@@ -291,7 +293,19 @@ def test_every_ticker_record_is_what_the_bars_say(night: Night) -> None:
         check(record, record_of(mine) | {"expected_r": expected_r})
         assert record["verdict"] == night.verdict(("ticker", row["symbol"], row["family"]))
         assert row["track_record"]["family"] == family_record(night, Family(row["family"]))
+        check_sides(night, row["family"], mine, record["by_direction"])
     assert seen > 5
+
+
+def check_sides(night: Night, family: str, mine: Sequence[Trade], sides: Any) -> None:
+    """A ticker's directions: only triangles have both, each shrunk towards its family's."""
+    assert (sides is None) == (family != "triangle")
+    for name, sign in SIGNS.items() if sides else ():
+        own = [trade for trade in mine if trade.direction == sign]
+        assert (sides[name] is None) == (not own)
+        if own:
+            whole = [t for t in night.lines["family", family] if t.direction == sign]
+            check(sides[name], side_of(own, shrunk(whole)))
 
 
 def test_the_night_says_how_many_lines_were_tested(night: Night) -> None:
