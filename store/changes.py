@@ -25,18 +25,18 @@ REASONS: Final[Mapping[ChangeReason, str]] = MappingProxyType(
         "breakout": "a close beyond the trigger opened the trade",
         "stop": "the trade ended at its stop",
         "target": "the trade ended at its target",
-        "delisted": "the trade ended with the listing",
+        "delisted": "the listing ended",
         "too_old": "the trade still runs, but is too old to be served",
         "missed": "it broke out, but too far or without notice: there was no trade",
         "invalidated": "a close beyond the other line",
-        "superseded": "a better drawing took its place",
+        "superseded": "another setup took its place",
         "apex": "it came too close to where its lines meet",
         "stale": "no touch of a line for too long",
         "too_long": "it has become too long",
         "data_gap": "bars are missing before the last one",
         "faded": "its drawing has become bad",
-        "left_out": "the symbol is left out of this night",
-        "revised": "corrected bars no longer show it",
+        "left_out": "its symbol is left out of this night",
+        "revised": "this night's bars show it differently",
     }
 )
-"""Why a setup changed, as the end of a sentence."""
+"""Why a setup changed, in words."""

@@ -24,13 +24,13 @@ CHANGES = 450
 """So many changes a market has; over 200 of them are new."""
 
 OF_KIND: Mapping[ChangeKind, tuple[ChangeReason, ...]] = {
-    "new": ("found",),
+    "new": ("found", "revised"),
     "triggered": ("breakout",),
-    "stopped": ("stop", "delisted"),
+    "stopped": ("stop",),
     "reached": ("target",),
     "expired": (
         *("too_old", "missed", "invalidated", "superseded", "apex", "stale", "too_long"),
-        *("data_gap", "faded", "left_out", "revised"),
+        *("data_gap", "faded", "left_out", "revised", "delisted"),
     ),
 }
 

@@ -13,7 +13,7 @@ from mcp_server.operations.age import Age
 from store.families import Family
 from store.method import FEW, Costs, Estimate, Measure, Method
 from store.nights import Nights
-from store.records import Verdict
+from store.records import AsServed, Verdict
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from web.assets import load_assets
@@ -190,6 +190,37 @@ def test_the_picture_has_a_dot_for_each_group_and_says_it_in_words() -> None:
     assert 'role="img"' in page
     assert "Triangle, bullish: +0.100 ± 0.020, better than random entries" in page
     assert page.count("<circle") == 2
+
+
+def test_the_page_says_what_nights_had_served_before_trades_ended() -> None:
+    record = AsServed(
+        sample_size=31,
+        wins=10,
+        losses=21,
+        win_rate_pct=32.26,
+        win_rate_ci95=[18.57, 49.86],
+        avg_win_pct=12.34,
+        avg_loss_pct=-5.67,
+        avg_r=-0.123,
+        open=4,
+        first_session=dt.date(2023, 1, 3),
+        last_session=dt.date(2024, 3, 8),
+        summary="Thirty-one trades.",
+    )
+    told = method(measure()).model_copy(update={"as_served": [(Family.TRIANGLE, record)]})
+    row = "Triangle 2023-01-03 to 2024-03-08 10 of 31 32.3% (18.6 to 49.9) 12.3% -5.7% -0.123 4"
+
+    assert row.replace("-5.7", f"{MINUS}5.7").replace("-0.123", f"{MINUS}0.123") in words(
+        rendered(told)
+    )
+    assert "As it was served" not in rendered(method(measure()))
+
+
+def test_a_market_s_regimes_stand_in_a_table_of_their_own() -> None:
+    calm = measure().model_copy(update={"regime": "calm", "trades": 400})
+
+    assert "Calm 100 of 400 25.0%" in words(rendered(method(measure(), calm)))
+    assert "Calm" not in rendered(method(measure())).replace("calm", "")
 
 
 def test_a_night_without_the_record_says_so(tmp_path: Path) -> None:
