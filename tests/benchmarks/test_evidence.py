@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 import pytest
 
+from benchmarks.evidence.__main__ import method_of
 from benchmarks.evidence.comparison import RESAMPLES, compare, stepdown
 from benchmarks.evidence.filters import (
     Breakout,
@@ -21,11 +24,21 @@ from benchmarks.evidence.filters import (
     with_trend,
 )
 from benchmarks.evidence.market import Index, returns_of
-from benchmarks.evidence.trades import verdicts_of
+from benchmarks.evidence.tables import filter_tables, tables
+from benchmarks.evidence.trades import cleaned_of, held_out_trades, verdicts_of
+from benchmarks.evidence.walks import driftless, table_of
+from benchmarks.market import sessions, symbol_of
+from nightly.analysis import Walked
 from nightly.bars import Bars
+from nightly.events import Outcome
+from nightly.history import Fate
+from nightly.parameters import DETECTORS
+from nightly.plan import Order, plan
+from nightly.sources import open_source
 from tests.nightly.series import walk
 
 START, ENTRY, LENGTH = 270, 300, 320
+NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
 
 def breakout(direction: int = 1, **columns: float) -> Breakout:
@@ -151,6 +164,67 @@ def test_half_of_all_names_are_held_out() -> None:
 
     assert 35 < sum(map(is_held_out, names)) < 65
     assert is_held_out("AAPL") == is_held_out("AAPL")
+
+
+@pytest.fixture(scope="module")
+def order(tmp_path_factory: pytest.TempPathFactory) -> Order:
+    """The reference detector over a few driftless walks."""
+    file = tmp_path_factory.mktemp("walks") / "walks.parquet"
+    days, rng = sessions(12), np.random.default_rng(3)
+    names = [symbol_of(number) for number in range(8)]
+    pl.concat([table_of(name, driftless(days, rng)) for name in names]).write_parquet(file)
+    return Order(open_source(file), file.name, parameters=DETECTORS["reference"])
+
+
+def test_the_tables_are_those_of_the_night(order: Order) -> None:
+    method = method_of(order, NOW)
+    lines = list(tables(method))
+
+    families = lines[: lines.index("")]
+    assert len(families) == 2 + len(method.by_family())
+    everything = method.by_family()[-1]
+    assert families[-1].startswith(
+        f"| all | {everything.trades:,} | {everything.win_rate_pct:.1f}%"
+    )
+    assert sum(line.startswith("| family") for line in lines) == 2
+    assert lines[-1] == ""
+
+
+def test_the_filters_are_run_on_symbols_held_out_and_on_no_other(order: Order) -> None:
+    chosen = plan(order, NOW)
+    trades = held_out_trades(chosen)
+    facts = [
+        Walked.of(series, listing, task, Fate.CURRENT, newest=True).facts
+        for task in chosen.tasks
+        for listing, cleaned in cleaned_of(task)
+        for series in cleaned.series
+        if is_held_out(listing.symbol)
+    ]
+
+    assert 0 < len(facts) < 8
+    resolved = np.concatenate(facts)
+    resolved = resolved[resolved["outcome"] != Outcome.OPEN]
+    assert np.array_equal(trades.facts["entry_day"], resolved["entry_day"])
+    drawn = resolved[resolved["draws"] > 0]
+    lift = drawn["r"] - drawn["drawn_r"] / drawn["draws"]
+    assert trades.lift[resolved["draws"] > 0] == pytest.approx(lift)
+    rows = [line.split(" | ") for line in filter_tables(trades)][2:-1]
+    for (_, passing, _, _, failing, _, _, left_out, *_), verdict in zip(
+        rows, trades.verdicts, strict=True
+    ):
+        counts = [(verdict == side).sum() for side in (1, 0, -1)]
+        assert [passing, failing, left_out] == [f"{count:,}" for count in counts]
+
+
+def test_a_walk_has_no_drift_and_its_bars_hold_their_path() -> None:
+    rng = np.random.default_rng(6)
+    walks = [driftless(np.arange(9000, 9250, dtype=np.int32), rng) for _ in range(400)]
+    ends = np.array([bars.close[-1] / 1000 for bars in walks])
+
+    assert abs(ends.mean() - 1) < 3 * ends.std() / 20
+    for bars in walks[:5]:
+        assert (bars.high >= np.maximum(bars.open, bars.close)).all()
+        assert (bars.low <= np.minimum(bars.open, bars.close)).all()
 
 
 def noise(seed: int, trades: int = 3000) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:

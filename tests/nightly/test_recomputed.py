@@ -1,7 +1,8 @@
 """Every statistic of a night against a second computation from its bars and event logs.
 
 Both nights are of the reference detector, which draws enough patterns for families, directions and
-tickers to have records: one over a synthetic market, one over real bars where there are any.
+tickers to have records: one over a synthetic market, one over real bars where there are any. The
+module is long because each night is made once for all of its tests.
 """
 
 from __future__ import annotations
@@ -32,16 +33,14 @@ from store.families import Family
 from store.method import Measure, Method
 from store.nights import Nights
 from tests.nightly.oracle import REAL_BARS
-from tests.nightly.recomputed import (
+from tests.nightly.recomputed import Recomputed, Trade, identities, recompute
+from tests.nightly.recomputed_groups import (
     FEW,
     FEW_MONTHS,
-    Recomputed,
-    Trade,
     adjusted_p,
     after_costs,
     clustered,
-    identities,
-    recompute,
+    mark_regimes,
     record_of,
     shrunk,
     side_of,
@@ -147,6 +146,7 @@ def night(
     )
     manifest, _ = make_night(order, Nights(folder), now=NOW)
     found = recompute(order, NOW)
+    mark_regimes(found)
     lines = lines_of(found)
     with closing(Book.open(folder / "nights" / manifest.book.file, manifest)) as book:
         method = book.method()
