@@ -1,0 +1,126 @@
+"""Trades: the resolved first attempts of the symbols held out, with the verdicts of the filters.
+
+The index of filter 4 holds stocks of all symbols, so the bars are read twice: once for the returns,
+once for the trades.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.evidence.filters import FILTERS, Breakout, is_held_out
+from benchmarks.evidence.market import Index, Returns, returns_of
+from nightly.analysis import Task, Walked, fate_of
+from nightly.cleaning import Cleaned
+from nightly.events import Outcome, Rows
+from nightly.history import Fate, closed_at_end, first_attempts
+from nightly.plan import Plan, pool_of
+from nightly.reference import Listing
+
+Verdicts = npt.NDArray[np.int8]
+WRITTEN: Mapping[bool | None, int] = {True: 1, False: 0, None: -1}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trades:
+    """`FACTS` rows of resolved trades, and their verdicts of shape (filters, trades)."""
+
+    facts: Rows
+    verdicts: Verdicts
+    """1 for a trade that passes, 0 for one that fails, -1 for one that is left out."""
+
+    @property
+    def lift(self) -> npt.NDArray[np.float64]:
+        """Each trade's R minus the mean R of its random entries; NaN without any."""
+        drawn = np.where(self.facts["draws"] > 0, self.facts["drawn_r"], np.nan)
+        lift: npt.NDArray[np.float64] = self.facts["r"] - drawn / np.maximum(
+            self.facts["draws"].astype(np.float64), 1
+        )
+        return lift
+
+    @property
+    def months(self) -> npt.NDArray[np.int64]:
+        """The calendar months of entry, as numbers."""
+        days = self.facts["entry_day"].astype("datetime64[D]")
+        months: npt.NDArray[np.int64] = days.astype("datetime64[M]").astype(np.int64)
+        return months
+
+
+def held_out_trades(chosen: Plan) -> Trades:
+    """The trades of a plan's symbols that are held out."""
+    with pool_of(chosen) as pool:
+        parts = [part for batch in pool.run(stock_returns, chosen.tasks) for part in batch]
+        index = Index.of(parts)
+        held = [_held_out(task) for task in chosen.tasks]
+        found = [
+            trades for batch in pool.run(partial(tried, index=index), held) for trades in batch
+        ]
+    return Trades(
+        np.concatenate([trades.facts for trades in found]),
+        np.concatenate([trades.verdicts for trades in found], axis=1),
+    )
+
+
+def _held_out(task: Task) -> Task:
+    return replace(task, symbols=[pair for pair in task.symbols if is_held_out(pair[1].symbol)])
+
+
+def cleaned_of(task: Task) -> Iterator[tuple[Listing, Cleaned]]:
+    """The symbols of a task that have bars, cleaned."""
+    listings = dict(task.symbols)
+    for loaded in task.source.load([name for name, _ in task.symbols]):
+        if loaded.refusal is None:
+            listing = listings[loaded.name]
+            yield listing, task.clean(loaded, listing)
+
+
+def stock_returns(task: Task) -> list[Returns]:
+    """The daily returns of every series of the stocks of a task; runs in a worker."""
+    return [
+        returns_of(series.bars)
+        for listing, cleaned in cleaned_of(task)
+        if listing.asset_type == "stock"
+        for series in cleaned.series
+    ]
+
+
+def tried(task: Task, index: Index) -> list[Trades]:
+    """The resolved trades of every series of a task; runs in a worker."""
+    return [
+        trades
+        for listing, cleaned in cleaned_of(task)
+        for trades in _of_symbol(task, listing, cleaned, index)
+    ]
+
+
+def _of_symbol(task: Task, listing: Listing, cleaned: Cleaned, index: Index) -> Iterable[Trades]:
+    if not cleaned.series:
+        return
+    fate = fate_of(cleaned, listing, task.windows[listing.asset_type])
+    for place, series in enumerate(cleaned.series, 1):
+        newest = place == len(cleaned.series)
+        walked = Walked.of(series, listing, task, fate, newest=newest)
+        log = walked.resumed.log
+        if newest and fate is Fate.DELISTED:
+            log = closed_at_end(series.bars, log)
+        trades = first_attempts(log)
+        versions = log.versions[trades["version"]]
+        starts = np.minimum(versions["upper_start"], versions["lower_start"])
+        resolved = trades["outcome"] != Outcome.OPEN
+        market = None if listing.crypto else index
+        breakouts = [
+            Breakout(series.bars, int(start), int(trade["entry"]), int(trade["direction"]), market)
+            for start, trade in zip(starts[resolved], trades[resolved], strict=True)
+        ]
+        yield Trades(walked.facts[resolved], verdicts_of(breakouts))
+
+
+def verdicts_of(breakouts: Sequence[Breakout]) -> Verdicts:
+    """What each filter says of each breakout, of shape (filters, breakouts)."""
+    rows = [[WRITTEN[passes(seen)] for seen in breakouts] for passes in FILTERS.values()]
+    return np.array(rows, np.int8).reshape(len(FILTERS), len(breakouts))

@@ -1,0 +1,474 @@
+"""Every statistic of a night against a second computation from its bars and event logs.
+
+Both nights are of the reference detector, which draws enough patterns for families, directions and
+tickers to have records: one over a synthetic market, one over real bars where there are any. The
+module is long because each night is made once for all of its tests.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import orjson
+import polars as pl
+import pytest
+
+from benchmarks.market import bars_of, sessions
+from nightly.bars import to_date
+from nightly.night import make_night
+from nightly.parameters import DETECTORS
+from nightly.plan import Order
+from nightly.reference import read_reference
+from nightly.sources import open_source
+from store.book import Book
+from store.families import Family
+from store.method import Measure, Method
+from store.nights import Nights
+from tests.nightly.oracle import REAL_BARS
+from tests.nightly.recomputed import Recomputed, Trade, identities, recompute
+from tests.nightly.recomputed_groups import (
+    FEW,
+    FEW_MONTHS,
+    adjusted_p,
+    after_costs,
+    clustered,
+    mark_regimes,
+    record_of,
+    shrunk,
+    side_of,
+    wilson_pct,
+)
+
+NOW = dt.datetime(2026, 8, 17, 12, tzinfo=dt.UTC)
+SYMBOLS = 30
+OLD = 6
+"""Of these, the symbols with sixty years of bars."""
+REAL_REFERENCE = REAL_BARS.with_name("reference.parquet")
+
+Lines = Mapping[tuple[str, ...], Sequence[Trade]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Night:
+    """A sealed night, and what its bars say."""
+
+    book: Book
+    method: Method
+    found: Recomputed
+    lines: Lines
+    """The compared trades of every line that is tested."""
+    adjusted: Mapping[tuple[str, ...], tuple[float, float]]
+    """By line: t and adjusted p."""
+
+    def verdict(self, line: tuple[str, ...]) -> str:
+        """The verdict on a line."""
+        t, p = self.adjusted.get(line, (0.0, None))
+        if p is None:
+            return "too_few"
+        beyond = "above_random" if t > 0 else "below_random"
+        return beyond if p <= 0.05 else "not_distinguishable"
+
+
+def synthetic(folder: Path) -> tuple[Path, Path]:
+    """A market with idle years, a ticker that was used twice, funds and a delisted stock.
+
+    The last symbols are old enough for verdicts of their own.
+    """
+    bars, reference = folder / "market.parquet", folder / "reference.csv"
+    days = sessions(60)
+    factor = np.random.default_rng(20).normal(size=len(days))
+    lengths = [len(days) if number >= SYMBOLS - OLD else 5000 for number in range(SYMBOLS)]
+    table = pl.concat(
+        bars_of(number, days[-length:], factor[-length:]) for number, length in enumerate(lengths)
+    )
+    names = table["symbol"].unique().sort().to_list()
+    day = pl.col("date")
+    idle = (pl.col("symbol") == names[1]) & day.is_between(dt.date(2005, 1, 1), dt.date(2007, 1, 1))
+    hole = (pl.col("symbol") == names[2]) & day.is_between(dt.date(2010, 1, 1), dt.date(2010, 8, 1))
+    gone = (pl.col("symbol") == names[3]) & (day > dt.date(2019, 5, 17))
+    flat = [pl.when(idle).then(50.0).otherwise(pl.col(name)).alias(name) for name in PRICES]
+    quiet = pl.when(idle).then(0.0).otherwise(pl.col("volume")).alias("volume")
+    table.with_columns(*flat, quiet).filter(~hole, ~gone).write_parquet(bars)
+    pl.DataFrame(
+        {
+            "symbol": names,
+            "asset_type": ["etf" if name in names[4:6] else "stock" for name in names],
+            "listed_until": ["2019-05-17" if name == names[3] else None for name in names],
+        }
+    ).write_csv(reference)
+    return bars, reference
+
+
+PRICES = ("open", "high", "low", "close")
+
+
+def real(folder: Path) -> tuple[Path, Path]:
+    """Thirty real symbols: every asset type, current, stopped and delisted ones."""
+    if not (REAL_BARS.exists() and REAL_REFERENCE.exists()):
+        pytest.skip(f"needs real bars at {REAL_BARS}, see SCREENER_SHARED")
+    bars = folder / "bars.parquet"
+    known = pl.read_parquet(REAL_REFERENCE).sort(pl.col("symbol").hash(20))
+    current = pl.col("last_date") == pl.col("last_date").max()
+    late = (pl.col("listed_until") - pl.col("last_date")).dt.total_days()
+    groups = (
+        (22, (pl.col("asset_type") == "stock") & current),
+        (2, (pl.col("asset_type") == "stock") & ~current & late.is_null()),
+        (2, (pl.col("asset_type") == "etf") & current),
+        (2, pl.col("asset_type") == "crypto"),
+        (2, late.is_between(0, 10) & ~current),
+    )
+    names = pl.concat([known.filter(rule).head(most) for most, rule in groups])["symbol"]
+    assert names.n_unique() == SYMBOLS
+    pl.scan_parquet(REAL_BARS).filter(pl.col("symbol").is_in(names.to_list())).sink_parquet(bars)
+    return bars, REAL_REFERENCE
+
+
+@pytest.fixture(scope="module", params=[synthetic, real], ids=["synthetic", "real"])
+def night(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Night]:
+    folder = tmp_path_factory.mktemp("recomputed")
+    bars, reference = request.param(folder)
+    order = Order(
+        open_source(bars),
+        bars.name,
+        reference=read_reference(reference),
+        parameters=DETECTORS["reference"],
+        source_label=request.param.__name__,
+    )
+    manifest, _ = make_night(order, Nights(folder), now=NOW)
+    found = recompute(order, NOW)
+    mark_regimes(found)
+    lines = lines_of(found)
+    with closing(Book.open(folder / "nights" / manifest.book.file, manifest)) as book:
+        method = book.method()
+        assert method is not None
+        rows = [orjson.loads(body) for body in book.evidence.bodies]
+        served: set[tuple[str, ...]] = {("ticker", r["symbol"], r["family"]) for r in rows}
+        yield Night(book, method, found, lines, stepped_down(found, lines, served))
+
+
+def lines_of(found: Recomputed) -> Lines:
+    """Every group of trades that a verdict is given for, by its name."""
+    groups: dict[tuple[str, ...], list[Trade]] = {}
+    for trade in found.trades:
+        decade = str(trade.decade)
+        names = [("all",), ("family", trade.family), ("decade", decade), ("fate", trade.fate)]
+        names += [("family decade", trade.family, decade), ("ticker", trade.symbol, trade.family)]
+        names += [("regime", regime) for regime in trade.regimes]
+        if trade.family == "triangle":
+            names.append(("side", trade.family, str(trade.direction)))
+        for name in names:
+            groups.setdefault(name, []).append(trade)
+    return groups
+
+
+def stepped_down(
+    found: Recomputed, lines: Lines, served: set[tuple[str, ...]]
+) -> dict[tuple[str, ...], tuple[float, float]]:
+    """The t and the adjusted p of every line with enough trades; of tickers the served ones."""
+    compared = {
+        name: [trade for trade in line if trade.drawn]
+        for name, line in lines.items()
+        if name[0] != "ticker" or name in served
+    }
+    enough = {
+        name: line
+        for name, line in compared.items()
+        if len(line) >= FEW and len({trade.month for trade in line}) >= FEW_MONTHS
+    }
+    months = sorted({trade.month for trade in found.trades})
+    results = zip(*adjusted_p(list(enough.values()), months), strict=True)
+    return dict(zip(enough, results, strict=True))
+
+
+DIGITS = {"pct": 2, "ci95": 2, "range": 2, "avg_hold_bars": 1}
+
+
+def check(stored: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """Every expected number is stored, rounded to the digits of its field."""
+    for name, value in expected.items():
+        digits = next((n for part, n in DIGITS.items() if part in name), 3)
+        assert close(stored[name], value, digits), (name, stored[name], value)
+
+
+def close(stored: Any, value: Any, digits: int) -> bool:
+    if isinstance(value, dict):
+        return all(close(stored[name], each, digits) for name, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(close(one, each, digits) for one, each in zip(stored, value, strict=True))
+    if value is None or stored is None:
+        return value is stored
+    return bool(abs(stored - value) <= 0.5000001 * 10**-digits + 1e-9)
+
+
+def family_record(night: Night, family: Family) -> Mapping[str, Any] | None:
+    record: Mapping[str, Any] | None = orjson.loads(night.book.family(family))["track_record"]
+    return record
+
+
+def test_both_nights_have_enough_trades_to_say_something(night: Night) -> None:
+    triangles = night.lines["family", "triangle"]
+
+    assert sum(1 for trade in triangles if trade.drawn) >= FEW
+    assert {trade.direction for trade in triangles} == {1, -1}
+    assert {"current", "stopped", "delisted"} == {trade.fate for trade in night.found.trades}
+    assert any(0 < len(trade.drawn) < 100 for trade in night.found.trades)
+
+
+@pytest.mark.parametrize("family", list(Family))
+def test_every_family_record_is_what_the_bars_say(night: Night, family: Family) -> None:
+    trades = night.lines.get(("family", family.value), ())
+    record = family_record(night, family)
+    if not trades:
+        assert record is None
+        return
+    assert record is not None
+
+    check(record, record_of(trades))
+    assert record["verdict"] == night.verdict(("family", family.value))
+    if family is not Family.TRIANGLE:
+        assert record["by_direction"] is None
+
+
+SIGNS = {"bullish": 1, "bearish": -1}
+
+
+@pytest.mark.parametrize("name", SIGNS)
+def test_both_directions_of_the_triangle_are_what_the_bars_say(night: Night, name: str) -> None:
+    record = family_record(night, Family.TRIANGLE)
+    assert record is not None
+    line = ("side", "triangle", str(SIGNS[name]))
+
+    side = record["by_direction"][name]
+
+    check(side, expected := side_of(night.lines[line]))
+    assert side["verdict"] == night.verdict(line)
+    assert side.keys() == expected.keys() | {"verdict"}
+
+
+def rows_of(night: Night) -> Iterator[tuple[Mapping[str, Any], Any, int]]:
+    """Every row of the scan with its walk's facts: version, open trade and last bar."""
+    assert night.book.session is not None
+    rows = {row["setup_id"]: row for row in map(orjson.loads, night.book.evidence.bodies)}
+    for walk in night.found.walks:
+        if walk.newest and walk.covered:
+            session = to_date(int(walk.series.bars.date[-1]))
+            for name, version, trade in identities(walk, session):
+                yield rows.pop(name), (walk, version, trade), len(walk.series) - 1
+    assert not rows
+
+
+def own(night: Night, row: Mapping[str, Any]) -> list[Trade]:
+    return list(night.lines.get(("ticker", row["symbol"], row["family"]), ()))
+
+
+def of_direction(trades: Sequence[Trade], row: Mapping[str, Any]) -> list[Trade]:
+    sign = 1 if row["direction"] == "bullish" else -1
+    return [trade for trade in trades if trade.direction == sign]
+
+
+def family_trades(night: Night, row: Mapping[str, Any]) -> list[Trade]:
+    return of_direction(night.lines.get(("family", row["family"]), ()), row)
+
+
+def test_every_ticker_record_is_what_the_bars_say(night: Night) -> None:
+    seen = 0
+    for row, _, _ in rows_of(night):
+        mine, record = own(night, row), row["track_record"]["ticker"]
+        if not mine:
+            assert record is None
+            continue
+        seen += 1
+        prior = shrunk(family_trades(night, row))
+        expected_r = shrunk(of_direction(mine, row), prior)
+        check(record, record_of(mine) | {"expected_r": expected_r})
+        assert record["verdict"] == night.verdict(("ticker", row["symbol"], row["family"]))
+        assert row["track_record"]["family"] == family_record(night, Family(row["family"]))
+        check_sides(night, row["family"], mine, record["by_direction"])
+    assert seen > 5
+
+
+def check_sides(night: Night, family: str, mine: Sequence[Trade], sides: Any) -> None:
+    """A ticker's directions: only triangles have both, each shrunk towards its family's."""
+    assert (sides is None) == (family != "triangle")
+    for name, sign in SIGNS.items() if sides else ():
+        own = [trade for trade in mine if trade.direction == sign]
+        assert (sides[name] is None) == (not own)
+        if own:
+            whole = [t for t in night.lines["family", family] if t.direction == sign]
+            check(sides[name], side_of(own, shrunk(whole)))
+
+
+def test_the_night_says_how_many_lines_were_tested(night: Night) -> None:
+    one_way = {("family", family.value) for family in Family if family is not Family.TRIANGLE}
+
+    # Such a family is tested as a record and as a row of the method page, with the same p.
+    assert night.method.tested == len(night.adjusted) + len(one_way & night.adjusted.keys())
+
+
+def test_a_ticker_with_enough_trades_has_a_verdict_of_its_own(night: Night) -> None:
+    records = [row["track_record"]["ticker"] for row, _, _ in rows_of(night)]
+    said = {record["verdict"] for record in records if record}
+
+    large = [line for line in night.adjusted if line[0] == "ticker"]
+    assert said == ({"too_few", "not_distinguishable"} if large else {"too_few"})
+    assert large or night.book.source == "real"
+
+
+def test_every_row_states_its_attempt_its_age_and_where_the_close_is(night: Night) -> None:
+    phases = set()
+    for row, (walk, version, trade), last in rows_of(night):
+        lineages = walk.log.versions["lineage"][walk.log.trades["version"]]
+        triggers = int((lineages == version["lineage"]).sum())
+        number = int(version["attempt"])
+        assert row["attempt"] == {"number": number, "count": max(number, triggers)}
+        phases.add(row["status"])
+        if trade is not None:
+            assert row["sessions_since_trigger"] == last - trade["entry"]
+            assert row["last_close_side"] is None
+            continue
+        assert row["sessions_since_trigger"] is None
+        sign = 1 if row["plans"][0]["direction"] == "bullish" else -1
+        side = "upper" if sign > 0 else "lower"
+        ahead = last + 1 - int(version[f"{side}_start"])
+        level = math.exp(version[f"{side}_value"] + version[f"{side}_slope"] * ahead)
+        beyond = sign * (walk.series.bars.close[-1] - level) > 0
+        assert row["last_close_side"] == ("beyond" if beyond else "before")
+    assert phases == {"forming", "in_progress"}
+
+
+def test_every_row_is_ranked_and_filtered_by_trades_of_its_direction(night: Night) -> None:
+    numbers = night.book.evidence.numbers
+    for row, (walk, _, _), last in rows_of(night):
+        mine, family = of_direction(own(night, row), row), family_trades(night, row)
+        shown = mine if len(mine) >= 20 else family
+        stored = {name: float(numbers[name][row["rank"] - 1]) for name in EVIDENCE}
+        enough = len(mine) >= 5
+        rate = [100 * sum(t.won for t in group) / max(1, len(group)) for group in (mine, shown)]
+        average = sum(t.r for t in mine) / max(1, len(mine))
+        gain = typical_gain(mine, family, night.found.trades, atr_pct(walk, last))
+        same(row["win_rate_pct"], rate[1] if shown else None, 2)
+        assert row["win_rate_trades"] == len(shown)
+        same(row["expected_gain_pct"], gain, 2)
+        same(stored["typical_return"], gain, 2)
+        same(stored["min_win_rate"], rate[0] if enough else math.nan, 2)
+        same(stored["min_avg_r"], average if enough else math.nan, 3)
+        same(stored["min_expected_r"], shrunk(mine, shrunk(family)), 3)
+
+
+EVIDENCE = ("typical_return", "min_win_rate", "min_avg_r", "min_expected_r")
+
+
+def same(stored: float | None, value: float | None, digits: int) -> None:
+    unknown = value is not None and math.isnan(value)
+    found = stored is not None and math.isnan(stored) if unknown else close(stored, value, digits)
+    assert found, (stored, value)
+
+
+def atr_pct(walk: Any, last: int) -> float:
+    bars = walk.series.bars
+    high, low = (np.log(side[last - 13 :]) for side in (bars.high, bars.low))
+    before = np.log(bars.close[last - 14 : last])
+    return float(100 * (np.maximum(high, before) - np.minimum(low, before)).mean())
+
+
+def typical_gain(
+    mine: Sequence[Trade], family: Sequence[Trade], everyone: Sequence[Trade], atr: float
+) -> float | None:
+    """The ticker's median win, blended with ten wins of the family's at the ticker's ATR."""
+    wins = [trade.move_pct for trade in mine if trade.won]
+    scaled = [[t.move_pct / t.atr_pct for t in group if t.won] for group in (family, everyone)]
+    prior = next((median(group) for group in scaled if group), None)
+    if prior is None:
+        return None
+    return (len(wins) * (median(wins) if wins else 0.0) + 10 * prior * atr) / (len(wins) + 10)
+
+
+def members(measure: Measure, trades: Sequence[Trade]) -> list[Trade]:
+    sign = {"bullish": 1, "bearish": -1, None: None}[measure.direction]
+    return [
+        trade
+        for trade in trades
+        if measure.family in (None, trade.family)
+        and sign in (None, trade.direction)
+        and measure.decade in (None, trade.decade)
+        and measure.fate in (None, trade.fate)
+        and (measure.regime is None or measure.regime in trade.regimes)
+    ]
+
+
+def test_every_group_of_the_method_page_is_what_the_bars_say(night: Night) -> None:
+    seen = set()
+    for measure in night.method.measures:
+        trades = members(measure, night.found.trades)
+        seen.add((measure.family, measure.direction, measure.decade, measure.fate, measure.regime))
+        check_measure(measure, trades)
+    named = {(trade.family, trade.direction) for trade in night.found.trades}
+    assert len([one for one in seen if one[1]]) == len(named)
+    assert {one[4] for one in seen} - {None} == {r for t in night.found.trades for r in t.regimes}
+    assert len(seen) == len(night.method.measures)
+
+
+def check_measure(measure: Measure, trades: Sequence[Trade]) -> None:
+    expected = record_of(trades)
+    low, high = wilson_pct(expected["wins"], len(trades))
+    written = measure.model_dump()
+    both = ("wins", "losses", "win_rate_pct", "avg_win_pct", "avg_loss_pct")
+    check(written, {name: expected[name] for name in both})
+    check(written, {"trades": len(trades), "win_rate_range": (low, high)})
+    compared = [trade for trade in trades if trade.drawn]
+    assert measure.compared == len(compared)
+    assert measure.draws == sum(len(trade.drawn) for trade in trades)
+    assert measure.months == len({trade.month for trade in trades})
+    months = [trade.month for trade in trades]
+    estimate(measure.avg_r, [trade.r for trade in trades], months, 3)
+    drawn_months = [trade.month for trade in compared]
+    shares = [100 * sum(won for won, _ in t.drawn) / len(t.drawn) for t in compared]
+    drawn_r = [sum(r for _, r in t.drawn) / len(t.drawn) for t in compared]
+    estimate(measure.placebo_pct, shares, drawn_months, 2)
+    estimate(measure.placebo_r, drawn_r, drawn_months, 3)
+    estimate(measure.difference_r, [trade.lift for trade in compared], drawn_months, 3)
+    for costs in measure.after_costs:
+        assert close(costs.avg_r, after_costs(trades, costs.basis_points), 3)
+
+
+def estimate(stored: Any, values: Sequence[float], months: Sequence[int], digits: int) -> None:
+    if not values:
+        assert stored is None
+        return
+    mean, error = clustered(values, months)
+    assert close(stored.mean, mean, digits)
+    assert close(stored.error, error, digits)
+
+
+def name_of(measure: Measure) -> tuple[str, ...] | None:
+    """The line that a measure is tested as; None for a direction of a family traded one way."""
+    family = None if measure.family is None else measure.family.value
+    if measure.direction is not None:
+        sign = "1" if measure.direction == "bullish" else "-1"
+        return ("side", family, sign) if family == "triangle" else ("family", str(family))
+    if measure.decade is not None:
+        decade = str(measure.decade)
+        return ("family decade", family, decade) if family else ("decade", decade)
+    rest = (("fate", measure.fate), ("regime", measure.regime), ("family", family))
+    return next(((name, str(value)) for name, value in rest if value), ("all",))
+
+
+def test_every_verdict_follows_from_a_stepdown_over_all_lines(night: Night) -> None:
+    for measure in night.method.measures:
+        name = name_of(measure)
+        assert name is not None
+        assert measure.verdict == night.verdict(name), name
+        if name in night.adjusted:
+            assert measure.adjusted_p == pytest.approx(night.adjusted[name][1], abs=1e-9), name
+        else:
+            assert measure.adjusted_p is None
