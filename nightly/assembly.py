@@ -14,7 +14,7 @@ from nightly.analysis import Analysis
 from nightly.bars import to_date, to_day
 from nightly.events import Outcome, Rows
 from nightly.formations import Formation
-from nightly.groups import SIGNS, Group, Trades
+from nightly.groups import SIGNS, Group, Trades, group_of
 from nightly.market import Market, Returns
 from nightly.method import method, shown
 from nightly.patterns import FAMILIES
@@ -166,13 +166,11 @@ class Statistics:
 def _record_groups(analyses: Sequence[Analysis]) -> Iterator[Group]:
     """The groups of all records that the night serves: families, and tickers with a setup."""
     for family in Family:
-        yield Group(family)
+        yield group_of(family)
     for analysis in analyses:
         for formation in analysis.formations:
-            yield Group(formation.family, None, analysis.symbol)
-            if formation.family.both_ways:
-                for direction in SIGNS:
-                    yield Group(formation.family, direction, analysis.symbol)
+            for direction in (None, *formation.family.directions):
+                yield group_of(formation.family, direction, analysis.symbol)
 
 
 def _of_family(facts: Rows, family: Family) -> Rows:

@@ -43,6 +43,13 @@ class Group(NamedTuple):
     regime: Regime | None = None
 
 
+def group_of(
+    family: Family, direction: Direction | None = None, symbol: str | None = None
+) -> Group:
+    """The group of a record; all trades of a one-way family are in its one direction."""
+    return Group(family, direction if family.both_ways else family.directions[0], symbol)
+
+
 class Tested(NamedTuple):
     """What may be said of a group, and the adjusted p behind it; None if it was not tested."""
 

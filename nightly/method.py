@@ -11,7 +11,7 @@ import numpy as np
 
 from nightly import intervals
 from nightly.events import Outcome, Rows
-from nightly.groups import FATES, SIGNS, THIRDS, TRENDS, Group, Tested, Trades
+from nightly.groups import FATES, THIRDS, TRENDS, Group, Tested, Trades
 from nightly.history import Fate
 from nightly.lift import Lift, months_of
 from nightly.numbers import multiple, percent
@@ -63,7 +63,7 @@ def shown(trades: Trades) -> Iterator[tuple[Group, np.ndarray[tuple[int], np.dty
 def _groups(trades: Trades) -> Iterator[Group]:
     yield Group()
     for family in Family:
-        for direction in SIGNS:
+        for direction in family.directions:
             yield Group(family, direction)
     if len(np.unique(trades.facts["fate"])) > 1:
         for fate in FATES:

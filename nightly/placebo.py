@@ -11,10 +11,12 @@ target at the same distance in ATR, and is resolved by the same rule.
 
 Which pairs are left out: those of which one cannot be resolved, and those whose earlier trade still
 runs when the pattern, or the pole before it, begins. The pole is what made the pattern: a short
-that is held through the pole of a bullish pennant is no control. Entries therefore lie 40 to 400
-bars further away than the pattern is long. A whole pair is left out, since one half alone would
-lean to one side. Pairs that run long are left out more often, which favours the stop, the nearer of
-the two; docs/evidence.md says by how much.
+that is held through the pole of a bullish pennant is no control. A whole pair is left out, since
+one half alone would lean to one side. But pairs that run long are left out more often, and winners
+run longer than losers. Entries therefore lie at least 120 bars further away than the pattern is
+long, which leaves few pairs out: with 40 bars, tried first, the early entries of trades with the
+stops and targets of bullish pennants lost 0.06 R by it on driftless walks, with 120 none that could
+be measured.
 
 Draws depend only on the symbol, the entry date and the direction, not on the order of trades, the
 process or the length of the series. A resolved pair therefore stays the same when bars are
@@ -40,8 +42,8 @@ from nightly.series import Series
 from nightly.splitmix import Seeds, integers
 
 PAIRS: Final = 50  # pairs of placebo entries for each trade
-NEAREST: Final = 40  # bars between an entry and the span of the pattern, inclusive
-FARTHEST: Final = 400
+NEAREST: Final = 120  # bars by which an entry is further away than the pattern is long
+FARTHEST: Final = 480  # inclusive
 
 DRAW = np.dtype(
     [

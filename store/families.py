@@ -23,9 +23,17 @@ class Family(StrEnum):
         return self.value.replace("_", " ").capitalize()
 
     @property
+    def directions(self) -> tuple[Direction, ...]:
+        """The directions in which its patterns are traded."""
+        if self is Family.TRIANGLE:
+            return ("bullish", "bearish")
+        rises = self in (Family.FALLING_WEDGE, Family.BULLISH_PENNANT)
+        return ("bullish",) if rises else ("bearish",)
+
+    @property
     def both_ways(self) -> bool:
         """Whether its patterns may break either way; every other family has one direction."""
-        return self is Family.TRIANGLE
+        return len(self.directions) > 1
 
 
 def family_of(pattern_type: str, direction: Direction) -> Family:

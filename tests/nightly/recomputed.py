@@ -25,7 +25,7 @@ from nightly.reference import Listing
 from nightly.series import Series
 
 PAIRS = 50
-NEAREST, FARTHEST = 40, 400
+NEAREST, FARTHEST = 120, 480
 ATR_BARS = 14
 SQUEEZES = (6, 7)
 FAMILY_OF = {1: "rising_wedge", 2: "falling_wedge", 3: "triangle", 4: "triangle", 5: "triangle"}

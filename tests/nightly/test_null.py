@@ -18,7 +18,7 @@ from nightly.series import Series
 from tests.nightly.recomputed import resolved
 from tests.nightly.series import weekdays
 
-WALKS, LENGTH, EACH = 300, 1600, 4
+WALKS, LENGTH, EACH = 300, 1900, 4
 STOP, TARGET = 1.5, 4.5  # ATR
 REACHED = STOP / (STOP + TARGET)  # of a walk without drift, without steps
 
@@ -26,7 +26,7 @@ REACHED = STOP / (STOP + TARGET)  # of a walk without drift, without steps
 def planted(bars: Bars, span: int, rng: np.random.Generator) -> EventLog:
     """Resolved trades at random bars, each said to end a pattern of so many bars."""
     versions, trades = np.zeros(EACH, VERSION), np.zeros(EACH, TRADE)
-    entries = np.sort(rng.choice(np.arange(600, 1000), EACH, replace=False))
+    entries = np.sort(rng.choice(np.arange(700, 1000), EACH, replace=False))
     direction = rng.choice([1, -1], EACH)
     versions["type"], versions["attempt"] = PatternType.FALLING_WEDGE, 1
     versions["upper_start"], versions["lower_start"] = entries - span, entries - span + 3

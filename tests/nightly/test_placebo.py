@@ -24,7 +24,7 @@ STOP, TARGET = 0.05, 0.10  # log distances of the trades, at an ATR of `ATR`
 ATR = 0.02
 SPAN = 30  # bars of the pattern
 FIRST = to_day(dt.date(2004, 1, 5))
-ENTRY = 500  # the real entry of the planted trades, with room for every draw before it
+ENTRY = 600  # the real entry of the planted trades, with room for every draw before it
 PLANTED = ENTRY + SPAN + FARTHEST + 5  # past every draw's entry, so that this bar decides the late
 
 
@@ -122,7 +122,7 @@ def test_the_halves_of_a_pair_are_equally_far_from_the_trade() -> None:
     entries = draw(bars, log_of(bars))["entry"][0]
     assert np.array_equal(ENTRY - entries[:, 0], entries[:, 1] - ENTRY)
     away = entries[:, 1] - ENTRY - SPAN
-    assert NEAREST == 40 <= away.min() < away.max() <= FARTHEST == 400
+    assert NEAREST == 120 <= away.min() < away.max() <= FARTHEST == 480
 
 
 def test_a_pole_belongs_to_the_span_of_a_pennant() -> None:
@@ -159,11 +159,11 @@ def test_a_listing_that_ends_closes_the_late_halves_that_are_open() -> None:
 def test_no_half_enters_on_a_bar_whose_night_did_not_serve_the_symbol() -> None:
     bars = planted(100, 111, 100)
     served = np.ones(len(bars), np.bool_)
-    served[: ENTRY - SPAN - 200] = False
+    served[: ENTRY - SPAN - 300] = False
     series = replace(Series.sound(bars), served=served)
     entries = draw(bars, log_of(bars), series)["entry"][0]
     everywhere = draw(bars, log_of(bars))["entry"][0]
-    kept = everywhere[:, 0] >= ENTRY - SPAN - 200
+    kept = everywhere[:, 0] >= ENTRY - SPAN - 300
     assert 0 < kept.sum() < PAIRS
     assert np.array_equal(entries, np.where(kept[:, None], everywhere, -1))
 
