@@ -63,7 +63,7 @@ def replay(
 
 
 def _newest(nights: Nights, order: Order) -> dt.date | None:
-    """The session of the newest night, which is made the active one if a killed run did not."""
+    """The session of the newest night; None before the first one."""
     names = [name for name in nights.ledger.names() if not name.withdrawal]
     if not names:
         return None
@@ -73,9 +73,6 @@ def _newest(nights: Nights, order: Order) -> dt.date | None:
             f"{nights.ledger.folder.parent} holds replayed nights of {head.bars}; remove that "
             f"folder to replay {order.name}."
         )
-    active = nights.active()
-    if active is None or active.data_version != head.data_version:
-        nights.activate(head.data_version)
     return head.as_of_session
 
 

@@ -42,7 +42,8 @@ class Nights:
         return self.folder / f".{version}.{os.getpid()}{DRAFT}"
 
     def sweep(self) -> None:
-        """Remove what killed runs left behind: drafts, and books without a manifest.
+        """Remove what killed runs left behind: drafts, and books without a manifest. A night that
+        a killed run put on record but did not activate becomes active, as the record says.
 
         Hold the lock of the folder: otherwise a draft may belong to a run that is still writing.
         """
@@ -54,6 +55,15 @@ class Nights:
         for book in self.folder.glob("*.book"):
             if not book.with_suffix(".json").exists():
                 book.unlink(missing_ok=True)
+        self._end_killed_run()
+
+    def _end_killed_run(self) -> None:
+        newest, active = max(self.ledger.names(), default=None), self.active()
+        if newest is None or newest.withdrawal or self.was_active(newest.version):
+            return
+        if active is None or active.data_version != newest.version:
+            with contextlib.suppress(ManifestError, WithdrawnError):
+                self.activate(newest.version)
 
     @contextmanager
     def workspace(self) -> Iterator[Path]:

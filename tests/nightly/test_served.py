@@ -24,6 +24,7 @@ import pytest
 from nightly.analysis import Task, analyse_symbol
 from nightly.bars import Bars, to_date, to_day
 from nightly.detector import walk_on
+from nightly.events import EventLog, Outcome
 from nightly.followed import Part
 from nightly.history import Lineages
 from nightly.night import make_night
@@ -476,6 +477,54 @@ def test_a_trade_of_a_delisted_symbol_closes_at_its_last_close() -> None:
     assert (outcome.exit_reason, outcome.exit_date) == ("delisted", last)
     assert outcome.exit_price == setup.last_close
     assert ("expired", "delisted") in now.kinds()
+
+
+def test_a_trade_entered_at_the_last_close_of_a_delisted_symbol_never_closes() -> None:
+    bars, setup = running(least=0)
+    last = to_date(bars.date[-1])
+
+    now = looked(bars, int(bars.date[-1]) + 30, Earlier(last, [setup]), until=last)
+
+    assert now.since.outcomes == []
+    assert [trade.key for trade in now.since.followed] == [setup.key]
+
+
+def test_a_trade_that_no_night_served_has_triggered_only_if_it_was_entered_since() -> None:
+    bars, setup = running(least=1)
+    assert setup.entry_date
+    day = dt.timedelta(days=1)
+    for session, told in ((setup.entry_date - day, True), (setup.entry_date, False)):
+        found = looked(bars, int(bars.date[-1]), Earlier(session))
+        mine = [c.change for c in found.since.changes if c.lineage_id == setup.lineage_id]
+        assert mine == (["new", "triggered"] if told else ["new"])
+
+
+def test_a_trade_behind_an_earlier_attempt_that_still_runs_is_superseded() -> None:
+    bars, log, number = two_open()
+    lineage = Lineages("X", bars, log).id(number)
+    now = looked(bars, int(bars.date[-1]))
+    (first,) = (s for s in now.setups if s.lineage_id == lineage and s.entry_date)
+    second = first.model_copy(update={"attempt": first.attempt + 1})
+
+    found = looked(bars, int(bars.date[-1]), Earlier(to_date(bars.date[-1]), [first, second]))
+
+    gone = [(c.attempt, c.reason) for c in found.since.changes if c.change == "expired"]
+    assert gone == [(second.attempt, "superseded")]
+    assert [trade.key for trade in found.since.followed] == [second.key]
+
+
+def two_open() -> tuple[Bars, EventLog, int]:
+    """A walk that ends with two open trades of one lineage, and its number."""
+    for seed, end in itertools.product(range(200), range(BARS, 400, -50)):
+        bars = walk(BARS, seed=seed).take(slice(0, end))
+        log = walk_on(None, Series.sound(bars), LENIENT).log
+        left = log.trades[log.trades["outcome"] == Outcome.OPEN]
+        rows = log.versions[left["version"]]
+        for number, times in Counter(rows["lineage"].tolist()).items():
+            attempts = sorted(rows["attempt"][rows["lineage"] == number].tolist())
+            if times == 2 and attempts[1] == attempts[0] + 1:
+                return bars, log, number
+    raise AssertionError
 
 
 def test_a_running_trade_that_is_no_longer_served_is_too_old_and_still_followed() -> None:

@@ -313,6 +313,22 @@ def test_a_withdrawal_that_was_killed_half_way_ends_when_it_is_said_again(tmp_pa
     assert len(files(tmp_path)) == 3, "it is recorded once"
 
 
+def test_a_night_on_record_that_a_killed_run_did_not_activate_is_activated(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    first, second = recorded(nights, 0), recorded(nights, 1)
+    older = nights.folder / f"{first.data_version}.json"
+    nights.pointer.write_bytes(older.read_bytes())  # killed: the pointer is older than the night
+    sealed_at = (nights.folder / f"{second.data_version}.json").stat().st_mtime_ns
+    os.utime(nights.pointer, ns=(sealed_at - 1, sealed_at - 1))
+
+    nights.sweep()
+    assert nights.active() == second
+
+    nights.activate(first.data_version)  # an operator's choice stays
+    nights.sweep()
+    assert nights.active() == first
+
+
 def test_only_an_intact_night_takes_the_place_of_a_withdrawn_one(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
     first, second, third = (recorded(nights, number) for number in range(3))
