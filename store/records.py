@@ -228,7 +228,7 @@ class Setup(Record):
     track_record: TrackRecords
     attempt: Attempt | None = Field(
         default=None,
-        description="Above 1, the lineage has triggered before; track records count first attempts only.",
+        description="Above 1, the lineage has triggered before; records count first attempts only.",
     )
     sessions_since_trigger: Count | None = Field(
         default=None, description="Sessions since the breakout bar; null while forming."

@@ -82,7 +82,7 @@ def test_agents_are_told_to_compare_and_what_the_fields_mean(service: Service) -
 
     for text in (reference, told):
         for word in (
-            *("`next_session`", "`lineage_id`", "`attempt.number`", "first attempts only"),
+            *("`next_session`", "`lineage_id`", "`attempt.number`", "later"),
             *("`last_close_side`", "`beyond`", "`not_distinguishable`", "BTCUSD"),
         ):
             assert word in text
