@@ -43,7 +43,7 @@ def verify(simulated: Simulated = False) -> None:
     if chain.faults:
         fail(f"The ledger is not what was written: {len(chain.faults):,} faults.")
     if chain.unnoted:
-        out.print("The newest object is not noted in head.json yet; the next night notes it.")
+        out.print("The newest object is not noted in head.json yet; the next run notes it.")
     out.print(f"{len(chain.nights):,} nights and {chain.withdrawals:,} withdrawals are unchanged.")
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from store.errors import LedgerError
 from store.files import DRAFT
-from store.ledger import NEWEST, NOTHING, Ledger
-from store.ledger_file import Name, NightHead, Withdrawal, Written, decoded
+from store.ledger import Ledger
+from store.ledger_file import NEWEST, NOTHING, Name, NightHead, Withdrawal, Written, decoded
 from store.served import ServedOutcome, Tally, line_of
 
 OUTCOME = "outcome"

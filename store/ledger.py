@@ -12,18 +12,19 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from store.errors import LedgerError, WithdrawnError
 from store.files import private_folder, replace_file
 from store.ledger_file import (
     LARGEST,
     LONGEST_HEAD,
-    Digest,
+    NEWEST,
+    NOTHING,
     Head,
     Name,
+    Newest,
     NightHead,
     Withdrawal,
     Written,
@@ -33,23 +34,10 @@ from store.ledger_file import (
     wrong,
 )
 from store.manifest import Manifest
-from store.records import Record
 from store.served import Line, Tally
 
-NEWEST = "head.json"
 SIMULATED = "simulated"
 """The folder in the data folder for nights that were replayed and never published."""
-
-
-class Newest(Record):
-    """The newest object: replaced after each append."""
-
-    number: Annotated[int, Field(ge=0)]
-    sha256: Digest | None
-
-
-NOTHING = Newest(number=0, sha256=None)
-"""Of an empty ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +202,14 @@ class Ledger:
             raise LedgerError("Give a --reason of 1 to 500 printable characters.") from error
         if manifest.data_version not in self.withdrawals():
             self._write(head)
+
+    def note(self) -> None:
+        """Name the newest object in `head.json`, if a run was killed before it did that.
+
+        Raises:
+            LedgerError: the newest object is not what was appended.
+        """
+        self._note(self._newest())
 
     def newest(self) -> Newest | None:
         """What `head.json` says; None without it.

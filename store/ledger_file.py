@@ -17,6 +17,8 @@ from store.manifest import SAMPLE, VERSION_PATTERN
 from store.records import Count, Record
 from store.served import Line, Tally, line_of
 
+NEWEST = "head.json"
+
 LARGEST = 64 * 2**20
 """Bytes of an object at most, compressed or not; a market of 11,000 symbols has 2 MB."""
 
@@ -101,6 +103,17 @@ class Withdrawal(Head):
 AnyHead = NightHead | Withdrawal
 
 HEAD: TypeAdapter[AnyHead] = TypeAdapter(Annotated[AnyHead, Field(discriminator="kind")])
+
+
+class Newest(Record):
+    """The newest object: replaced after each append."""
+
+    number: Annotated[int, Field(ge=0)]
+    sha256: Digest | None
+
+
+NOTHING = Newest(number=0, sha256=None)
+"""Of an empty ledger."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,9 @@ class Nights:
         a killed run put on record but did not activate becomes active, as the record says.
 
         Hold the lock of the folder: otherwise a draft may belong to a run that is still writing.
+
+        Raises:
+            LedgerError: the newest object of the ledger is not what was appended.
         """
         for folder in (self.folder, self.pointer.parent, self.ledger.folder):
             for draft in folder.glob(f".*{DRAFT}"):
@@ -58,6 +61,7 @@ class Nights:
         self._end_killed_run()
 
     def _end_killed_run(self) -> None:
+        self.ledger.note()
         newest, active = max(self.ledger.names(), default=None), self.active()
         if newest is None or newest.withdrawal or self.was_active(newest.version):
             return

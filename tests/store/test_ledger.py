@@ -315,14 +315,21 @@ def test_a_withdrawal_that_was_killed_half_way_ends_when_it_is_said_again(tmp_pa
 
 def test_a_night_on_record_that_a_killed_run_did_not_activate_is_activated(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
-    first, second = recorded(nights, 0), recorded(nights, 1)
+    first = recorded(nights, 0)
+    noted = (tmp_path / "ledger" / "head.json").read_bytes()
+    second = recorded(nights, 1)
     older = nights.folder / f"{first.data_version}.json"
     nights.pointer.write_bytes(older.read_bytes())  # killed: the pointer is older than the night
     sealed_at = (nights.folder / f"{second.data_version}.json").stat().st_mtime_ns
     os.utime(nights.pointer, ns=(sealed_at - 1, sealed_at - 1))
 
+    (tmp_path / "ledger" / "head.json").unlink()
+    with pytest.raises(LedgerError, match=r"head\.json"):
+        nights.sweep()  # two objects and no note: this is no trace of a killed run
+    nights.ledger.folder.joinpath("head.json").write_bytes(noted)
     nights.sweep()
     assert nights.active() == second
+    assert not Chain.of(nights.ledger).unnoted
 
     nights.activate(first.data_version)  # an operator's choice stays
     nights.sweep()
