@@ -128,11 +128,6 @@ class Statistics:
             for f in Family
         ]
 
-    def resolved(self) -> int:
-        """The number of resolved first attempts in all family records."""
-        records = [facts.record for facts in self._families.values()]
-        return sum(record.sample_size for record in records if record)
-
     def candidates(self, analysis: Analysis) -> list[Candidate]:
         """A symbol's setups with their records, in serving order."""
         return [self._candidate(analysis, formation) for formation in analysis.formations]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -13,15 +13,16 @@ from nightly.analysis import Analysis, Task, analyse
 from nightly.assembly import Statistics, universe
 from nightly.errors import NightlyError, Refusal
 from nightly.market import Returns
-from nightly.plan import Order, Step, held_back, inputs_of, plan, pool_of, renamed, silent
+from nightly.plan import Order, Plan, Step, held_back, inputs_of, plan, pool_of, renamed, silent
 from nightly.pool import Pool
 from nightly.report import Report
 from nightly.scan import Candidate, label_columns, number_columns
 from nightly.served import FollowUp, LastNight
 from store.checkpoints import Checkpoints
 from store.errors import HeldBackError, ManifestError, SealedError
-from store.ledger import Ledger
-from store.manifest import SAMPLE, Manifest, derive_version
+from store.ledger import Entry, Ledger
+from store.manifest import SAMPLE, Inputs, Manifest, derive_version
+from store.method import METHOD
 from store.nights import Nights
 from store.publish import BookWriter
 from store.records import Patterns
@@ -61,54 +62,90 @@ def make_night(
         raise HeldBackError(f"{fall}.")
     ledger = compared or nights.ledger
     last = LastNight.of(ledger, chosen.as_of, sample=order.name == SAMPLE)
-    inputs = inputs_of(order, chosen, last.version if last else None)
-    version = derive_version(chosen.as_of, order.source_label, order.disclaimer, inputs)
-    ledger.check_kept(version)
+    run = _Run(order, chosen, last, inputs_of(order, chosen, last.version if last else None), now)
+    ledger.check_kept(run.version)
     if order.only_new:
-        _check_new(nights, version)
-    writer = BookWriter(
-        nights,
-        session=chosen.as_of,
-        source=order.source_label,
-        disclaimer=order.disclaimer,
-        inputs=inputs,
-        upcoming=chosen.upcoming,
-        accept_fall=order.accept_fall,
-    )
-    with ExitStack() as stack:
-        stack.enter_context(writer)
-        keep = stack.enter_context(checkpoints.replacing()) if checkpoints else _forget
-        pool = stack.enter_context(pool_of(chosen))
-        tasks = (_prepared(task, order, checkpoints, last) for task in chosen.tasks)
-        market: list[Returns] = []
-        found = _analyses(tasks, len(chosen.symbols), pool, step, market)
-        analyses = list(_written(writer, order, found, keep))
+        _check_new(nights, run.version)
+    with run.writer(nights) as writer, _keeping(checkpoints) as keep:
+        analyses, returns = _analysed(writer, run, partial(_prepared, run, checkpoints), keep, step)
         step("putting it together", 0, 0)
         _check_usable(analyses, chosen.refused)
-        _write_unread(writer, order, analyses)
-        follow_up = FollowUp.of(analyses, chosen.as_of, last)
-        detector = order.parameters.detector
-        statistics = Statistics(
-            analyses, Returns.total(market), chosen.as_of, detector, follow_up.as_served()
-        )
-        candidates = _write_patterns(writer, analyses, statistics)
-        _write_scan(writer, candidates)
-        for entry in statistics.entries():
-            writer.add_family(entry)
-        writer.add_universe(list(universe(analyses)))
-        report = Report.of(analyses, chosen.refused, statistics, candidates, order.adjustment)
-        report = replace(report, later=chosen.later, inferred=chosen.inferred)
-        report = replace(report, since=last.session if last else None, changes=follow_up.changes)
-        read = {**order.told, "renamed": renamed(chosen)}
-        writer.add_meta("report", {**report.as_dict(), "source": read})
-        writer.add_method(statistics.method)
-        writer.add_changes((last.session, last.version) if last else None, follow_up.changes)
-        method = statistics.method.version
-        served = follow_up.entry(candidates, detector=detector, method=method, now=now)
-        manifest = writer.publish(
-            statistics.resolved(), partial(_sealing, step), None if compared else served
-        )
+        report, served = _write(writer, run, analyses, returns)
+        resolved = sum(e.track_record.sample_size for e in report.families if e.track_record)
+        manifest = writer.publish(resolved, partial(_sealing, step), None if compared else served)
     return manifest, report
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One night in the making: what was ordered, what was planned, and what it is compared with."""
+
+    order: Order
+    chosen: Plan
+    last: LastNight | None
+    inputs: Inputs
+    now: dt.datetime
+
+    @property
+    def version(self) -> str:
+        labels = (self.order.source_label, self.order.disclaimer)
+        return derive_version(self.chosen.as_of, *labels, self.inputs)
+
+    def writer(self, nights: Nights) -> BookWriter:
+        return BookWriter(
+            nights,
+            session=self.chosen.as_of,
+            source=self.order.source_label,
+            disclaimer=self.order.disclaimer,
+            inputs=self.inputs,
+            upcoming=self.chosen.upcoming,
+            accept_fall=self.order.accept_fall,
+        )
+
+
+Keep = Callable[[str, bytes], None]
+"""Keeps the checkpoint of a symbol."""
+
+
+def _keeping(checkpoints: Checkpoints | None) -> AbstractContextManager[Keep]:
+    return checkpoints.replacing() if checkpoints else nullcontext(_forget)
+
+
+def _analysed(
+    writer: BookWriter, run: _Run, prepared: Callable[[Task], Task], keep: Keep, step: Step
+) -> tuple[list[Analysis], Returns]:
+    """The analyses of all symbols, stored as they arrive, and the sum of the returns of stocks."""
+    returns: list[Returns] = []
+    with pool_of(run.chosen) as pool:
+        tasks = map(prepared, run.chosen.tasks)
+        found = _analyses(tasks, len(run.chosen.symbols), pool, step, returns)
+        analyses = list(_written(writer, run.order, found, keep))
+    return analyses, Returns.total(returns)
+
+
+def _write(
+    writer: BookWriter, run: _Run, analyses: Sequence[Analysis], returns: Returns
+) -> tuple[Report, Entry]:
+    """Write everything that needs all symbols: the report, and what the ledger keeps."""
+    order, last = run.order, run.last
+    _write_unread(writer, order, analyses)
+    follow_up = FollowUp.of(analyses, run.chosen.as_of, last)
+    detector = order.parameters.detector
+    statistics = Statistics(analyses, returns, run.chosen.as_of, detector, follow_up.as_served())
+    candidates = _write_patterns(writer, analyses, statistics)
+    _write_scan(writer, candidates)
+    _write_statistics(writer, analyses, statistics)
+    writer.add_changes((last.session, last.version) if last else None, follow_up.changes)
+    report = replace(
+        Report.of(analyses, run.chosen.refused, statistics, candidates, order.adjustment),
+        later=run.chosen.later,
+        inferred=run.chosen.inferred,
+        since=last.session if last else None,
+        changes=follow_up.changes,
+    )
+    read = {**order.told, "renamed": renamed(run.chosen)}
+    writer.add_meta("report", {**report.as_dict(), "source": read})
+    return report, follow_up.entry(candidates, detector=detector, method=METHOD, now=run.now)
 
 
 def _check_new(nights: Nights, version: str) -> None:
@@ -134,16 +171,14 @@ def _forget(_symbol: str, _kept: bytes) -> None:
     return None
 
 
-def _prepared(
-    task: Task, order: Order, checkpoints: Checkpoints | None, last: LastNight | None
-) -> Task:
+def _prepared(run: _Run, checkpoints: Checkpoints | None, task: Task) -> Task:
     """A task with what is kept of its symbols: what the last night served of them, and their
     checkpoints, read only now because all would not fit.
     """
     symbols = [listing.symbol for _, listing in task.symbols]
     kept = checkpoints.read(symbols) if checkpoints else {}
-    earlier = last.of_symbols(symbols) if last else None
-    return replace(task, kept=kept, check=order.full, earlier=earlier)
+    earlier = run.last.of_symbols(symbols) if run.last else None
+    return replace(task, kept=kept, check=run.order.full, earlier=earlier)
 
 
 def _analyses(
@@ -176,7 +211,7 @@ def _written(
     writer: BookWriter,
     order: Order,
     analyses: Iterable[Analysis],
-    keep: Callable[[str, bytes], None],
+    keep: Keep,
 ) -> Iterator[Analysis]:
     """Store each analysis as it arrives, and yield it without its large, already stored parts."""
     charted = 0
@@ -198,6 +233,15 @@ def _write_unread(writer: BookWriter, order: Order, analyses: Sequence[Analysis]
     read = {analysis.symbol for analysis in analyses}
     for symbol in sorted(set(order.reference) - read):
         writer.add_symbol(symbol, covered=False, reason="no_bars")
+
+
+def _write_statistics(
+    writer: BookWriter, analyses: Sequence[Analysis], statistics: Statistics
+) -> None:
+    for entry in statistics.entries():
+        writer.add_family(entry)
+    writer.add_universe(list(universe(analyses)))
+    writer.add_method(statistics.method)
 
 
 def _write_patterns(
