@@ -48,7 +48,7 @@ class FamilyFacts:
     """The statistics of a family's trades over all symbols."""
 
     record: TrackRecord | None
-    placebo: Placebo | None
+    placebo: Placebo
     sides: Mapping[Direction, FamilySide]
 
 
@@ -85,7 +85,7 @@ class Statistics:
 
     def _family(self, family: Family, trades: Rows) -> FamilyFacts:
         sample = self._sample(family, None, _of_family(trades, family), self._start, {})
-        placebo = placebo_of(sample.facts)
+        placebo = placebo_of(sample)
         return FamilyFacts(
             record=track_record(sample, placebo),
             placebo=placebo,

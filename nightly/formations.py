@@ -93,9 +93,8 @@ class _Name:
     def of(cls, log: EventLog, row: int, bars: Bars, lineages: Lineages, market: Market) -> _Name:
         number, attempt = (int(log.versions[row][name]) for name in ("lineage", "attempt"))
         setup = lineages.setup_id(row, number, attempt, len(bars) - 1, market.as_of)
-        # An attempt that has not triggered yet is not among those that did.
-        count = max(attempt, lineages.attempts(number))
-        return cls(setup, lineages.id(number), Attempt(number=attempt, count=count))
+        attempts = Attempt(number=attempt, count=lineages.served_attempts(number))
+        return cls(setup, lineages.id(number), attempts)
 
 
 def current_formations(
@@ -154,7 +153,7 @@ def _forming(bars: Bars, version: Rows, name: _Name, market: Market) -> Formatio
         status="forming",
         phase="armed" if armed else "forming",
         rule=_forming_rule(version, plans, market.next_session, price(float(bars.close[-1]))),
-        side="beyond" if _beyond(plans[0], price(float(bars.close[-1]))) else "before",
+        side=_side_of(plans, price(float(bars.close[-1]))),
         distance=distance,
         atr_pct=atr_pct,
     )
@@ -298,6 +297,10 @@ def _forming_rule(version: Rows, plans: Sequence[Plan], session: dt.date, last_c
             f"{levels[0]}, the second is {levels[1]}."
         )
     return f"{rule} The last close, {dollars(last_close)}, is {_standing(plans, last_close)}."
+
+
+def _side_of(plans: Sequence[Plan], last_close: float) -> CloseSide:
+    return "beyond" if any(_beyond(plan, last_close) for plan in plans) else "before"
 
 
 def _beyond(plan: Plan, last_close: float) -> bool:

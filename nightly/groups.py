@@ -12,12 +12,12 @@ import numpy.typing as npt
 from nightly.bars import to_date
 from nightly.events import Outcome, Rows
 from nightly.history import Fate
-from nightly.lift import differences, months_of
+from nightly.lift import differences, half_years_of
 from nightly.market import CALM, FALLING, NORMAL, RISING, TURBULENT, Market
 from nightly.multiple import LEVEL, adjusted_p
 from nightly.patterns import FAMILIES
 from store.families import Direction, Family
-from store.method import FEW, FEW_MONTHS, Regime, SymbolFate
+from store.method import FEW, FEW_HALF_YEARS, Regime, SymbolFate
 from store.records import Verdict
 
 Mask = npt.NDArray[np.bool_]
@@ -103,16 +103,25 @@ class Trades:
         return mask
 
     def tested(self, groups: Iterable[Group]) -> dict[Group, Tested]:
-        """The verdicts on groups, corrected for all of them that have enough trades."""
-        months, values = months_of(self.facts), differences(self.facts)
+        """The verdicts on groups, corrected for all of them that have enough trades.
+
+        Records of tickers are tested apart: one line of few trades would make it harder for all
+        others to differ, and which tickers have a record depends on the night's setups.
+        """
+        asked = dict.fromkeys(groups)
+        tickers = [group for group in asked if group.symbol is not None]
+        return self._together(g for g in asked if g.symbol is None) | self._together(tickers)
+
+    def _together(self, groups: Iterable[Group]) -> dict[Group, Tested]:
+        values, times = differences(self.facts), half_years_of(self.facts)
         compared = np.isfinite(values)
-        lines = {group: self.members(group) & compared for group in dict.fromkeys(groups)}
+        lines = {group: self.members(group) & compared for group in groups}
         large = {
             group: line
             for group, line in lines.items()
-            if line.sum() >= FEW and len(np.unique(months[line])) >= FEW_MONTHS
+            if line.sum() >= FEW and len(np.unique(times[line])) >= FEW_HALF_YEARS
         }
-        found = adjusted_p(np.nan_to_num(values), list(large.values()), months)
+        found = adjusted_p(np.nan_to_num(values), list(large.values()), times)
         verdicts = {
             group: Tested(_verdict(p, float(values[line].mean())), p)
             for (group, line), p in zip(large.items(), found, strict=True)

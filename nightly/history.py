@@ -16,7 +16,7 @@ import orjson
 
 from nightly.bars import Bars, to_date
 from nightly.detector import DEFAULTS, Parameters
-from nightly.events import EventLog, Outcome, Rows, Scale
+from nightly.events import EndReason, EventLog, Outcome, Rows, Scale
 from nightly.ids import lineage_id, setup_id
 from nightly.numbers import multiple, percent, price
 from nightly.patterns import FAMILIES, direction_name, family_index, type_name
@@ -103,6 +103,10 @@ class Lineages:
         self._bars = bars
         self._born = _born(log.versions)
         self._attempts = Counter(log.versions["lineage"][log.trades["version"]].tolist())
+        forming = log.versions[log.versions["end_reason"] == EndReason.FORMING]
+        self._forming: dict[int, int] = dict(
+            zip(forming["lineage"].tolist(), forming["attempt"].tolist(), strict=True)
+        )
         self._ids: dict[int, str] = {}
         self._lives = _lives(log)
         self._setups: dict[tuple[int, int], list[int]] = {}
@@ -127,6 +131,10 @@ class Lineages:
     def attempts(self, number: int) -> int:
         """How many times a lineage has triggered so far."""
         return self._attempts[number]
+
+    def served_attempts(self, number: int) -> int:
+        """The same, and one more if the lineage is forming again."""
+        return max(self._forming.get(number, 0), self._attempts[number])
 
 
 def _born(versions: Rows) -> dict[int, tuple[int, int, int, int]]:

@@ -15,12 +15,17 @@ from nightly.intervals import Estimate, clustered
 class Lift:
     """The trades that have random entries, each with the average of its own.
 
-    Every trade counts once, however many random entries it has. Errors take the trades of one month
-    of entry as one cluster, since trades that run at the same time are not independent.
+    Every trade counts once, however many random entries it has. Errors take the trades of one half
+    year of entry as one cluster: random entries lie up to two years away from their trade, so that
+    trades of neighbouring months are compared with the same stretches of the market. With months,
+    the errors of real nights are 1.2 to 1.9 times smaller, and the test says too often that a line
+    differs.
     """
 
     compared: int
     """The number of these trades."""
+    own_r: Estimate
+    """Their average R."""
     placebo_pct: Estimate
     """The share of random entries that reached the target, percent."""
     placebo_r: Estimate
@@ -34,18 +39,19 @@ class Lift:
         with_draws = trades[trades["draws"] > 0]
         if not len(with_draws):
             return None
-        months, draws = months_of(with_draws), with_draws["draws"].astype(np.float64)
+        times, draws = half_years_of(with_draws), with_draws["draws"].astype(np.float64)
         drawn = with_draws["drawn_r"] / draws
         estimates = (
-            clustered(values, np.ones(len(values)), months)
+            clustered(values, np.ones(len(values)), times)
             for values in (
+                with_draws["r"],
                 100 * with_draws["drawn_wins"] / draws,
                 drawn,
                 with_draws["r"] - drawn,
             )
         )
-        won, random, difference = (found for found in estimates if found is not None)
-        return cls(len(with_draws), won, random, difference)
+        own, won, random, difference = (found for found in estimates if found is not None)
+        return cls(len(with_draws), own, won, random, difference)
 
 
 def differences(trades: Rows) -> npt.NDArray[np.float64]:
@@ -55,8 +61,8 @@ def differences(trades: Rows) -> npt.NDArray[np.float64]:
     return found
 
 
-def months_of(trades: Rows) -> npt.NDArray[np.int64]:
-    """The month of entry of each `FACTS` row, counted from January 1970."""
+def half_years_of(trades: Rows) -> npt.NDArray[np.int64]:
+    """The half year of entry of each `FACTS` row, counted from January 1970."""
     days = trades["entry_day"].astype("datetime64[D]")
     months: npt.NDArray[np.int64] = days.astype("datetime64[M]").astype(np.int64)
-    return months
+    return months // 6

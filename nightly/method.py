@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -13,7 +14,7 @@ from nightly import intervals
 from nightly.events import Outcome, Rows
 from nightly.groups import FATES, THIRDS, TRENDS, Group, Tested, Trades
 from nightly.history import Fate
-from nightly.lift import Lift, months_of
+from nightly.lift import Lift, half_years_of
 from nightly.numbers import multiple, percent
 from nightly.placebo import FARTHEST, NEAREST, PAIRS
 from store.families import Family
@@ -48,7 +49,7 @@ def method(
             measure(trades.facts[members], group, tested[group]) for group, members in shown(trades)
         ],
         version=METHOD,
-        tested=sum(found.adjusted_p is not None for found in tested.values()),
+        tested=sum(t.adjusted_p is not None for g, t in tested.items() if g.symbol is None),
     )
 
 
@@ -80,10 +81,11 @@ def measure(trades: Rows, group: Group, tested: Tested) -> Measure:
     """The measure of one group of resolved `FACTS` rows, at least one."""
     won, lost = (trades["outcome"] == outcome for outcome in (Outcome.WIN, Outcome.LOSS))
     moves, wins, number = trades["realized_pct"], int(np.count_nonzero(won)), len(trades)
-    months, lift = months_of(trades), Lift.of(trades)
+    times, lift = half_years_of(trades), Lift.of(trades)
     low, high = intervals.wilson(wins, number)
-    avg_r = intervals.clustered(trades["r"], np.ones(number), months)
+    avg_r = intervals.clustered(trades["r"], np.ones(number), times)
     assert avg_r is not None  # noqa: S101 - there is at least one trade
+    written = partial(_written, few=tested.verdict == "too_few")
     return Measure(
         family=group.family,
         direction=group.direction,
@@ -97,12 +99,13 @@ def measure(trades: Rows, group: Group, tested: Tested) -> Measure:
         win_rate_range=(percent(100 * low), percent(100 * high)),
         avg_win_pct=percent(moves[won].mean()) if wins else None,
         avg_loss_pct=percent(moves[lost].mean()) if lost.any() else None,
-        avg_r=_written(avg_r),
-        months=len(np.unique(months)),
+        avg_r=written(avg_r),
+        clusters=len(np.unique(times)),
         draws=int(trades["draws"].sum()),
-        placebo_pct=_written(lift.placebo_pct, percent) if lift else None,
-        placebo_r=_written(lift.placebo_r) if lift else None,
-        difference_r=_written(lift.difference) if lift else None,
+        placebo_pct=written(lift.placebo_pct, percent) if lift else None,
+        compared_r=written(lift.own_r) if lift else None,
+        placebo_r=written(lift.placebo_r) if lift else None,
+        difference_r=written(lift.difference) if lift else None,
         compared=lift.compared if lift else 0,
         after_costs=[
             Costs(basis_points=bp, avg_r=multiple(after_costs(trades, bp))) for bp in COSTS
@@ -112,8 +115,11 @@ def measure(trades: Rows, group: Group, tested: Tested) -> Measure:
     )
 
 
-def _written(found: intervals.Estimate, rounded: Callable[[float], float] = multiple) -> Estimate:
-    error = None if found.error is None else rounded(found.error)
+def _written(
+    found: intervals.Estimate, rounded: Callable[[float], float] = multiple, *, few: bool
+) -> Estimate:
+    # The error of a few trades is itself so uncertain that it may look like a finding.
+    error = None if few or found.error is None else rounded(found.error)
     return Estimate(mean=rounded(found.mean), error=error)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,11 +32,8 @@ R_CLIP = (-3.0, 10.0)
 """Bounds for one trade's R, used only in `expected_r`, so that one outlier cannot dominate it."""
 
 
-class Placebo(NamedTuple):
-    """What the random entries of a family came to."""
-
-    win_rate_pct: float
-    avg_r: float
+Placebo = Mapping[Direction, Lift]
+"""What the random entries of a family came to, by direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +70,14 @@ def expected_r(r: npt.NDArray[np.float64], prior: float = 0.0) -> float:
     return (total + SHRINKAGE * prior) / (len(r) + SHRINKAGE)
 
 
-def placebo_of(facts: Rows) -> Placebo | None:
-    """What the random entries of resolved `FACTS` rows came to; None without any."""
-    lift = Lift.of(facts)
-    return Placebo(lift.placebo_pct.mean, lift.placebo_r.mean) if lift else None
+def placebo_of(sample: Sample) -> Placebo:
+    """What the random entries of a family's sample came to, in each direction that has any."""
+    lifts = {way: Lift.of(sample.side(way)) for way in sample.family.directions}
+    return {way: lift for way, lift in lifts.items() if lift is not None}
 
 
 def track_record(
-    sample: Sample, placebo: Placebo | None, expected: float | None = None
+    sample: Sample, placebo: Placebo, expected: float | None = None
 ) -> TrackRecord | None:
     """The record of a sample with its family's placebo; None if it has no trade.
 
@@ -110,8 +107,7 @@ def track_record(
         detector=sample.detector,
         method_version=METHOD,
         win_rate_ci95=_interval(facts),
-        **_lift(facts),
-        verdict=sample.verdict().verdict,
+        **_lift(facts, sample.verdict()),
         avg_r_after_costs=AfterCosts(
             bp_10=multiple(after_costs(facts, 10)), bp_25=multiple(after_costs(facts, 25))
         ),
@@ -131,8 +127,7 @@ def side_record(sample: Sample, direction: Direction) -> SideRecord | None:
         **{name: value for name, value in _outcomes(facts).items() if name != "losses"},
         avg_r=multiple(facts["r"].mean()),
         expected_r=multiple(expected_r(facts["r"], sample.priors.get(direction, 0.0))),
-        **_lift(facts),
-        verdict=sample.verdict(direction).verdict,
+        **_lift(facts, sample.verdict(direction)),
     )
 
 
@@ -160,39 +155,48 @@ def _interval(facts: Rows) -> list[float]:
     return [percent(100 * share) for share in intervals.wilson(wins, len(facts))]
 
 
-def _lift(facts: Rows) -> dict[str, Any]:
+def _lift(facts: Rows, tested: Tested) -> dict[str, Any]:
     lift = Lift.of(facts)
     if lift is None:
         names = ("placebo_win_rate_pct", "placebo_avg_r", "lift_r", "lift_r_se")
-        return dict.fromkeys(names)
+        return {"compared": 0, **dict.fromkeys(names), "verdict": tested.verdict}
     error = lift.difference.error
+    # The error of a few trades is itself so uncertain that it may look like a finding.
+    few = tested.verdict == "too_few"
     return {
+        "compared": lift.compared,
         "placebo_win_rate_pct": percent(lift.placebo_pct.mean),
         "placebo_avg_r": multiple(lift.placebo_r.mean),
         "lift_r": multiple(lift.difference.mean),
-        "lift_r_se": None if error is None else multiple(error),
+        "lift_r_se": None if few or error is None else multiple(error),
+        "verdict": tested.verdict,
     }
 
 
-def _measured(sample: Sample, placebo: Placebo | None) -> str:
+def _measured(sample: Sample, placebo: Placebo) -> str:
     text = (
         "First attempt per formation, entry at the close of the breakout bar, stop and target "
         "frozen at entry, stop first when both are hit in one bar, open trades, costs and slippage "
         "excluded"
     )
-    if placebo is None:
+    if not placebo:
         return f"{text}."
     whose = f"{sample.family.label.lower()} family's" if sample.symbol else "same"
-    return (
-        f"{text}; the {whose} stops and targets at random dates reached the target in "
-        f"{placebo.win_rate_pct:.1f}%, average {placebo.avg_r:+.3f} R."
-    )
+    both = sample.family.both_ways
+    found = [
+        f"in {lift.placebo_pct.mean:.1f}%{f' of {way} entries' if both else ''}, average "
+        f"{lift.placebo_r.mean:+.3f} R"
+        for way, lift in placebo.items()
+    ]
+    stops = f"the {whose} stops and targets at random dates reached the target"
+    return f"{text}; {stops} {', and '.join(found)}."
 
 
 def _summary(sample: Sample, record: TrackRecord) -> str:
     where = f" on {sample.symbol}" if sample.symbol else ""
     trades = "trade" if record.sample_size == 1 else "trades"
-    loss = "no loss" if record.avg_loss_pct is None else f"average loss {record.avg_loss_pct:.2f}%"
+    none = "no stop hit" if record.losses else "no loss"
+    loss = none if record.avg_loss_pct is None else f"average loss {record.avg_loss_pct:.2f}%"
     if record.avg_win_pct is None:
         moves = f"no win, {loss}"
     else:

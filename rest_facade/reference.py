@@ -12,6 +12,8 @@ from mcp_server.operations.schemas import input_schema
 from mcp_server.operations.services import Offer
 from mcp_server.operations.table import OPERATIONS
 from rest_facade.routes import ROUTES
+from store.changes import KINDS as CHANGES
+from store.changes import REASONS
 from store.families import Family
 
 NAME = "pattern-screener"
@@ -33,6 +35,7 @@ def reference(offer: Offer, quotas: Quotas) -> str:
         _tools(),
         _reading(),
         _evidence(),
+        _changes(),
         _filters(),
         _errors(),
         _limits(quotas),
@@ -72,16 +75,16 @@ def _basics(offer: Offer) -> str:
         "Say so to people. `night` in `GET /` counts the sessions since and says it in words; "
         "`withdrawn` lists nights that were taken back.\n"
         "- Setups and their ids change every night. Never reuse a `setup_id` in another session; "
-        "`lineage_id` stays the same from night to night. `GET /changes` says what became of a "
-        "lineage since the last night.\n"
+        "`lineage_id` stays the same from night to night. `GET /changes` says what became of each "
+        "lineage since the night before.\n"
         "- Symbols are upper-case letters, digits and dots. A crypto pair has no separator: "
         "`BTCUSD`, `ETHUSDT`; a class of shares has a dot: `BRK.B`.\n"
         "- The scan, the families, the universe and the demo need no tracked ticker. Patterns, "
         "history and charts work only on tickers that the account tracks.\n"
         f"- The five families are {families}.\n"
-        "- No edge is implied: on thousands of stocks no family beat random entries with the same "
-        "stops and targets by two standard errors. Each `measured` sentence states that placebo "
-        "rate. Costs, slippage and open trades are excluded, and the symbols are those that "
+        "- No edge is implied: on the symbols we measured no family beat random entries with the "
+        "same stops and targets. Each record says how the night's trades compare with theirs. "
+        "Costs, slippage and open trades are excluded, and the symbols are those that "
         "survived.\n"
         f"- REST base `{offer.base_url}`, agent endpoint `{offer.mcp_url}`, version `v1`. Fields "
         "may be added within v1; error codes do not change."
@@ -177,13 +180,15 @@ def _reading() -> str:
 def _evidence() -> str:
     rows = [
         ["`win_rate_ci95`", "95% interval of `win_rate_pct`, percent."],
+        ["`compared`", "Trades that have random entries of their own."],
         [
             "`placebo_win_rate_pct`, `placebo_avg_r`",
-            "What random entries with the same stops and targets reached.",
+            "What random entries with the stops and targets of these trades came to.",
         ],
         [
             "`lift_r`, `lift_r_se`",
-            "Mean R of a trade minus that of its own random entries, ± its standard error.",
+            "Mean over these trades of R minus that of the trade's own random entries, ± its "
+            "standard error.",
         ],
         [
             "`verdict`",
@@ -200,8 +205,20 @@ def _evidence() -> str:
     return (
         "## Reading a track record\n\n"
         f"{table(('field', 'what it is'), rows)}\n\n"
-        "Never present `not_distinguishable` or `too_few` as an edge. A field is null or absent in "
-        "a night that was sealed without it."
+        "Never present `not_distinguishable` or `too_few` as an edge. A field is null where there "
+        "is nothing to say: `by_direction` in a family that is traded one way, `lift_r_se` with "
+        "`too_few`, the placebo without any compared trade, `as_served` under 30 trades that were "
+        "served and have ended; and in a night that was sealed before the field was."
+    )
+
+
+def _changes() -> str:
+    kinds = ", ".join(f"`{kind}`" for kind in CHANGES)
+    rows = [[f"`{reason}`", words] for reason, words in REASONS.items()]
+    return (
+        "## Changes since the night before\n\n"
+        f"`change` is one of {kinds}; `expired` means no longer served, also of a trade that still "
+        f"runs.\n\n{table(('reason', 'what it says'), rows)}"
     )
 
 

@@ -32,8 +32,8 @@ def print_method(manifest: Manifest, method: Method | None) -> None:
         f"Session {manifest.as_of_session}, {method.symbols:,} symbols; the bars of "
         f"{method.ended:,} stop before it, {method.delisted:,} of them with their listing. "
         f"{method.delisted_trades:,} trades closed there and count as losses; "
-        f"{method.open_trades:,} open trades in no number. Errors take the trades of one month as "
-        "one; no costs but where they are named. The words are corrected for all "
+        f"{method.open_trades:,} open trades in no number. Errors take the trades of one half "
+        "year as one; no costs but where they are named. The words are corrected for all "
         f"{method.tested:,} lines that were tested together."
     )
 

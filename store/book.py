@@ -237,7 +237,7 @@ class Book:
         return orjson.loads(self._value("SELECT value FROM meta WHERE name = 'report'") or b"null")
 
     def changes(self) -> Mapping[str, Any] | None:
-        """What changed since the last night: `since_session`, `since_version` and `changes`, each
+        """What changed since the night before: `since_session`, `since_version` and `changes`, each
         with the fields of `Change`; None if there was no night before.
         """
         body = self._value("SELECT value FROM meta WHERE name = 'changes'")

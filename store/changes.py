@@ -1,4 +1,4 @@
-"""The words for what changed since the last night, which pages and the command line show."""
+"""The words for what changed since the night before, which pages and the command line show."""
 
 from __future__ import annotations
 

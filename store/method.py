@@ -9,7 +9,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from store.families import Direction, Family
 from store.records import AsServed, Count, Number, Record, Share, Verdict
@@ -20,8 +20,8 @@ METHOD = 2
 FEW = 30
 """A measure with fewer trades than this says nothing."""
 
-FEW_MONTHS = 12
-"""Nor does one whose trades were entered in fewer months, since these are its clusters."""
+FEW_HALF_YEARS = 10
+"""Nor does one whose trades were entered in fewer half years, since these are its clusters."""
 
 
 WORDS: Final[Mapping[Verdict | None, str]] = {
@@ -35,7 +35,7 @@ WORDS: Final[Mapping[Verdict | None, str]] = {
 
 
 class Estimate(Record):
-    """A mean and its standard error; the error is null if all trades are of one month."""
+    """A mean and its standard error; the error is null if there are too few trades for one."""
 
     mean: Number
     error: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
@@ -76,8 +76,8 @@ class Measure(Record):
     avg_win_pct: Number | None
     avg_loss_pct: Number | None
     avg_r: Estimate
-    months: Count
-    """The number of distinct entry months, which are the clusters of every standard error."""
+    clusters: Count = Field(validation_alias=AliasChoices("clusters", "months"))
+    """The half years in which the trades were entered; in nights of version 1, the months."""
     draws: Count
     """Resolved placebo trades."""
     placebo_pct: Estimate | None
@@ -88,6 +88,8 @@ class Measure(Record):
     """Average R of the random entries of the trades that have any."""
     compared: Count = 0
     """Trades that have random entries of their own."""
+    compared_r: Estimate | None = None
+    """The average R of these alone, so that it minus `placebo_r` is the difference."""
     adjusted_p: Share | None = None
     """The chance of such a difference in any line that was tested, if no line had one."""
     verdict: Verdict | None = None
@@ -134,8 +136,7 @@ class Method(Record):
     version: Count = 1
     """The version of the method; random entries lie on both sides of a trade since version 2."""
     tested: Count = 0
-    """How many lines were tested together: every group with enough trades, and the records of
-    tickers with enough of them."""
+    """How many lines were tested together: every group and every family with enough trades."""
     as_served: list[tuple[Family, AsServed]] = Field(default_factory=list)
     """The families of which enough trades were served and resolved, from the ledger."""
 

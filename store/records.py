@@ -111,12 +111,13 @@ class AfterCosts(Record):
 class SideRecord(Record):
     """How the trades of one direction did, in a family that is traded both ways."""
 
-    sample_size: Annotated[int, Field(ge=1)]
+    sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved trades.")
     wins: Count
     win_rate_pct: Share
-    avg_loss_pct: Percent | None
+    avg_loss_pct: Percent | None = Field(description="Null when no stop was hit.")
     avg_r: Number
     expected_r: Number
+    compared: Count = Field(description="Trades that have random entries of their own.")
     placebo_win_rate_pct: Share | None
     placebo_avg_r: Number | None
     lift_r: Number | None
@@ -145,11 +146,15 @@ class TrackRecord(Record):
     wins: Count
     losses: Count
     avg_win_pct: Percent | None = Field(description="Null when there was no win.")
-    avg_loss_pct: Percent | None = Field(description="Negative; null when there was no loss.")
+    avg_loss_pct: Percent | None = Field(description="Negative; null when no stop was hit.")
     median_win_pct: Percent | None = Field(description="Null when there was no win.")
     avg_trade_pct: Percent
     avg_r: Number = Field(description="Average R multiple a trade.")
-    expected_r: Number = Field(description="R multiple shrunk towards the family and zero.")
+    expected_r: Number = Field(
+        description="Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: "
+        "of a family towards zero; of a ticker, in the direction of its setup, towards the "
+        "family's in that direction. Drift is in it: compare placebo_avg_r."
+    )
     profit_factor: Number | None = Field(description="Null when there was no loss.")
     avg_hold_bars: Number = Field(description="Daily bars.")
     backtest_range: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
@@ -162,6 +167,11 @@ class TrackRecord(Record):
     win_rate_ci95: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = Field(
         default=None, description="95% Wilson interval of win_rate_pct, percent."
     )
+    compared: Count | None = Field(
+        default=None,
+        description="Trades that have random entries of their own. The next four fields are of "
+        "these alone; they are null if there is none.",
+    )
     placebo_win_rate_pct: Share | None = Field(
         default=None,
         description="How often random entries with the same stops and targets reached the target.",
@@ -171,11 +181,12 @@ class TrackRecord(Record):
     )
     lift_r: Number | None = Field(
         default=None,
-        description="Mean difference in R between a trade and its own random entries, over the "
-        "trades that have any.",
+        description="Mean difference in R between a trade and its own random entries.",
     )
     lift_r_se: Number | None = Field(
-        default=None, description="Standard error of lift_r, with months of entry as clusters."
+        default=None,
+        description="Standard error of lift_r, with half years of entry as clusters; null with too "
+        "few trades for one.",
     )
     verdict: Verdict | None = Field(
         default=None,
@@ -185,7 +196,8 @@ class TrackRecord(Record):
         default=None, description="Average R after round trips of 10 and 25 basis points."
     )
     by_direction: Sides | None = Field(
-        default=None, description="Both directions apart, in a family that is traded both ways."
+        default=None,
+        description="Both directions apart; null in a family that is traded one way.",
     )
     measured: str = Field(description="What was measured; open trades are excluded.")
     summary: str = Field(description="One sentence; quote it whole.")
@@ -235,8 +247,8 @@ class Setup(Record):
     )
     last_close_side: CloseSide | None = Field(
         default=None,
-        description="Whether the last close is already beyond the trigger price of the next "
-        "session; null while running.",
+        description="Whether the last close is already beyond a trigger price of the next "
+        "session, of either plan; null while running.",
     )
 
 
@@ -400,10 +412,12 @@ class Scan(Record):
 
 
 class Change(Record):
-    """What became of a setup since the last night."""
+    """What became of a setup since the night before."""
 
-    change: ChangeKind
-    reason: ChangeReason
+    change: ChangeKind = Field(
+        description="`expired`: no longer served, also of a trade that still runs."
+    )
+    reason: ChangeReason = Field(description="Why; the agent reference explains each.")
     symbol: Symbol
     family: Family
     family_label: str
@@ -411,14 +425,14 @@ class Change(Record):
     direction: Direction
     lineage_id: str
     setup_id: str | None = Field(description="Tonight's id; null if it is no longer served.")
-    attempt: Annotated[int, Field(ge=1)]
+    attempt: Annotated[int, Field(ge=1)] = Field(description="Which attempt of the lineage.")
     session: dt.date | None = Field(description="Of the breakout or the exit, if there was one.")
     price: Dollars | None = Field(description="Entry or exit price.")
     r_multiple: Number | None = Field(description="Of a trade that ended.")
 
 
 class Changes(Record):
-    """What changed since the last night before this session."""
+    """What changed since the night before, the last one of an earlier session."""
 
     available: bool = Field(description="False when there was no night before it.")
     since_session: dt.date | None

@@ -1,4 +1,4 @@
-"""The changes since the last night, grouped by kind, with the visitor's tracked tickers first."""
+"""The changes since the night before, grouped by kind, with the visitor's tracked tickers first."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from mcp_server.http.responses import PUBLIC, HttpResponse
 from mcp_server.operations.answers import Answer
 from store.active_night import ActiveNight
 from store.book import Book
-from store.method import FEW, FEW_MONTHS, Measure, Method
+from store.method import FEW, FEW_HALF_YEARS, Measure, Method
 from web.pages import HTML, Pages, public_page
 from web.standing import Standing
 
@@ -79,7 +79,7 @@ class MethodPage:
             session=book.session,
             standing=standing,
             few=FEW,
-            few_months=FEW_MONTHS,
+            few_half_years=FEW_HALF_YEARS,
         )
         return Answer(html.encode(), HTML)
 

@@ -1,6 +1,6 @@
 """Walks: a market without any pattern, drift or memory, to see what the filters say of it.
 
-    python -m benchmarks.evidence.walks FILE [SYMBOLS] [YEARS]
+    python -m benchmarks.evidence.walks FILE [SYMBOLS [YEARS [SEED]]]
 
 Each day of a walk is a path of small Gaussian steps, after a small gap, so that its high and low
 are those of the path. The expected price of tomorrow is that of today.
@@ -25,6 +25,7 @@ GAP: Final = 0.2
 QUIETEST, WILDEST = 0.01, 0.03
 """The daily volatility."""
 START: Final = 1000.0
+SEED: Final = 1122
 
 
 def driftless(dates: Days, rng: np.random.Generator) -> Bars:
@@ -51,8 +52,9 @@ def main() -> None:
     file, *sizes = sys.argv[1:]
     symbols = int(sizes[0]) if sizes else 1000
     days = sessions(int(sizes[1]) if sizes[1:] else 20)
+    seed = int(sizes[2]) if sizes[2:] else SEED
     tables = [
-        table_of(symbol_of(number), driftless(days, np.random.default_rng([1122, number])))
+        table_of(symbol_of(number), driftless(days, np.random.default_rng([seed, number])))
         for number in range(symbols)
     ]
     pl.concat(tables).write_parquet(Path(file), row_group_size=ROW_GROUP)

@@ -153,7 +153,7 @@ class ScanArguments(Arguments):
 
 
 class ChangesArguments(Arguments):
-    """What to keep of the changes since the last night, and which page of them."""
+    """What to keep of the changes since the night before, and which page of them."""
 
     change: Annotated[
         ChangeKind | None,

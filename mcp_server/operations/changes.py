@@ -1,4 +1,4 @@
-"""The changes since the last night: one page of the list that was sealed with the night."""
+"""The changes since the night before: one page of the list that was sealed with the night."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FILTERS = ("change", "family", "direction")
 
 
 async def changes(call: Call[ChangesArguments]) -> Answer:
-    """One page of what changed since the last night, in the order in which it was sealed."""
+    """One page of what changed since the night before, in the order in which it was sealed."""
     arguments = call.arguments
     stored = call.book.changes() or {"since_session": None, "since_version": None, "changes": []}
     wanted = {name: value for name in FILTERS if (value := getattr(arguments, name)) is not None}

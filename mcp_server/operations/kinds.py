@@ -57,7 +57,7 @@ _ROWS = (
     _number("dist_to_entry", "%", "Absolute distance of the last price to the trigger."),
     _number("min_win_rate", "%", "Win rate of this pattern on this ticker, from 5 trades on."),
     _number("min_avg_r", "R", "Average R per past trade on this ticker, from 5 trades on."),
-    _number("min_expected_r", "R", "Expected R (ticker-plus-family estimate)."),
+    _number("min_expected_r", "R", "Expected R (ticker-plus-family estimate, drift included)."),
     _number("typical_return", "%", "Typical winning-trade gain, ticker blended with pattern."),
     _number("min_rr", "ratio", "Distance to the target over distance to the stop."),
     _number("target_move", "%", "Trigger to target."),

@@ -195,7 +195,7 @@ _TABLE = (
     Operation(
         "changes",
         changes.changes,
-        "What changed since the last night: setups that are new, triggered or ended.",
+        "What changed since the night before: setups that are new, triggered or ended.",
         ChangesArguments,
         sealed=True,
         errors=("bad_request",),

@@ -59,9 +59,9 @@ class Trade:
     """What the market did; `recomputed_groups.mark_regimes` fills it in."""
 
     @property
-    def month(self) -> int:
-        """The calendar month of entry."""
-        return 12 * self.entered.year + self.entered.month
+    def half_year(self) -> int:
+        """The half year of entry."""
+        return 2 * self.entered.year + (self.entered.month > 6)
 
     @property
     def decade(self) -> int:

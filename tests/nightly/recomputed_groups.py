@@ -18,16 +18,16 @@ import numpy.typing as npt
 from tests.nightly.recomputed import GOLDEN, Recomputed, Trade, Walk, split_mix
 
 RESAMPLES, SEED = 2000, 20261122
-FEW, FEW_MONTHS = 30, 12
+FEW, FEW_HALF_YEARS = 30, 10
 LEAST_STOCKS = 20
 
 
-def clustered(values: Sequence[float], months: Sequence[int]) -> tuple[float, float | None]:
-    """A mean and its standard error with months as clusters."""
+def clustered(values: Sequence[float], times: Sequence[int]) -> tuple[float, float | None]:
+    """A mean and its standard error with the trades of one time as a cluster."""
     mean = fmean(values)
     sums: dict[int, float] = defaultdict(float)
-    for value, month in zip(values, months, strict=True):
-        sums[month] += value - mean
+    for value, time in zip(values, times, strict=True):
+        sums[time] += value - mean
     number = len(sums)
     if number < 2:
         return mean, None
@@ -43,6 +43,12 @@ def wilson_pct(wins: int, trades: int) -> tuple[float, float]:
     return 100 * max(0.0, low), 100 * min(1.0, high)
 
 
+def too_few(compared: Sequence[Trade]) -> bool:
+    """Whether compared trades are too few to be tested."""
+    times = {trade.half_year for trade in compared}
+    return len(compared) < FEW or len(times) < FEW_HALF_YEARS
+
+
 def side_of(trades: Sequence[Trade], prior: float = 0.0) -> dict[str, Any]:
     """The numbers of a `SideRecord`, except its verdict, not rounded.
 
@@ -50,10 +56,12 @@ def side_of(trades: Sequence[Trade], prior: float = 0.0) -> dict[str, Any]:
     """
     compared = [trade for trade in trades if trade.drawn]
     lift, error = (
-        clustered([trade.lift for trade in compared], [trade.month for trade in compared])
+        clustered([trade.lift for trade in compared], [trade.half_year for trade in compared])
         if compared
         else (None, None)
     )
+    if too_few(compared):
+        error = None
     wins = [trade for trade in trades if trade.won]
     losses = [trade.move_pct for trade in trades if trade.lost]
     reached = [fmean(won for won, _ in trade.drawn) for trade in compared]
@@ -65,6 +73,7 @@ def side_of(trades: Sequence[Trade], prior: float = 0.0) -> dict[str, Any]:
         "avg_loss_pct": fmean(losses) if losses else None,
         "avg_r": fmean(trade.r for trade in trades),
         "expected_r": shrunk(trades, prior),
+        "compared": len(compared),
         "placebo_win_rate_pct": 100 * fmean(reached) if compared else None,
         "placebo_avg_r": fmean(drawn_r) if compared else None,
         "lift_r": lift,
@@ -137,22 +146,22 @@ def market_index(walks: Iterable[Walk]) -> dict[int, float]:
 
 
 def adjusted_p(
-    lines: Sequence[Sequence[Trade]], months: Sequence[int]
+    lines: Sequence[Sequence[Trade]], times: Sequence[int]
 ) -> tuple[list[float], list[float]]:
     """The t and the adjusted p of lines of compared trades, tested together.
 
-    In each resample as many of the months are drawn as there are; each line needs two of its own.
+    In each resample as many of the times are drawn as there are; each line needs two of its own.
     """
-    drawn = resampled(len(months))
+    drawn = resampled(len(times))
     found, stars = [], []
     for line in lines:
-        mean, error = clustered([t.lift for t in line], [t.month for t in line])
+        mean, error = clustered([t.lift for t in line], [t.half_year for t in line])
         assert error is not None
         found.append(mean / error)
-        number, total = np.zeros((2, len(months)))
+        number, total = np.zeros((2, len(times)))
         for trade in line:
-            number[months.index(trade.month)] += 1
-            total[months.index(trade.month)] += trade.lift
+            number[times.index(trade.half_year)] += 1
+            total[times.index(trade.half_year)] += trade.lift
         size, clusters = drawn @ number, drawn @ (number > 0)
         with np.errstate(invalid="ignore", divide="ignore"):
             again = drawn @ total / size
@@ -171,10 +180,10 @@ def adjusted_p(
     return found, adjusted
 
 
-def resampled(months: int) -> npt.NDArray[np.int64]:
-    """How often each resample draws each month, of shape (`RESAMPLES`, months)."""
-    drawn = np.zeros((RESAMPLES, months), np.int64)
+def resampled(times: int) -> npt.NDArray[np.int64]:
+    """How often each resample draws each time, of shape (`RESAMPLES`, times)."""
+    drawn = np.zeros((RESAMPLES, times), np.int64)
     for row in range(RESAMPLES):
-        for n in range(1, months + 1):
-            drawn[row, split_mix(SEED + row * 2**32 + n * GOLDEN) % months] += 1
+        for n in range(1, times + 1):
+            drawn[row, split_mix(SEED + row * 2**32 + n * GOLDEN) % times] += 1
     return drawn

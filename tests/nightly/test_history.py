@@ -92,7 +92,7 @@ def test_a_delisted_trade_that_gained_is_no_win_and_no_average_loss() -> None:
     facts["r"] = [2.0, -1.0, 6.0, -0.2]
     facts["risk_pct"] = 5.0
     day = dt.date(2024, 1, 2)
-    record = track_record(Sample(Family.TRIANGLE, None, facts, day, day), None)
+    record = track_record(Sample(Family.TRIANGLE, None, facts, day, day), {})
 
     assert record is not None
     assert (record.sample_size, record.wins, record.losses) == (4, 1, 3)

@@ -61,7 +61,7 @@ class Trade:
         self.r = self.sign * (left - entry) / abs(entry - stop)
         self.move = 100 * self.sign * (left / entry - 1)
         self.risk_pct = 100 * abs(entry - stop) / entry
-        self.month = row.entry_date.strftime("%Y-%m")
+        self.half_year = (row.entry_date.year, row.entry_date.month > 6)
         self.decade = row.entry_date.year // 10 * 10
 
 
@@ -86,15 +86,15 @@ def members(measure: Measure, trades: list[Trade]) -> list[Trade]:
     ]
 
 
-def month_error(
+def clustered_error(
     group: list[Trade], total: Callable[[Trade], float], weight: Callable[[Trade], float]
 ) -> float | None:
-    """The error of a ratio of sums with months as clusters, summed by hand."""
+    """The error of a ratio of sums with half years as clusters, summed by hand."""
     weights = sum(map(weight, group))
     mean = sum(map(total, group)) / weights
-    clusters: dict[str, float] = defaultdict(float)
+    clusters: dict[tuple[int, bool], float] = defaultdict(float)
     for trade in group:
-        clusters[trade.month] += total(trade) - mean * weight(trade)
+        clusters[trade.half_year] += total(trade) - mean * weight(trade)
     number = len(clusters)
     if number < 2:
         return None
@@ -117,9 +117,10 @@ def test_every_group_is_recomputed_from_the_history_rows(
         )
         assert measure.win_rate_pct == pytest.approx(100 * len(wins) / len(group), abs=0.006)
         assert measure.avg_r.mean == pytest.approx(statistics.fmean(t.r for t in group), abs=6e-4)
-        error = month_error(group, lambda t: t.r, lambda _: 1.0)
-        assert measure.avg_r.error == pytest.approx(error, abs=6e-4)
-        assert measure.months == len({trade.month for trade in group})
+        error = clustered_error(group, lambda t: t.r, lambda _: 1.0)
+        few = measure.verdict == "too_few"
+        assert measure.avg_r.error == (None if few else pytest.approx(error, abs=6e-4))
+        assert measure.clusters == len({trade.half_year for trade in group})
         for average, side in ((measure.avg_win_pct, wins), (measure.avg_loss_pct, losses)):
             expected = statistics.fmean(t.move for t in side) if side else None
             assert average == pytest.approx(expected, abs=0.006)
@@ -174,13 +175,13 @@ def test_a_night_without_a_trade_has_no_measure() -> None:
     assert empty.by_family() == empty.by_decade() == empty.by_regime() == []
 
 
-def test_one_month_alone_has_no_error() -> None:
+def test_one_half_year_alone_has_no_error() -> None:
     facts = np.zeros(2, FACTS)
     facts["outcome"], facts["direction"], facts["risk_pct"] = [1, 2], 1, 5
     facts["r"], facts["realized_pct"] = [2.0, -1.0], [10.0, -5.0]
     facts["entry_day"] = to_day(dt.date(2024, 3, 4)), to_day(dt.date(2024, 3, 28))
     found = of_facts(facts).by_family()[-1]
-    assert (found.avg_r.mean, found.avg_r.error, found.months) == (0.5, None, 1)
+    assert (found.avg_r.mean, found.avg_r.error, found.clusters) == (0.5, None, 1)
     assert (found.draws, found.placebo_pct, found.difference_r) == (0, None, None)
     assert found.after_costs[0].avg_r == 0.48
     assert found.verdict == "too_few"

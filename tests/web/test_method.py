@@ -44,7 +44,9 @@ def measure(
         avg_win_pct=9.0,
         avg_loss_pct=-4.0,
         avg_r=Estimate(mean=0.05, error=0.04),
-        months=80,
+        clusters=30,
+        compared=trades,
+        compared_r=Estimate(mean=0.06, error=0.03),
         draws=3 * trades,
         placebo_pct=Estimate(mean=24.4, error=1.1),
         placebo_r=Estimate(mean=0.02, error=0.015),
@@ -80,7 +82,7 @@ def rendered(record: Method) -> str:
         session=record.as_of_session,
         standing=CURRENT,
         few=30,
-        few_months=12,
+        few_half_years=10,
     )
     return html.unescape(page)
 
@@ -168,7 +170,7 @@ def test_few_trades_in_all_are_too_few_to_say_anything() -> None:
 def test_a_difference_is_told_in_words(difference: float, verdict: Verdict, said: str) -> None:
     text = words(rendered(method(measure(difference=difference, verdict=verdict))))
 
-    row = f"All +0.050 ± 0.040 +0.020 ± 0.015 {difference:+.3f} ± 0.020 {said}"
+    row = f"All +0.050 ± 0.040 400 +0.060 ± 0.030 +0.020 ± 0.015 {difference:+.3f} ± 0.020 {said}"
     assert row.replace("-", MINUS) in text
 
 
@@ -235,7 +237,7 @@ def test_a_night_without_the_record_says_so(tmp_path: Path) -> None:
         session=dt.date(2024, 3, 8),
         standing=CURRENT,
         few=30,
-        few_months=12,
+        few_half_years=10,
     )
 
     assert "The night of 2024-03-08 carries no such statistics" in page
