@@ -32,10 +32,13 @@ def print_method(manifest: Manifest, method: Method | None) -> None:
         f"Session {manifest.as_of_session}, {method.symbols:,} symbols; the bars of "
         f"{method.ended:,} stop before it, {method.delisted:,} of them with their listing. "
         f"{method.delisted_trades:,} trades closed there and count as losses; "
-        f"{method.open_trades:,} open trades in no number. Errors take the trades of one half "
-        "year as one; no costs but where they are named. The words are corrected for all "
-        f"{method.tested:,} lines that were tested together."
+        f"{method.open_trades:,} open trades in no number; no costs but where they are named."
     )
+    if method.version > 1:
+        out.print(
+            "Errors take the trades of one half year as one. The words are corrected for all "
+            f"{method.tested:,} lines that were tested together."
+        )
 
 
 def _cells(measure: Measure) -> Iterator[str]:
