@@ -39,6 +39,10 @@ CLOSED: Final[Mapping[ExitReason, tuple[ChangeKind, ChangeReason]]] = {
     "stop": ("stopped", "stop"),
     "delisted": ("expired", "delisted"),
 }
+SETTLED_DAYS: Final = 200
+"""A settled trade is named for so many days after its exit. Its entry is then too many sessions ago
+for a night to serve it again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +100,8 @@ class _Comparison:
         trades = [setup.trade() for setup in earlier.setups]
         self._formed = [s for s, trade in zip(earlier.setups, trades, strict=True) if not trade]
         self._ran = {trade.key: trade for trade in trades if trade}
-        self._settled = {trade.key for trade in earlier.settled}
-        known = earlier.setups or earlier.followed or earlier.settled
+        self._settled = {trade.key: trade for trade in earlier.settled}
+        known = earlier.setups or earlier.followed
         self._log = Known.of(symbol, tonight.parts if known else ())
 
     def compare(self) -> None:
@@ -108,10 +112,7 @@ class _Comparison:
             self._was_running(trade)
         for trade in self._earlier.followed:
             self._was_followed(trade)
-        for key in sorted(self._settled):
-            left = not self._tonight.covered or key in self._running or self._log.is_open(key)
-            if left:
-                self._settle(key)
+        self._keep_settled()
         self._add_new()
 
     def _was_forming(self, setup: ServedSetup) -> None:
@@ -173,15 +174,17 @@ class _Comparison:
             return now
         self.found.outcomes.append(now)
         self._closed(now)
+        self.found.settled.append(SettledTrade.of(now))
         if now.key in self._running:
             self._new(now.key, self._running[now.key], "revised")
-        if now.key in self._running or self._log.is_open(now.key):
-            self._settle(now.key)
         return None
 
-    def _settle(self, key: Key) -> None:
-        symbol, lineage, attempt = key
-        self.found.settled.append(SettledTrade(symbol=symbol, lineage_id=lineage, attempt=attempt))
+    def _keep_settled(self) -> None:
+        """Name earlier settled trades again that a night could still serve, now or later."""
+        kept_from = self._earlier.session - dt.timedelta(days=SETTLED_DAYS)
+        for key, trade in sorted(self._settled.items()):
+            if trade.exit_date >= kept_from or key in self._running or key in self._forming:
+                self.found.settled.append(trade)
 
     def _freeze(self, trade: FollowedTrade) -> None:
         if not same_terms(trade.terms, _terms(self._running[trade.key])):
@@ -204,7 +207,7 @@ class _Comparison:
         known = formed | self._ran.keys() | {trade.key for trade in self._earlier.followed}
         for key, formation in self._running.items():
             if key not in known:
-                self._new(key, formation)
+                self._new(key, formation, "revised" if key in self._settled else "found")
                 if _terms(formation).entry_date > self._earlier.session:
                     self._triggered(key, formation)
 

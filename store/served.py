@@ -151,12 +151,18 @@ class ServedOutcome(Keyed):
 
 
 class SettledTrade(Keyed):
-    """A trade that was resolved as served while tonight's revised bars say that it still runs.
+    """A trade that was resolved as served.
 
-    It is named so that no later night resolves it again.
+    It is named so that no later night resolves it again, even if revised bars say that it runs.
     """
 
     record: Literal["settled"] = "settled"
+    exit_date: dt.date
+
+    @classmethod
+    def of(cls, outcome: ServedOutcome) -> SettledTrade:
+        """The name of a trade that was resolved tonight."""
+        return cls(**outcome.key._asdict(), exit_date=outcome.exit_date)
 
 
 class ServedChange(Change):

@@ -26,6 +26,7 @@ from nightly.bars import Bars, to_date, to_day
 from nightly.detector import walk_on
 from nightly.events import EventLog, Outcome
 from nightly.followed import Part
+from nightly.formations import RUNNING_SESSIONS
 from nightly.history import Lineages
 from nightly.night import make_night
 from nightly.parameters import Parameters
@@ -34,7 +35,7 @@ from nightly.reference import AssetType, Listing
 from nightly.series import Series
 from nightly.served import served_setup
 from nightly.sessions import next_session, past_window, session_at
-from nightly.since import ENDS, Earlier, Since, Tonight, since
+from nightly.since import ENDS, SETTLED_DAYS, Earlier, Since, Tonight, since
 from nightly.sources import Loaded, open_source
 from nightly.version import code_version
 from store.book import Book
@@ -570,12 +571,49 @@ def test_the_levels_that_were_served_first_hold_though_revised_bars_give_others(
 
     (outcome,) = now.since.outcomes
     assert outcome.exit_price == plan.stop_price
-    assert now.since.settled == [SettledTrade(symbol="X", lineage_id=first.key[1], attempt=1)]
+    assert now.since.settled == [SettledTrade.of(outcome)]
     assert now.kinds() == [("stopped", "stop"), ("new", "revised")]
     later = stopping(hit, trade)
     after = looked(later, int(later.date[-1]), now.earlier(to_date(hit.date[-1])))
     assert after.since.outcomes == [], "it was resolved once"
     assert after.kinds()[0] == ("expired", "revised")
+
+
+def test_a_trade_that_a_bad_print_stopped_is_not_resolved_again_when_it_is_corrected() -> None:
+    bars, setup = running()
+    trade = followed_in(bars, setup)
+    flat = with_bar(bars, *[trade.last_close] * 4)
+    session, next_day = to_date(bars.date[-1]), to_date(flat.date[-1])
+
+    stopped = next_night(bars, setup, stopping(bars, trade))
+    (outcome,) = stopped.since.outcomes
+    assert setup.key not in {s.key for s in stopped.setups}
+    assert stopped.since.settled == [SettledTrade.of(outcome)]
+    away = looked(None, int(flat.date[-1]), stopped.earlier(next_day))
+    again = looked(flat, int(flat.date[-1]), away.earlier(session))
+    check_step(away, again)
+    assert ("new", "revised") in again.kinds()
+    later = stopping(flat, trade)
+    after = looked(later, int(later.date[-1]), again.earlier(next_day))
+
+    check_step(again, after)
+    assert setup.key not in {s.key for s in after.setups}
+    assert (after.since.outcomes, after.since.settled) == ([], stopped.since.settled)
+
+
+def test_a_settled_trade_is_named_until_no_night_can_serve_it() -> None:
+    bars, setup = running()
+    last = to_date(bars.date[-1])
+    old = SettledTrade(**setup.key._asdict(), exit_date=last - dt.timedelta(days=SETTLED_DAYS))
+    other = old.model_copy(update={"lineage_id": "q" * 16})
+    older = other.exit_date - dt.timedelta(days=1)
+    dropped = other.model_copy(update={"attempt": 2, "exit_date": older})
+    served = old.model_copy(update={"exit_date": older})
+
+    now = looked(bars, int(bars.date[-1]), Earlier(last, settled=[other, dropped, served]))
+
+    assert {trade.key for trade in now.since.settled} == {other.key, served.key}
+    assert SETTLED_DAYS * 5 / 7 > RUNNING_SESSIONS * 1.1, "bars may lack a day in ten"
 
 
 def test_a_record_as_served_needs_thirty_trades_and_states_them(tmp_path: Path) -> None:
