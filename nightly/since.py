@@ -76,8 +76,8 @@ class Since:
     followed: list[FollowedTrade] = field(default_factory=list)
     """Still open, and not served tonight."""
     settled: list[SettledTrade] = field(default_factory=list)
-    frozen: dict[Key, Terms] = field(default_factory=dict)
-    """The terms of served trades of which tonight's bars say others."""
+    frozen: dict[Key, FollowedTrade] = field(default_factory=dict)
+    """Trades as they were first served of which tonight's bars say other terms."""
 
 
 def since(symbol: str, earlier: Earlier, tonight: Tonight) -> Since:
@@ -98,7 +98,8 @@ class _Comparison:
             for status in ("forming", "in_progress")
         )
         trades = [setup.trade() for setup in earlier.setups]
-        self._formed = [s for s, trade in zip(earlier.setups, trades, strict=True) if not trade]
+        formed = (s for s, trade in zip(earlier.setups, trades, strict=True) if not trade)
+        self._formed = {setup.key: setup for setup in formed}
         self._ran = {trade.key: trade for trade in trades if trade}
         self._settled = {trade.key: trade for trade in earlier.settled}
         known = earlier.setups or earlier.followed
@@ -106,7 +107,7 @@ class _Comparison:
 
     def compare(self) -> None:
         """Look at every setup and trade of the last night, then at those that are new."""
-        for setup in self._formed:
+        for setup in self._formed.values():
             self._was_forming(setup)
         for trade in self._ran.values():
             self._was_running(trade)
@@ -163,7 +164,8 @@ class _Comparison:
             return
         if trade.key in self._running:
             self._freeze(now)
-            self._new(trade.key, self._running[trade.key])
+            if trade.key not in self._formed:
+                self._new(trade.key, self._running[trade.key])
         else:
             self.found.followed.append(now)
 
@@ -177,6 +179,8 @@ class _Comparison:
         self.found.settled.append(SettledTrade.of(now))
         if now.key in self._running:
             self._new(now.key, self._running[now.key], "revised")
+        elif now.key in self._forming and now.key in self._formed:
+            self._new(now.key, self._forming[now.key], "revised")
         return None
 
     def _keep_settled(self) -> None:
@@ -187,8 +191,10 @@ class _Comparison:
                 self.found.settled.append(trade)
 
     def _freeze(self, trade: FollowedTrade) -> None:
-        if not same_terms(trade.terms, _terms(self._running[trade.key])):
-            self.found.frozen[trade.key] = trade.terms
+        formation = self._running[trade.key]
+        same_type = trade.pattern_type == formation.fields["pattern_type"]
+        if not (same_type and same_terms(trade.terms, _terms(formation))):
+            self.found.frozen[trade.key] = trade
 
     def _why_gone(self, key: Key, *, settled: bool = False) -> ChangeReason:
         """Why a running trade is not served although neither its stop nor its target was hit."""
@@ -200,11 +206,12 @@ class _Comparison:
         return "superseded" if key.lineage_id in lineages else "too_old"
 
     def _add_new(self) -> None:
-        formed = {setup.key for setup in self._formed}
         for key, formation in self._forming.items():
-            if key not in formed:
+            if key not in self._formed:
                 self._new(key, formation)
-        known = formed | self._ran.keys() | {trade.key for trade in self._earlier.followed}
+        known = (
+            self._formed.keys() | self._ran.keys() | {trade.key for trade in self._earlier.followed}
+        )
         for key, formation in self._running.items():
             if key not in known:
                 self._new(key, formation, "revised" if key in self._settled else "found")
