@@ -610,6 +610,19 @@ def test_a_trade_keeps_direction_and_pattern_though_revised_bars_let_it_break_th
     assert {name: getattr(outcome, name) for name in was} == was
 
 
+def test_a_trade_keeps_its_pattern_though_revised_bars_give_it_another_alone() -> None:
+    bars, setup = running()
+    was = {"family": Family.RISING_WEDGE, "pattern_type": "rising_wedge"}
+    assert setup.family != was["family"]
+    first = setup.model_copy(update=was)
+
+    now = looked(bars, int(bars.date[-1]), Earlier(to_date(bars.date[-1]), [first]))
+
+    (kept,) = (s.trade() for s in now.setups if s.key == first.key)
+    assert kept is not None
+    assert {name: getattr(kept, name) for name in was} == was
+
+
 def test_a_setup_that_triggers_anew_keeps_the_trade_that_was_served_first() -> None:
     bars, setup = running(least=0)
     day, entered = to_date(bars.date[-2]), to_date(bars.date[-5])
