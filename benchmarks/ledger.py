@@ -20,12 +20,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from nightly.since import SETTLED_DAYS
 from store.chain import Chain
 from store.families import Family
 from store.ledger import Entry, Ledger
 from store.manifest import BookFile, Counts, Inputs, Manifest, derive_version
 from store.records import Plan, PricePoint
-from store.served import FollowedTrade, Line, ServedLines, ServedOutcome, ServedSetup, Tally, Terms
+from store.served import (
+    FollowedTrade,
+    Line,
+    ServedLines,
+    ServedOutcome,
+    ServedSetup,
+    SettledTrade,
+    Tally,
+    Terms,
+)
 
 FIRST = dt.date(2025, 1, 2)
 DAY = dt.timedelta(days=1)
@@ -94,7 +104,20 @@ def lines_of(chance: Random, symbols: int, session: dt.date) -> Iterator[Line]:
         if number % 10 == 0 and trade is not None:
             yield trade
         if number % 50 == 0 and trade is not None:
-            yield resolved(trade, session)
+            yield (outcome := resolved(trade, session))
+            yield from settled(chance, outcome)
+
+
+def settled(chance: Random, outcome: ServedOutcome) -> Iterator[SettledTrade]:
+    """A settled trade for every session that it is named."""
+    for days in range(0, SETTLED_DAYS, 7):
+        for day in range(days, days + 5):
+            yield SettledTrade(
+                symbol=letters(chance, 4).upper(),
+                lineage_id=letters(chance, 16),
+                attempt=1,
+                exit_date=outcome.exit_date - day * DAY,
+            )
 
 
 def resolved(trade: FollowedTrade, session: dt.date) -> ServedOutcome:

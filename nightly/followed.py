@@ -92,9 +92,12 @@ def resolved(
 
     `parts` are the symbol's series, oldest first. The trade stays in the series of its last
     session, since prices of another one cannot be compared with it. If the symbol was `delisted`,
-    a trade that the newest series leaves open closes at the last close.
+    a trade that the newest series leaves open closes at the last close. Bars that end before the
+    last session, as of a file cut short, tell nothing.
     """
     day = to_day(trade.last_session)
+    if not parts or (parts[-1].bars.date[-1] < day and not delisted):
+        return trade
     mine = [part for part in parts if part.bars.date[0] <= day]
     if not mine:
         return trade
@@ -112,7 +115,10 @@ def resolved(
 
 
 def same_terms(one: Terms, other: Terms) -> bool:
-    """Whether two trades have the same terms but for rounding."""
+    """Whether two trades have the same terms but for rounding.
+
+    These tell the direction too: the target of a bullish trade is above its stop.
+    """
     pairs = (
         (one.entry_price, other.entry_price),
         (one.stop_price, other.stop_price),

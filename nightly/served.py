@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 
@@ -26,7 +26,6 @@ from store.served import (
     ServedSetup,
     SettledTrade,
     Tally,
-    Terms,
     Totals,
 )
 from store.served import Line as LedgerLine
@@ -81,10 +80,10 @@ class FollowUp:
     changes: Sequence[Change]
     lines: Sequence[LedgerLine]
     """The outcomes, the followed and the settled trades."""
-    frozen: Mapping[Key, Terms]
+    frozen: Mapping[Key, FollowedTrade]
     tally: Tally
     running: Mapping[Family, int]
-    """First attempts that were served and are still open."""
+    """First attempts that were entered after the first night, served, and are still open."""
 
     @classmethod
     def of(cls, analyses: Sequence[Analysis], as_of: dt.date, last: LastNight | None) -> FollowUp:
@@ -97,14 +96,17 @@ class FollowUp:
         settled = [trade for one in found for trade in one.settled]
         tally = last.served.head.as_served if last else Tally.begun(as_of)
         changes = [change for one in found for change in one.changes]
+        frozen = dict(chain.from_iterable(one.frozen.items() for one in found))
+        over = {trade.key for trade in settled}
+        ran = [*followed, *_trades(analyses, frozen, over)]
         return cls(
             as_of=as_of,
             last=last,
             changes=sorted(changes, key=lambda change: change.symbol),
             lines=[*outcomes, *followed, *settled],
-            frozen=dict(chain.from_iterable(one.frozen.items() for one in found)),
+            frozen=frozen,
             tally=tally.plus(outcomes),
-            running=_running(analyses, followed, settled),
+            running=_running(ran, tally.first_session),
         )
 
     def as_served(self) -> dict[Family, AsServed]:
@@ -153,24 +155,27 @@ def _by_symbol(served: Served) -> dict[str, Earlier]:
     }
 
 
-def _running(
-    analyses: Sequence[Analysis], followed: Sequence[FollowedTrade], settled: Sequence[SettledTrade]
-) -> Counter[Family]:
-    over = {trade.key for trade in settled}
-    first = Counter(trade.family for trade in followed if trade.attempt == 1)
-    for analysis in analyses:
-        for formation in analysis.formations:
-            key = Key(analysis.symbol, formation.fields["lineage_id"], _attempt(formation.evidence))
-            if formation.status == "in_progress" and key.attempt == 1 and key not in over:
-                first[formation.family] += 1
-    return first
+def _trades(
+    analyses: Sequence[Analysis], frozen: Mapping[Key, FollowedTrade], over: Set[Key]
+) -> Iterator[FollowedTrade]:
+    """The trades that are served tonight and are not resolved, as they were first served."""
+    formations = chain.from_iterable(analysis.formations for analysis in analyses)
+    running = (formation for formation in formations if formation.status == "in_progress")
+    trades = (served_setup(formation, frozen).trade() for formation in running)
+    return (trade for trade in trades if trade and trade.key not in over)
+
+
+def _running(trades: Iterable[FollowedTrade], first: dt.date) -> Counter[Family]:
+    return Counter(
+        trade.family for trade in trades if trade.attempt == 1 and trade.terms.entry_date > first
+    )
 
 
 def _attempt(evidence: Mapping[str, float | int | str]) -> int:
     return int(evidence["attempt"])
 
 
-def served_setup(formation: Formation, frozen: Mapping[Key, Terms]) -> ServedSetup:
+def served_setup(formation: Formation, frozen: Mapping[Key, FollowedTrade]) -> ServedSetup:
     """The line of a setup that is served tonight."""
     fields, evidence = formation.fields, formation.evidence
     key = Key(fields["symbol"], fields["lineage_id"], _attempt(evidence))
@@ -223,7 +228,8 @@ def _summary(family: Family, record: AsServed) -> str:
     win = "no win" if won is None else f"average win {won:+.2f}%"
     loss = "no stopped trade" if lost is None else f"average loss {lost:.2f}%"
     return (
-        f"{family.label}, as served: of {record.sample_size} trades that nights from "
-        f"{record.first_session} to {record.last_session} served before they ended, "
-        f"{record.win_rate_pct:.2f}% reached the target; {win}, {loss}; {record.open} still run."
+        f"{family.label}, as served: of {record.sample_size} trades that were entered after "
+        f"{record.first_session}, and that nights to {record.last_session} served before they "
+        f"ended, {record.win_rate_pct:.2f}% reached the target; {win}, {loss}; {record.open} are "
+        "open; trades that triggered and ended between two nights are not counted."
     )

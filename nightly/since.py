@@ -39,6 +39,10 @@ CLOSED: Final[Mapping[ExitReason, tuple[ChangeKind, ChangeReason]]] = {
     "stop": ("stopped", "stop"),
     "delisted": ("expired", "delisted"),
 }
+SETTLED_DAYS: Final = 200
+"""A settled trade is named for so many days after its exit. Its entry is then too many sessions ago
+for a night to serve it again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +76,8 @@ class Since:
     followed: list[FollowedTrade] = field(default_factory=list)
     """Still open, and not served tonight."""
     settled: list[SettledTrade] = field(default_factory=list)
-    frozen: dict[Key, Terms] = field(default_factory=dict)
-    """The terms of served trades of which tonight's bars say others."""
+    frozen: dict[Key, FollowedTrade] = field(default_factory=dict)
+    """Trades as they were first served of which tonight's bars say other terms."""
 
 
 def since(symbol: str, earlier: Earlier, tonight: Tonight) -> Since:
@@ -94,24 +98,22 @@ class _Comparison:
             for status in ("forming", "in_progress")
         )
         trades = [setup.trade() for setup in earlier.setups]
-        self._formed = [s for s, trade in zip(earlier.setups, trades, strict=True) if not trade]
+        formed = (s for s, trade in zip(earlier.setups, trades, strict=True) if not trade)
+        self._formed = {setup.key: setup for setup in formed}
         self._ran = {trade.key: trade for trade in trades if trade}
-        self._settled = {trade.key for trade in earlier.settled}
-        known = earlier.setups or earlier.followed or earlier.settled
+        self._settled = {trade.key: trade for trade in earlier.settled}
+        known = earlier.setups or earlier.followed
         self._log = Known.of(symbol, tonight.parts if known else ())
 
     def compare(self) -> None:
         """Look at every setup and trade of the last night, then at those that are new."""
-        for setup in self._formed:
+        for setup in self._formed.values():
             self._was_forming(setup)
         for trade in self._ran.values():
             self._was_running(trade)
         for trade in self._earlier.followed:
             self._was_followed(trade)
-        for key in sorted(self._settled):
-            left = not self._tonight.covered or key in self._running or self._log.is_open(key)
-            if left:
-                self._settle(key)
+        self._keep_settled()
         self._add_new()
 
     def _was_forming(self, setup: ServedSetup) -> None:
@@ -162,7 +164,8 @@ class _Comparison:
             return
         if trade.key in self._running:
             self._freeze(now)
-            self._new(trade.key, self._running[trade.key])
+            if trade.key not in self._formed:
+                self._new(trade.key, self._running[trade.key])
         else:
             self.found.followed.append(now)
 
@@ -173,19 +176,25 @@ class _Comparison:
             return now
         self.found.outcomes.append(now)
         self._closed(now)
+        self.found.settled.append(SettledTrade.of(now))
         if now.key in self._running:
             self._new(now.key, self._running[now.key], "revised")
-        if now.key in self._running or self._log.is_open(now.key):
-            self._settle(now.key)
+        elif now.key in self._forming and now.key in self._formed:
+            self._new(now.key, self._forming[now.key], "revised")
         return None
 
-    def _settle(self, key: Key) -> None:
-        symbol, lineage, attempt = key
-        self.found.settled.append(SettledTrade(symbol=symbol, lineage_id=lineage, attempt=attempt))
+    def _keep_settled(self) -> None:
+        """Name earlier settled trades again that a night could still serve, now or later."""
+        kept_from = self._earlier.session - dt.timedelta(days=SETTLED_DAYS)
+        for key, trade in sorted(self._settled.items()):
+            if trade.exit_date >= kept_from or key in self._running or key in self._forming:
+                self.found.settled.append(trade)
 
     def _freeze(self, trade: FollowedTrade) -> None:
-        if not same_terms(trade.terms, _terms(self._running[trade.key])):
-            self.found.frozen[trade.key] = trade.terms
+        formation = self._running[trade.key]
+        same_type = trade.pattern_type == formation.fields["pattern_type"]
+        if not (same_type and same_terms(trade.terms, _terms(formation))):
+            self.found.frozen[trade.key] = trade
 
     def _why_gone(self, key: Key, *, settled: bool = False) -> ChangeReason:
         """Why a running trade is not served although neither its stop nor its target was hit."""
@@ -197,14 +206,15 @@ class _Comparison:
         return "superseded" if key.lineage_id in lineages else "too_old"
 
     def _add_new(self) -> None:
-        formed = {setup.key for setup in self._formed}
         for key, formation in self._forming.items():
-            if key not in formed:
+            if key not in self._formed:
                 self._new(key, formation)
-        known = formed | self._ran.keys() | {trade.key for trade in self._earlier.followed}
+        known = (
+            self._formed.keys() | self._ran.keys() | {trade.key for trade in self._earlier.followed}
+        )
         for key, formation in self._running.items():
             if key not in known:
-                self._new(key, formation)
+                self._new(key, formation, "revised" if key in self._settled else "found")
                 if _terms(formation).entry_date > self._earlier.session:
                     self._triggered(key, formation)
 

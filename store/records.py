@@ -342,9 +342,15 @@ class History(Record):
 
 
 class AsServed(Record):
-    """How the trades did that nights served before they ended, from the ledger of nights."""
+    """How the trades did that nights served before they ended, from the ledger of nights.
 
-    sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved first attempts.")
+    Left out are trades that ran already on the first night, and those that triggered and ended
+    between two nights. A trade whose symbol left the bars stays open.
+    """
+
+    sample_size: Annotated[int, Field(ge=1)] = Field(
+        description="Resolved first attempts that were entered after `first_session`."
+    )
     wins: Count
     losses: Count
     win_rate_pct: Share
@@ -352,7 +358,9 @@ class AsServed(Record):
     avg_win_pct: Percent | None
     avg_loss_pct: Percent | None
     avg_r: Number
-    open: Count = Field(description="Served trades that are still running.")
+    open: Count = Field(
+        description="Served trades that are not resolved, also those whose symbol left the bars."
+    )
     first_session: dt.date = Field(description="The first night of the ledger.")
     last_session: dt.date
     summary: str = Field(description="One sentence; quote it whole.")

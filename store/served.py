@@ -107,13 +107,15 @@ class ServedSetup(Keyed):
     entry_price: Dollars | None = None
     anchor: PricePoint | None = None
     """Of a running trade, the high of a day of its pattern."""
-    frozen: Terms | None = None
-    """The terms of the trade when it was first served, if bars revised since give others."""
+    frozen: FollowedTrade | None = None
+    """The trade as it was first served, if bars revised since give other terms."""
 
     def trade(self) -> FollowedTrade | None:
-        """The running trade; None while the setup is forming."""
+        """The running trade as it was first served; None while the setup is forming."""
         if self.entry_date is None or self.entry_price is None:
             return None
+        if self.frozen is not None:
+            return self.frozen.model_copy(update={"anchor": self.anchor})
         plan = self.plans[0]
         served = Terms(
             entry_date=self.entry_date,
@@ -128,7 +130,7 @@ class ServedSetup(Keyed):
             family=self.family,
             pattern_type=self.pattern_type,
             direction=plan.direction,
-            terms=self.frozen or served,
+            terms=served,
             last_session=self.last_session,
             last_close=self.last_close,
             anchor=self.anchor,
@@ -151,12 +153,18 @@ class ServedOutcome(Keyed):
 
 
 class SettledTrade(Keyed):
-    """A trade that was resolved as served while tonight's revised bars say that it still runs.
+    """A trade that was resolved as served.
 
-    It is named so that no later night resolves it again.
+    It is named so that no later night resolves it again, even if revised bars say that it runs.
     """
 
     record: Literal["settled"] = "settled"
+    exit_date: dt.date
+
+    @classmethod
+    def of(cls, outcome: ServedOutcome) -> SettledTrade:
+        """The name of a trade that was resolved tonight."""
+        return cls(**outcome.key._asdict(), exit_date=outcome.exit_date)
 
 
 class ServedChange(Change):
@@ -215,8 +223,16 @@ class Tally(Record):
         return cls(first_session=session, families={family: Totals() for family in Family})
 
     def plus(self, outcomes: Iterable[ServedOutcome]) -> Tally:
-        """The tally with the first attempts among more outcomes."""
-        first = [outcome for outcome in outcomes if outcome.attempt == 1]
+        """The tally with the first attempts among more outcomes that were entered after its begin.
+
+        A trade that ran already on the first night was served because it had lasted, and trades
+        that last are not like the others.
+        """
+        first = [
+            outcome
+            for outcome in outcomes
+            if outcome.attempt == 1 and outcome.terms.entry_date > self.first_session
+        ]
         families = {
             family: self.families.get(family, Totals()).plus(o for o in first if o.family == family)
             for family in Family

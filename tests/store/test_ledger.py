@@ -49,8 +49,14 @@ def manifest_of(number: int, bars: str = "bars") -> Manifest:
     )
 
 
-def outcome(reason: ExitReason, r: float, move: float, attempt: int = 1) -> ServedOutcome:
-    terms = Terms(entry_date=SESSION, entry_price=10, stop_price=9, target_price=12)
+def outcome(
+    reason: ExitReason,
+    r: float,
+    move: float,
+    attempt: int = 1,
+    entered: dt.date = SESSION + dt.timedelta(days=1),
+) -> ServedOutcome:
+    terms = Terms(entry_date=entered, entry_price=10, stop_price=9, target_price=12)
     return ServedOutcome(
         symbol="ABC",
         lineage_id="a",
@@ -170,6 +176,17 @@ def test_a_file_that_does_not_belong_there_is_named(data: Path) -> None:
     (data / "ledger" / "000002-again.jsonl.gz").write_bytes(b"")
 
     assert faults(data) == ["000002-again.jsonl.gz"]
+
+
+def test_a_trade_that_ran_already_on_the_first_night_is_in_no_total(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    append(ledger, 0)
+    append(ledger, 1, outcome("target", 2.0, 20.0, entered=SESSION), outcome("stop", -1.0, -10.0))
+
+    chain = Chain.of(ledger)
+
+    totals = chain.nights[2].as_served.families[Family.TRIANGLE]
+    assert (chain.faults, totals.trades, totals.wins) == ([], 1, 0)
 
 
 def test_totals_that_do_not_add_up_are_found(tmp_path: Path) -> None:
