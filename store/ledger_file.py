@@ -110,6 +110,12 @@ class Newest(Record):
 
     number: Annotated[int, Field(ge=0)]
     sha256: Digest | None
+    pending: bool = False
+    """Whether it is of a night that has yet to become active for the first time."""
+
+    def encode(self) -> bytes:
+        """The bytes of `head.json`."""
+        return self.model_dump_json(exclude_defaults=True).encode() + b"\n"
 
 
 NOTHING = Newest(number=0, sha256=None)

@@ -12,6 +12,8 @@ import pytest
 
 from nightly.plan import silent
 from screener.backfill import replay
+from screener.serving import check_active_night
+from screener.settings import Settings
 from store.errors import LedgerError
 from store.ledger import Ledger
 from store.nights import Nights
@@ -108,6 +110,28 @@ def test_a_withdrawn_night_is_marked_and_gone_for_good(data: Path, published: Pa
     with pytest.raises(Exception, match="Two splits were missing"):
         publish(lenient(published / "bars"), data, LAST)
     assert night in command.run(data, "night", "prune", "--keep", "9").stdout
+
+
+def test_a_service_does_not_start_on_a_withdrawn_night_that_another_can_replace(
+    data: Path,
+) -> None:
+    nights = Nights(data)
+    before, withdrawn = versions(data)[-2:]
+    nights.ledger.withdraw(nights.get(withdrawn), "wrong", dt.datetime.now(dt.UTC))  # then killed
+
+    check_active_night(Settings(data_dir=data))
+
+    assert nights.check_active().data_version == before
+
+
+def test_a_service_starts_on_its_night_whatever_became_of_the_ledger(data: Path) -> None:
+    active = Nights(data).check_active()
+    shutil.rmtree(data / "ledger")
+    (data / "ledger").write_text("in the way")
+
+    check_active_night(Settings(data_dir=data))
+
+    assert Nights(data).check_active() == active
 
 
 def test_a_night_that_none_can_replace_is_not_withdrawn(data: Path) -> None:

@@ -6,9 +6,12 @@ import datetime as dt
 import gzip
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import orjson
 import pytest
@@ -276,11 +279,11 @@ def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert list(served.lines) == [trade]
 
 
-def recorded(nights: Nights, number: int) -> Manifest:
+def recorded(nights: Nights, number: int, **options: Any) -> Manifest:
     """A night that is sealed, on record and active."""
     session = SESSION + number * DAY
     entry = Entry(2, 3, NOW, None, Tally.begun(session), [])
-    return write(nights, session=session, entry=entry)
+    return write(nights, session=session, entry=entry, **options)
 
 
 def test_a_withdrawn_night_gives_its_place_to_the_one_before_and_never_comes_back(
@@ -305,12 +308,85 @@ def test_a_withdrawal_that_was_killed_half_way_ends_when_it_is_said_again(tmp_pa
     nights = Nights(tmp_path)
     first, second = recorded(nights, 0), recorded(nights, 1)
     nights.ledger.withdraw(second, "wrong", NOW)
-    assert nights.active() == second
 
     assert nights.withdraw(second.data_version, "wrong", NOW) == first
 
     assert nights.active() == first
     assert len(files(tmp_path)) == 3, "it is recorded once"
+
+
+def test_a_withdrawal_that_was_killed_half_way_is_ended_by_the_next_run(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    first, second = recorded(nights, 0), recorded(nights, 1)
+    nights.ledger.withdraw(second, "wrong", NOW)
+
+    nights.sweep()
+
+    assert nights.active() == first
+    nights.ledger.withdraw(first, "wrong too", NOW)
+    nights.sweep()
+    assert nights.active() == first, "none can take its place"
+
+
+def test_the_last_recorded_night_of_a_session_takes_the_place_of_a_withdrawn_one(
+    tmp_path: Path,
+) -> None:
+    nights = Nights(tmp_path)
+    older = recorded(nights, 0)
+    made = [recorded(nights, 1, symbols=number) for number in (3, 4, 5, 6, 7)]
+
+    for night, before in zip(made[:0:-1], made[-2::-1], strict=True):
+        assert nights.withdraw(night.data_version, "wrong", NOW) == before
+    assert nights.withdraw(made[0].data_version, "wrong", NOW) == older
+
+
+@pytest.mark.parametrize(("bars", "other"), [("sample", "bars"), ("bars", "sample")])
+def test_the_sample_and_other_bars_never_stand_in_for_each_other(
+    tmp_path: Path, bars: str, other: str
+) -> None:
+    nights = Nights(tmp_path)
+    alike = recorded(nights, 0, bars=other)
+    recorded(nights, 1, bars=bars)
+    night = recorded(nights, 2, bars=other)
+
+    assert nights.withdraw(night.data_version, "wrong", NOW) == alike
+    with pytest.raises(WithdrawnError, match="make one first"):
+        nights.withdraw(alike.data_version, "wrong", NOW)
+
+
+def test_a_night_that_was_sealed_and_not_recorded_is_never_activated(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    before_ledger = write(nights, session=SESSION - DAY)
+    first = recorded(nights, 0)
+    second = sealed_alone(nights, 1, first.data_version)
+    third = recorded(nights, 2)
+
+    with pytest.raises(ManifestError, match=r"not in the ledger.* run `screener nightly` again"):
+        nights.activate(second.data_version)
+    assert nights.withdraw(third.data_version, "wrong", NOW) == first
+    assert nights.activate(before_ledger.data_version) == before_ledger
+    nights.ledger.folder.rename(tmp_path / "aside")
+    assert nights.activate(second.data_version) == second, "its ledger was moved away"
+
+
+def sealed_alone(nights: Nights, number: int, since: str) -> Manifest:
+    """A night of a run that was killed before it recorded the night."""
+    with pytest.raises(LedgerError), in_the_way(nights.ledger.folder):
+        recorded(nights, number, since=since)
+    (found,) = (night for night in nights.sealed() if night.inputs.since == since)
+    return found
+
+
+@contextmanager
+def in_the_way(folder: Path) -> Iterator[None]:
+    """A file instead of the ledger."""
+    aside = folder.rename(folder.with_name("aside"))
+    folder.write_text("in the way")
+    try:
+        yield
+    finally:
+        folder.unlink()
+        aside.rename(folder)
 
 
 def test_a_night_on_record_that_a_killed_run_did_not_activate_is_activated(tmp_path: Path) -> None:
@@ -319,9 +395,7 @@ def test_a_night_on_record_that_a_killed_run_did_not_activate_is_activated(tmp_p
     noted = (tmp_path / "ledger" / "head.json").read_bytes()
     second = recorded(nights, 1)
     older = nights.folder / f"{first.data_version}.json"
-    nights.pointer.write_bytes(older.read_bytes())  # killed: the pointer is older than the night
-    sealed_at = (nights.folder / f"{second.data_version}.json").stat().st_mtime_ns
-    os.utime(nights.pointer, ns=(sealed_at - 1, sealed_at - 1))
+    nights.pointer.write_bytes(older.read_bytes())  # killed before activating
 
     (tmp_path / "ledger" / "head.json").unlink()
     with pytest.raises(LedgerError, match=r"head\.json"):
@@ -331,8 +405,23 @@ def test_a_night_on_record_that_a_killed_run_did_not_activate_is_activated(tmp_p
     assert nights.active() == second
     assert not Chain.of(nights.ledger).unnoted
 
-    nights.activate(first.data_version)  # an operator's choice stays
+    nights.activate(first.data_version)  # an operator's choice stays, also in a copy without times
+    os.utime(nights.pointer, (0, 0))
     nights.sweep()
+    assert nights.active() == first
+
+
+def test_an_operator_may_choose_another_night_before_a_killed_run_is_ended(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    first, second = recorded(nights, 0), recorded(nights, 1)
+    nights.ledger.folder.joinpath("head.json").unlink()
+    files(tmp_path)[1].unlink()
+    nights.ledger.note()
+    nights.ledger.append(second, Entry(2, 3, NOW, None, Tally.begun(SESSION + DAY), []))
+
+    nights.activate(first.data_version)
+    nights.sweep()
+
     assert nights.active() == first
 
 
@@ -388,6 +477,8 @@ def test_a_ledger_that_is_a_file_stops_the_night_before_it_is_active(tmp_path: P
     nights = Nights(tmp_path)
     (tmp_path / "ledger").write_text("in the way")
 
-    with pytest.raises(Exception, match="ledger"):
+    with pytest.raises(LedgerError, match="must be a folder"):
         recorded(nights, 0)
     assert nights.active() is None
+    with pytest.raises(LedgerError, match="must be a folder"):
+        Chain.of(nights.ledger)
