@@ -238,11 +238,15 @@ class Ledger:
             LedgerError: it cannot be read.
         """
         try:
-            return Newest.model_validate_json((self.folder / NEWEST).read_bytes())
+            body = (self.folder / NEWEST).read_bytes()
+            found = Newest.model_validate_json(body)
         except FileNotFoundError:
             return None
         except (OSError, ValidationError) as error:
             raise wrong(NEWEST, "it cannot be read") from error
+        if found.encode() != body:
+            raise wrong(NEWEST, "it is not as it was written")
+        return found
 
     def _has(self, manifest: Manifest) -> bool:
         mine = [n for n in self.names() if n.version == manifest.data_version and not n.withdrawal]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from store.errors import LedgerError
+from store.errors import DamageError, LedgerError
 from store.manifest import SAMPLE, VERSION_PATTERN
 from store.records import Count, Record
 from store.served import Line, Tally, line_of
@@ -21,6 +21,9 @@ NEWEST = "head.json"
 
 LARGEST = 64 * 2**20
 """Bytes of an object at most, compressed or not; a market of 11,000 symbols has 2 MB."""
+
+MOST_LINES = 200_000
+"""Lines of an object at most; a market of 11,000 symbols has some thousands."""
 
 LONGEST_HEAD = 64 * 2**10
 LONGEST_REASON = 500
@@ -148,19 +151,21 @@ def encoded(head: Head, lines: Sequence[BaseModel] = ()) -> bytes:
     return packer.compress(b"\n".join([*rows, b""])) + packer.flush()
 
 
-def decoded(body: bytes) -> Written:
-    """The inverse of `encoded`.
+def decoded(body: bytes, most: int = LARGEST) -> Written:
+    """The inverse of `encoded`, of objects that have at most so many bytes.
 
     Raises:
         LedgerError: the bytes are no object; the message lacks the file's name.
     """
     unpacker = zlib.decompressobj(GZIP)
     try:
-        text = unpacker.decompress(body, LARGEST)
+        text = unpacker.decompress(body, most)
     except zlib.error as error:
         raise LedgerError("it cannot be decompressed") from error
     if not unpacker.eof or unpacker.unused_data:
         raise LedgerError("it is cut off, too long, or more than one file")
+    if text.count(b"\n") > MOST_LINES:
+        raise LedgerError(f"it has more than {MOST_LINES:,} lines")
     head, *rest = text.removesuffix(b"\n").split(b"\n")
     try:
         rows = orjson.loads(b"[" + b",".join(rest) + b"]")
@@ -194,9 +199,6 @@ def read_head(line: bytes) -> AnyHead:
         raise LedgerError("its first line is not a head") from error
 
 
-def wrong(file: str, what: str) -> LedgerError:
+def wrong(file: str, what: str) -> DamageError:
     """The error that a file of the ledger is not as it was written."""
-    return LedgerError(
-        f"{file} of the ledger: {what}. Restore it from a copy; `screener ledger verify` names all "
-        "such files."
-    )
+    return DamageError(file, what)

@@ -22,7 +22,7 @@ from store.chain import Chain
 from store.errors import LedgerError, ManifestError, WithdrawnError
 from store.families import Family
 from store.ledger import Entry, Ledger
-from store.ledger_file import LARGEST, LONGEST_REASON, decoded
+from store.ledger_file import LARGEST, LONGEST_REASON, MOST_LINES, Name, decoded
 from store.manifest import BookFile, Counts, Inputs, Manifest, derive_version
 from store.nights import Nights
 from store.records import ExitReason
@@ -192,6 +192,56 @@ def test_no_object_is_read_beyond_its_bound(data: Path) -> None:
     assert files(data)[0].name in faults(data)
     with pytest.raises(LedgerError, match="too long"):
         decoded(bomb)
+
+
+class Busy(Ledger):
+    """A ledger to which a night is appended whenever its files have just been listed."""
+
+    appended = 0
+
+    def names(self) -> list[Name]:
+        found = super().names()
+        if self.appended < 3:
+            self.appended += 1
+            append(Ledger(self.folder.parent), 3 + self.appended)
+        return found
+
+    def bytes_of(self, name: Name) -> bytes:
+        if name.number == 2:
+            append(Ledger(self.folder.parent), 9)
+        return super().bytes_of(name)
+
+
+def test_nights_that_are_appended_during_the_check_raise_no_alarm(data: Path) -> None:
+    assert Chain.of(Busy(data)).faults == []
+    assert len(files(data)) == 8
+
+
+def test_what_was_not_appended_is_never_decoded(data: Path) -> None:
+    second, last = files(data)[1], files(data)[-1]
+    for path in (second, last):
+        path.write_bytes(gzip.compress(b"{}\n" * 3))
+
+    said = {fault.file: fault.what for fault in Chain.of(Ledger(data)).faults}
+
+    assert said[second.name] == said[last.name] == "it is not the one that was appended"
+
+
+def test_an_object_has_a_bounded_number_of_lines(data: Path) -> None:
+    rows = gzip.decompress(files(data)[0].read_bytes()) + b"0\n" * MOST_LINES
+
+    with pytest.raises(LedgerError, match="more than 200,000 lines"):
+        decoded(gzip.compress(rows))
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"number":4, "sha256":null}'])
+def test_a_fault_of_the_note_is_told_once(data: Path, content: bytes) -> None:
+    (data / "ledger" / "head.json").write_bytes(content)
+
+    (fault,) = Chain.of(Ledger(data)).faults
+
+    assert fault.file == "head.json"
+    assert fault.what in ("it cannot be read", "it is not as it was written")
 
 
 def test_a_run_killed_before_noting_the_newest_object_raises_no_alarm(data: Path) -> None:
