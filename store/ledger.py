@@ -31,6 +31,7 @@ from store.ledger_file import (
     Written,
     decoded,
     encoded,
+    ended,
     first_line,
     wrong,
 )
@@ -154,8 +155,9 @@ class Ledger:
         """
         if withdrawal := self.withdrawals().get(version):
             raise WithdrawnError(
-                f"Night {version} was withdrawn on {withdrawal.at:%Y-%m-%d}: {withdrawal.reason} "
-                "It is never served again; correct what it was made of and run `screener nightly`."
+                f"Night {version} was withdrawn on {withdrawal.at:%Y-%m-%d}: "
+                f"{ended(withdrawal.reason)} It is never served again; correct what it was made of "
+                "and run `screener nightly`."
             )
 
     def recorded(self) -> Mapping[str, int]:

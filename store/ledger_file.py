@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, TypeAdapter, ValidationError
 
 from store.errors import DamageError, LedgerError
 from store.manifest import SAMPLE, VERSION_PATTERN
@@ -100,7 +100,7 @@ class Withdrawal(Head):
 
     kind: Literal["withdrawal"] = "withdrawal"
     reason: Annotated[str, Field(min_length=1, max_length=LONGEST_REASON)]
-    at: dt.datetime
+    at: AwareDatetime
 
 
 AnyHead = NightHead | Withdrawal
@@ -185,6 +185,11 @@ def first_line(body: bytes) -> AnyHead:
     except zlib.error as error:
         raise LedgerError("it cannot be decompressed") from error
     return read_head(text.split(b"\n", 1)[0])
+
+
+def ended(reason: str) -> str:
+    """A reason as the end of a sentence."""
+    return f"{reason.rstrip(' .')}."
 
 
 def read_head(line: bytes) -> AnyHead:

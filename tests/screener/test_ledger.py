@@ -211,6 +211,35 @@ def test_a_replay_of_other_bars_is_refused(published: Path, tmp_path: Path) -> N
         replay(tmp_path, replace(order, name="other"), (LAST, LAST), silent)
 
 
+def test_a_replay_of_changed_inputs_is_refused_before_any_night_is_made(
+    published: Path, tmp_path: Path
+) -> None:
+    order = lenient(published / "bars")
+    replay(tmp_path, order, (SESSIONS[3], SESSIONS[4]), silent)
+    changed = shutil.copytree(published / "bars", tmp_path / "changed")
+    (changed / "S0.csv").unlink()
+    others = {
+        "other bars": lenient(changed),
+        "other parameters": replace(order, running_sessions=order.running_sessions + 1),
+        "other reference data": replace(order, reference_sha256="0" * 64),
+    }
+
+    for words, other in others.items():
+        with pytest.raises(LedgerError, match=f"made of {words}; remove that folder"):
+            replay(tmp_path, other, (SESSIONS[3], LAST), silent)
+    assert len(Ledger(tmp_path).names()) == 2
+
+
+def test_no_night_is_replayed_in_front_of_others(published: Path, tmp_path: Path) -> None:
+    order = lenient(published / "bars")
+    replay(tmp_path, order, (SESSIONS[3], SESSIONS[4]), silent)
+
+    with pytest.raises(LedgerError, match=f"begin with {SESSIONS[3]}; choose --from"):
+        replay(tmp_path, order, (SESSIONS[0], LAST), silent)
+    made = replay(tmp_path, order, (SESSIONS[4], LAST), silent)
+    assert (made.new, made.known) == (1, 1)
+
+
 def test_crypto_alone_is_replayed_every_day_of_the_week(tmp_path: Path) -> None:
     bars = walk(300, seed=1)
     every_day = replace(
