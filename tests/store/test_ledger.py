@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -22,7 +23,15 @@ from store.chain import Chain
 from store.errors import LedgerError, ManifestError, WithdrawnError
 from store.families import Family
 from store.ledger import Entry, Ledger
-from store.ledger_file import LARGEST, LONGEST_REASON, MOST_LINES, Name, decoded
+from store.ledger_file import (
+    LARGEST,
+    LONGEST_REASON,
+    MOST_LINES,
+    Name,
+    Newest,
+    decoded,
+    encoded,
+)
 from store.manifest import BookFile, Counts, Inputs, Manifest, derive_version
 from store.nights import Nights
 from store.records import ExitReason
@@ -183,6 +192,61 @@ def test_totals_that_do_not_add_up_are_found(tmp_path: Path) -> None:
     ledger.append(manifest, entry)
 
     assert faults(tmp_path) == [files(tmp_path)[1].name]
+
+
+def test_a_night_compared_with_one_of_its_own_session_is_found(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    first = append(ledger, 1)
+    same = first.model_copy(update={"data_version": f"{first.data_version[:9]}{0:012x}"})
+    ledger.append(same, Entry(2, 3, NOW, 1, Tally.begun(SESSION + DAY), []))
+
+    (fault,) = Chain.of(ledger).faults
+
+    assert fault.what == "it is compared with a night that is not earlier"
+
+
+@pytest.mark.parametrize(
+    ("written", "checked", "words"),
+    [(True, False, "it is of a simulated night"), (False, True, "its night was not simulated")],
+)
+def test_simulated_nights_and_published_ones_are_told_apart(
+    tmp_path: Path, written: bool, checked: bool, words: str
+) -> None:
+    append(Ledger(tmp_path, simulated=written), 0)
+
+    (fault,) = Chain.of(Ledger(tmp_path, simulated=checked)).faults
+
+    assert fault.what == words
+
+
+def test_a_first_object_that_follows_another_is_found(data: Path, tmp_path: Path) -> None:
+    written = decoded(files(data)[1].read_bytes())
+    head = written.head.model_copy(update={"number": 1, "since": None})
+    body = encoded(head)
+    (tmp_path / "ledger").mkdir()
+    name = Name(1, head.data_version).file
+    (tmp_path / "ledger" / name).write_bytes(body)
+    newest = Newest(number=1, sha256=hashlib.sha256(body).hexdigest())
+    (tmp_path / "ledger" / "head.json").write_bytes(newest.encode())
+
+    assert "an object before it is missing" in [f.what for f in Chain.of(Ledger(tmp_path)).faults]
+
+
+def test_nothing_is_appended_after_an_unnoted_object_that_follows_another_one(data: Path) -> None:
+    newest = Newest(number=3, sha256="0" * 64)
+    (data / "ledger" / "head.json").write_bytes(newest.encode())
+
+    with pytest.raises(LedgerError, match=r"does not follow the object that head\.json names"):
+        append(Ledger(data), 5)
+    assert faults(data) == ["head.json"]
+
+
+def test_an_object_is_one_compressed_file_and_nothing_more(data: Path) -> None:
+    body = files(data)[0].read_bytes()
+
+    for more in (b"\0", body):
+        with pytest.raises(LedgerError, match="more than one file"):
+            decoded(body + more)
 
 
 def test_no_object_is_read_beyond_its_bound(data: Path) -> None:
@@ -402,6 +466,14 @@ def test_the_sample_and_other_bars_never_stand_in_for_each_other(
     assert nights.withdraw(night.data_version, "wrong", NOW) == alike
     with pytest.raises(WithdrawnError, match="make one first"):
         nights.withdraw(alike.data_version, "wrong", NOW)
+
+
+def test_no_night_of_a_later_session_takes_the_place_of_a_withdrawn_one(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    first, second, _ = (recorded(nights, number) for number in range(3))
+    nights.activate(second.data_version)
+
+    assert nights.withdraw(second.data_version, "wrong", NOW) == first
 
 
 def test_a_night_that_was_sealed_and_not_recorded_is_never_activated(tmp_path: Path) -> None:
