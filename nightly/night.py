@@ -150,8 +150,8 @@ def _write(
 
 def _check_new(nights: Nights, version: str) -> None:
     sealed = next((night for night in nights.sealed() if night.data_version == version), None)
-    if sealed is None or not nights.was_active(version):
-        return  # a night that was never active was left by a run killed before activating it
+    if sealed is None or version not in nights.ledger.recorded():
+        return  # a night without a record was left by a run killed before it ended
     try:
         nights.verify(version)
     except ManifestError:

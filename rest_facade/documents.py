@@ -15,7 +15,7 @@ from mcp_server.operations.limits import Quotas
 from mcp_server.operations.services import Offer
 from rest_facade.openapi import openapi
 from rest_facade.reference import install_commands, reference, skill
-from store.withdrawals import Withdrawal
+from store.withdrawals import Withdrawn
 
 MARKDOWN = "text/markdown; charset=utf-8"
 
@@ -30,7 +30,7 @@ def documents(offer: Offer, quotas: Quotas) -> dict[str, Answer]:
     }
 
 
-def night_fields(age: Age, withdrawn: Sequence[Withdrawal]) -> bytes:
+def night_fields(age: Age, withdrawn: Sequence[Withdrawn]) -> bytes:
     """The fields of `/` about the night, which change with it and with the day."""
     return orjson.dumps({"night": age.fields, "withdrawn": withdrawn})
 

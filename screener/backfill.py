@@ -7,24 +7,30 @@ have served, and not what a reader saw: a bar may have been revised since.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
 from nightly.errors import SourceError
 from nightly.night import make_night
-from nightly.plan import Order, Step, plan
+from nightly.plan import Order, Step, inputs_of, plan
 from nightly.reference import AssetType
 from nightly.sessions import last_session, next_session
 from store.checkpoints import Checkpoints
 from store.errors import LedgerError
 from store.files import private_folder
-from store.ledger_file import NightHead
 from store.lock import locked
 from store.nights import Nights
 
 REPLAYING = "replaying nights"
+
+SHAPING = {
+    "bars_sha256": "bars",
+    "reference_sha256": "reference data",
+    "parameters": "parameters",
+}
+"""What all nights of a replay share, and its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,36 +50,66 @@ def replay(
     one stopped.
 
     Raises:
-        NightlyError, StoreError: a night cannot be made, or the folder holds nights of other bars.
+        NightlyError, StoreError: a night cannot be made, or the folder holds nights of other bars,
+            of other parameters, or of later sessions alone.
     """
     now = dt.datetime.now(dt.UTC)
     sessions = list(_sessions(order, days, now))
     nights = Nights(private_folder(folder), simulated=True)
     with locked(folder, now):
         nights.sweep()
-        done = _newest(nights, order)
-        left = [day for day in sessions if done is None or day > done]
+        done = _sessions_of(nights)
+        if done:
+            _check_goes_on(nights, order, now)
+            _check_begins(nights, sessions, done[0])
+        left = [day for day in sessions if not done or day > done[-1]]
         for number, day in enumerate(left):
             step(REPLAYING, number, len(left))
             dated = replace(order, session=day, accept_fall=True)
             make_night(dated, nights, now=now, checkpoints=Checkpoints(folder))
             nights.prune(keep=1)
         step(REPLAYING, len(left), len(left))
-    return Replayed(len(left), len(sessions) - len(left))
+    return Replayed(len(left), len(set(sessions) & set(done)))
 
 
-def _newest(nights: Nights, order: Order) -> dt.date | None:
-    """The session of the newest night; None before the first one."""
-    names = [name for name in nights.ledger.names() if not name.withdrawal]
-    if not names:
-        return None
-    head = nights.ledger.head(names[-1])
-    if isinstance(head, NightHead) and head.bars != order.name:
+def _sessions_of(nights: Nights) -> list[dt.date]:
+    """The sessions of the nights on record, in the order in which they were replayed."""
+    names = (name for name in nights.ledger.names() if not name.withdrawal)
+    return [dt.datetime.strptime(name.day, "%Y%m%d").date() for name in names]  # noqa: DTZ007
+
+
+def _check_begins(nights: Nights, sessions: Sequence[dt.date], first: dt.date) -> None:
+    # Each night is compared with the one before it, so none can be put in front.
+    if sessions and sessions[0] < first:
         raise LedgerError(
-            f"{nights.ledger.folder.parent} holds replayed nights of {head.bars}; remove that "
-            f"folder to replay {order.name}."
+            f"The replayed nights in {nights.ledger.folder.parent} begin with {first}; choose "
+            f"--from {first} or later, or remove that folder to replay from {sessions[0]}."
         )
-    return head.as_of_session
+
+
+def _check_goes_on(nights: Nights, order: Order, now: dt.datetime) -> None:
+    """Check that the newest night was made of the bars, the table and the parameters of an order.
+
+    Raises:
+        LedgerError: it was not.
+        ManifestError: its manifest is gone.
+    """
+    name = max(name for name in nights.ledger.names() if not name.withdrawal)
+    made = nights.get(name.version)
+    dated = replace(order, session=made.as_of_session)
+    asked = inputs_of(dated, plan(dated, now))
+    if made.inputs.bars != asked.bars:
+        raise _others(nights, f"of {made.inputs.bars}", f"of {asked.bars}")
+    for field, what in SHAPING.items():
+        if getattr(made.inputs, field) != getattr(asked, field):
+            raise _others(nights, f"made of other {what}", f"of these {what}")
+
+
+def _others(nights: Nights, these: str, those: str) -> LedgerError:
+    return LedgerError(
+        f"{nights.ledger.folder.parent} holds replayed nights {these}; remove that folder to "
+        f"replay nights {those}."
+    )
 
 
 def _sessions(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 import functools
 import socket
 import tempfile
@@ -19,6 +21,8 @@ from screener.app import build_app
 from screener.settings import Settings, SettingsError
 from screener.supervisor import EXIT_CODE
 from store.database import Database
+from store.errors import StoreError
+from store.lock import locked
 from store.nights import Nights
 
 
@@ -45,14 +49,25 @@ def bind(settings: Settings) -> socket.socket:
 
 
 def check_active_night(settings: Settings) -> None:
-    """Refuse to start on a damaged night, rather than serve nothing in its place.
+    """Refuse to start on a damaged night, rather than serve nothing in its place. A withdrawn
+    night, left active by a command that was killed, gives its place to another.
 
     Raises:
         ManifestError: the active night's manifest or book is not what was sealed.
     """
     nights = Nights(settings.data_dir)
     if nights.pointer.exists():
+        with contextlib.suppress(StoreError, OSError):  # the night is served whatever fails here
+            _leave_withdrawn(nights, settings.data_dir)
         nights.check_active()
+
+
+def _leave_withdrawn(nights: Nights, data_dir: Path) -> None:
+    active = nights.active()
+    # The lock is taken only where it is needed, because the folder may be read-only.
+    if active is not None and active.data_version in nights.ledger.withdrawals():
+        with locked(data_dir, dt.datetime.now(dt.UTC)):
+            nights.leave_withdrawn()
 
 
 def serve(settings: Settings, listener: socket.socket) -> None:

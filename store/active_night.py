@@ -14,7 +14,7 @@ import anyio.to_thread
 from store.book import Book
 from store.errors import StoreError
 from store.manifest import known_book, read_manifest
-from store.withdrawals import Withdrawal, read_withdrawals
+from store.withdrawals import Withdrawn, read_withdrawals
 
 POLL_SECONDS = 1.0
 """Seconds between two looks at the manifest. A new night is served within about this time."""
@@ -62,7 +62,7 @@ class ActiveNight:
         self._manifest_path = data_dir / "manifest.json"
         self.book = Book.empty(source, disclaimer)
         """The book that is served now. A call that awaits anything must pin it first."""
-        self.withdrawn: Sequence[Withdrawal] = ()
+        self.withdrawn: Sequence[Withdrawn] = ()
         """The nights withdrawn before this one was opened, newest first. Whoever withdraws one
         replaces the manifest afterwards.
         """
@@ -115,7 +115,7 @@ class ActiveNight:
             return None
         return status.st_ino, status.st_mtime_ns, status.st_size
 
-    def _open(self) -> tuple[Book, Sequence[Withdrawal]]:
+    def _open(self) -> tuple[Book, Sequence[Withdrawn]]:
         manifest = read_manifest(self._manifest_path)
         book = Book.open(known_book(self._data_dir / "nights", manifest), manifest)
         return book, read_withdrawals(self._data_dir)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from store.errors import LedgerError
+from store.errors import DamageError, LedgerError
 from store.files import DRAFT
 from store.ledger import Ledger
-from store.ledger_file import NEWEST, NOTHING, Name, NightHead, Withdrawal, Written, decoded
+from store.ledger_file import (
+    NEWEST,
+    NOTHING,
+    Name,
+    Newest,
+    NightHead,
+    Withdrawal,
+    Written,
+    decoded,
+)
 from store.served import ServedOutcome, Tally, line_of
 
 OUTCOME = "outcome"
@@ -32,22 +41,38 @@ class Chain:
     faults: list[Fault] = field(default_factory=list)
     unnoted: bool = False
     """Whether a run was killed between the newest object and `head.json`; the next one notes it."""
-    _number: int = 0
-    _digest: str | None = None
+    _digests: dict[int, str] = field(default_factory=dict)
+    _last: int = 0
 
     @classmethod
     def of(cls, ledger: Ledger) -> Chain:
         """Check every object of a ledger: digests, numbers, heads, lines, and the totals."""
         chain = cls()
         chain._strangers(ledger)
-        for name in ledger.names():
+        noted, names = chain._snapshot(ledger)
+        following = {name.number - 1: name for name in names}
+        for name in names:
             try:
-                chain._add(name, ledger.bytes_of(name), ledger.simulated)
+                expected = _expected(ledger, name, following, noted)
+                chain._add(name, ledger.bytes_of(name), expected, ledger.simulated)
             except LedgerError as error:
-                chain._fault(name.file, str(error))
-                chain._number, chain._digest = name.number, None
-        chain._end(ledger)
+                chain._fault(name.file, _what(error))
+        if noted is not None:
+            chain._end(noted)
         return chain
+
+    def _snapshot(self, ledger: Ledger) -> tuple[Newest | None, list[Name]]:
+        """What `head.json` says (None if it is damaged) and all names, as of one moment."""
+        try:
+            noted = ledger.newest()
+            while True:
+                names, before = ledger.names(), noted
+                noted = ledger.newest()
+                if noted == before:  # else an object was appended while the folder was listed
+                    return noted or NOTHING, names
+        except DamageError as error:
+            self._fault(NEWEST, error.what)
+            return None, ledger.names()
 
     def _fault(self, file: str, what: str) -> None:
         self.faults.append(Fault(file, what))
@@ -59,16 +84,17 @@ class Chain:
             if Name.read(path.name) is None and path.name != NEWEST and not draft:
                 self._fault(path.name, "it is no file of a ledger")
 
-    def _add(self, name: Name, body: bytes, simulated: bool) -> None:
-        if name.number != self._number + 1:
-            self._fault(name.file, f"the object before it is {self._number}, a number is missing")
-        before, followed = self._digest, name.number == self._number + 1
-        self._number, self._digest = name.number, hashlib.sha256(body).hexdigest()
+    def _add(self, name: Name, body: bytes, expected: str | None, simulated: bool) -> None:
+        if name.number != self._last + 1:
+            self._fault(name.file, f"the object before it is {self._last}, a number is missing")
+        digest = hashlib.sha256(body).hexdigest()
+        self._last, self._digests[name.number] = name.number, digest
+        # Before decoding, because bytes that nobody appended may be made to take long.
+        if expected is not None and digest != expected:
+            raise LedgerError("it is not the one that was appended")
         written = decoded(body)
         for what in self._differences(name, written, simulated):
             self._fault(name.file, what)
-        if followed and before is not None and written.head.previous != before:
-            self._fault(name.file, "the object before it is not the one that it was appended to")
         if isinstance(written.head, NightHead):
             self.nights[name.number] = written.head
         else:
@@ -97,26 +123,29 @@ class Chain:
         if begun.plus(outcomes) != head.as_served:
             yield "its totals are not those before and its outcomes"
 
-    def _end(self, ledger: Ledger) -> None:
-        try:
-            noted = ledger.newest() or NOTHING
-        except LedgerError as error:
-            self._fault(NEWEST, str(error))
-            return
-        if (noted.number, noted.sha256) == (self._number, self._digest):
-            return
-        names = ledger.names()
-        before = ledger.bytes_of(names[-2]) if len(names) > 1 else None
-        known = None if before is None else hashlib.sha256(before).hexdigest()
-        self.unnoted = (noted.number, noted.sha256) == (self._number - 1, known)
-        if self.unnoted:
-            return
-        if noted.number > self._number:
+    def _end(self, noted: Newest) -> None:
+        before = self._digests.get(self._last - 1)
+        self.unnoted = bool(self._last) and (noted.number, noted.sha256) == (self._last - 1, before)
+        if noted.number > self._last:
             self._fault(NEWEST, f"object {noted.number} is missing")
-        elif noted.number == self._number:
-            self._fault(names[-1].file, "it is not the one that was appended")
-        else:
+        elif noted.number < self._last and not self.unnoted:
             self._fault(NEWEST, f"it names object {noted.number}, which is not the newest")
+
+
+def _expected(
+    ledger: Ledger, name: Name, following: Mapping[int, Name], noted: Newest | None
+) -> str | None:
+    """The digest that an object must have, as far as the next one or `head.json` can say it."""
+    if name.number in following:
+        try:
+            return ledger.head(following[name.number]).previous
+        except LedgerError:
+            return None  # a fault of the next object, found when its turn comes
+    return noted.sha256 if noted is not None and noted.number == name.number else None
+
+
+def _what(error: LedgerError) -> str:
+    return error.what if isinstance(error, DamageError) else str(error)
 
 
 def _outcomes(written: Written) -> list[ServedOutcome]:

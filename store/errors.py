@@ -27,6 +27,17 @@ class LedgerError(StoreError):
     """The ledger is not what was written, or cannot be written."""
 
 
+class DamageError(LedgerError):
+    """A file of the ledger is not as it was written; `what` says how, without the file's name."""
+
+    def __init__(self, file: str, what: str) -> None:
+        super().__init__(
+            f"{file} of the ledger: {what}. Restore it from a copy; `screener ledger verify` names "
+            "all such files."
+        )
+        self.what = what
+
+
 class WithdrawnError(StoreError):
     """The night was withdrawn: it is not served or made again."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ from store.ledger_file import (
     Written,
     decoded,
     encoded,
+    ended,
     first_line,
     wrong,
 )
@@ -68,10 +70,21 @@ class Ledger:
         self.simulated = simulated
 
     def names(self) -> list[Name]:
-        """The names of all objects, in the order of their numbers."""
-        if not self.folder.is_dir():
+        """The names of all objects, in the order of their numbers.
+
+        Raises:
+            LedgerError: the folder cannot be read, or is none.
+        """
+        try:
+            files = os.listdir(self.folder)  # noqa: PTH208 - says at once that it is no folder
+        except FileNotFoundError:
             return []
-        return sorted(filter(None, (Name.read(path.name) for path in self.folder.iterdir())))
+        except OSError as error:
+            raise LedgerError(
+                f"The ledger {self.folder} cannot be read ({error.strerror}); it must be a folder "
+                "of this user. Restore it from a copy, or move it away to begin a new one."
+            ) from error
+        return sorted(filter(None, map(Name.read, files)))
 
     def bytes_of(self, name: Name) -> bytes:
         """The bytes of an object's file.
@@ -142,13 +155,14 @@ class Ledger:
         """
         if withdrawal := self.withdrawals().get(version):
             raise WithdrawnError(
-                f"Night {version} was withdrawn on {withdrawal.at:%Y-%m-%d}: {withdrawal.reason} "
-                "It is never served again; correct what it was made of and run `screener nightly`."
+                f"Night {version} was withdrawn on {withdrawal.at:%Y-%m-%d}: "
+                f"{ended(withdrawal.reason)} It is never served again; correct what it was made of "
+                "and run `screener nightly`."
             )
 
-    def recorded(self) -> set[str]:
-        """The versions of all nights that have an object."""
-        return {name.version for name in self.names() if not name.withdrawal}
+    def recorded(self) -> Mapping[str, int]:
+        """The number of the newest object of each night that has one, by its version."""
+        return {name.version: name.number for name in self.names() if not name.withdrawal}
 
     def append(self, manifest: Manifest, entry: Entry) -> None:
         """Add the object of a night durably, before the night is activated.
@@ -211,6 +225,14 @@ class Ledger:
         """
         self._note(self._newest())
 
+    def settle(self) -> None:
+        """Note that the night of the newest object need not be activated any more.
+
+        Raises:
+            LedgerError: the newest object is not what was appended.
+        """
+        self._note(self._newest().model_copy(update={"pending": False}))
+
     def newest(self) -> Newest | None:
         """What `head.json` says; None without it.
 
@@ -218,11 +240,15 @@ class Ledger:
             LedgerError: it cannot be read.
         """
         try:
-            return Newest.model_validate_json((self.folder / NEWEST).read_bytes())
+            body = (self.folder / NEWEST).read_bytes()
+            found = Newest.model_validate_json(body)
         except FileNotFoundError:
             return None
         except (OSError, ValidationError) as error:
             raise wrong(NEWEST, "it cannot be read") from error
+        if found.encode() != body:
+            raise wrong(NEWEST, "it is not as it was written")
+        return found
 
     def _has(self, manifest: Manifest) -> bool:
         mine = [n for n in self.names() if n.version == manifest.data_version and not n.withdrawal]
@@ -259,11 +285,12 @@ class Ledger:
                 raise wrong(NEWEST, f"object {noted.number} is missing")
             return NOTHING
         self.read(names[-1])
-        found = Newest(number=names[-1].number, sha256=_digest(self.bytes_of(names[-1])))
-        killed = found.number == noted.number + 1
-        if killed and self.head(names[-1]).previous != noted.sha256:
-            raise wrong(names[-1].file, "it does not follow the object that head.json names")
-        return found
+        last, digest = names[-1], _digest(self.bytes_of(names[-1]))
+        if last.number != noted.number + 1:
+            return Newest(number=last.number, sha256=digest, pending=noted.pending)
+        if self.head(last).previous != noted.sha256:
+            raise wrong(last.file, "it does not follow the object that head.json names")
+        return Newest(number=last.number, sha256=digest, pending=not last.withdrawal)
 
     def _write(self, head: Head, lines: Sequence[BaseModel] = ()) -> None:
         name = Name(head.number, head.data_version, isinstance(head, Withdrawal))
@@ -276,12 +303,12 @@ class Ledger:
                 f"The ledger in {self.folder} cannot be written ({error.strerror}); make room "
                 "there, and let its owner run this."
             ) from error
-        self._note(Newest(number=head.number, sha256=_digest(body)))
+        self._note(Newest(number=head.number, sha256=_digest(body), pending=not name.withdrawal))
 
     def _note(self, newest: Newest) -> None:
         if newest.number and self.newest() != newest:
             try:
-                replace_file(self.folder / NEWEST, newest.model_dump_json().encode() + b"\n")
+                replace_file(self.folder / NEWEST, newest.encode())
             except OSError as error:
                 raise wrong(NEWEST, f"it cannot be written ({error.strerror})") from error
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, TypeAdapter, ValidationError
 
-from store.errors import LedgerError
+from store.errors import DamageError, LedgerError
 from store.manifest import SAMPLE, VERSION_PATTERN
 from store.records import Count, Record
 from store.served import Line, Tally, line_of
@@ -21,6 +21,9 @@ NEWEST = "head.json"
 
 LARGEST = 64 * 2**20
 """Bytes of an object at most, compressed or not; a market of 11,000 symbols has 2 MB."""
+
+MOST_LINES = 200_000
+"""Lines of an object at most; a market of 11,000 symbols has some thousands."""
 
 LONGEST_HEAD = 64 * 2**10
 LONGEST_REASON = 500
@@ -97,7 +100,7 @@ class Withdrawal(Head):
 
     kind: Literal["withdrawal"] = "withdrawal"
     reason: Annotated[str, Field(min_length=1, max_length=LONGEST_REASON)]
-    at: dt.datetime
+    at: AwareDatetime
 
 
 AnyHead = NightHead | Withdrawal
@@ -110,6 +113,12 @@ class Newest(Record):
 
     number: Annotated[int, Field(ge=0)]
     sha256: Digest | None
+    pending: bool = False
+    """Whether it is of a night that has yet to become active for the first time."""
+
+    def encode(self) -> bytes:
+        """The bytes of `head.json`."""
+        return self.model_dump_json(exclude_defaults=True).encode() + b"\n"
 
 
 NOTHING = Newest(number=0, sha256=None)
@@ -142,19 +151,21 @@ def encoded(head: Head, lines: Sequence[BaseModel] = ()) -> bytes:
     return packer.compress(b"\n".join([*rows, b""])) + packer.flush()
 
 
-def decoded(body: bytes) -> Written:
-    """The inverse of `encoded`.
+def decoded(body: bytes, most: int = LARGEST) -> Written:
+    """The inverse of `encoded`, of objects that have at most so many bytes.
 
     Raises:
         LedgerError: the bytes are no object; the message lacks the file's name.
     """
     unpacker = zlib.decompressobj(GZIP)
     try:
-        text = unpacker.decompress(body, LARGEST)
+        text = unpacker.decompress(body, most)
     except zlib.error as error:
         raise LedgerError("it cannot be decompressed") from error
     if not unpacker.eof or unpacker.unused_data:
         raise LedgerError("it is cut off, too long, or more than one file")
+    if text.count(b"\n") > MOST_LINES:
+        raise LedgerError(f"it has more than {MOST_LINES:,} lines")
     head, *rest = text.removesuffix(b"\n").split(b"\n")
     try:
         rows = orjson.loads(b"[" + b",".join(rest) + b"]")
@@ -176,6 +187,11 @@ def first_line(body: bytes) -> AnyHead:
     return read_head(text.split(b"\n", 1)[0])
 
 
+def ended(reason: str) -> str:
+    """A reason as the end of a sentence."""
+    return f"{reason.rstrip(' .')}."
+
+
 def read_head(line: bytes) -> AnyHead:
     """The head in a line.
 
@@ -188,9 +204,6 @@ def read_head(line: bytes) -> AnyHead:
         raise LedgerError("its first line is not a head") from error
 
 
-def wrong(file: str, what: str) -> LedgerError:
+def wrong(file: str, what: str) -> DamageError:
     """The error that a file of the ledger is not as it was written."""
-    return LedgerError(
-        f"{file} of the ledger: {what}. Restore it from a copy; `screener ledger verify` names all "
-        "such files."
-    )
+    return DamageError(file, what)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from store.book import Book
-from store.errors import ManifestError, WithdrawnError
+from store.errors import LedgerError, ManifestError, WithdrawnError
 from store.files import DRAFT, private_folder, replace_file, sync_directory
 from store.ledger import Ledger
 from store.manifest import (
@@ -43,7 +43,8 @@ class Nights:
 
     def sweep(self) -> None:
         """Remove what killed runs left behind: drafts, and books without a manifest. A night that
-        a killed run put on record but did not activate becomes active, as the record says.
+        a killed run put on record but did not activate becomes active, as the record says; one
+        that is withdrawn gives its place to another.
 
         Hold the lock of the folder: otherwise a draft may belong to a run that is still writing.
 
@@ -62,12 +63,24 @@ class Nights:
 
     def _end_killed_run(self) -> None:
         self.ledger.note()
-        newest, active = max(self.ledger.names(), default=None), self.active()
-        if newest is None or newest.withdrawal or self.was_active(newest.version):
-            return
-        if active is None or active.data_version != newest.version:
+        newest = self.ledger.newest()
+        if newest is not None and newest.pending:
             with contextlib.suppress(ManifestError, WithdrawnError):
-                self.activate(newest.version)
+                self.activate(max(self.ledger.names()).version)
+        self.leave_withdrawn()
+
+    def leave_withdrawn(self) -> None:
+        """Activate the successor of the active night if that is withdrawn, as after a run that was
+        killed while it withdrew the night. Without a successor it stays active.
+
+        Raises:
+            LedgerError: a withdrawal cannot be read.
+        """
+        active = self.active()
+        if active is not None and active.data_version in self.ledger.withdrawals():
+            successor = next(self._successors(active), None)
+            if successor is not None:
+                self.activate(successor.data_version)
 
     @contextmanager
     def workspace(self) -> Iterator[Path]:
@@ -163,12 +176,20 @@ class Nights:
         """Verify a night and make it active. Replacing the pointer, one file, is the commit.
 
         Raises:
-            ManifestError: the night is unknown, or its book is missing or changed.
+            ManifestError: the night is unknown, its book is missing or changed, or it should be on
+                record and is not.
             WithdrawnError: it was withdrawn.
         """
         self.ledger.check_kept(version)
         manifest = self.verify(version)
+        if self._off_record(manifest):
+            raise ManifestError(
+                f"Night {version} is not in the ledger, because the run that made it did not end; "
+                "run `screener nightly` again."
+            )
         replace_file(self.pointer, manifest.encode())
+        with contextlib.suppress(LedgerError):  # a damaged ledger must not stop a rollback
+            self.ledger.settle()
         return manifest
 
     def withdraw(self, version: str, reason: str, now: dt.datetime) -> Manifest | None:
@@ -184,6 +205,9 @@ class Nights:
         active = self.active()
         if active is None or active.data_version != version:
             self.ledger.withdraw(manifest, reason, now)
+            if active is not None:
+                # A running service reads the withdrawals again when the pointer is replaced.
+                replace_file(self.pointer, active.encode())
             return None
         successor = next(self._successors(manifest), None)
         if successor is None:
@@ -191,30 +215,36 @@ class Nights:
                 f"No other night can take the place of {version}, which is active; make one first "
                 "with `screener nightly`, then withdraw this one."
             )
-        # Recorded first: a run killed here leaves a record, and the same command again activates.
+        # Recorded first: after a kill, the next run finds that a withdrawn night is active.
         self.ledger.withdraw(manifest, reason, now)
         return self.activate(successor.data_version)
 
     def _successors(self, manifest: Manifest) -> Iterator[Manifest]:
-        """The nights that can take the place of one, best first: those on record before others."""
+        """The nights that can take the place of one, best first: those on record before others,
+        then by session, then the one recorded last. The sample never stands in for other bars.
+        """
         gone, recorded = self.ledger.withdrawals(), self.ledger.recorded()
+
+        def rank(night: Manifest) -> tuple[bool, dt.date, int]:
+            number = recorded.get(night.data_version, 0)
+            return number > 0, night.as_of_session, number
+
         others = [
             night
             for night in self.sealed()
             if night.as_of_session <= manifest.as_of_session
+            and night.sample == manifest.sample
             and night.data_version not in {manifest.data_version, *gone}
+            and not self._off_record(night)
         ]
-        for night in sorted(others, key=lambda night: night.data_version not in recorded):
+        for night in sorted(others, key=rank, reverse=True):
             with contextlib.suppress(ManifestError):
                 yield self.verify(night.data_version)
 
-    def was_active(self, version: str) -> bool:
-        """Whether a sealed night has ever been active: the pointer is not older than the night."""
-        try:
-            sealed = (self.folder / f"{version}.json").stat().st_mtime_ns
-            return self.pointer.stat().st_mtime_ns >= sealed
-        except OSError:
-            return False
+    def _off_record(self, manifest: Manifest) -> bool:
+        """Whether a night was compared with one of this ledger and has no object in it."""
+        recorded = self.ledger.recorded()
+        return manifest.inputs.since in recorded and manifest.data_version not in recorded
 
     def prune(self, keep: int) -> list[str]:
         """Remove all but the newest `keep` nights and their charts, but never the active night.

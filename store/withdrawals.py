@@ -6,32 +6,23 @@ Each is a file `ledger/NNNNNN-VERSION.withdrawal.jsonl.gz` of the data folder, o
 from __future__ import annotations
 
 import datetime as dt
-import gzip
 import logging
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final
 
-from pydantic import AwareDatetime, BaseModel, Field, ValidationError
-
-from store.manifest import VERSION_PATTERN
+from store.errors import LedgerError
+from store.ledger_file import LONGEST_HEAD, Withdrawal, decoded, ended
 
 NAMED: Final = 20
 """Withdrawals that are read, newest first."""
-
-MOST_BYTES: Final = 64 * 1024
-"""Bytes of a file's content; a longer one is damaged."""
-
-LONGEST_REASON: Final = 500
-"""Characters of a reason that are kept."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Withdrawal:
+class Withdrawn:
     """A night that is not to be used any more."""
 
     data_version: str
@@ -43,45 +34,37 @@ class Withdrawal:
     @property
     def words(self) -> str:
         """What happened, in one sentence."""
-        reason = self.reason.rstrip(" .")
         return (
             f"The night of {self.as_of_session} was withdrawn on {self.withdrawn_at:%Y-%m-%d}: "
-            f"{reason}."
+            f"{ended(self.reason)}"
         )
 
 
-class _Line(BaseModel):
-    ledger: Literal[1]
-    kind: Literal["withdrawal"]
-    data_version: Annotated[str, Field(pattern=VERSION_PATTERN.pattern)]
-    as_of_session: dt.date
-    reason: str
-    at: AwareDatetime
-
-
-def read_withdrawals(data_dir: Path, most: int = NAMED) -> Sequence[Withdrawal]:
+def read_withdrawals(data_dir: Path, most: int = NAMED) -> Sequence[Withdrawn]:
     """The newest withdrawals of a data folder, newest first; a damaged file is logged and left out.
 
     It raises nothing, because a night must be served whatever became of the ledger.
     """
-    found: list[Withdrawal] = []
+    found: list[Withdrawn] = []
     paths = (data_dir / "ledger").glob("*.withdrawal.jsonl.gz")
     for path in sorted(paths, key=lambda path: path.name, reverse=True):
         if len(found) == most:
             break
         try:
             found.append(_read(path))
-        except (OSError, EOFError, zlib.error, ValidationError, OverflowError) as error:
+        except (OSError, LedgerError, OverflowError) as error:
             log.warning("The withdrawal %s is left out: %s", path, type(error).__name__)
     return tuple(found)
 
 
-def _read(path: Path) -> Withdrawal:
-    with gzip.open(path) as file:
-        line = _Line.model_validate_json(file.read(MOST_BYTES))
-    return Withdrawal(
-        line.data_version,
-        line.as_of_session,
-        " ".join(line.reason.split())[:LONGEST_REASON],
-        line.at.astimezone(dt.UTC),
+def _read(path: Path) -> Withdrawn:
+    with path.open("rb") as file:
+        head = decoded(file.read(LONGEST_HEAD), LONGEST_HEAD).head
+    if not isinstance(head, Withdrawal):
+        raise LedgerError("it is of a night")
+    return Withdrawn(
+        head.data_version,
+        head.as_of_session,
+        " ".join(head.reason.split()),
+        head.at.astimezone(dt.UTC),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mcp_server.operations.age import Age
 from store.active_night import ActiveNight
 from store.book import Book
-from store.withdrawals import Withdrawal
+from store.withdrawals import Withdrawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Standing:
     """What every page that shows a night says of it."""
 
     age: Age
-    withdrawal: Withdrawal | None
+    withdrawal: Withdrawn | None
     """The newest withdrawal, unless the night is of a later session."""
 
     @classmethod

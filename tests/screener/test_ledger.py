@@ -12,6 +12,8 @@ import pytest
 
 from nightly.plan import silent
 from screener.backfill import replay
+from screener.serving import check_active_night
+from screener.settings import Settings
 from store.errors import LedgerError
 from store.ledger import Ledger
 from store.nights import Nights
@@ -110,6 +112,28 @@ def test_a_withdrawn_night_is_marked_and_gone_for_good(data: Path, published: Pa
     assert night in command.run(data, "night", "prune", "--keep", "9").stdout
 
 
+def test_a_service_does_not_start_on_a_withdrawn_night_that_another_can_replace(
+    data: Path,
+) -> None:
+    nights = Nights(data)
+    before, withdrawn = versions(data)[-2:]
+    nights.ledger.withdraw(nights.get(withdrawn), "wrong", dt.datetime.now(dt.UTC))  # then killed
+
+    check_active_night(Settings(data_dir=data))
+
+    assert nights.check_active().data_version == before
+
+
+def test_a_service_starts_on_its_night_whatever_became_of_the_ledger(data: Path) -> None:
+    active = Nights(data).check_active()
+    shutil.rmtree(data / "ledger")
+    (data / "ledger").write_text("in the way")
+
+    check_active_night(Settings(data_dir=data))
+
+    assert Nights(data).check_active() == active
+
+
 def test_a_night_that_none_can_replace_is_not_withdrawn(data: Path) -> None:
     nights = Nights(data)
     nights.prune(keep=1)
@@ -185,6 +209,35 @@ def test_a_replay_of_other_bars_is_refused(published: Path, tmp_path: Path) -> N
 
     with pytest.raises(LedgerError, match="remove that folder"):
         replay(tmp_path, replace(order, name="other"), (LAST, LAST), silent)
+
+
+def test_a_replay_of_changed_inputs_is_refused_before_any_night_is_made(
+    published: Path, tmp_path: Path
+) -> None:
+    order = lenient(published / "bars")
+    replay(tmp_path, order, (SESSIONS[3], SESSIONS[4]), silent)
+    changed = shutil.copytree(published / "bars", tmp_path / "changed")
+    (changed / "S0.csv").unlink()
+    others = {
+        "other bars": lenient(changed),
+        "other parameters": replace(order, running_sessions=order.running_sessions + 1),
+        "other reference data": replace(order, reference_sha256="0" * 64),
+    }
+
+    for words, other in others.items():
+        with pytest.raises(LedgerError, match=f"made of {words}; remove that folder"):
+            replay(tmp_path, other, (SESSIONS[3], LAST), silent)
+    assert len(Ledger(tmp_path).names()) == 2
+
+
+def test_no_night_is_replayed_in_front_of_others(published: Path, tmp_path: Path) -> None:
+    order = lenient(published / "bars")
+    replay(tmp_path, order, (SESSIONS[3], SESSIONS[4]), silent)
+
+    with pytest.raises(LedgerError, match=f"begin with {SESSIONS[3]}; choose --from"):
+        replay(tmp_path, order, (SESSIONS[0], LAST), silent)
+    made = replay(tmp_path, order, (SESSIONS[4], LAST), silent)
+    assert (made.new, made.known) == (1, 1)
 
 
 def test_crypto_alone_is_replayed_every_day_of_the_week(tmp_path: Path) -> None:

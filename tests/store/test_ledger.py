@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import hashlib
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import orjson
 import pytest
@@ -19,7 +23,15 @@ from store.chain import Chain
 from store.errors import LedgerError, ManifestError, WithdrawnError
 from store.families import Family
 from store.ledger import Entry, Ledger
-from store.ledger_file import LARGEST, LONGEST_REASON, decoded
+from store.ledger_file import (
+    LARGEST,
+    LONGEST_REASON,
+    MOST_LINES,
+    Name,
+    Newest,
+    decoded,
+    encoded,
+)
 from store.manifest import BookFile, Counts, Inputs, Manifest, derive_version
 from store.nights import Nights
 from store.records import ExitReason
@@ -199,6 +211,61 @@ def test_totals_that_do_not_add_up_are_found(tmp_path: Path) -> None:
     assert faults(tmp_path) == [files(tmp_path)[1].name]
 
 
+def test_a_night_compared_with_one_of_its_own_session_is_found(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    first = append(ledger, 1)
+    same = first.model_copy(update={"data_version": f"{first.data_version[:9]}{0:012x}"})
+    ledger.append(same, Entry(2, 3, NOW, 1, Tally.begun(SESSION + DAY), []))
+
+    (fault,) = Chain.of(ledger).faults
+
+    assert fault.what == "it is compared with a night that is not earlier"
+
+
+@pytest.mark.parametrize(
+    ("written", "checked", "words"),
+    [(True, False, "it is of a simulated night"), (False, True, "its night was not simulated")],
+)
+def test_simulated_nights_and_published_ones_are_told_apart(
+    tmp_path: Path, written: bool, checked: bool, words: str
+) -> None:
+    append(Ledger(tmp_path, simulated=written), 0)
+
+    (fault,) = Chain.of(Ledger(tmp_path, simulated=checked)).faults
+
+    assert fault.what == words
+
+
+def test_a_first_object_that_follows_another_is_found(data: Path, tmp_path: Path) -> None:
+    written = decoded(files(data)[1].read_bytes())
+    head = written.head.model_copy(update={"number": 1, "since": None})
+    body = encoded(head)
+    (tmp_path / "ledger").mkdir()
+    name = Name(1, head.data_version).file
+    (tmp_path / "ledger" / name).write_bytes(body)
+    newest = Newest(number=1, sha256=hashlib.sha256(body).hexdigest())
+    (tmp_path / "ledger" / "head.json").write_bytes(newest.encode())
+
+    assert "an object before it is missing" in [f.what for f in Chain.of(Ledger(tmp_path)).faults]
+
+
+def test_nothing_is_appended_after_an_unnoted_object_that_follows_another_one(data: Path) -> None:
+    newest = Newest(number=3, sha256="0" * 64)
+    (data / "ledger" / "head.json").write_bytes(newest.encode())
+
+    with pytest.raises(LedgerError, match=r"does not follow the object that head\.json names"):
+        append(Ledger(data), 5)
+    assert faults(data) == ["head.json"]
+
+
+def test_an_object_is_one_compressed_file_and_nothing_more(data: Path) -> None:
+    body = files(data)[0].read_bytes()
+
+    for more in (b"\0", body):
+        with pytest.raises(LedgerError, match="more than one file"):
+            decoded(body + more)
+
+
 def test_no_object_is_read_beyond_its_bound(data: Path) -> None:
     bomb = gzip.compress(bytes(LARGEST + 1))
     files(data)[0].write_bytes(bomb)
@@ -206,6 +273,56 @@ def test_no_object_is_read_beyond_its_bound(data: Path) -> None:
     assert files(data)[0].name in faults(data)
     with pytest.raises(LedgerError, match="too long"):
         decoded(bomb)
+
+
+class Busy(Ledger):
+    """A ledger to which a night is appended whenever its files have just been listed."""
+
+    appended = 0
+
+    def names(self) -> list[Name]:
+        found = super().names()
+        if self.appended < 3:
+            self.appended += 1
+            append(Ledger(self.folder.parent), 3 + self.appended)
+        return found
+
+    def bytes_of(self, name: Name) -> bytes:
+        if name.number == 2:
+            append(Ledger(self.folder.parent), 9)
+        return super().bytes_of(name)
+
+
+def test_nights_that_are_appended_during_the_check_raise_no_alarm(data: Path) -> None:
+    assert Chain.of(Busy(data)).faults == []
+    assert len(files(data)) == 8
+
+
+def test_what_was_not_appended_is_never_decoded(data: Path) -> None:
+    second, last = files(data)[1], files(data)[-1]
+    for path in (second, last):
+        path.write_bytes(gzip.compress(b"{}\n" * 3))
+
+    said = {fault.file: fault.what for fault in Chain.of(Ledger(data)).faults}
+
+    assert said[second.name] == said[last.name] == "it is not the one that was appended"
+
+
+def test_an_object_has_a_bounded_number_of_lines(data: Path) -> None:
+    rows = gzip.decompress(files(data)[0].read_bytes()) + b"0\n" * MOST_LINES
+
+    with pytest.raises(LedgerError, match="more than 200,000 lines"):
+        decoded(gzip.compress(rows))
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"number":4, "sha256":null}'])
+def test_a_fault_of_the_note_is_told_once(data: Path, content: bytes) -> None:
+    (data / "ledger" / "head.json").write_bytes(content)
+
+    (fault,) = Chain.of(Ledger(data)).faults
+
+    assert fault.file == "head.json"
+    assert fault.what in ("it cannot be read", "it is not as it was written")
 
 
 def test_a_run_killed_before_noting_the_newest_object_raises_no_alarm(data: Path) -> None:
@@ -293,11 +410,11 @@ def test_lines_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert list(served.lines) == [trade]
 
 
-def recorded(nights: Nights, number: int) -> Manifest:
+def recorded(nights: Nights, number: int, **options: Any) -> Manifest:
     """A night that is sealed, on record and active."""
     session = SESSION + number * DAY
     entry = Entry(2, 3, NOW, None, Tally.begun(session), [])
-    return write(nights, session=session, entry=entry)
+    return write(nights, session=session, entry=entry, **options)
 
 
 def test_a_withdrawn_night_gives_its_place_to_the_one_before_and_never_comes_back(
@@ -308,7 +425,7 @@ def test_a_withdrawn_night_gives_its_place_to_the_one_before_and_never_comes_bac
 
     assert nights.withdraw(third.data_version, "wrong splits", NOW) == second
     assert nights.active() == second
-    with pytest.raises(WithdrawnError, match="withdrawn on 2026-01-09: wrong splits"):
+    with pytest.raises(WithdrawnError, match=r"withdrawn on 2026-01-09: wrong splits\. It is"):
         nights.activate(third.data_version)
     assert nights.withdraw(first.data_version, "these too", NOW) is None
     with pytest.raises(WithdrawnError, match="make one first"):
@@ -322,12 +439,93 @@ def test_a_withdrawal_that_was_killed_half_way_ends_when_it_is_said_again(tmp_pa
     nights = Nights(tmp_path)
     first, second = recorded(nights, 0), recorded(nights, 1)
     nights.ledger.withdraw(second, "wrong", NOW)
-    assert nights.active() == second
 
     assert nights.withdraw(second.data_version, "wrong", NOW) == first
 
     assert nights.active() == first
     assert len(files(tmp_path)) == 3, "it is recorded once"
+
+
+def test_a_withdrawal_that_was_killed_half_way_is_ended_by_the_next_run(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    first, second = recorded(nights, 0), recorded(nights, 1)
+    nights.ledger.withdraw(second, "wrong", NOW)
+
+    nights.sweep()
+
+    assert nights.active() == first
+    nights.ledger.withdraw(first, "wrong too", NOW)
+    nights.sweep()
+    assert nights.active() == first, "none can take its place"
+
+
+def test_the_last_recorded_night_of_a_session_takes_the_place_of_a_withdrawn_one(
+    tmp_path: Path,
+) -> None:
+    nights = Nights(tmp_path)
+    older = recorded(nights, 0)
+    made = [recorded(nights, 1, symbols=number) for number in (3, 4, 5, 6, 7)]
+
+    for night, before in zip(made[:0:-1], made[-2::-1], strict=True):
+        assert nights.withdraw(night.data_version, "wrong", NOW) == before
+    assert nights.withdraw(made[0].data_version, "wrong", NOW) == older
+
+
+@pytest.mark.parametrize(("bars", "other"), [("sample", "bars"), ("bars", "sample")])
+def test_the_sample_and_other_bars_never_stand_in_for_each_other(
+    tmp_path: Path, bars: str, other: str
+) -> None:
+    nights = Nights(tmp_path)
+    alike = recorded(nights, 0, bars=other)
+    recorded(nights, 1, bars=bars)
+    night = recorded(nights, 2, bars=other)
+
+    assert nights.withdraw(night.data_version, "wrong", NOW) == alike
+    with pytest.raises(WithdrawnError, match="make one first"):
+        nights.withdraw(alike.data_version, "wrong", NOW)
+
+
+def test_no_night_of_a_later_session_takes_the_place_of_a_withdrawn_one(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    first, second, _ = (recorded(nights, number) for number in range(3))
+    nights.activate(second.data_version)
+
+    assert nights.withdraw(second.data_version, "wrong", NOW) == first
+
+
+def test_a_night_that_was_sealed_and_not_recorded_is_never_activated(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    before_ledger = write(nights, session=SESSION - DAY)
+    first = recorded(nights, 0)
+    second = sealed_alone(nights, 1, first.data_version)
+    third = recorded(nights, 2)
+
+    with pytest.raises(ManifestError, match=r"not in the ledger.* run `screener nightly` again"):
+        nights.activate(second.data_version)
+    assert nights.withdraw(third.data_version, "wrong", NOW) == first
+    assert nights.activate(before_ledger.data_version) == before_ledger
+    nights.ledger.folder.rename(tmp_path / "aside")
+    assert nights.activate(second.data_version) == second, "its ledger was moved away"
+
+
+def sealed_alone(nights: Nights, number: int, since: str) -> Manifest:
+    """A night of a run that was killed before it recorded the night."""
+    with pytest.raises(LedgerError), in_the_way(nights.ledger.folder):
+        recorded(nights, number, since=since)
+    (found,) = (night for night in nights.sealed() if night.inputs.since == since)
+    return found
+
+
+@contextmanager
+def in_the_way(folder: Path) -> Iterator[None]:
+    """A file instead of the ledger."""
+    aside = folder.rename(folder.with_name("aside"))
+    folder.write_text("in the way")
+    try:
+        yield
+    finally:
+        folder.unlink()
+        aside.rename(folder)
 
 
 def test_a_night_on_record_that_a_killed_run_did_not_activate_is_activated(tmp_path: Path) -> None:
@@ -336,9 +534,7 @@ def test_a_night_on_record_that_a_killed_run_did_not_activate_is_activated(tmp_p
     noted = (tmp_path / "ledger" / "head.json").read_bytes()
     second = recorded(nights, 1)
     older = nights.folder / f"{first.data_version}.json"
-    nights.pointer.write_bytes(older.read_bytes())  # killed: the pointer is older than the night
-    sealed_at = (nights.folder / f"{second.data_version}.json").stat().st_mtime_ns
-    os.utime(nights.pointer, ns=(sealed_at - 1, sealed_at - 1))
+    nights.pointer.write_bytes(older.read_bytes())  # killed before activating
 
     (tmp_path / "ledger" / "head.json").unlink()
     with pytest.raises(LedgerError, match=r"head\.json"):
@@ -348,8 +544,23 @@ def test_a_night_on_record_that_a_killed_run_did_not_activate_is_activated(tmp_p
     assert nights.active() == second
     assert not Chain.of(nights.ledger).unnoted
 
-    nights.activate(first.data_version)  # an operator's choice stays
+    nights.activate(first.data_version)  # an operator's choice stays, also in a copy without times
+    os.utime(nights.pointer, (0, 0))
     nights.sweep()
+    assert nights.active() == first
+
+
+def test_an_operator_may_choose_another_night_before_a_killed_run_is_ended(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    first, second = recorded(nights, 0), recorded(nights, 1)
+    nights.ledger.folder.joinpath("head.json").unlink()
+    files(tmp_path)[1].unlink()
+    nights.ledger.note()
+    nights.ledger.append(second, Entry(2, 3, NOW, None, Tally.begun(SESSION + DAY), []))
+
+    nights.activate(first.data_version)
+    nights.sweep()
+
     assert nights.active() == first
 
 
@@ -405,6 +616,8 @@ def test_a_ledger_that_is_a_file_stops_the_night_before_it_is_active(tmp_path: P
     nights = Nights(tmp_path)
     (tmp_path / "ledger").write_text("in the way")
 
-    with pytest.raises(Exception, match="ledger"):
+    with pytest.raises(LedgerError, match="must be a folder"):
         recorded(nights, 0)
     assert nights.active() is None
+    with pytest.raises(LedgerError, match="must be a folder"):
+        Chain.of(nights.ledger)

@@ -34,6 +34,7 @@ def write(
     families: int = 5,
     spoil: Callable[[BookWriter], None] = lambda _: None,
     entry: Entry | None = None,
+    since: str | None = None,
 ) -> Manifest:
     """Publish a small night."""
     inputs = Inputs(
@@ -42,6 +43,7 @@ def write(
         reference_sha256=None,
         parameters={},
         code_version="1",
+        since=since,
     )
     writer = BookWriter(
         nights,

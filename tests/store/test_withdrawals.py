@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from store.active_night import ActiveNight
-from store.withdrawals import LONGEST_REASON, NAMED, read_withdrawals
+from store.ledger_file import LONGEST_REASON
+from store.nights import Nights
+from store.withdrawals import NAMED, read_withdrawals
 from tests.resealed import withdraw
+from tests.store.test_nights import SESSION, write
 
 
 def test_withdrawals_are_read_newest_first_and_the_newest_alone(tmp_path: Path) -> None:
@@ -71,11 +74,26 @@ async def test_a_damaged_withdrawal_is_left_out_and_the_night_is_served(
     night.close()
 
 
+async def test_a_running_service_learns_of_the_withdrawal_of_a_night_it_does_not_serve(
+    tmp_path: Path,
+) -> None:
+    nights = Nights(tmp_path)
+    old, _ = write(nights), write(nights, session=SESSION + dt.timedelta(days=1))
+    night = ActiveNight(tmp_path, source="test", disclaimer="Not advice.")
+    await night.poll()
+
+    nights.withdraw(old.data_version, "wrong", dt.datetime(2026, 1, 9, tzinfo=dt.UTC))
+    await night.poll()
+
+    assert [withdrawn.data_version for withdrawn in night.withdrawn] == [old.data_version]
+    night.close()
+
+
 async def test_withdrawals_are_read_again_when_the_manifest_is_replaced(data_dir: Path) -> None:
     night = ActiveNight(data_dir, source="test", disclaimer="Not advice.")
     await night.poll()
     before = night.withdrawn
-    withdraw(data_dir, 1, reason="x" * 10_000)
+    withdraw(data_dir, 1, reason="x" * LONGEST_REASON)
     copy = shutil.copy(data_dir / "manifest.json", data_dir / "copy.json")
     Path(copy).replace(data_dir / "manifest.json")
 
