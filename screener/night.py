@@ -7,8 +7,6 @@ them (`screener.console` says why).
 from __future__ import annotations
 
 import datetime as dt
-import resource
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -19,9 +17,6 @@ from store.errors import HeldBackError
 
 if TYPE_CHECKING:
     from nightly.bars import Adjustment
-    from nightly.report import Report
-    from screener.quality import Quality
-    from store.manifest import Manifest
 
 nights_app = typer.Typer(
     no_args_is_help=True,
@@ -56,9 +51,6 @@ MaybeVersion = Annotated[
     str | None,
     typer.Argument(help="The data_version of a sealed night; the active one if left out."),
 ]
-
-SHOWN = 8
-"""Symbols named for each reason; `screener night report` names them all."""
 
 
 def nightly(
@@ -100,6 +92,7 @@ def nightly(
     from screener.difference import told
     from screener.nightly import order_of, read_date, seal, timed, try_out, working
     from screener.nightly import wait_for_session as wait
+    from screener.report import drift, print_report
 
     chosen = settings()
     with plainly():
@@ -126,11 +119,11 @@ def nightly(
                 manifest, report, found, fall = try_out(chosen, order, step)
             else:
                 manifest, report = seal(chosen, order, step)
-        _print_report(manifest, report, seconds())
+        print_report(manifest, report, seconds())
         phases = ", ".join(f"{name} {took:.1f} s" for name, took in step.seconds().items())
         out.print(f"Of these: {phases}.")
         if report.drifted:
-            fail(_drift(report.drifted), DRIFT)
+            fail(drift(report.drifted), DRIFT)
         if dry_run:
             for line in told(found):
                 out.print(line)
@@ -196,6 +189,7 @@ def report(
 ) -> None:
     """Show what was found in each symbol's bars and what was done, totals by rule first."""
     from screener.quality import Quality
+    from screener.report import print_quality
     from store.nights import Nights
 
     if as_json and as_csv:
@@ -210,7 +204,7 @@ def report(
         for line in quality.as_csv().splitlines():
             out.print(line)
     else:
-        _print_quality(manifest, quality)
+        print_quality(manifest, quality)
 
 
 @nights_app.command("changes")
@@ -304,103 +298,3 @@ def read_adjustment(text: str) -> Adjustment:
     if text not in get_args(Adjustment):
         fail(f"--adjustment {text!r} is not one of {', '.join(get_args(Adjustment))}.")
     return text  # type: ignore[return-value]
-
-
-def _print_report(manifest: Manifest, report: Report, seconds: float) -> None:
-    ours, workers = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
-    memory = max(resource.getrusage(who).ru_maxrss for who in (ours, workers))
-    found = Table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
-    for entry in report.families:
-        record = entry.track_record
-        facts = (
-            (
-                f"{record.sample_size:,}",
-                f"{record.win_rate_pct:.1f}%",
-                "-" if record.avg_loss_pct is None else f"{record.avg_loss_pct:.1f}%",
-                f"{record.avg_r:+.2f}",
-            )
-            if record
-            else ("0", "-", "-", "-")
-        )
-        setups = (str(report.forming[entry.family]), str(report.running[entry.family]))
-        found.add_row(entry.label, *setups, *facts)
-    out.print(found)
-    for line in (*_reasons(report), *_changes(report)):
-        out.print(line)
-    if resumed := len(report.walks.get("resumed", ())):
-        anew = len(report.walks.get("anew", ()))
-        out.print(
-            f"Walked on from the last night: {resumed:,} symbols; from the first bar: {anew:,}."
-        )
-    if report.dividend_adjusted:
-        out.print(
-            f"Warning: {report.dividend_adjusted:,} symbols are adjusted for dividends too; their "
-            "history, and so past setups, move with every dividend."
-        )
-    out.print(
-        f"Night {manifest.data_version}, session {manifest.as_of_session}: "
-        f"{report.covered:,} symbols covered, {report.bars:,} bars, {seconds:.1f} s "
-        f"({report.bars / seconds:,.0f} bars a second), largest process {memory / 1024:.0f} MiB."
-    )
-
-
-def _print_quality(manifest: Manifest, quality: Quality) -> None:
-    totals = Table("rule", "symbols", "bars", "done")
-    for total in quality.totals:
-        totals.add_row(total.rule, f"{total.symbols:,}", _number(total.bars), total.done)
-    found = Table("symbol", "rule", "bars", "done", "reason")
-    for finding in quality.findings:
-        bars = _number(finding.bars)
-        found.add_row(finding.symbol, finding.rule, bars, finding.done, finding.reason)
-    out.print(f"Night {manifest.data_version}, session {manifest.as_of_session}.")
-    out.print(totals)
-    out.print()
-    out.print(found)
-
-
-def _number(bars: int | None) -> str:
-    return "-" if bars is None else f"{bars:,}"
-
-
-def _drift(symbols: Sequence[str]) -> str:
-    return (
-        f"Drift in {len(symbols):,} of the kept walks ({_named(symbols)}): their bars give others. "
-        "The night is made of the right ones; look for a changed machine or library."
-    )
-
-
-def _reasons(report: Report) -> Iterator[str]:
-    for code, symbols in sorted(report.refused.items()):
-        yield f"Left out, {code}: {_named(sorted(symbols))}."
-    for rule, (bars, symbols_touched) in report.findings.items():
-        yield f"Found, {rule}: {bars:,} bars of {symbols_touched:,} symbols."
-    if report.inferred:
-        yield (
-            f"Taken for crypto, since they trade on weekends: {_named(report.inferred)}; an asset "
-            "type in --reference says otherwise."
-        )
-    if report.assumed_dollars:
-        yield (
-            f"Prices of {report.assumed_dollars:,} symbols are taken for US dollars, as nothing "
-            "says what they are in."
-        )
-    if report.later:
-        yield (
-            f"Warning: later sessions of {len(report.later):,} symbols are not used, since too few "
-            f"others reach them ({_named(report.later)}); update the bars, or ask with --session."
-        )
-
-
-def _changes(report: Report) -> Iterator[str]:
-    if report.since is None:
-        return
-    kinds: dict[str, list[str]] = {}
-    for change in report.changes:
-        kinds.setdefault(f"{change.change} ({change.reason})", []).append(change.symbol)
-    told = "; ".join(f"{kind} {len(them):,}: {_named(them)}" for kind, them in kinds.items())
-    yield f"Changed since {report.since}: {told or 'nothing'}."
-
-
-def _named(symbols: Sequence[str]) -> str:
-    more = f" and {len(symbols) - SHOWN} more" if len(symbols) > SHOWN else ""
-    return ", ".join(symbols[:SHOWN]) + more
