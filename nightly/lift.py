@@ -18,7 +18,7 @@ class Lift:
     Every trade counts once, however many random entries it has. Errors take the trades of one half
     year of entry as one cluster: random entries lie up to two years away from their trade, so that
     trades of neighbouring months are compared with the same stretches of the market. With months,
-    the errors of real nights are 1.2 to 1.9 times smaller, and the test says too often that a line
+    the errors of real nights are up to 1.6 times smaller, and the test says too often that a line
     differs.
     """
 

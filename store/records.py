@@ -1,7 +1,8 @@
 """Wire records: the shapes that the nightly writes and that every answer serves.
 
 The nightly validates each record against these models before it seals a night, so a reader may
-splice the stored JSON without looking at it again. Field descriptions are what clients read.
+splice the stored JSON without looking at it again. Field descriptions are what clients read. The
+module is long because everything that clients are told of a shape stands here.
 """
 
 from __future__ import annotations
