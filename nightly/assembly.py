@@ -112,10 +112,6 @@ class Statistics:
             family, symbol, facts, start, self._as_of, self._tested, self._detector, priors
         )
 
-    def family(self, family: Family) -> FamilyFacts:
-        """The statistics of one family."""
-        return self._families[family]
-
     def entries(self) -> list[FamilyEntry]:
         """The five families with their records, in their fixed order."""
         return [
