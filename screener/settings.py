@@ -67,10 +67,26 @@ class Settings(BaseSettings):
     disclaimer: str = Field(default=DISCLAIMER, description="Disclaimer, sealed with each night.")
     key_per_minute: int = Field(default=60, ge=1, description="Calls a minute with one key.")
     key_per_day: int = Field(default=10_000, ge=1, description="Calls a UTC day with one key.")
+    account_multiple: int = Field(
+        default=3,
+        ge=1,
+        description="How many keys' worth of calls one account has, with all its keys and apps.",
+    )
     keyless_per_minute: int = Field(
         default=30,
         ge=1,
         description="Calls a minute from one address without a key, on each of REST and MCP.",
+    )
+    refused_per_minute: int = Field(
+        default=300,
+        ge=1,
+        description="Requests a minute from one address that lack a credential or have a bad one.",
+    )
+    connections: int = Field(
+        default=1024, ge=8, description="Open connections of one process, at most."
+    )
+    requests_at_once: int = Field(
+        default=256, ge=8, description="Requests under way in one process, at most."
     )
     registrations_per_minute: int = Field(
         default=60, ge=1, description="Apps that may register a minute from one address."
@@ -88,6 +104,8 @@ class Settings(BaseSettings):
     session_days: int = Field(
         default=30, ge=1, description="Days after which a browser must sign in again."
     )
+    audit_days: int = Field(default=400, ge=1, description="Days for which audit events are kept.")
+    usage_days: int = Field(default=400, ge=1, description="Days for which usage is kept.")
     refresh_leeway_seconds: int = Field(
         default=0,
         ge=0,

@@ -10,13 +10,14 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store import database as tables
+from store import tables
+from store.audit import OPERATOR, Actor, Kind, note
 from store.database import Database
 from store.errors import AccountError, StalePasswordError
 
@@ -58,6 +59,10 @@ class Key:
     name: str
     created_at: dt.datetime
     revoked_at: dt.datetime | None
+    expires_at: dt.datetime | None = None
+    """When it stops working by itself; None if it does not."""
+    read_only: bool = False
+    """Whether it may only read: it cannot change what its account tracks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ class Principal:
     account: Account
     key: Key
     expires_at: dt.datetime | None = None
-    """When an access token expires; None for a key, which does not expire."""
+    """When the credential expires; None for a key without an end."""
     digest: bytes = b""
     """The SHA-256 of the credential; the credential itself is not kept."""
     changes: int | None = None
@@ -98,7 +103,14 @@ class Accounts:
         self.key_prefix = key_prefix
         self._clock = clock
 
-    async def add(self, email: str, plan: Plan, password_hash: str | None = None) -> Account:
+    async def add(
+        self,
+        email: str,
+        plan: Plan,
+        password_hash: str | None = None,
+        *,
+        actor: Actor = OPERATOR,
+    ) -> Account:
         """Make an account.
 
         Raises:
@@ -117,7 +129,10 @@ class Accounts:
         try:
             async with self._database.write() as connection:
                 await connection.execute(tables.accounts.insert().values(row))
-                return await _account(connection, email)
+                account = await _account(connection, email)
+                at = self._clock()
+                await note(connection, Kind.ACCOUNT_ADDED, actor, at, account.id, plan)
+                return account
         except IntegrityError as error:
             raise AccountError(f"There is an account {email} already.") from error
 
@@ -138,11 +153,12 @@ class Accounts:
 
     async def set_plan(self, email: str, plan: Plan) -> Account:
         """Change an account's plan, which takes effect on its keys at once."""
-        return await self._set(email, plan=plan)
+        return await self._set(email, Kind.PLAN_CHANGED, plan, plan=plan)
 
     async def set_active(self, email: str, *, active: bool) -> Account:
         """Deactivate an account, which disables its keys, or reactivate it."""
-        return await self._set(email, active=active)
+        kind = Kind.ACCOUNT_REACTIVATED if active else Kind.ACCOUNT_DEACTIVATED
+        return await self._set(email, kind, active=active)
 
     async def password_hash(self, email: str) -> str | None:
         """The password hash of an active account; None if it has none or does not exist."""
@@ -154,7 +170,12 @@ class Accounts:
         return encoded
 
     async def set_password(
-        self, email: str, password_hash: str, *, replacing: str | None = None
+        self,
+        email: str,
+        password_hash: str,
+        *,
+        replacing: str | None = None,
+        actor: Actor = OPERATOR,
     ) -> int:
         """Change a password, end every session of the account and return how many were ended.
 
@@ -176,9 +197,18 @@ class Accounts:
             ended = await connection.execute(
                 sessions.delete().where(sessions.c.account_id == account.id)
             )
+            await note(connection, Kind.PASSWORD_CHANGED, actor, self._clock(), account.id)
         return ended.rowcount
 
-    async def create_key(self, email: str, name: str) -> tuple[Key, str]:
+    async def create_key(
+        self,
+        email: str,
+        name: str,
+        *,
+        expires_at: dt.datetime | None = None,
+        read_only: bool = False,
+        actor: Actor = OPERATOR,
+    ) -> tuple[Key, str]:
         """Make a key and return it with its secret, which cannot be read again.
 
         Raises:
@@ -188,7 +218,8 @@ class Accounts:
         async with self._database.write() as connection:
             account = await _account(connection, email)
             await _check_room(connection, account.id)
-            return await self._insert_key(connection, account.id, name)
+            new = _NewKey(name, expires_at, read_only)
+            return await self._insert_key(connection, account.id, new, actor)
 
     async def keys(self, email: str) -> list[Key]:
         """Every key of an account, including revoked ones, oldest first."""
@@ -201,39 +232,46 @@ class Accounts:
             )
             return [_to_key(row) for row in await connection.execute(query)]
 
-    async def replace_key(self, prefix: str) -> tuple[Key, str]:
-        """Revoke a live key and make a new one with the same name for the same account.
+    async def replace_key(self, prefix: str, *, actor: Actor = OPERATOR) -> tuple[Key, str]:
+        """Revoke a live key and make a new one for the same account, equal but for the secret.
 
         Raises:
             AccountError: no live key has this prefix.
         """
         async with self._database.write() as connection:
-            old = await self._revoke(connection, prefix)
-            return await self._insert_key(connection, old.account_id, old.name)
+            old = await self._revoke(connection, prefix, actor)
+            expires_at = aware(old.expires_at) if old.expires_at else None
+            new = _NewKey(old.name, expires_at, old.read_only)
+            return await self._insert_key(connection, old.account_id, new, actor)
 
-    async def revoke_key(self, prefix: str) -> None:
+    async def revoke_key(self, prefix: str, *, actor: Actor = OPERATOR) -> None:
         """Revoke a live key.
 
         Raises:
             AccountError: no live key has this prefix.
         """
         async with self._database.write() as connection:
-            await self._revoke(connection, prefix)
+            await self._revoke(connection, prefix, actor)
 
-    async def revoke_own_key(self, account_id: int, prefix: str) -> bool:
+    async def revoke_own_key(
+        self, account_id: int, prefix: str, *, actor: Actor = OPERATOR
+    ) -> bool:
         """Revoke a live key of this account; False when the account has no such key."""
         owned = tables.keys.c.account_id == account_id
         async with self._database.write() as connection:
-            return await self._revoked(connection, prefix, owned) is not None
+            return await self._revoked(connection, prefix, owned, actor) is not None
 
     async def principal(self, secret: str) -> Principal | None:
-        """The holder of a key; None if the key is unknown or revoked or its account inactive."""
+        """The holder of a live key of an active account; None for any other secret."""
+        expires_at = tables.keys.c.expires_at
         query = (
             sa.select(
                 tables.keys.c.prefix,
                 tables.keys.c.name,
                 tables.keys.c.created_at,
                 tables.keys.c.revoked_at,
+                tables.keys.c.expires_at,
+                tables.keys.c.read_only,
                 tables.accounts.c.id.label("account_id"),
                 tables.accounts.c.email,
                 tables.accounts.c.plan,
@@ -243,6 +281,7 @@ class Accounts:
             .where(
                 tables.keys.c.secret_hash == hash_secret(secret),
                 tables.keys.c.revoked_at.is_(None),
+                sa.or_(expires_at.is_(None), expires_at > self._clock()),
                 tables.accounts.c.active,
             )
         )
@@ -253,35 +292,43 @@ class Accounts:
         account = Account(
             row.account_id, row.email, Plan(row.plan), True, aware(row.account_created_at)
         )
-        return Principal(account, _to_key(row))
+        key = _to_key(row)
+        return Principal(account, key, key.expires_at)
 
-    async def _set(self, email: str, **values: object) -> Account:
+    async def _set(self, email: str, kind: Kind, subject: str = "", **values: object) -> Account:
         async with self._database.write() as connection:
             account = await _account(connection, email)
             await connection.execute(
                 tables.accounts.update().where(tables.accounts.c.id == account.id).values(values)
             )
+            await note(connection, kind, OPERATOR, self._clock(), account.id, subject)
             return await _account(connection, email)
 
     async def _insert_key(
-        self, connection: AsyncConnection, account_id: int, name: str
+        self, connection: AsyncConnection, account_id: int, new: _NewKey, actor: Actor
     ) -> tuple[Key, str]:
         tail = "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
-        secret = self.key_prefix + tail
-        key = Key(secret[:PREFIX_LENGTH], name, self._clock(), None)
+        secret, now = self.key_prefix + tail, self._clock()
+        key = Key(secret[:PREFIX_LENGTH], new.name, now, None, new.expires_at, new.read_only)
         await connection.execute(
             tables.keys.insert().values(
                 account_id=account_id,
                 prefix=key.prefix,
                 secret_hash=hash_secret(secret),
-                name=name,
+                name=key.name,
                 created_at=key.created_at,
+                expires_at=key.expires_at,
+                read_only=key.read_only,
             )
         )
+        subject = f"{key.prefix} {key.name}"
+        await note(connection, Kind.KEY_CREATED, actor, now, account_id, subject)
         return key, secret
 
-    async def _revoke(self, connection: AsyncConnection, prefix: str) -> sa.Row[*tuple[Any, ...]]:
-        row = await self._revoked(connection, prefix, sa.true())
+    async def _revoke(
+        self, connection: AsyncConnection, prefix: str, actor: Actor
+    ) -> sa.Row[*tuple[Any, ...]]:
+        row = await self._revoked(connection, prefix, sa.true(), actor)
         if row is None:
             raise AccountError(
                 f"No live key has the prefix {prefix!r}; `screener key list EMAIL` shows them."
@@ -289,15 +336,32 @@ class Accounts:
         return row
 
     async def _revoked(
-        self, connection: AsyncConnection, prefix: str, condition: sa.ColumnElement[bool]
+        self,
+        connection: AsyncConnection,
+        prefix: str,
+        condition: sa.ColumnElement[bool],
+        actor: Actor,
     ) -> sa.Row[*tuple[Any, ...]] | None:
+        keys, now = tables.keys, self._clock()
         revoked = await connection.execute(
-            tables.keys.update()
-            .where(tables.keys.c.prefix == prefix, tables.keys.c.revoked_at.is_(None), condition)
-            .values(revoked_at=self._clock())
-            .returning(tables.keys.c.account_id, tables.keys.c.name)
+            keys.update()
+            .where(keys.c.prefix == prefix, keys.c.revoked_at.is_(None), condition)
+            .values(revoked_at=now)
+            .returning(keys.c.account_id, keys.c.name, keys.c.expires_at, keys.c.read_only)
         )
-        return revoked.one_or_none()
+        row = revoked.one_or_none()
+        if row is not None:
+            subject = f"{prefix} {row.name}"
+            await note(connection, Kind.KEY_REVOKED, actor, now, row.account_id, subject)
+        return row
+
+
+class _NewKey(NamedTuple):
+    """What is chosen of a key that is made."""
+
+    name: str
+    expires_at: dt.datetime | None
+    read_only: bool
 
 
 def _check_name(name: str) -> str:
@@ -329,7 +393,8 @@ def to_account(row: sa.Row[*tuple[Any, ...]]) -> Account:
 
 def _to_key(row: sa.Row[*tuple[Any, ...]]) -> Key:
     revoked_at = aware(row.revoked_at) if row.revoked_at else None
-    return Key(row.prefix, row.name, aware(row.created_at), revoked_at)
+    expires_at = aware(row.expires_at) if row.expires_at else None
+    return Key(row.prefix, row.name, aware(row.created_at), revoked_at, expires_at, row.read_only)
 
 
 def aware(time: dt.datetime) -> dt.datetime:

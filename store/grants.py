@@ -16,9 +16,11 @@ import anyio
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from store import database as tables
+from store import tables
 from store.accounts import aware, hash_secret, utc_now
-from store.credentials import LIFETIMES, Kind, new_credential, new_grant_prefix
+from store.audit import OPERATOR, Actor, Kind, note
+from store.credentials import LIFETIMES, new_credential, new_grant_prefix
+from store.credentials import Kind as Credential
 from store.database import Database
 from store.errors import DatabaseUnavailableError, UnknownClientError
 
@@ -58,6 +60,8 @@ class Grant:
     account_id: int
     created_at: dt.datetime
     revoked_at: dt.datetime | None
+    read_only: bool = False
+    """Whether the app may only read: it cannot change what the account tracks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class Grants:
         database: Database,
         *,
         clock: Callable[[], dt.datetime] = utc_now,
-        new_credential: Callable[[Kind], str] = new_credential,
+        new_credential: Callable[[Credential], str] = new_credential,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -150,7 +154,15 @@ class Grants:
         return deleted.rowcount > 0
 
     async def approve(
-        self, account_id: int, client_id: str, name: str, redirect_uri: str, code_challenge: str
+        self,
+        account_id: int,
+        client_id: str,
+        name: str,
+        redirect_uri: str,
+        code_challenge: str,
+        *,
+        read_only: bool = False,
+        actor: Actor = OPERATOR,
     ) -> str:
         """Record that an account approved a client; return the authorization code, shown only once.
 
@@ -158,13 +170,14 @@ class Grants:
             UnknownClientError: the client has been deleted meanwhile.
         """
         clients, now = tables.clients, self._clock()
-        code = self._new_credential(Kind.CODE)
+        code = self._new_credential(Credential.CODE)
         grant = {
             "prefix": new_grant_prefix(),
             "account_id": account_id,
             "client_id": client_id,
             "name": name,
             "created_at": now,
+            "read_only": read_only,
         }
         async with self._database.write() as connection:
             approved = await connection.execute(
@@ -183,9 +196,11 @@ class Grants:
                     grant_id=inserted.scalar_one(),
                     redirect_uri=redirect_uri,
                     code_challenge=code_challenge,
-                    expires_at=now + LIFETIMES[Kind.CODE],
+                    expires_at=now + LIFETIMES[Credential.CODE],
                 )
             )
+            subject = f"{grant['prefix']} {name}"
+            await note(connection, Kind.APP_APPROVED, actor, now, account_id, subject)
         return code
 
     async def of_account(self, account_id: int) -> list[Grant]:
@@ -196,16 +211,23 @@ class Grants:
         """Every grant, oldest first."""
         return await self._grants(sa.true())
 
-    async def revoke_grant(self, account_id: int, prefix: str) -> bool:
+    async def revoke_grant(self, account_id: int, prefix: str, *, actor: Actor = OPERATOR) -> bool:
         """Revoke a grant and everything it issued; False if the account has no such grant."""
-        grants = tables.grants
+        grants, now = tables.grants, self._clock()
+        held = (grants.c.account_id == account_id) & (grants.c.prefix == prefix)
         async with self._database.write() as connection:
             revoked = await connection.execute(
                 grants.update()
-                .where(grants.c.account_id == account_id, grants.c.prefix == prefix)
-                .values(revoked_at=sa.func.coalesce(grants.c.revoked_at, self._clock()))
+                .where(held, grants.c.revoked_at.is_(None))
+                .values(revoked_at=now)
+                .returning(grants.c.name)
             )
-        return revoked.rowcount > 0
+            name = revoked.scalar_one_or_none()
+            if name is None:
+                return await connection.scalar(sa.select(grants.c.id).where(held)) is not None
+            subject = f"{prefix} {name}"
+            await note(connection, Kind.APP_REVOKED, actor, now, account_id, subject)
+        return True
 
     async def sweep(self) -> Swept:
         """Delete grants whose codes and tokens have all expired, and clients nobody approved.
@@ -272,4 +294,5 @@ def _to_grant(row: sa.Row[*tuple[Any, ...]]) -> Grant:
         row.account_id,
         aware(row.created_at),
         aware(row.revoked_at) if row.revoked_at else None,
+        row.read_only,
     )

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store import database as tables
+from store import tables
 from store.accounts import Account, aware, hash_secret, to_account, utc_now
+from store.audit import MAX_TEXT, OPERATOR, Actor, Kind, note
 from store.database import Database
 from store.errors import StalePasswordError
 
@@ -51,7 +52,7 @@ class Sessions:
         self._clock = clock
         self._token_factory = token_factory
 
-    async def start(self, account_id: int, password_hash: str) -> str:
+    async def start(self, account_id: int, password_hash: str, *, actor: Actor = OPERATOR) -> str:
         """Start a session after the password behind this hash was verified; return its token.
 
         This also deletes all expired sessions.
@@ -71,8 +72,12 @@ class Sessions:
                     account_id=account_id,
                     created_at=now,
                     seen_at=now,
+                    agent=actor.agent[:MAX_TEXT],
+                    network=actor.network,
+                    proven_at=now,
                 )
             )
+            await note(connection, Kind.SIGN_IN, actor, now, account_id)
         return token
 
     async def account(self, token: str) -> Account | None:
@@ -95,12 +100,17 @@ class Sessions:
             await self._touch(token, now)
         return to_account(row)
 
-    async def end(self, token: str) -> None:
+    async def end(self, token: str, *, actor: Actor = OPERATOR) -> None:
         """End the session with this token, if there is one."""
+        sessions = tables.sessions
         async with self._database.write() as connection:
-            await connection.execute(
-                tables.sessions.delete().where(tables.sessions.c.token_hash == hash_secret(token))
+            ended = await connection.execute(
+                sessions.delete()
+                .where(sessions.c.token_hash == hash_secret(token))
+                .returning(sessions.c.account_id)
             )
+            for account_id in ended.scalars():
+                await note(connection, Kind.SIGN_OUT, actor, self._clock(), account_id)
 
     async def all(self) -> list[Session]:
         """Every live session, newest first."""
@@ -115,17 +125,24 @@ class Sessions:
             rows = await connection.execute(query)
             return [Session(row.email, aware(row.created_at), aware(row.seen_at)) for row in rows]
 
-    async def end_all(self, account_id: int) -> int:
+    async def end_all(self, account_id: int, *, actor: Actor = OPERATOR) -> int:
         """End every session of an account; return how many were ended."""
-        return await self._delete(tables.sessions.c.account_id == account_id)
+        sessions = tables.sessions
+        async with self._database.write() as connection:
+            ended = await connection.execute(
+                sessions.delete().where(sessions.c.account_id == account_id)
+            )
+            if ended.rowcount:
+                at, subject = self._clock(), f"{ended.rowcount} sessions"
+                await note(connection, Kind.SESSION_ENDED, actor, at, account_id, subject)
+        return ended.rowcount
 
     async def sweep(self) -> int:
         """Delete the expired sessions; return how many were deleted."""
-        return await self._delete(~self._live(self._clock()))
-
-    async def _delete(self, condition: sa.ColumnElement[bool]) -> int:
         async with self._database.write() as connection:
-            deleted = await connection.execute(tables.sessions.delete().where(condition))
+            deleted = await connection.execute(
+                tables.sessions.delete().where(~self._live(self._clock()))
+            )
         return deleted.rowcount
 
     def _live(self, now: dt.datetime) -> sa.ColumnElement[bool]:

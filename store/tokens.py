@@ -14,12 +14,16 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store import database as tables
+from store import tables
 from store.accounts import Key, Principal, aware, hash_secret, to_account, utc_now
+from store.audit import Actor, note
+from store.audit import Kind as Event
 from store.credentials import LIFETIMES, Kind, new_credential, new_seed, successor
 from store.database import Database
 
 log = logging.getLogger(__name__)
+
+APP = Actor("app")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,7 @@ class Tokens:
             grant_id = await _consume(connection, codes, usable, client_id, now)
             if grant_id is not None:
                 return await self._issue(connection, grant_id, self._new_pair(), now)
-            revoked = await _revoke_if_used(connection, codes, shown, client_id, now)
-        _audit("code", client_id, revoked)
+            await _revoke_if_used(connection, codes, shown, client_id, now)
         return None
 
     async def rotate(self, refresh_token: str, client_id: str) -> Pair | None:
@@ -90,8 +93,7 @@ class Tokens:
                 return await self._issue(connection, grant_id, pair, now)
             if again := await self._issued(connection, refresh_token, client_id, now):
                 return again
-            revoked = await _revoke_if_used(connection, tokens, shown, client_id, now)
-        _audit("refresh token", client_id, revoked)
+            await _revoke_if_used(connection, tokens, shown, client_id, now)
         return None
 
     async def revoke(self, token: str, client_id: str) -> None:
@@ -109,6 +111,7 @@ class Tokens:
                 accounts,
                 grants.c.prefix,
                 grants.c.name,
+                grants.c.read_only,
                 grants.c.created_at.label("since"),
                 tokens.c.expires_at,
             )
@@ -126,7 +129,7 @@ class Tokens:
             row = (await connection.execute(query)).one_or_none()
         if row is None:
             return None
-        key = Key(row.prefix, row.name, aware(row.since), None)
+        key = Key(row.prefix, row.name, aware(row.since), None, read_only=row.read_only)
         return Principal(to_account(row), key, aware(row.expires_at))
 
     def _new_pair(self) -> Pair:
@@ -211,9 +214,12 @@ async def _revoke_if_used(
     shown: sa.ColumnElement[bool],
     client_id: str,
     now: dt.datetime,
-) -> str | None:
+) -> None:
     used = sa.and_(shown, table.c.consumed_at.is_not(None))
-    return await _revoke(connection, table, used, client_id, now)
+    revoked = await _revoke(connection, table, used, client_id, now, Event.TOKEN_REUSED)
+    if revoked is not None:
+        what = "code" if table is tables.codes else "refresh token"
+        log.warning("Client %s reused a used %s; grant %s is revoked.", client_id, what, revoked)
 
 
 async def _revoke(
@@ -222,6 +228,7 @@ async def _revoke(
     shown: sa.ColumnElement[bool],
     client_id: str,
     now: dt.datetime,
+    event: Event = Event.APP_REVOKED,
 ) -> str | None:
     """Revoke the grant of a client's credential; return its prefix, None if none was revoked.
 
@@ -236,12 +243,11 @@ async def _revoke(
             grants.c.id.in_(sa.select(table.c.grant_id).where(shown)),
         )
         .values(revoked_at=now)
-        .returning(grants.c.prefix)
+        .returning(grants.c.prefix, grants.c.name, grants.c.account_id)
     )
-    prefix: str | None = revoked.scalar_one_or_none()
+    row = revoked.one_or_none()
+    if row is None:
+        return None
+    await note(connection, event, APP, now, row.account_id, f"{row.prefix} {row.name}")
+    prefix: str = row.prefix
     return prefix
-
-
-def _audit(what: str, client_id: str, revoked: str | None) -> None:
-    if revoked is not None:
-        log.warning("Client %s reused a used %s; grant %s is revoked.", client_id, what, revoked)

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from store import database as tables
+from store import tables
 from store.accounts import Principal
 from store.database import Database
 from store.errors import DatabaseUnavailableError

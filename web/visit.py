@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from mcp_server.operations.callers import Caller
 from store.accounts import Account
+from store.audit import Actor
 from web.forms import form_token
 
 
@@ -27,6 +28,12 @@ class Visit:
         """The network address that limits count by."""
         caller: Caller = self.request.scope["caller"]
         return caller.network
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts, as the audit log names them."""
+        agent = self.request.scope["caller"].client
+        return Actor("owner" if self.account else "stranger", self.address, agent)
 
     def token(self, address: str) -> str:
         """The token of a form that posts to an address."""

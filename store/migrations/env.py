@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from store.database import metadata
+from store.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

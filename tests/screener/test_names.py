@@ -10,7 +10,7 @@ import pytest
 
 from screener.console import harmless
 from screener.settings import Settings
-from store import database as tables
+from store import tables
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.grants import Grants

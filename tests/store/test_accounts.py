@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from store.accounts import Accounts, Plan
-from store.database import HEAD, Database, metadata
+from store.database import HEAD, Database
 from store.errors import AccountError, DatabaseError
+from store.tables import metadata
 
 
 @pytest.fixture

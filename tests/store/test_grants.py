@@ -7,7 +7,7 @@ import datetime as dt
 import pytest
 import sqlalchemy as sa
 
-from store import database as tables
+from store import tables
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.errors import UnknownClientError

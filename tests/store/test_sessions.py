@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 import sqlalchemy as sa
 
-from store import database as tables
+from store import tables
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.errors import StalePasswordError

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from store import database as tables
+from store import tables
 from store.accounts import Accounts, Key, Plan, hash_secret
 from store.credentials import LIFETIMES, PREFIXES, Kind, new_credential, new_seed, successor
 from store.database import Database

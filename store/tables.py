@@ -1,0 +1,160 @@
+"""The tables of the account database. Secrets are stored only as hashes; every time is UTC."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+accounts = sa.Table(
+    "accounts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("email", sa.String(254), nullable=False, unique=True),
+    sa.Column("plan", sa.String(16), nullable=False),
+    sa.Column("active", sa.Boolean, nullable=False),
+    sa.Column("password_hash", sa.String(255)),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+)
+
+keys = sa.Table(
+    "keys",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), nullable=False, index=True),
+    sa.Column("prefix", sa.String(16), nullable=False, unique=True),
+    sa.Column("secret_hash", sa.String(64), nullable=False, unique=True),
+    sa.Column("name", sa.String(100), nullable=False),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("revoked_at", sa.DateTime(timezone=True)),
+    sa.Column("expires_at", sa.DateTime(timezone=True)),
+    sa.Column("read_only", sa.Boolean, nullable=False, server_default=sa.false()),
+)
+
+watchlist = sa.Table(
+    "watchlist",
+    metadata,
+    sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), primary_key=True),
+    sa.Column("symbol", sa.String(24), primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),
+)
+
+usage = sa.Table(
+    "usage",
+    metadata,
+    sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    sa.Column("key_prefix", sa.String(16), primary_key=True),
+    sa.Column("operation", sa.String(40), primary_key=True),
+    sa.Column("client", sa.String(200), primary_key=True),
+    sa.Column("host", sa.String(200), primary_key=True),
+    sa.Column("calls", sa.Integer, nullable=False),
+    sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Index("ix_usage_last_use", "account_id", "key_prefix", "last_at"),
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("token_hash", sa.String(64), primary_key=True),
+    sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), nullable=False, index=True),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("agent", sa.String(200), nullable=False, server_default=""),
+    sa.Column("network", sa.String(45), nullable=False, server_default=""),
+    sa.Column("proven_at", sa.DateTime(timezone=True)),
+)
+
+browsers = sa.Table(
+    "browsers",
+    metadata,
+    sa.Column("token_hash", sa.String(64), primary_key=True),
+    sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), nullable=False, index=True),
+    sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
+)
+
+used_forms = sa.Table(
+    "used_forms",
+    metadata,
+    sa.Column("form_hash", sa.String(64), primary_key=True),
+    sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+)
+
+clients = sa.Table(
+    "clients",
+    metadata,
+    sa.Column("client_id", sa.String(300), primary_key=True),
+    sa.Column("secret_hash", sa.String(64)),
+    sa.Column("auth_method", sa.String(32), nullable=False),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("redirect_uris", sa.JSON, nullable=False),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("approved_at", sa.DateTime(timezone=True)),
+    sa.Column("fresh_until", sa.DateTime(timezone=True)),
+    sa.Column("network", sa.String(45), nullable=False, server_default=""),
+    sa.Column("used_at", sa.DateTime(timezone=True)),
+)
+
+grants = sa.Table(
+    "grants",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("prefix", sa.String(16), nullable=False, unique=True),
+    sa.Column("account_id", sa.Integer, sa.ForeignKey("accounts.id"), nullable=False, index=True),
+    sa.Column(
+        "client_id", sa.String(300), sa.ForeignKey("clients.client_id"), nullable=False, index=True
+    ),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("revoked_at", sa.DateTime(timezone=True)),
+    sa.Column("read_only", sa.Boolean, nullable=False, server_default=sa.false()),
+)
+
+codes = sa.Table(
+    "codes",
+    metadata,
+    sa.Column("code_hash", sa.String(64), primary_key=True),
+    sa.Column("grant_id", sa.Integer, sa.ForeignKey("grants.id"), nullable=False, index=True),
+    sa.Column("redirect_uri", sa.Text, nullable=False),
+    sa.Column("code_challenge", sa.String(128), nullable=False),
+    sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("consumed_at", sa.DateTime(timezone=True)),
+)
+
+tokens = sa.Table(
+    "tokens",
+    metadata,
+    sa.Column("token_hash", sa.String(64), primary_key=True),
+    sa.Column("grant_id", sa.Integer, sa.ForeignKey("grants.id"), nullable=False, index=True),
+    sa.Column("kind", sa.String(8), nullable=False),
+    sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+    sa.Column("consumed_at", sa.DateTime(timezone=True)),
+    sa.Column("seed", sa.String(43)),
+)
+
+changes = sa.Table(
+    "changes",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("count", sa.BigInteger, nullable=False),
+)
+
+audit = sa.Table(
+    "audit",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.DateTime(timezone=True), nullable=False, index=True),
+    sa.Column("kind", sa.String(24), nullable=False),
+    sa.Column("account_id", sa.Integer, index=True),
+    sa.Column("actor", sa.String(16), nullable=False),
+    sa.Column("network", sa.String(45), nullable=False),
+    sa.Column("agent", sa.String(200), nullable=False),
+    sa.Column("subject", sa.String(200), nullable=False),
+)
