@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from screener.console import Table, err, out, plainly, with_accounts
+from screener.console import Table, err, out, plainly, with_accounts, with_keys
 
 if TYPE_CHECKING:
-    from store.accounts import Account, Accounts, Key
+    from store.accounts import Account, Accounts
+    from store.keys import Key
 
 accounts_app = typer.Typer(no_args_is_help=True, help="Add, list, change and silence accounts.")
 keys_app = typer.Typer(no_args_is_help=True, help="Create, list, replace and revoke API keys.")
@@ -95,21 +96,21 @@ def reactivate(email: Email) -> None:
 @keys_app.command("create")
 def create(email: Email, name: Annotated[str, typer.Option(help="What the key is for.")]) -> None:
     """Create a key. The secret alone goes to stdout, once; it is not stored."""
-    key, secret = with_accounts(lambda accounts: accounts.create_key(email, name))
+    key, secret = with_keys(lambda keys: keys.create(email, name))
     _show(key, secret)
 
 
 @keys_app.command("replace")
 def replace(prefix: Prefix) -> None:
     """Revoke a key and create a new one with its name."""
-    key, secret = with_accounts(lambda accounts: accounts.replace_key(prefix))
+    key, secret = with_keys(lambda keys: keys.replace(prefix))
     _show(key, secret)
 
 
 @keys_app.command("revoke")
 def revoke(prefix: Prefix) -> None:
     """Revoke a key at once."""
-    with_accounts(lambda accounts: accounts.revoke_key(prefix))
+    with_keys(lambda keys: keys.revoke(prefix))
     err.print(f"{prefix} is revoked.")
 
 
@@ -117,7 +118,7 @@ def revoke(prefix: Prefix) -> None:
 def list_keys(email: Email) -> None:
     """List the keys of an account."""
     listed = Table("prefix", "name", "created", "revoked")
-    for key in with_accounts(lambda accounts: accounts.keys(email)):
+    for key in with_keys(lambda keys: keys.of_account(email)):
         revoked = f"{key.revoked_at:%Y-%m-%d}" if key.revoked_at else ""
         listed.add_row(key.prefix, key.name, f"{key.created_at:%Y-%m-%d}", revoked)
     out.print(listed)

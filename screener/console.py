@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from screener.settings import Settings
     from store.accounts import Accounts
     from store.database import Database
+    from store.keys import Keys
 
 USAGE = 2
 """The exit code of everything that the operator can put right."""
@@ -141,9 +142,14 @@ def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
     """Run work on the accounts of the configured database."""
     from store.accounts import Accounts
 
-    return with_database(
-        lambda database, chosen: work(Accounts(database, key_prefix=chosen.key_prefix))
-    )
+    return with_database(lambda database, _chosen: work(Accounts(database)))
+
+
+def with_keys(work: Callable[[Keys], Coroutine[Any, Any, T]]) -> T:
+    """Run work on the keys of the configured database."""
+    from store.keys import Keys
+
+    return with_database(lambda database, chosen: work(Keys(database, prefix=chosen.key_prefix)))
 
 
 def prepare_data_dir(chosen: Settings) -> None:

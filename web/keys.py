@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
 
-from store.accounts import Account, Key
+from store.accounts import Account
 from store.errors import AccountError
 from store.grants import Grant
+from store.keys import Key
 from store.usage import Entry
 from web.pages import Pages
 from web.refusals import Refusal
@@ -34,7 +35,7 @@ class Credential:
     client: str = ""
 
 
-class Keys:
+class KeysPage:
     """The page of keys and connected apps."""
 
     def __init__(self, site: Site, pages: Pages) -> None:
@@ -53,7 +54,7 @@ class Keys:
                 await self._revoke(account, visit.form["revoke"])
                 return RedirectResponse("/keys?done=revoked", 303)
             name = visit.form.get("name", "")
-            key, secret = await self._site.accounts.create_key(account.email, name)
+            key, secret = await self._site.keys.create(account.email, name)
         except AccountError as error:
             return await self._page(visit, account, refusal=Refusal(400, str(error)))
         except Refusal as refusal:
@@ -61,7 +62,7 @@ class Keys:
         return await self._page(visit, account, created=key, secret=secret)
 
     async def _revoke(self, account: Account, prefix: str) -> None:
-        if await self._site.accounts.revoke_own_key(account.id, prefix):
+        if await self._site.keys.revoke_own(account.id, prefix):
             return
         if not await self._site.grants.revoke_grant(account.id, prefix):
             raise Refusal(404, "You have no such key, so nothing was changed.")
@@ -84,7 +85,7 @@ class Keys:
             notice=notice,
             created=created,
             secret=secret,
-            keys=live_credentials(await self._site.accounts.keys(account.email), uses),
+            keys=live_credentials(await self._site.keys.of_account(account.email), uses),
             apps=live_credentials(await self._site.grants.of_account(account.id), uses),
             offer=self._site.services.offer,
         )

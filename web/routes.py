@@ -13,7 +13,7 @@ from web.changes import ChangesPage
 from web.consent import AUTHORIZE, Consent
 from web.docs import DocsPage
 from web.home import Home
-from web.keys import Keys
+from web.keys import KeysPage
 from web.method import PATH as METHOD
 from web.method import MethodPage
 from web.pages import Pages
@@ -32,7 +32,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     pages = Pages(assets, sign_up=site.sign_up)
     visits = Visits(site, pages)
     home, usage = Home(site, pages), Usage(site, pages)
-    keys, watchlist = Keys(site, pages), WatchlistPage(site, pages)
+    keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
     consent = Consent(site, pages, visits)
     return [
         *assets.routes(),

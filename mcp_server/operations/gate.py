@@ -19,8 +19,8 @@ from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError, busy
 from mcp_server.operations.services import Services
 from mcp_server.operations.table import Access, Operation
-from store.accounts import Principal
 from store.errors import DatabaseError
+from store.keys import Principal
 
 log = logging.getLogger(__name__)
 

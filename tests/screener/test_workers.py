@@ -16,8 +16,7 @@ import httpx
 import pytest
 
 from screener.settings import Settings
-from store.accounts import Accounts
-from tests.service import Service, copy_night, new_key, on_accounts
+from tests.service import Service, copy_night, new_key
 
 SCREENER = str(Path(sys.executable).with_name("screener"))
 WORKERS = 3
@@ -76,10 +75,7 @@ def test_a_revoked_key_ends_at_every_worker_at_once(live: Service) -> None:
     key = new_key(live.settings, "revoked@example.com")
     assert statuses(live, key, PER_MINUTE // 2) == {200: PER_MINUTE // 2}
 
-    async def revoke(accounts: Accounts) -> None:
-        await accounts.revoke_key(key[:16])
-
-    on_accounts(live.settings, revoke)
+    live.keys(lambda keys: keys.revoke(key[:16]))
 
     assert statuses(live, key, PER_MINUTE // 2) == {401: PER_MINUTE // 2}
 

@@ -214,16 +214,3 @@ async def test_a_change_that_proved_an_older_password_changes_nothing(
         await accounts.set_password("ada@example.com", "third", replacing=HASH)
     assert await accounts.password_hash("ada@example.com") == "second"
     assert await sessions.account(token) is not None
-
-
-async def test_an_account_revokes_its_own_keys_alone(database: Database) -> None:
-    accounts = Accounts(database)
-    ada = await accounts.add("ada@example.com", Plan.PREMIUM)
-    eve = await accounts.add("eve@example.com", Plan.PREMIUM)
-    key, secret = await accounts.create_key("ada@example.com", "laptop")
-
-    assert not await accounts.revoke_own_key(eve.id, key.prefix)
-    assert await accounts.principal(secret) is not None
-    assert await accounts.revoke_own_key(ada.id, key.prefix)
-    assert not await accounts.revoke_own_key(ada.id, key.prefix)
-    assert await accounts.principal(secret) is None
