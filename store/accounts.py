@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import tables
+from store.access import Ended, delete_account, end_credentials, end_sessions
 from store.audit import OPERATOR, Actor, Kind, note
 from store.database import Database
 from store.errors import AccountError, StalePasswordError
@@ -90,7 +91,8 @@ class Accounts:
         }
         try:
             async with self._database.write() as connection:
-                await connection.execute(tables.accounts.insert().values(row))
+                unused = await _unused_id(connection)
+                await connection.execute(tables.accounts.insert().values({**row, **unused}))
                 account = await account_of(connection, email)
                 at = self._clock()
                 await note(connection, Kind.ACCOUNT_ADDED, actor, at, account.id, plan)
@@ -137,15 +139,17 @@ class Accounts:
         password_hash: str,
         *,
         replacing: str | None = None,
+        end_access: bool = False,
         actor: Actor = OPERATOR,
-    ) -> int:
-        """Change a password, end every session of the account and return how many were ended.
+    ) -> Ended:
+        """Change a password and end every session of the account, with `end_access` every key and
+        app too; return how many were ended.
 
         Raises:
             AccountError: there is no such account.
             StalePasswordError: the account's hash is no longer `replacing`.
         """
-        accounts, sessions = tables.accounts, tables.sessions
+        accounts, now = tables.accounts, self._clock()
         async with self._database.write() as connection:
             account = await account_of(connection, email)
             expected = accounts.c.password_hash == replacing if replacing else sa.true()
@@ -156,11 +160,40 @@ class Accounts:
             )
             if changed.rowcount == 0:
                 raise StalePasswordError("The password has been changed meanwhile. Sign in again.")
-            ended = await connection.execute(
-                sessions.delete().where(sessions.c.account_id == account.id)
-            )
-            await note(connection, Kind.PASSWORD_CHANGED, actor, self._clock(), account.id)
-        return ended.rowcount
+            await note(connection, Kind.PASSWORD_CHANGED, actor, now, account.id)
+            ended = Ended(await end_sessions(connection, account.id))
+            if end_access:
+                ended = Ended(
+                    ended.sessions, *await end_credentials(connection, account.id, actor, now)
+                )
+        return ended
+
+    async def end_access(
+        self, account_id: int, *, but: str | None = None, actor: Actor = OPERATOR
+    ) -> Ended:
+        """End every key and app of an account, and every session but that of the token `but`."""
+        now, kept = self._clock(), hash_secret(but) if but else None
+        async with self._database.write() as connection:
+            sessions = await end_sessions(connection, account_id, but=kept)
+            if sessions:
+                subject = f"{sessions} sessions"
+                await note(connection, Kind.SESSION_ENDED, actor, now, account_id, subject)
+            return Ended(sessions, *await end_credentials(connection, account_id, actor, now))
+
+    async def delete(self, email: str, *, actor: Actor = OPERATOR) -> dict[str, int]:
+        """Delete an account with everything about it; return how many rows of each table.
+
+        The log keeps that an account was deleted, and its number, which no other account gets.
+
+        Raises:
+            AccountError: there is no such account.
+        """
+        async with self._database.write() as connection:
+            account = await account_of(connection, email)
+            await lock_account(connection, account.id)
+            deleted = await delete_account(connection, account.id)
+            await note(connection, Kind.ACCOUNT_DELETED, actor, self._clock(), account.id)
+        return deleted
 
     async def _set(self, email: str, kind: Kind, subject: str = "", **values: object) -> Account:
         async with self._database.write() as connection:
@@ -183,6 +216,33 @@ async def account_of(connection: AsyncConnection, email: str) -> Account:
     if row is None:
         raise AccountError(f"There is no account {email}; `screener account list` shows them.")
     return to_account(row)
+
+
+async def lock_account(connection: AsyncConnection, account_id: int) -> None:
+    """Make simultaneous transactions that count what an account has go one after another.
+
+    On PostgreSQL this is a row lock; a write transaction of SQLite is exclusive anyway.
+
+    Raises:
+        AccountError: the account has been deleted meanwhile.
+    """
+    accounts = tables.accounts
+    query = sa.select(accounts.c.id).where(accounts.c.id == account_id)
+    if await connection.scalar(query.with_for_update(key_share=True)) is None:
+        raise AccountError("This account has been deleted.")
+
+
+async def _unused_id(connection: AsyncConnection) -> dict[str, int]:
+    # SQLite would give the id of the last account again once that is deleted, while a running
+    # service may still count calls for it. The log remembers the id.
+    if connection.dialect.name != "sqlite":
+        return {}
+    newest = [
+        sa.select(sa.func.max(column)).scalar_subquery()
+        for column in (tables.accounts.c.id, tables.audit.c.account_id)
+    ]
+    known = (await connection.execute(sa.select(*newest))).one()
+    return {"id": 1 + max(number or 0 for number in known)}
 
 
 def to_account(row: sa.Row[*tuple[Any, ...]]) -> Account:

@@ -19,11 +19,13 @@ from store.accounts import (
     account_of,
     aware,
     hash_secret,
+    lock_account,
     utc_now,
 )
 from store.audit import OPERATOR, Actor, Kind, note
 from store.database import Database
-from store.errors import AccountError
+from store.errors import AccountError, TooManyError
+from store.pace import check_pace
 
 PREFIX_LENGTH = 16
 SECRET_LENGTH = 48
@@ -82,17 +84,27 @@ class Keys:
         *,
         expires_at: dt.datetime | None = None,
         read_only: bool = False,
+        per_hour: int | None = None,
         actor: Actor = OPERATOR,
     ) -> tuple[Key, str]:
         """Make a key and return it with its secret, which cannot be read again.
 
+        With `per_hour`, an owner may make no more keys than that within an hour.
+
         Raises:
-            AccountError: no such account, an unusable name, or too many live keys.
+            AccountError: no such account, an unusable name, or an end that is past.
+            TooManyError: the account has as many live keys as it may.
+            TooOftenError: too many keys were made within the last hour.
         """
-        name = _check_name(name)
+        name, now = _check_name(name), self._clock()
+        if expires_at is not None and expires_at <= now:
+            raise AccountError("A key's end lies in the future.")
         async with self._database.write() as connection:
             account = await account_of(connection, email)
-            await _check_room(connection, account.id)
+            await lock_account(connection, account.id)
+            await self._check_room(connection, account.id)
+            if per_hour is not None:
+                await check_pace(connection, account.id, Kind.KEY_CREATED, per_hour, now)
             new = _NewKey(name, expires_at, read_only)
             return await self._insert_key(connection, account.id, new, actor)
 
@@ -115,6 +127,8 @@ class Keys:
         """
         async with self._database.write() as connection:
             old = await self._revoke(connection, prefix, actor)
+            if old.expires_at and aware(old.expires_at) <= self._clock():
+                raise AccountError(f"{prefix} has expired; create another key.")
             expires_at = aware(old.expires_at) if old.expires_at else None
             new = _NewKey(old.name, expires_at, old.read_only)
             return await self._insert_key(connection, old.account_id, new, actor)
@@ -136,7 +150,6 @@ class Keys:
 
     async def principal(self, secret: str) -> Principal | None:
         """The holder of a live key of an active account; None for any other secret."""
-        expires_at = tables.keys.c.expires_at
         query = (
             sa.select(
                 tables.keys.c.prefix,
@@ -153,8 +166,7 @@ class Keys:
             .join(tables.accounts, tables.accounts.c.id == tables.keys.c.account_id)
             .where(
                 tables.keys.c.secret_hash == hash_secret(secret),
-                tables.keys.c.revoked_at.is_(None),
-                sa.or_(expires_at.is_(None), expires_at > self._clock()),
+                self._live(),
                 tables.accounts.c.active,
             )
         )
@@ -167,6 +179,17 @@ class Keys:
         )
         key = _to_key(row)
         return Principal(account, key, key.expires_at)
+
+    def _live(self) -> sa.ColumnElement[bool]:
+        keys = tables.keys
+        lasting = sa.or_(keys.c.expires_at.is_(None), keys.c.expires_at > self._clock())
+        return sa.and_(keys.c.revoked_at.is_(None), lasting)
+
+    async def _check_room(self, connection: AsyncConnection, account_id: int) -> None:
+        own = tables.keys.c.account_id == account_id
+        count = sa.select(sa.func.count()).select_from(tables.keys).where(own, self._live())
+        if (await connection.scalar(count) or 0) >= KEY_CAP:
+            raise TooManyError(f"An account holds at most {KEY_CAP} live keys; revoke one first.")
 
     async def _insert_key(
         self, connection: AsyncConnection, account_id: int, new: _NewKey, actor: Actor
@@ -233,13 +256,6 @@ def _check_name(name: str) -> str:
     if not name or len(name) > 100 or not name.isprintable():
         raise AccountError("A key's name is 1 to 100 printable characters.")
     return name
-
-
-async def _check_room(connection: AsyncConnection, account_id: int) -> None:
-    live = (tables.keys.c.account_id == account_id) & tables.keys.c.revoked_at.is_(None)
-    count = sa.select(sa.func.count()).select_from(tables.keys).where(live)
-    if (await connection.scalar(count) or 0) >= KEY_CAP:
-        raise AccountError(f"An account holds at most {KEY_CAP} live keys; revoke one first.")
 
 
 def _to_key(row: sa.Row[*tuple[Any, ...]]) -> Key:

@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from store import tables
+from store.access import Ended
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.errors import StalePasswordError
@@ -160,7 +161,7 @@ async def test_a_new_password_ends_every_session_of_the_account_alone(
 
     ended = await Accounts(database).set_password("ada@example.com", "new hash")
 
-    assert ended == 2
+    assert ended == Ended(sessions=2)
     assert [await sessions.account(token) for token in tokens] == [None, None]
     assert await sessions.account(other) is not None
     assert await Accounts(database).password_hash("ada@example.com") == "new hash"
