@@ -19,7 +19,7 @@ import typer
 
 from nightly.errors import NightlyError, WorkerError
 from store.errors import BusyError, HeldBackError, SealedError, StoreError
-from store.files import private_folder
+from store.files import narrow, private_folder
 
 if TYPE_CHECKING:
     from screener.settings import Settings
@@ -40,6 +40,12 @@ EXITS: Mapping[type[Exception], int] = {
 
 DRIFT = 6
 """The night is published, but a walk that was resumed is not what its bars give."""
+
+DATA = (
+    *("nights", "ledger", "charts", "bars", "manifest.json", "checkpoints.sqlite", "nightly.lock"),
+    *("accounts.sqlite", "accounts.sqlite-wal", "accounts.sqlite-shm"),
+)
+"""What the data folder holds. Nothing else in it is touched, since it may be a folder of yours."""
 
 T = TypeVar("T")
 
@@ -153,15 +159,16 @@ def with_keys(work: Callable[[Keys], Coroutine[Any, Any, T]]) -> T:
 
 
 def prepare_data_dir(chosen: Settings) -> None:
-    """Make the data folder, private to its owner.
+    """Make the data folder; what others may read in it becomes its owner's alone.
 
     Raises:
-        StoreError: it cannot be made or written.
+        StoreError: it cannot be made, written or restricted.
     """
     try:
         private_folder(chosen.data_dir)
+        narrow(chosen.data_dir / name for name in DATA)
         probe = chosen.data_dir / ".writable"
-        probe.touch()
+        probe.touch(mode=0o600)
         probe.unlink()
     except OSError as error:
         raise StoreError(
