@@ -10,6 +10,7 @@ from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
 from store.accounts import Accounts, utc_now
 from store.grants import Grants
+from store.keys import Keys
 from store.passwords import Passwords
 from store.sessions import Sessions
 from web.throttle import Throttle
@@ -21,6 +22,7 @@ class Site:
 
     services: Services
     accounts: Accounts
+    keys: Keys
     sessions: Sessions
     grants: Grants
     authorization: Authorization
