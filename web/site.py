@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
 from store.accounts import Accounts, utc_now
+from store.browsers import Browsers
 from store.grants import Grants
 from store.passwords import Passwords
 from store.sessions import Sessions
@@ -22,6 +23,7 @@ class Site:
     services: Services
     accounts: Accounts
     sessions: Sessions
+    browsers: Browsers
     grants: Grants
     authorization: Authorization
     throttle: Throttle
