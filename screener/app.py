@@ -36,6 +36,7 @@ from screener.settings import Settings
 from screener.supervisor import Loop, keep_running
 from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
+from store.browsers import Browsers
 from store.database import Database
 from store.errors import DatabaseUnavailableError
 from store.grants import Grants
@@ -47,7 +48,7 @@ from store.watchlist import Watchlist
 from web.errors import exception_handlers
 from web.routes import web_routes
 from web.site import Site
-from web.throttle import SIGN_UPS_PER_ADDRESS, Throttle
+from web.throttle import SIGN_UPS, Throttle
 
 log = logging.getLogger(__name__)
 
@@ -80,12 +81,11 @@ def build_app(
         accounts=Accounts(database),
         keys=_keys(settings, database),
         sessions=sessions_of(settings, database),
+        browsers=Browsers(database, clock=clock),
         grants=grants,
         authorization=Authorization(grants, resource, clients),
         throttle=Throttle(folder=counters and counters / "sign-in"),
-        sign_up_throttle=Throttle(
-            per_address=SIGN_UPS_PER_ADDRESS, folder=counters and counters / "sign-up"
-        ),
+        sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
         sign_up=settings.sign_up,
         clock=clock,
     )
