@@ -18,6 +18,7 @@ from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
 from oauth.redirects import destination, is_registered, with_response
+from store.audit import OPERATOR, Actor
 from store.errors import UnknownClientError
 from store.grants import Client, Grants
 
@@ -100,7 +101,9 @@ class Authorization:
             location = self._location(redirect_uri, state, error.get_body())
             raise RedirectError(location, error.error) from error
 
-    async def approve(self, request: AuthorizationRequest, account_id: int) -> str:
+    async def approve(
+        self, request: AuthorizationRequest, account_id: int, *, actor: Actor = OPERATOR
+    ) -> str:
         """The address that takes the code to the client (RFC 6749 section 4.1.2).
 
         Raises:
@@ -113,6 +116,7 @@ class Authorization:
                 request.client_name,
                 request.redirect_uri,
                 request.code_challenge,
+                actor=actor,
             )
         except UnknownClientError as error:
             raise PageError(str(error)) from error

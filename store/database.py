@@ -134,9 +134,12 @@ def _is_transient(error: Exception) -> bool:
 
 
 def _engine(url: str) -> AsyncEngine:
+    # The text of an error must not hold the hashes and names that a statement was given.
     if not url.startswith("sqlite"):
-        return create_async_engine(url, pool_timeout=BUSY_SECONDS, pool_pre_ping=True)
-    engine = create_async_engine(url, connect_args={"timeout": BUSY_SECONDS})
+        return create_async_engine(
+            url, pool_timeout=BUSY_SECONDS, pool_pre_ping=True, hide_parameters=True
+        )
+    engine = create_async_engine(url, connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True)
     sa.event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     sa.event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine

@@ -60,7 +60,9 @@ class Consent:
             request = await self._authorization.check(visit.request.query_params.multi_items())
             if decision == "refuse":
                 return _to_client(self._authorization.refuse(request))
-            return _to_client(await self._authorization.approve(request, account.id))
+            return _to_client(
+                await self._authorization.approve(request, account.id, actor=visit.actor)
+            )
         except PageError as error:
             raise _refusal(error) from error
         except RedirectError as error:

@@ -50,20 +50,23 @@ class Keys:
         """Revoke a key or an app, or create a key and show its secret, which is shown only once."""
         try:
             if "revoke" in visit.form:
-                await self._revoke(account, visit.form["revoke"])
+                await self._revoke(visit, account, visit.form["revoke"])
                 return RedirectResponse("/keys?done=revoked", 303)
             name = visit.form.get("name", "")
-            key, secret = await self._site.accounts.create_key(account.email, name)
+            key, secret = await self._site.accounts.create_key(
+                account.email, name, actor=visit.actor
+            )
         except AccountError as error:
             return await self._page(visit, account, refusal=Refusal(400, str(error)))
         except Refusal as refusal:
             return await self._page(visit, account, refusal=refusal)
         return await self._page(visit, account, created=key, secret=secret)
 
-    async def _revoke(self, account: Account, prefix: str) -> None:
-        if await self._site.accounts.revoke_own_key(account.id, prefix):
+    async def _revoke(self, visit: Visit, account: Account, prefix: str) -> None:
+        actor = visit.actor
+        if await self._site.accounts.revoke_own_key(account.id, prefix, actor=actor):
             return
-        if not await self._site.grants.revoke_grant(account.id, prefix):
+        if not await self._site.grants.revoke_grant(account.id, prefix, actor=actor):
             raise Refusal(404, "You have no such key, so nothing was changed.")
 
     async def _page(

@@ -32,7 +32,7 @@ class Password:
         """Set the new password, and start a new session."""
         try:
             encoded = await self._change(visit, account)
-            return await self._visits.start_session(account, encoded, "/keys?done=password")
+            return await self._visits.start_session(visit, account, encoded, "/keys?done=password")
         except Refusal as refusal:
             return self._pages.respond("password.html", visit, refusal=refusal)
 
@@ -45,7 +45,9 @@ class Password:
         site.throttle.give_back(account.email, visit.address)
         new = await hash_new(site.passwords, visit.form.get("new", ""))
         try:
-            await site.accounts.set_password(account.email, new, replacing=encoded)
+            await site.accounts.set_password(
+                account.email, new, replacing=encoded, actor=visit.actor
+            )
         except StalePasswordError as error:
             raise Refusal(400, str(error)) from error
         return new

@@ -7,6 +7,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from oauth.responses import Endpoint
+from web.activity import PATH as ACTIVITY
+from web.activity import Activity
 from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
@@ -44,6 +46,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),
         Route(CHANGES, visits.members(ChangesPage(site, pages).show)),
         Route("/usage", visits.members(usage.show)),
+        Route(ACTIVITY, visits.members(Activity(site, pages).show)),
         *_sign_in_routes(site, pages, visits),
     ]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
 from store.accounts import Accounts, utc_now
+from store.events import AuditLog
 from store.grants import Grants
 from store.passwords import Passwords
 from store.sessions import Sessions
@@ -23,6 +24,9 @@ class Site:
     accounts: Accounts
     sessions: Sessions
     grants: Grants
+    audit: AuditLog
+    audit_days: int
+    """Days for which events of the audit log are kept."""
     authorization: Authorization
     throttle: Throttle
     sign_up_throttle: Throttle

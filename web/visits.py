@@ -59,14 +59,17 @@ class Visits:
         """Tie the forms of a page to the anonymous browser that it goes to."""
         self._cookies.visit.set(response, visit.secret)
 
-    async def start_session(self, account: Account, password_hash: str, target: str) -> Response:
+    async def start_session(
+        self, visit: Visit, account: Account, password_hash: str, target: str
+    ) -> Response:
         """Start a session under a new token, and go on to a page.
 
         Raises:
             Refusal: the password was changed since it was proven.
         """
         try:
-            token = await self._site.sessions.start(account.id, password_hash)
+            actor = replace(visit, account=account).actor
+            token = await self._site.sessions.start(account.id, password_hash, actor=actor)
         except StalePasswordError as error:
             raise Refusal(400, str(error)) from error
         response = RedirectResponse(target, 303)
@@ -77,7 +80,7 @@ class Visits:
     async def end_session(self, visit: Visit) -> Response:
         """End the session."""
         if visit.account is not None:
-            await self._site.sessions.end(visit.secret)
+            await self._site.sessions.end(visit.secret, actor=visit.actor)
         response = RedirectResponse("/", 303)
         self._cookies.session.drop(response)
         return response
