@@ -26,7 +26,9 @@ def audit(
         str | None, typer.Option(help="Only since then: days, as 7d, or a UTC date.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most events.")] = 100,
-    before: Annotated[int | None, typer.Option(min=1, help="Only events below this id.")] = None,
+    before: Annotated[
+        int | None, typer.Option(min=1, max=2**31 - 1, help="Only events below this id.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Show the audit log, newest first; `--before` and the last id give the next page."""

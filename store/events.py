@@ -67,23 +67,20 @@ class AuditLog:
         The limit is 1 to `MOST_AT_ONCE`; a larger one is lowered.
         """
         accounts, audit = tables.accounts, tables.audit
-        conditions = [
-            condition
-            for given, condition in (
-                (account_id, _own() & (audit.c.account_id == account_id)),
-                (kind, audit.c.kind == kind),
-                (since, audit.c.at >= since),
-                (before, audit.c.id < before),
-            )
-            if given is not None
-        ]
         query = (
             sa.select(audit, accounts.c.email)
             .join_from(audit, accounts, _own(), isouter=True)
-            .where(*conditions)
             .order_by(audit.c.id.desc())
             .limit(max(1, min(limit, MOST_AT_ONCE)))
         )
+        if account_id is not None:
+            query = query.where(_own(), audit.c.account_id == account_id)
+        if kind is not None:
+            query = query.where(audit.c.kind == kind)
+        if since is not None:
+            query = query.where(audit.c.at >= since)
+        if before is not None:
+            query = query.where(audit.c.id < before)
         async with self._database.read() as connection:
             return [_to_event(row) for row in await connection.execute(query)]
 
