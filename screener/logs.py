@@ -53,8 +53,8 @@ class Lines(logging.Formatter):
 class OncePerMinute(logging.Filter):
     """Lets each message through once a minute, and counts the others.
 
-    Otherwise whoever repeats a request that is worth a line could fill the disk. Lines of the
-    package `screener` pass, since no request causes them.
+    Otherwise whoever repeats a request that is worth a line could fill the disk. Lines at DEBUG
+    pass, as do those of the package `screener`, which no request causes.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -64,7 +64,7 @@ class OncePerMinute(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is written; `held_back` then says how many like it were not."""
-        if record.name.startswith("screener."):
+        if record.levelno <= logging.DEBUG or record.name.startswith("screener."):
             return True
         now, kind = self._clock(), record.exc_info[0] if record.exc_info else None
         message = (record.name, str(record.msg)[:MOST_LETTERS], kind)
