@@ -66,6 +66,7 @@ def kept(folder: Path) -> dict[str, int]:
         async with database.read() as connection:
             counts = {
                 table.name: await connection.scalar(sa.select(sa.func.count()).select_from(table))
+                or 0
                 for table in swept
             }
         await database.close()
