@@ -19,7 +19,14 @@ from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
 from oauth.redirects import destination, is_registered, with_response
 from store.audit import OPERATOR, Actor
-from store.errors import UnknownClientError
+from store.consent import Form
+from store.errors import (
+    AccountError,
+    TooManyError,
+    TooOftenError,
+    UnknownClientError,
+    UsedFormError,
+)
 from store.grants import Client, Grants
 
 CODE_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -102,12 +109,19 @@ class Authorization:
             raise RedirectError(location, error.error) from error
 
     async def approve(
-        self, request: AuthorizationRequest, account_id: int, *, actor: Actor = OPERATOR
+        self,
+        request: AuthorizationRequest,
+        account_id: int,
+        *,
+        form: Form | None = None,
+        read_only: bool = False,
+        actor: Actor = OPERATOR,
     ) -> str:
         """The address that takes the code to the client (RFC 6749 section 4.1.2).
 
         Raises:
-            PageError: the client was deleted meanwhile.
+            PageError: the form was used already, the account has too many apps or approves too
+                often, or the client was deleted meanwhile.
         """
         try:
             code = await self._grants.approve(
@@ -116,10 +130,16 @@ class Authorization:
                 request.client_name,
                 request.redirect_uri,
                 request.code_challenge,
+                form=form,
+                read_only=read_only,
                 actor=actor,
             )
-        except UnknownClientError as error:
+        except (AccountError, UnknownClientError) as error:
             raise PageError(str(error)) from error
+        except (TooManyError, UsedFormError) as error:
+            raise PageError(str(error), 409) from error
+        except TooOftenError as error:
+            raise PageError(str(error), 429, error.wait) from error
         return self._location(request.redirect_uri, request.state, [("code", code)])
 
     def refuse(self, request: AuthorizationRequest) -> str:

@@ -41,6 +41,7 @@ from store.database import Database
 from store.errors import DatabaseUnavailableError
 from store.events import AuditLog
 from store.grants import Grants
+from store.keys import Keys
 from store.principals import Changes, Principals
 from store.tokens import Tokens
 from store.usage import UsageLog
@@ -78,7 +79,8 @@ def build_app(
     resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
     site = Site(
         services=services,
-        accounts=_accounts(settings, database),
+        accounts=Accounts(database),
+        keys=_keys(settings, database),
         sessions=sessions_of(settings, database),
         grants=grants,
         audit=AuditLog(database),
@@ -192,7 +194,7 @@ def services_of(
             settings.data_dir, source=settings.source, disclaimer=settings.disclaimer
         ),
         principals=Principals(
-            _accounts(settings, database),
+            _keys(settings, database),
             _tokens(settings, database, clock),
             watchlist,
             Changes(database.url),
@@ -205,8 +207,8 @@ def services_of(
     )
 
 
-def _accounts(settings: Settings, database: Database) -> Accounts:
-    return Accounts(database, key_prefix=settings.key_prefix)
+def _keys(settings: Settings, database: Database) -> Keys:
+    return Keys(database, prefix=settings.key_prefix)
 
 
 def _tokens(settings: Settings, database: Database, clock: Clock) -> Tokens:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from screener import access, account, audit, bars, ledger, night, research
+from screener import access, account, audit, bars, keys, ledger, night, research
 from screener.console import err, out, plainly, prepare_data_dir, settings
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(account.accounts_app, name="account")
-app.add_typer(account.keys_app, name="key")
+app.add_typer(keys.keys_app, name="key")
 app.add_typer(night.nights_app, name="night")
 app.add_typer(ledger.ledger_app, name="ledger")
 app.add_typer(bars.bars_app, name="bars")

@@ -6,6 +6,7 @@ from screener.serving import check_active_night
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
 from store.database import Database
+from store.keys import Keys
 from store.nights import Nights
 from store.watchlist import Watchlist
 
@@ -29,13 +30,14 @@ async def first_account(settings: Settings) -> str | None:
     database = Database(settings.accounts_url)
     try:
         await database.migrate()
-        accounts = Accounts(database, key_prefix=settings.key_prefix)
+        accounts = Accounts(database)
         if await accounts.all():
             return None
         account = await accounts.add(FIRST_EMAIL, Plan.PREMIUM_PLUS)
         symbols = settings.demo_symbols
         await Watchlist(database).replace(account.id, symbols, len(symbols))
-        return (await accounts.create_key(FIRST_EMAIL, "first key"))[1]
+        keys = Keys(database, prefix=settings.key_prefix)
+        return (await keys.create(FIRST_EMAIL, "first key"))[1]
     finally:
         await database.close()
 

@@ -1,41 +1,45 @@
-"""Agents: the browser and the system that a User-Agent names, in words for people.
-
-A browser also names those that it descends from, so the order of the names matters.
-"""
+"""Agents: the browser or program that a User-Agent names, in words for people."""
 
 from __future__ import annotations
 
-BROWSERS = {
-    "Edg": "Edge",
-    "OPR/": "Opera",
-    "SamsungBrowser/": "Samsung Internet",
-    "Firefox/": "Firefox",
-    "FxiOS/": "Firefox",
-    "CriOS/": "Chrome",
-    "Chrome/": "Chrome",
-    "Safari/": "Safari",
-}
-SYSTEMS = {
-    "Windows": "Windows",
-    "Android": "Android",
-    "iPhone": "iPhone",
-    "iPad": "iPad",
-    "Mac OS X": "macOS",
-    "CrOS": "ChromeOS",
-    "Linux": "Linux",
-}
+import re
 
 MOST_LETTERS = 60
+"""Characters that are shown of what a program calls itself."""
+
+BROWSERS = {
+    "Edge": r"\bEdg(A|iOS)?/",
+    "Opera": r"\bOPR/",
+    "Samsung Internet": r"\bSamsungBrowser/",
+    "Firefox": r"\b(Firefox|FxiOS)/",
+    "Chrome": r"\b(Chrome|Chromium|CriOS)/",
+    "Safari": r"\bSafari/",
+}
+"""What the User-Agent of each browser has, the first that fits: most name others beside it."""
+
+SYSTEMS = {
+    "iPhone": r"\biPhone\b",
+    "iPad": r"\biPad\b",
+    "Android": r"\bAndroid\b",
+    "Windows": r"\bWindows\b",
+    "ChromeOS": r"\bCrOS\b",
+    "macOS": r"\bMacintosh\b",
+    "Linux": r"\bLinux\b",
+}
+
+
+def browser_of(agent: str) -> str:
+    """The browser and the system that a User-Agent names, in plain words."""
+    browser, system = _first(BROWSERS, agent), _first(SYSTEMS, agent)
+    if browser and system:
+        return f"{browser} on {system}"
+    return browser or system or "An unknown browser"
 
 
 def agent_name(agent: str) -> str:
-    """Such as `Firefox on Linux`; what is no browser, in its own words, cut; empty if unnamed."""
-    if not agent.startswith("Mozilla/"):
-        return agent if len(agent) <= MOST_LETTERS else f"{agent[: MOST_LETTERS - 1]}…"
-    browser = _first(BROWSERS, agent) or "A browser"
-    system = _first(SYSTEMS, agent)
-    return f"{browser} on {system}" if system else browser
+    """The browser and the system; of what is no browser, the beginning of its own words."""
+    return browser_of(agent) if agent.startswith("Mozilla/") else agent[:MOST_LETTERS]
 
 
-def _first(names: dict[str, str], agent: str) -> str | None:
-    return next((name for mark, name in names.items() if mark in agent), None)
+def _first(patterns: dict[str, str], agent: str) -> str | None:
+    return next((name for name, pattern in patterns.items() if re.search(pattern, agent)), None)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
-from oauth.authorization import PageError, RedirectError
+from oauth.authorization import AuthorizationRequest, PageError, RedirectError
 from store.accounts import Account
+from store.consent import Form
+from web.forms import OUT_OF_DATE, TOKEN_FIELD, once_until
 from web.pages import Pages
 from web.refusals import Refusal
 from web.return_paths import address_of, sign_in_address
@@ -24,6 +26,7 @@ class Consent:
         self._authorization = site.authorization
         self._pages = pages
         self._visits = visits
+        self._clock = site.clock
 
     async def show(self, visit: Visit) -> Response:
         """Show which app asks for what; an anonymous visitor signs in first."""
@@ -49,6 +52,7 @@ class Consent:
             host=request.client_host,
             destination=request.destination,
             action=address_of(visit.request),
+            token=visit.once_token(address_of(visit.request), self._clock()),
         )
 
     async def decide(self, visit: Visit, account: Account) -> Response:
@@ -60,13 +64,24 @@ class Consent:
             request = await self._authorization.check(visit.request.query_params.multi_items())
             if decision == "refuse":
                 return _to_client(self._authorization.refuse(request))
-            return _to_client(
-                await self._authorization.approve(request, account.id, actor=visit.actor)
-            )
+            return _to_client(await self._approve(request, visit, account))
         except PageError as error:
             raise _refusal(error) from error
         except RedirectError as error:
             return _to_client(error.location)
+
+    async def _approve(self, request: AuthorizationRequest, visit: Visit, account: Account) -> str:
+        token = visit.form[TOKEN_FIELD]
+        until = once_until(token)
+        if until is None:  # check_form lets no such token pass
+            raise Refusal(403, OUT_OF_DATE)
+        return await self._authorization.approve(
+            request,
+            account.id,
+            form=Form(token, until),
+            read_only="read_only" in visit.form,
+            actor=visit.actor,
+        )
 
 
 def shown_name(name: str) -> str:

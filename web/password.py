@@ -8,12 +8,11 @@ from store.accounts import Account
 from store.errors import StalePasswordError, WeakPasswordError
 from store.passwords import Passwords, check_strength
 from web.pages import Pages
+from web.proof import check_password
 from web.refusals import Refusal
 from web.site import Site
 from web.visit import Visit
 from web.visits import Visits
-
-WRONG = "The current password is not right."
 
 
 class Password:
@@ -38,15 +37,15 @@ class Password:
 
     async def _change(self, visit: Visit, account: Account) -> str:
         site = self._site
-        site.throttle.count(account.email, visit.address)
-        encoded = await site.accounts.password_hash(account.email)
-        if not await site.passwords.verify(encoded, visit.form.get("current", "")):
-            raise Refusal(400, WRONG)
-        site.throttle.give_back(account.email, visit.address)
+        encoded = await check_password(site, visit, account, visit.form.get("current", ""))
         new = await hash_new(site.passwords, visit.form.get("new", ""))
         try:
             await site.accounts.set_password(
-                account.email, new, replacing=encoded, actor=visit.actor
+                account.email,
+                new,
+                replacing=encoded,
+                end_access="end_access" in visit.form,
+                actor=visit.actor,
             )
         except StalePasswordError as error:
             raise Refusal(400, str(error)) from error

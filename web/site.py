@@ -11,6 +11,7 @@ from oauth.authorization import Authorization
 from store.accounts import Accounts, utc_now
 from store.events import AuditLog
 from store.grants import Grants
+from store.keys import Keys
 from store.passwords import Passwords
 from store.sessions import Sessions
 from web.throttle import Throttle
@@ -22,6 +23,7 @@ class Site:
 
     services: Services
     accounts: Accounts
+    keys: Keys
     sessions: Sessions
     grants: Grants
     audit: AuditLog

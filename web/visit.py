@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -10,7 +11,7 @@ from starlette.requests import Request
 from mcp_server.operations.callers import Caller
 from store.accounts import Account
 from store.audit import Actor
-from web.forms import form_token
+from web.forms import form_token, once_token
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +39,7 @@ class Visit:
     def token(self, address: str) -> str:
         """The token of a form that posts to an address."""
         return form_token(self.secret, address)
+
+    def once_token(self, address: str, now: dt.datetime) -> str:
+        """The token of a form that works once."""
+        return once_token(self.secret, address, now)

@@ -46,13 +46,16 @@ class Visits:
 
         return self._guarded(work)
 
-    def members(self, handler: MemberHandler) -> Endpoint:
-        """An endpoint for signed-in visitors; others sign in first and come back."""
+    def members(self, handler: MemberHandler, *, once: bool = False) -> Endpoint:
+        """An endpoint for signed-in visitors; others sign in first and come back.
+
+        With `once`, its form is one that works once.
+        """
 
         async def work(visit: Visit) -> Response:
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
-            return await handler(await self._read(visit), visit.account)
+            return await handler(await self._read(visit, once=once), visit.account)
 
         return self._guarded(work)
 
@@ -69,8 +72,9 @@ class Visits:
             Refusal: the password was changed since it was proven.
         """
         try:
-            actor = replace(visit, account=account).actor
-            token = await self._site.sessions.start(account.id, password_hash, actor=actor)
+            token = await self._site.sessions.start(
+                account.id, password_hash, actor=visit.actor._replace(name="owner")
+            )
         except StalePasswordError as error:
             raise Refusal(400, str(error)) from error
         response = RedirectResponse(target, 303)
@@ -114,9 +118,10 @@ class Visits:
             return replace(visit, secret=session, account=account)
         return replace(visit, secret=self._cookies.visit.read(visit.request) or visit.secret)
 
-    async def _read(self, visit: Visit) -> Visit:
+    async def _read(self, visit: Visit, *, once: bool = False) -> Visit:
         if visit.request.method != "POST":
             return visit
         form = await read_form(visit.request)
-        check_form(visit.request, form, visit.secret, self._url)
+        now = self._site.clock() if once else None
+        check_form(visit.request, form, visit.secret, self._url, once=now)
         return replace(visit, form=form)

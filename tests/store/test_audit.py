@@ -25,7 +25,8 @@ from store.database import Database
 from store.errors import StoreError
 from store.events import AuditLog, Event
 from store.grants import Grants
-from store.sessions import Sessions
+from store.keys import Keys
+from store.sessions import Sessions, handle_of
 from store.tokens import Pair, Tokens
 
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
@@ -53,6 +54,7 @@ class House:
         self.database = database
         self.clock = Clock()
         self.accounts = Accounts(database, clock=self.clock)
+        self.keys = Keys(database, clock=self.clock)
         self.sessions = Sessions(
             database, idle=7 * DAY, lifetime=30 * DAY, clock=self.clock, token_factory=lambda: "x"
         )
@@ -65,7 +67,7 @@ class House:
 
     async def furnish(self) -> None:
         self.account_id = (await self.accounts.add(ADA, Plan.PREMIUM, HASH)).id
-        self.prefix = (await self.accounts.create_key(ADA, "laptop"))[0].prefix
+        self.prefix = (await self.keys.create(ADA, "laptop"))[0].prefix
         self.session = await self.sessions.start(self.account_id, HASH)
         await self.grants.add_client("host", "A host", (CALLBACK,))
         self.code, self.used_code = await self.approve(), await self.approve()
@@ -118,20 +120,20 @@ CHANGES: dict[str, tuple[Change, list[Kind]]] = {
         lambda house: house.accounts.set_password(ADA, "another", actor=SOMEBODY),
         [Kind.PASSWORD_CHANGED],
     ),
-    "Accounts.create_key": (
-        lambda house: house.accounts.create_key(ADA, "phone", actor=SOMEBODY),
+    "Keys.create": (
+        lambda house: house.keys.create(ADA, "phone", actor=SOMEBODY),
         [Kind.KEY_CREATED],
     ),
-    "Accounts.replace_key": (
-        lambda house: house.accounts.replace_key(house.prefix, actor=SOMEBODY),
+    "Keys.replace": (
+        lambda house: house.keys.replace(house.prefix, actor=SOMEBODY),
         [Kind.KEY_CREATED, Kind.KEY_REVOKED],
     ),
-    "Accounts.revoke_key": (
-        lambda house: house.accounts.revoke_key(house.prefix, actor=SOMEBODY),
+    "Keys.revoke": (
+        lambda house: house.keys.revoke(house.prefix, actor=SOMEBODY),
         [Kind.KEY_REVOKED],
     ),
-    "Accounts.revoke_own_key": (
-        lambda house: house.accounts.revoke_own_key(house.account_id, house.prefix, actor=SOMEBODY),
+    "Keys.revoke_own": (
+        lambda house: house.keys.revoke_own(house.account_id, house.prefix, actor=SOMEBODY),
         [Kind.KEY_REVOKED],
     ),
     "Sessions.start": (
@@ -147,6 +149,21 @@ CHANGES: dict[str, tuple[Change, list[Kind]]] = {
     "Sessions.end_all": (
         lambda house: house.sessions.end_all(house.account_id, actor=SOMEBODY),
         [Kind.SESSION_ENDED],
+    ),
+    "Sessions.end_own": (
+        lambda house: house.sessions.end_own(
+            house.account_id, handle_of(house.session), actor=SOMEBODY
+        ),
+        [Kind.SESSION_ENDED],
+    ),
+    "Accounts.end_access": (
+        lambda house: house.accounts.end_access(house.account_id, actor=SOMEBODY),
+        # One for the sessions, and one for each key and app.
+        [Kind.APP_REVOKED, Kind.APP_REVOKED, Kind.KEY_REVOKED, Kind.SESSION_ENDED],
+    ),
+    "Accounts.delete": (
+        lambda house: house.accounts.delete(ADA, actor=SOMEBODY),
+        [Kind.ACCOUNT_DELETED],
     ),
     "Grants.approve": (lambda house: house.approve(), [Kind.APP_APPROVED]),
     "Grants.revoke_grant": (
@@ -170,8 +187,9 @@ CHANGES: dict[str, tuple[Change, list[Kind]]] = {
 BY_THE_OPERATOR = {"Accounts.set_plan", "Accounts.set_active"}
 
 SILENT = {
-    "Accounts": {"all", "get", "keys", "password_hash", "principal"},
-    "Sessions": {"account", "all", "sweep"},
+    "Accounts": {"all", "get", "password_hash"},
+    "Keys": {"of_account", "principal"},
+    "Sessions": {"account", "all", "is_proven", "of_account", "prove", "sweep"},
     "Grants": {
         *("add_client", "keep_document"),  # an app of nobody's yet
         *("all_grants", "client", "clients", "of_account", "sweep"),
@@ -185,7 +203,7 @@ SILENT = {
 def test_every_method_of_the_store_is_known_to_leave_an_event_or_none() -> None:
     methods = {
         f"{owner.__name__}.{name}"
-        for owner in (Accounts, Sessions, Grants, Tokens)
+        for owner in (Accounts, Keys, Sessions, Grants, Tokens)
         for name, _ in inspect.getmembers(owner, inspect.iscoroutinefunction)
         if not name.startswith("_")
     }
@@ -209,6 +227,7 @@ async def test_a_change_leaves_its_event_in_the_log(house: House, name: str) -> 
         assert (event.network, event.agent) == (("", "") if by == "operator" else SOMEBODY[1:])
         assert event.email == {
             Kind.ACCOUNT_ADDED: "eve@example.com",
+            Kind.ACCOUNT_DELETED: None,
             Kind.CLIENT_DELETED: None,
         }.get(event.kind, ADA)
 
@@ -240,8 +259,8 @@ async def test_a_change_that_fails_or_changes_nothing_leaves_no_event(house: Hou
         lambda: house.accounts.add(ADA, Plan.NONE),
         lambda: house.accounts.set_plan("nobody@example.com", Plan.NONE),
         lambda: house.accounts.set_password(ADA, "another", replacing="a hash of before"),
-        lambda: house.accounts.create_key(ADA, ""),
-        lambda: house.accounts.revoke_key("ps_live_nothing1"),
+        lambda: house.keys.create(ADA, ""),
+        lambda: house.keys.revoke("ps_live_nothing1"),
         lambda: house.sessions.start(house.account_id, "a hash of before"),
         lambda: house.grants.approve(house.account_id, "nobody", "", CALLBACK, "challenge"),
     ):
@@ -252,7 +271,7 @@ async def test_a_change_that_fails_or_changes_nothing_leaves_no_event(house: Hou
     await house.tokens.revoke("no token", "host")
     assert await house.redeem("no code") is None
     assert not await house.grants.delete_client("nobody")
-    assert not await house.accounts.revoke_own_key(house.account_id + 1, house.prefix)
+    assert not await house.keys.revoke_own(house.account_id + 1, house.prefix)
 
     assert await house.log.events() == before
 
@@ -377,14 +396,14 @@ async def test_above_the_bound_strangers_give_way_first_then_the_busiest_account
 
 WRITER = """
 import asyncio, sys
-from store.accounts import Accounts
 from store.database import Database
+from store.keys import Keys
 
 async def main():
-    accounts = Accounts(Database(sys.argv[1]))
+    keys = Keys(Database(sys.argv[1]))
     while True:
-        key, _ = await accounts.create_key("ada@example.com", "laptop")
-        await accounts.revoke_key(key.prefix)
+        key, _ = await keys.create("ada@example.com", "laptop")
+        await keys.revoke(key.prefix)
         print(key.prefix, flush=True)
 
 asyncio.run(main())
@@ -429,7 +448,7 @@ async def test_the_error_of_a_statement_does_not_say_what_it_was_given(database:
         await connection.execute(sa.text("DROP TABLE keys"))
 
     with pytest.raises(StoreError) as refused:
-        await Accounts(database).principal("ps_live_secret")
+        await Keys(database).principal("ps_live_secret")
 
     assert "keys" in str(refused.value)
     assert hash_secret("ps_live_secret") not in str(refused.value)

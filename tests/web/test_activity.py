@@ -137,7 +137,7 @@ def test_agents_are_named_for_people() -> None:
     assert agent_name(SAFARI) == "Safari on iPhone"
     assert agent_name(CHROME) == "Chrome on Windows"
     assert agent_name(f"{CHROME} Edg/130.0") == "Edge on Windows"
-    assert agent_name("Mozilla/5.0") == "A browser"
+    assert agent_name("Mozilla/5.0") == "An unknown browser"
     assert agent_name("curl/8.5.0") == "curl/8.5.0"
     assert agent_name("") == ""
     assert len(agent_name("x" * 200)) == 60

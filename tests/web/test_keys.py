@@ -9,8 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from store.accounts import Accounts, Key, Principal, utc_now
+from store.accounts import utc_now
 from store.database import Database
+from store.keys import Key, Keys, Principal
 from store.usage import UsageLog
 from tests.service import Service, on_database
 from tests.web.browser import Browser, Forms
@@ -193,11 +194,11 @@ def test_an_account_holds_so_many_keys_and_no_more(service: Service) -> None:
     account = new_person(service)
     browser = signed_in(service, account)
 
-    async def fill(accounts: Accounts) -> None:
+    async def fill(keys: Keys) -> None:
         for number in range(50):
-            await accounts.create_key(account.email, f"key {number}")
+            await keys.create(account.email, f"key {number}")
 
-    service.accounts(fill)
+    service.keys(fill)
     answer = browser.submit(browser.form("/keys"), name="one more")
 
     assert answer.status_code == 400

@@ -23,6 +23,7 @@ from screener.settings import Settings
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.errors import DatabaseUnavailableError
+from store.keys import Keys
 from store.usage import Use
 
 EMAIL = "ada@example.com"
@@ -80,7 +81,7 @@ async def opened(folder: Path, **settings: Any) -> Gate:
     await database.migrate()
     accounts = Accounts(database)
     await accounts.add(EMAIL, Plan.PREMIUM_PLUS)
-    _, secret = await accounts.create_key(EMAIL, "laptop")
+    _, secret = await Keys(database).create(EMAIL, "laptop")
     gate = Gate(database, services_of(chosen, database, None), secret)
     gate.services.principals.open()
 
