@@ -12,8 +12,10 @@ from authlib.oauth2.rfc6749.errors import InvalidClientError, InvalidRequestErro
 from authlib.oauth2.rfc6749.util import extract_basic_authorization
 from starlette.requests import Request
 
+from mcp_server.operations.callers import Caller
 from oauth.client_documents import ClientDocuments, document_host, is_address
 from store.accounts import hash_secret
+from store.audit import Actor
 from store.grants import Client, Grants
 
 
@@ -70,6 +72,12 @@ class Clients:
         if client is None or not _proves(client, secret):
             raise InvalidClientError("Register again, then sign in again.", status_code=status)
         return client
+
+
+def actor_of(request: Request) -> Actor:
+    """The app behind a request, as the audit log names it."""
+    caller: Caller = request.scope["caller"]
+    return Actor("app", caller.network, caller.client)
 
 
 def _basic(request: Request) -> tuple[str | None, str | None] | None:

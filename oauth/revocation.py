@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from oauth.clients import Clients
+from oauth.clients import Clients, actor_of
 from oauth.forms import read_form, required
 from oauth.responses import NO_STORE
 from store.tokens import Tokens
@@ -22,5 +22,6 @@ class RevocationEndpoint:
         form = await read_form(request)
         client = await self._clients.authenticate(request, form)
         # The hint is not needed, and a wrong one does no harm (RFC 7009 section 2.1).
-        await self._tokens.revoke(required(form, "token"), client.client_id)
+        token = required(form, "token")
+        await self._tokens.revoke(token, client.client_id, actor=actor_of(request))
         return Response(headers=NO_STORE)

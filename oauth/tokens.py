@@ -9,10 +9,11 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from starlette.requests import Request
 from starlette.responses import Response
 
-from oauth.clients import Clients
+from oauth.clients import Clients, actor_of
 from oauth.forms import read_form, required
 from oauth.metadata import GRANT_TYPES, ProtectedResource, granted_scope
 from oauth.responses import json_response
+from store.audit import Actor
 from store.credentials import LIFETIMES, Kind
 from store.grants import Client
 from store.tokens import Pair, Tokens
@@ -39,7 +40,7 @@ class TokenEndpoint:
         if not self._resource.is_named_by(form.get("resource")):
             raise OAuth2Error("The resource is not this service.", error="invalid_target")
         exchange = self._redeem if grant_type == "authorization_code" else self._rotate
-        pair = await exchange(form, client)
+        pair = await exchange(form, client, actor_of(request))
         if pair is None:
             raise InvalidGrantError("It is expired, used, revoked or not yours. Sign in again.")
         return json_response(
@@ -52,17 +53,17 @@ class TokenEndpoint:
             }
         )
 
-    async def _redeem(self, form: dict[str, str], client: Client) -> Pair | None:
+    async def _redeem(self, form: dict[str, str], client: Client, actor: Actor) -> Pair | None:
         code = required(form, "code")
         verifier = required(form, "code_verifier")
         if not CODE_VERIFIER.fullmatch(verifier):
             raise InvalidRequestError("code_verifier must have 43 to 128 unreserved characters.")
         challenge = create_s256_code_challenge(verifier)
         return await self._tokens.redeem(
-            code, client.client_id, challenge, form.get("redirect_uri")
+            code, client.client_id, challenge, form.get("redirect_uri"), actor=actor
         )
 
-    async def _rotate(self, form: dict[str, str], client: Client) -> Pair | None:
+    async def _rotate(self, form: dict[str, str], client: Client, actor: Actor) -> Pair | None:
         refresh_token = required(form, "refresh_token")
         granted_scope(form.get("scope"))
-        return await self._tokens.rotate(refresh_token, client.client_id)
+        return await self._tokens.rotate(refresh_token, client.client_id, actor=actor)

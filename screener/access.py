@@ -10,6 +10,7 @@ from screener.console import Table, err, fail, out, with_database
 
 if TYPE_CHECKING:
     from screener.settings import Settings
+    from screener.sweeping import Removed
     from store.database import Database
     from store.grants import Client, Grant
     from store.sessions import Session
@@ -119,17 +120,19 @@ def delete_client(
 
 
 def purge() -> None:
-    """Remove what is expired: sessions, grants nothing of which lives, hosts nobody approved.
+    """Remove what is expired, and what is older than SCREENER_AUDIT_DAYS and SCREENER_USAGE_DAYS.
 
     The service does the same by itself. Used codes and tokens stay while anything they issued can
     live, so that showing one again is still noticed.
     """
-    from screener.sessions import sessions_of
-    from store.grants import Grants
+    from screener.sweeping import sweeper_of
 
-    async def work(database: Database, chosen: Settings) -> tuple[int, int, int]:
-        swept = await Grants(database).sweep()
-        return await sessions_of(chosen, database).sweep(), swept.grants, swept.clients
+    async def work(database: Database, chosen: Settings) -> Removed:
+        return await sweeper_of(chosen, database).sweep()
 
-    sessions, grants, clients = with_database(work)
-    err.print(f"Removed {sessions} sessions, {grants} grants and {clients} hosts.")
+    rows, failures = with_database(work)
+    err.print(
+        f"Removed {', '.join(f'{count} {what}' for what, count in rows.items()) or 'nothing'}."
+    )
+    if failures:
+        fail("some of what is expired could not be removed; run `screener purge` again.")

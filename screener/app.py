@@ -34,11 +34,13 @@ from rest_facade.facade import Facade
 from screener.sessions import sessions_of
 from screener.settings import Settings
 from screener.supervisor import Loop, keep_running
+from screener.sweeping import sweeper_of
 from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
 from store.browsers import Browsers
 from store.database import Database
 from store.errors import DatabaseUnavailableError
+from store.events import AuditLog
 from store.grants import Grants
 from store.keys import Keys
 from store.principals import Changes, Principals
@@ -83,6 +85,8 @@ def build_app(
         sessions=sessions_of(settings, database),
         browsers=Browsers(database, clock=clock),
         grants=grants,
+        audit=AuditLog(database),
+        audit_days=settings.audit_days,
         authorization=Authorization(grants, resource, clients),
         throttle=Throttle(folder=counters and counters / "sign-in"),
         sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
@@ -95,7 +99,7 @@ def build_app(
     loops: dict[str, Loop] = {
         "that looks for a new night": services.active_night.keep_polling,
         "that writes the usage log": services.usage.keep_writing,
-        "that sweeps dead grants": grants.keep_sweeping,
+        "that removes what is expired": sweeper_of(settings, database).keep_sweeping,
     }
 
     @asynccontextmanager

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 import typer
 
 from nightly.errors import NightlyError, WorkerError
+from screener.terminal import harmless
 from store.errors import BusyError, HeldBackError, SealedError, StoreError
 from store.files import narrow, private_folder
 
@@ -48,11 +49,6 @@ DATA = (
 """What the data folder holds. Nothing else in it is touched, since it may be a folder of yours."""
 
 T = TypeVar("T")
-
-
-def harmless(text: str) -> str:
-    """A text in one line: what is not printable, such as ESC or a line's end, is replaced."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 class Table:
@@ -116,11 +112,14 @@ def plainly() -> Iterator[None]:
 
 
 def settings(**overrides: object) -> Settings:
-    """The settings, or one line that says which one is wrong."""
+    """The settings, or one line that says which one is wrong; the logs follow them."""
+    from screener.logs import configure
     from screener.settings import load_settings
 
     with plainly():
-        return load_settings(**overrides)
+        chosen = load_settings(**overrides)
+    configure(chosen.log_level)
+    return chosen
 
 
 def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) -> T:

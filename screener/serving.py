@@ -17,6 +17,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from screener.app import build_app, resume_days, services_of
+from screener.logs import log_config
 from screener.settings import Settings, SettingsError
 from screener.supervisor import EXIT_CODE
 from store.database import Database
@@ -113,7 +114,6 @@ def server_config(app: Callable[..., Any], settings: Settings, **options: Any) -
     """How uvicorn serves the app; options of its own add to this."""
     return uvicorn.Config(
         app,
-        log_level=settings.log_level,
         # An access log doubles the cost of a stored answer; a proxy keeps a better one.
         access_log=False,
         # The app itself believes forwarded addresses, from the configured proxies only.
@@ -123,5 +123,5 @@ def server_config(app: Callable[..., Any], settings: Settings, **options: Any) -
         # A worker on a busy machine is slow, not hung: killing it would only add to the load. The
         # price: if a worker dies while it is being asked, a stop takes up to 30 s.
         timeout_worker_healthcheck=30,
-        **options,
+        **{"log_config": log_config(settings.log_level), **options},
     )

@@ -1,7 +1,8 @@
-"""The audit log: who did what to which account, and when. Rows are added, and removed by age alone.
+"""The audit log: who did what to which account, and when. `store.events` reads it.
 
 An event is written in the transaction of what it records, so the log holds each change that was
-acknowledged, and none that was not. It holds no secret.
+acknowledged, and none that was not. It holds no secret. The database refuses to change a row; a
+sweep removes the old ones.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Kind(StrEnum):
     KEY_CREATED = "key_created"
     KEY_REVOKED = "key_revoked"
     APP_APPROVED = "app_approved"
+    TOKENS_ISSUED = "tokens_issued"
     APP_REVOKED = "app_revoked"
     TOKEN_REUSED = "token_reused"  # noqa: S105 - an event
     ACCOUNT_ADDED = "account_added"
@@ -36,6 +38,7 @@ class Kind(StrEnum):
     ACCOUNT_REACTIVATED = "account_reactivated"
     ACCOUNT_DELETED = "account_deleted"
     PLAN_CHANGED = "plan_changed"
+    CLIENT_DELETED = "client_deleted"
 
 
 class Actor(NamedTuple):

@@ -7,12 +7,10 @@ that was issued under it. The codes and tokens themselves are in `store.tokens`.
 from __future__ import annotations
 
 import datetime as dt
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import anyio
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -23,15 +21,11 @@ from store.consent import Form, check_consent
 from store.credentials import LIFETIMES, new_credential, new_grant_prefix
 from store.credentials import Kind as Credential
 from store.database import Database
-from store.errors import DatabaseUnavailableError, UnknownClientError
+from store.errors import UnknownClientError
 from store.unapproved import LIFETIME, UNAPPROVED, make_room
-
-SWEEP_SECONDS = 3600
 
 UNUSED_LIFETIME = dt.timedelta(days=180)
 """How long an approved client is kept after it last got a code or tokens."""
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +144,27 @@ class Grants:
         async with self._database.read() as connection:
             return [_to_client(row) for row in await connection.execute(query)]
 
-    async def delete_client(self, client_id: str) -> bool:
+    async def delete_client(self, client_id: str, *, actor: Actor = OPERATOR) -> bool:
         """Delete a client with all its grants; False if there is no such client."""
-        clients, grants = tables.clients, tables.grants
+        clients, grants, at = tables.clients, tables.grants, self._clock()
         ids = sa.select(grants.c.id).where(grants.c.client_id == client_id)
         async with self._database.write() as connection:
             for table in (tables.codes, tables.tokens):
                 await connection.execute(table.delete().where(table.c.grant_id.in_(ids)))
-            await connection.execute(grants.delete().where(grants.c.client_id == client_id))
+            lost = await connection.execute(
+                grants.delete()
+                .where(grants.c.client_id == client_id)
+                .returning(grants.c.account_id, grants.c.prefix, grants.c.name, grants.c.revoked_at)
+            )
+            for grant in lost:
+                if grant.revoked_at is None:
+                    subject = f"{grant.prefix} {grant.name}"
+                    await note(connection, Kind.APP_REVOKED, actor, at, grant.account_id, subject)
             deleted = await connection.execute(
                 clients.delete().where(clients.c.client_id == client_id)
             )
+            if deleted.rowcount:
+                await note(connection, Kind.CLIENT_DELETED, actor, at, subject=client_id)
         return deleted.rowcount > 0
 
     async def approve(
@@ -290,17 +294,6 @@ class Grants:
                 )
             )
         return Swept(old_grants.rowcount, old_clients.rowcount)
-
-    async def keep_sweeping(self) -> None:
-        """Sweep every hour until cancelled."""
-        while True:
-            try:
-                await self.sweep()
-            except DatabaseUnavailableError as error:
-                log.warning(
-                    "Expired grants could not be deleted and will be tried again: %s", error
-                )
-            await anyio.sleep(SWEEP_SECONDS)
 
     async def _grants(self, condition: sa.ColumnElement[bool]) -> list[Grant]:
         query = sa.select(tables.grants).where(condition).order_by(tables.grants.c.id)

@@ -52,7 +52,13 @@ class Tokens:
         self._leeway = leeway
 
     async def redeem(
-        self, code: str, client_id: str, code_challenge: str, redirect_uri: str | None
+        self,
+        code: str,
+        client_id: str,
+        code_challenge: str,
+        redirect_uri: str | None,
+        *,
+        actor: Actor = APP,
     ) -> Pair | None:
         """Exchange a code; None if it is another client's, not live, or challenge or URI differ.
 
@@ -66,11 +72,14 @@ class Tokens:
         async with self._database.write() as connection:
             grant_id = await _consume(connection, codes, usable, client_id, now)
             if grant_id is not None:
+                await _note_issue(connection, grant_id, actor, now)
                 return await self._issue(connection, grant_id, self._new_pair(), now)
-            await _revoke_if_used(connection, codes, shown, client_id, now)
+            await _revoke_if_used(connection, codes, shown, client_id, now, actor)
         return None
 
-    async def rotate(self, refresh_token: str, client_id: str) -> Pair | None:
+    async def rotate(
+        self, refresh_token: str, client_id: str, *, actor: Actor = APP
+    ) -> Pair | None:
         """Exchange a refresh token; None if it is another client's or not live.
 
         A client that presents its used token again loses the grant (RFC 9700 section 4.14.2).
@@ -94,15 +103,15 @@ class Tokens:
                 return await self._issue(connection, grant_id, pair, now)
             if again := await self._issued(connection, refresh_token, client_id, now):
                 return again
-            await _revoke_if_used(connection, tokens, shown, client_id, now)
+            await _revoke_if_used(connection, tokens, shown, client_id, now, actor)
         return None
 
-    async def revoke(self, token: str, client_id: str) -> None:
+    async def revoke(self, token: str, client_id: str, *, actor: Actor = APP) -> None:
         """Revoke the grant behind a token of either kind, if it is this client's (RFC 7009)."""
         tokens = tables.tokens
         shown = tokens.c.token_hash == hash_secret(token)
         async with self._database.write() as connection:
-            await _revoke(connection, tokens, shown, client_id, self._clock())
+            await _revoke(connection, tokens, shown, client_id, self._clock(), actor)
 
     async def principal(self, access_token: str) -> Principal | None:
         """The principal of a live access token, with its grant in place of a key."""
@@ -216,15 +225,26 @@ async def _consume(
     return grant_id
 
 
+async def _note_issue(
+    connection: AsyncConnection, grant_id: int, actor: Actor, now: dt.datetime
+) -> None:
+    grants = tables.grants
+    query = sa.select(grants.c.account_id, grants.c.prefix, grants.c.name)
+    row = (await connection.execute(query.where(grants.c.id == grant_id))).one()
+    subject = f"{row.prefix} {row.name}"
+    await note(connection, Event.TOKENS_ISSUED, actor, now, row.account_id, subject)
+
+
 async def _revoke_if_used(
     connection: AsyncConnection,
     table: sa.Table,
     shown: sa.ColumnElement[bool],
     client_id: str,
     now: dt.datetime,
+    actor: Actor,
 ) -> None:
     used = sa.and_(shown, table.c.consumed_at.is_not(None))
-    revoked = await _revoke(connection, table, used, client_id, now, Event.TOKEN_REUSED)
+    revoked = await _revoke(connection, table, used, client_id, now, actor, Event.TOKEN_REUSED)
     if revoked is not None:
         what = "code" if table is tables.codes else "refresh token"
         log.warning("Client %s reused a used %s; grant %s is revoked.", client_id, what, revoked)
@@ -236,6 +256,7 @@ async def _revoke(
     shown: sa.ColumnElement[bool],
     client_id: str,
     now: dt.datetime,
+    actor: Actor,
     event: Event = Event.APP_REVOKED,
 ) -> str | None:
     """Revoke the grant of a client's credential; return its prefix, None if none was revoked.
@@ -256,6 +277,6 @@ async def _revoke(
     row = revoked.one_or_none()
     if row is None:
         return None
-    await note(connection, event, APP, now, row.account_id, f"{row.prefix} {row.name}")
+    await note(connection, event, actor, now, row.account_id, f"{row.prefix} {row.name}")
     prefix: str = row.prefix
     return prefix

@@ -118,6 +118,14 @@ class UsageLog:
                 raise DatabaseUnavailableError("An account has been deleted meanwhile.") from error
             raise
 
+    async def sweep(self, days: int) -> int:
+        """Delete the lines of days that are over some days old; return how many were deleted."""
+        usage, today = tables.usage, int(self._clock() // SECONDS_A_DAY)
+        oldest = EPOCH + dt.timedelta(days=today - days)
+        async with self._database.write() as connection:
+            deleted = await connection.execute(usage.delete().where(usage.c.day < oldest))
+        return deleted.rowcount
+
     async def entries(self, account_id: int) -> list[Entry]:
         """The log of an account, newest day first."""
         usage = tables.usage

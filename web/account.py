@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from starlette.responses import RedirectResponse, Response
 
 from store.accounts import Account
 from store.sessions import handle_of
+from web.agents import browser_of
 from web.keys import live_credentials
 from web.pages import Pages
 from web.refusals import Refusal
@@ -19,26 +18,6 @@ PATH = "/account"
 NOTICES = {
     "ended": "That browser is signed out.",
     "everything": "Every other browser is signed out, and every key and app is revoked.",
-}
-
-BROWSERS = {
-    "Edge": r"\bEdg(A|iOS)?/",
-    "Opera": r"\bOPR/",
-    "Samsung Internet": r"\bSamsungBrowser/",
-    "Firefox": r"\b(Firefox|FxiOS)/",
-    "Chrome": r"\b(Chrome|Chromium|CriOS)/",
-    "Safari": r"\bSafari/",
-}
-"""What the User-Agent of each browser has, the first that fits: most name others beside it."""
-
-SYSTEMS = {
-    "iPhone": r"\biPhone\b",
-    "iPad": r"\biPad\b",
-    "Android": r"\bAndroid\b",
-    "Windows": r"\bWindows\b",
-    "ChromeOS": r"\bCrOS\b",
-    "macOS": r"\bMacintosh\b",
-    "Linux": r"\bLinux\b",
 }
 
 
@@ -80,15 +59,3 @@ class AccountPage:
             keys=live_credentials(await site.keys.of_account(account.email), {}),
             apps=live_credentials(await site.grants.of_account(account.id), {}),
         )
-
-
-def browser_of(agent: str) -> str:
-    """The browser and the system that a User-Agent names, in plain words."""
-    browser, system = _first(BROWSERS, agent), _first(SYSTEMS, agent)
-    if browser and system:
-        return f"{browser} on {system}"
-    return browser or system or "An unknown browser"
-
-
-def _first(patterns: dict[str, str], agent: str) -> str | None:
-    return next((name for name, pattern in patterns.items() if re.search(pattern, agent)), None)

@@ -9,6 +9,8 @@ from starlette.routing import Route
 from oauth.responses import Endpoint
 from web.account import PATH as ACCOUNT
 from web.account import AccountPage
+from web.activity import PATH as ACTIVITY
+from web.activity import Activity
 from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
@@ -48,6 +50,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         Route(CHANGES, visits.members(ChangesPage(site, pages).show)),
         _page(ACCOUNT, visits.members(account.show), visits.members(account.change)),
         Route("/usage", visits.members(usage.show)),
+        Route(ACTIVITY, visits.members(Activity(site, pages).show)),
         *_sign_in_routes(site, pages, visits),
     ]
 

@@ -10,6 +10,7 @@ from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
 from store.accounts import Accounts, utc_now
 from store.browsers import Browsers
+from store.events import AuditLog
 from store.grants import Grants
 from store.keys import Keys
 from store.passwords import Passwords
@@ -27,6 +28,9 @@ class Site:
     sessions: Sessions
     browsers: Browsers
     grants: Grants
+    audit: AuditLog
+    audit_days: int
+    """Days for which events of the audit log are kept."""
     authorization: Authorization
     throttle: Throttle
     sign_up_throttle: Throttle

@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from screener.console import harmless
 from screener.settings import Settings
+from screener.terminal import harmless
 from store import tables
 from store.accounts import Accounts, Plan
 from store.database import Database

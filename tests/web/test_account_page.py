@@ -24,7 +24,7 @@ from tests.web.people import (
     new_person,
     signed_in,
 )
-from web.account import browser_of
+from web.agents import browser_of
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 SAFARI = (

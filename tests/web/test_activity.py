@@ -1,0 +1,155 @@
+"""The activity page: owners read what happened to their account, and nobody else's."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+import pytest
+
+from store.accounts import Account, Plan, utc_now
+from store.audit import Actor, Kind, note
+from store.database import Database
+from store.events import AuditLog, Event
+from tests.service import Service, on_database
+from tests.web.browser import Browser
+from tests.web.people import authorize_address, new_app, new_person, signed_in
+from web.activity import EVENTS_A_PAGE, PATH, WORDS
+from web.agents import agent_name
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
+SAFARI = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 "
+    "(KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
+)
+CHROME = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/130.0.0.0 Safari/537.36"
+)
+
+
+def events_of(service: Service, account: Account) -> list[Event]:
+    return on_database(service, lambda database: AuditLog(database).events(account.id, limit=1000))
+
+
+def add_events(service: Service, account: Account, kind: Kind, actor: Actor, count: int) -> None:
+    async def work(database: Database) -> None:
+        async with database.write() as connection:
+            for number in range(count):
+                await note(connection, kind, actor, utc_now(), account.id, f"event {number}")
+
+    on_database(service, work)
+
+
+def events_on(page: str) -> list[str]:
+    """The events that a page shows, each as one line of text."""
+    items = re.findall(r"<li>(.*?)</li>", page, re.DOTALL)
+    return [" ".join(re.sub(r"<[^>]*>", " ", item).split()) for item in items]
+
+
+def test_owners_read_what_they_did_from_where_and_with_what(service: Service) -> None:
+    account = new_person(service)
+    browser = Browser(service, headers={"User-Agent": FIREFOX})
+    browser.sign_in(account.email)
+    made = browser.submit(browser.form("/keys"), name="laptop").text
+    secret = re.search(r'<code id="secret">([^<]+)</code>', made)
+    assert secret
+    prefix = secret[1][:16]
+    browser.submit(browser.form("/keys"), revoke=prefix)
+    address = authorize_address(new_app(service, "A <b>bold</b> host"))
+    assert browser.submit(browser.form(address), decision="approve").status_code == 303
+
+    page = browser.get(PATH)
+    shown = events_on(page.text)
+
+    assert page.headers["cache-control"] == "no-store"
+    assert [line.partition(" 20")[0] for line in shown][1:4] == [
+        f"Key revoked {prefix} laptop",
+        f"Key created {prefix} laptop",
+        "Signed in",
+    ]
+    assert re.fullmatch(r"App approved \S+ A &lt;b&gt;bold&lt;/b&gt; host 20.*", shown[0])
+    assert all(line.endswith("UTC from 127.0.0.1 with Firefox on Linux") for line in shown[:4])
+    assert shown[4].endswith("by the operator of this service")
+    assert secret[1] not in page.text
+    actors = [event.actor for event in events_of(service, account)]
+    assert actors == ["owner", "owner", "owner", "owner", "operator"]
+
+
+def test_a_failed_sign_in_is_shown_and_marked(service: Service) -> None:
+    account = new_person(service)
+    thief = Actor("stranger", "203.0.113.9", CHROME)
+    add_events(service, account, Kind.SIGN_IN_FAILED, thief, 1)
+
+    first = events_on(signed_in(service, account).get(PATH).text)[1]
+
+    assert "Sign-in failed" in first
+    assert "was this you?" in first
+    assert first.endswith("from 203.0.113.9 with Chrome on Windows")
+
+
+def test_nobody_reads_what_happened_to_another(service: Service) -> None:
+    account, other = new_person(service), new_person(service)
+    add_events(service, other, Kind.KEY_CREATED, Actor("owner", "203.0.113.9"), 3)
+
+    shown = events_on(signed_in(service, account).get(PATH).text)
+    stranger = Browser(service).get(PATH)
+
+    assert len(shown) == len(events_of(service, account)) == 2
+    assert stranger.status_code == 303
+    assert stranger.headers["location"].startswith("/sign-in")
+
+
+def test_the_pages_show_each_event_once(service: Service) -> None:
+    account = new_person(service)
+    add_events(service, account, Kind.PLAN_CHANGED, Actor("operator"), 2 * EVENTS_A_PAGE)
+    browser, shown, address = signed_in(service, account), list[str](), PATH
+    for _ in range(3):
+        page = browser.get(address).text
+        shown += events_on(page)
+        older = re.search(rf'href="({PATH}\?before=\d+)">Older', page)
+        address = older[1] if older else ""
+
+    assert address == ""
+    assert len(shown) == len(events_of(service, account)) == 2 * EVENTS_A_PAGE + 2
+    assert "Signed in" in shown[0]
+    assert "Account made" in shown[-1]
+    assert "There is nothing older." in browser.get(f"{PATH}?before=0").text
+
+
+@pytest.mark.parametrize("before", ["", "x", "-1", "1e3", "9" * 10, "9" * 5000, "٣"])
+def test_a_page_that_cannot_be_is_not_found(service: Service, before: str) -> None:
+    page = signed_in(service, new_person(service)).get(PATH, params={"before": before})
+
+    assert page.status_code == 404
+
+
+def test_the_page_is_linked_from_the_usage(service: Service) -> None:
+    assert f'href="{PATH}"' in signed_in(service, new_person(service)).get("/usage").text
+
+
+def test_there_are_words_for_every_kind() -> None:
+    assert set(WORDS) == set(Kind)
+
+
+def test_agents_are_named_for_people() -> None:
+    assert agent_name(FIREFOX) == "Firefox on Linux"
+    assert agent_name(SAFARI) == "Safari on iPhone"
+    assert agent_name(CHROME) == "Chrome on Windows"
+    assert agent_name(f"{CHROME} Edg/130.0") == "Edge on Windows"
+    assert agent_name("Mozilla/5.0") == "An unknown browser"
+    assert agent_name("curl/8.5.0") == "curl/8.5.0"
+    assert agent_name("") == ""
+    assert len(agent_name("x" * 200)) == 60
+
+
+def test_a_sign_up_is_noted_with_where_it_came_from(service: Service) -> None:
+    stranger = Actor("stranger", "203.0.113.9", "curl")
+    added = service.accounts(
+        lambda accounts: accounts.add(
+            f"new{dt.datetime.now(dt.UTC).timestamp()}@example.com", Plan.NONE, actor=stranger
+        )
+    )
+
+    (event,) = events_of(service, added)
+    assert (event.kind, event.actor, event.network) == (Kind.ACCOUNT_ADDED, *stranger[:2])

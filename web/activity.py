@@ -1,0 +1,77 @@
+"""Activity: the part of the audit log that concerns an account, for its owner to read."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from store.accounts import Account
+from store.audit import Kind
+from web.agents import agent_name
+from web.pages import Pages
+from web.refusals import Refusal
+from web.site import Site
+from web.visit import Visit
+
+PATH = "/account/activity"
+
+EVENTS_A_PAGE = 50
+
+NEWEST = 2**31 - 1
+"""The largest id that an event can have."""
+
+WORDS = {
+    Kind.SIGN_IN: "Signed in",
+    Kind.SIGN_IN_FAILED: "Sign-in failed",
+    Kind.SIGN_OUT: "Signed out",
+    Kind.SESSION_ENDED: "Signed out elsewhere",
+    Kind.PASSWORD_CHANGED: "Password changed",
+    Kind.KEY_CREATED: "Key created",
+    Kind.KEY_REVOKED: "Key revoked",
+    Kind.APP_APPROVED: "App approved",
+    Kind.TOKENS_ISSUED: "App connected",
+    Kind.APP_REVOKED: "App disconnected",
+    Kind.TOKEN_REUSED: "App disconnected: a token that was used before was shown again",
+    Kind.ACCOUNT_ADDED: "Account made",
+    Kind.ACCOUNT_DEACTIVATED: "Account deactivated",
+    Kind.ACCOUNT_REACTIVATED: "Account reactivated",
+    Kind.ACCOUNT_DELETED: "Account deleted",
+    Kind.PLAN_CHANGED: "Plan changed",
+    Kind.CLIENT_DELETED: "App deleted",
+}
+"""What happened, by kind."""
+
+ALARMING = frozenset({Kind.SIGN_IN_FAILED, Kind.TOKEN_REUSED})
+"""What the owner should have a look at."""
+
+
+class Activity:
+    """The page of what happened to an account."""
+
+    def __init__(self, site: Site, pages: Pages) -> None:
+        self._site = site
+        self._pages = pages
+
+    async def show(self, visit: Visit, account: Account) -> Response:
+        """A page of events, newest first; `before` names the id below which it begins."""
+        before = _before(visit.request.query_params.get("before"))
+        events = await self._site.audit.events(account.id, before=before, limit=EVENTS_A_PAGE + 1)
+        shown = events[:EVENTS_A_PAGE]
+        return self._pages.respond(
+            "activity.html",
+            visit,
+            events=shown,
+            older=shown[-1].id if len(events) > EVENTS_A_PAGE else None,
+            paged=before is not None,
+            words=WORDS,
+            alarming=ALARMING,
+            agent_name=agent_name,
+            days=self._site.audit_days,
+        )
+
+
+def _before(value: str | None) -> int | None:
+    if value is None:
+        return None
+    if not value.isascii() or not value.isdigit() or len(value) > 10 or int(value) > NEWEST:
+        raise Refusal(404, "There is no such page of your activity.")
+    return int(value)
