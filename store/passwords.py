@@ -1,15 +1,15 @@
 """Passwords: argon2id at the strength OWASP asks for, off the event loop, in a bounded queue.
 
 Each hash needs 64 MiB while it runs, so few run at once and few wait. Some places are kept for
-browsers in which the account signed in before, and no network takes all of the others. Whoever
-finds no place is told so at once.
+browsers in which the account signed in before, which go first, and no network takes all of the
+others. Whoever finds no place is told so at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from typing import NamedTuple, TypeVar
 
 import anyio
@@ -64,6 +64,8 @@ class Passwords:
     def __init__(self, queue: Queue = QUEUE) -> None:
         self._queue = queue
         self._slots = anyio.CapacityLimiter(queue.at_once)
+        # Strangers wait here first, so that a known browser waits behind none that only waits.
+        self._strangers = anyio.CapacityLimiter(queue.at_once)
         self._inside: Counter[Asker] = Counter()
 
     async def hash(self, password: str, asker: Asker = ALONE) -> str:
@@ -84,7 +86,10 @@ class Passwords:
         return matches and encoded is not None
 
     async def _run(self, asker: Asker, work: Callable[..., T], *arguments: str) -> T:
-        with self._place(asker):
+        async with AsyncExitStack() as stack:
+            stack.enter_context(self._place(asker))
+            if not asker.known:
+                await stack.enter_async_context(self._strangers)
             return await anyio.to_thread.run_sync(work, *arguments, limiter=self._slots)
 
     @contextmanager

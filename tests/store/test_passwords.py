@@ -150,6 +150,25 @@ async def test_one_network_takes_four_places_and_its_known_browsers_have_four_of
     assert away == [66, 2, 70]
 
 
+async def test_a_known_browser_goes_before_strangers_who_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go, passwords, order = threading.Event(), Passwords(Queue(at_once=1)), list[str]()
+
+    def noted(_encoded: str, password: str) -> bool:
+        order.append(password)
+        return go.wait(timeout=60)
+
+    monkeypatch.setattr(module, "_matches", noted)
+    async with anyio.create_task_group() as group:
+        for name in ("first", "second", "third", "known"):
+            group.start_soon(passwords.verify, CHEAP, name, Asker(name, name == "known"))
+            await anyio.wait_all_tasks_blocked()
+        go.set()
+
+    assert order == ["first", "known", "second", "third"]
+
+
 async def test_commands_wait_their_turn_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await turned_away(monkeypatch, (14, Asker())) == [0]
 

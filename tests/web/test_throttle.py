@@ -128,6 +128,16 @@ def test_a_refused_attempt_costs_nothing_more() -> None:
     assert guessed(throttle, 10, EVE, HOME) == 2
 
 
+def test_an_attempt_that_its_network_may_not_make_costs_the_account_nothing() -> None:
+    throttle = Throttle(Guesses(pair=2, network=1))
+    attempt = throttle.count(EVE, HOME)
+    assert guessed(throttle, 5, ADA, HOME) == 0
+
+    throttle.give_back(attempt)
+
+    assert not refused(throttle, ADA, HOME)
+
+
 def test_guesses_come_back_after_a_quarter_of_an_hour() -> None:
     now = 10_000.0
     throttle = Throttle(Guesses(pair=1), clock=lambda: Moment(now, now))
