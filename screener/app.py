@@ -36,6 +36,7 @@ from screener.settings import Settings
 from screener.supervisor import Loop, keep_running
 from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
+from store.browsers import Browsers
 from store.database import Database
 from store.errors import DatabaseUnavailableError
 from store.grants import Grants
@@ -47,7 +48,7 @@ from store.watchlist import Watchlist
 from web.errors import exception_handlers
 from web.routes import web_routes
 from web.site import Site
-from web.throttle import SIGN_UPS_PER_ADDRESS, Throttle
+from web.throttle import SIGN_UPS, Throttle
 
 log = logging.getLogger(__name__)
 
@@ -80,12 +81,11 @@ def build_app(
         accounts=Accounts(database),
         keys=_keys(settings, database),
         sessions=sessions_of(settings, database),
+        browsers=Browsers(database, clock=clock),
         grants=grants,
         authorization=Authorization(grants, resource, clients),
         throttle=Throttle(folder=counters and counters / "sign-in"),
-        sign_up_throttle=Throttle(
-            per_address=SIGN_UPS_PER_ADDRESS, folder=counters and counters / "sign-up"
-        ),
+        sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
         sign_up=settings.sign_up,
         clock=clock,
     )
@@ -103,6 +103,8 @@ def build_app(
         async with AsyncExitStack() as stack:
             await _migrate(database)
             stack.push_async_callback(database.close)
+            if counters is None:  # else the parent of the processes has done it
+                await resume_days(services)
             services.principals.open()
             stack.callback(services.principals.close)
             await services.active_night.poll()
@@ -126,8 +128,8 @@ def build_app(
     handlers = exception_handlers(offer.docs_url)
     pages = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     agents = {
-        "/mcp": ChallengeMiddleware(full, resource, docs_url=offer.docs_url),
-        "/mcp/demo": ChallengeMiddleware(keyless, resource, docs_url=offer.docs_url, keyless=True),
+        "/mcp": ChallengeMiddleware(full, resource, services),
+        "/mcp/demo": ChallengeMiddleware(keyless, resource, services, keyless=True),
     }
     app: ASGIApp = BearerMiddleware(Front(facade, agents, pages), services.principals)
     if settings.trusted_proxies:
@@ -167,6 +169,14 @@ async def _migrate(database: Database) -> None:
         # `screener serve` has migrated it. A worker that is replaced while the database is away
         # must serve what needs no account.
         log.warning("Keyed calls answer 503 until the database does: %s", error)
+
+
+async def resume_days(services: Services) -> None:
+    """Count on where the day's calls stood when the service was stopped."""
+    try:
+        services.limiter.resume(await services.usage.calls_today())
+    except DatabaseUnavailableError as error:
+        log.warning("The calls of today are counted from nought: %s", error)
 
 
 def services_of(

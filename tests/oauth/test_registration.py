@@ -25,6 +25,10 @@ GOOD_REDIRECTS = (
     "cursor://anysphere.cursor-retrieval/oauth/user-x/callback",
     "vscode://vscode.github-authentication/did-authenticate",
     "com.example.app:/oauth2redirect",
+    "vscode-insiders://vscode.github-authentication/did-authenticate",
+    "windsurf://codeium.windsurf/callback",
+    "claude://oauth/callback",
+    "searchlight:/callback",
 )
 
 BAD_REDIRECTS = (
@@ -38,6 +42,36 @@ BAD_REDIRECTS = (
     "about:blank",
     "blob:https://example.com/x",
     "view-source:/x",
+    "about-source:/x",
+    "ms-officecmd:/x",
+    "ms-word:/ofe",
+    "ms-settings:/x",
+    "search:/query=x",
+    "search-ms:/query=x",
+    "shell:/x",
+    "steam://run/1",
+    "itms-services://x",
+    "x-apple.systempreferences:/x",
+    "x-safari-https://evil.example/",
+    "firefoxurl://x",
+    "microsoft-edge:/x",
+    "googlechrome://x",
+    "vnc://evil.example",
+    "rdp:/full",
+    "ldaps://x",
+    "nfs://x",
+    "git://x",
+    "mk:/x",
+    "res://x",
+    "ircs://x",
+    "magnet:/?x",
+    "android-app://x",
+    "market://details",
+    "facetime://x",
+    "maps://x",
+    "webcal://evil.example/x",
+    "web+x://x",
+    "intent://x",
     "ftp://example.com/x",
     "http://example.com/cb",
     "http://127.0.0.1.evil.example/cb",
@@ -289,3 +323,16 @@ def test_one_address_registers_only_so_often(
     assert 0 < int(responses[-1].headers["retry-after"]) <= 60
     assert error_of(responses[-1]) == (429, "rate_limited")
     assert "127.0.0.1" in caplog.text
+
+
+def test_what_is_kept_of_an_app_has_at_most_4_kb(service: Service) -> None:
+    """R11."""
+    long = ["https://app.example/" + "a" * 1_900] * 2
+
+    assert error_of(
+        register(service, redirect_uris=[*long, "https://app.example/" + "b" * 300])
+    ) == (
+        400,
+        "invalid_client_metadata",
+    )
+    assert register(service, redirect_uris=long).status_code == 201

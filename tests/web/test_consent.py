@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import html
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -161,9 +162,33 @@ def test_an_apps_name_hides_nothing(service: Service, mark: str) -> None:
     client_id = new_app(service, f"Cla{mark}ude" + "x" * 80)
     page = signed_in(service, new_person(service)).get(authorize_address(client_id)).text
 
-    assert "Cla udexxx" in page
+    assert ("Cla udexxx" if mark == "\n" else "Claudexxx") in page
     assert "x" * 60 not in page
     assert mark not in page.replace("\n", "") or mark == "\n"
+
+
+@pytest.mark.parametrize("name", ["\u3164", "\u2800\u2800", "\u0301", "\ufe0f\u034f"])
+def test_an_app_whose_name_cannot_be_seen_has_none(service: Service, name: str) -> None:
+    """C06."""
+    browser = signed_in(service, new_person(service))
+
+    page = browser.get(authorize_address(new_app(service, name))).text
+
+    assert "<bdi>An app without a name</bdi>" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "warned"),
+    [("\u0421laude", True), ("Claude \u041a\u043b\u043e\u0434", False), ("Claude", False)],
+)
+def test_a_name_in_letters_of_several_alphabets_is_warned_of(
+    service: Service, name: str, warned: bool
+) -> None:
+    browser = signed_in(service, new_person(service))
+
+    page = browser.get(authorize_address(new_app(service, name))).text
+
+    assert ("letters of several alphabets" in page) is warned
 
 
 @pytest.mark.parametrize(
@@ -310,6 +335,50 @@ def test_a_broken_request_reaches_the_app_only_once_the_visitor_signed_in(
 
     assert anonymous.headers["location"].startswith("/sign-in?next=")
     assert parameters(answer)["error"] == ["unsupported_response_type"]
+
+
+SITE = "https://evil.example/phish?x=1"
+
+
+def broken(client_id: str, redirect_uri: str = SITE) -> str:
+    return authorize_address(client_id, response_type="nope", redirect_uri=redirect_uri)
+
+
+@pytest.mark.parametrize("redirect_uri", [SITE, "cursor://evil/cb"])
+def test_no_link_alone_sends_a_visitor_who_signed_in_to_any_site(
+    service: Service, redirect_uri: str
+) -> None:
+    """RFC 9700 section 4.11.2: the page names the site, and the person may go on to it."""
+    browser = signed_in(service, new_person(service))
+    client_id = new_app(service, "Evil<b>", redirect_uri)
+
+    answer = browser.get(broken(client_id, redirect_uri))
+
+    assert answer.status_code == 400
+    assert "location" not in answer.headers
+    link = html.unescape(answer.text.partition('<a href="' + redirect_uri[:9])[2].partition('"')[0])
+    assert "error=unsupported_response_type" in link
+    assert "state=xyz" in link
+    assert "code=" not in link
+    assert "Evil&lt;b&gt;" in answer.text
+    assert "unsupported_response_type" in answer.text
+
+
+def test_an_app_that_the_account_approved_is_told_what_is_wrong_at_once(service: Service) -> None:
+    account, client_id = new_person(service), new_app(service, "Known", SITE)
+    browser, other = signed_in(service, account), signed_in(service, new_person(service))
+    browser.submit(
+        browser.form(authorize_address(client_id, redirect_uri=SITE)), decision="approve"
+    )
+
+    told = browser.get(broken(client_id))
+    assert told.status_code == 303
+    assert told.headers["location"].startswith(SITE + "&error=unsupported_response_type")
+    assert other.get(broken(client_id)).status_code == 400
+
+    prefix = grants_of(service, account)[0].prefix
+    on_database(service, lambda database: Grants(database).revoke_grant(account.id, prefix))
+    assert browser.get(broken(client_id)).status_code == 400
 
 
 def test_a_consent_form_works_once(service: Service) -> None:
