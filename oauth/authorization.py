@@ -17,7 +17,7 @@ from oauth.client_documents import DocumentError, document_host
 from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
-from oauth.redirects import destination, is_registered, with_response
+from oauth.redirects import destination, is_loopback, is_registered, with_response
 from store.audit import OPERATOR, Actor
 from store.consent import Form
 from store.errors import (
@@ -67,10 +67,15 @@ class PageError(Exception):
 class RedirectError(Exception):
     """A request whose error is sent to the client, by a redirect to `location`."""
 
-    def __init__(self, location: str, error: str) -> None:
+    def __init__(self, error: str, location: str, client: Client, redirect_uri: str) -> None:
         super().__init__(error)
-        self.location = location
         self.error = error
+        self.location = location
+        self.client_id = client.client_id
+        self.client_name = client.name
+        self.redirect_uri = redirect_uri
+        self.destination = destination(redirect_uri)
+        """Where the error will go, in words for people."""
 
 
 class Authorization:
@@ -106,7 +111,17 @@ class Authorization:
             states = _values(query, "state")
             state = states[0] if len(states) == 1 else None
             location = self._location(redirect_uri, state, error.get_body())
-            raise RedirectError(location, error.error) from error
+            raise RedirectError(error.error, location, client, redirect_uri) from error
+
+    async def trusts(self, error: RedirectError, account_id: int) -> bool:
+        """Whether a browser may be redirected with an error that its person did not ask for.
+
+        That is to the person's own computer, or to a client that the account approved and did not
+        revoke.
+        """
+        if is_loopback(error.redirect_uri):
+            return True
+        return await self._grants.approves(account_id, error.client_id)
 
     async def approve(
         self,

@@ -37,6 +37,7 @@ from screener.supervisor import Loop, keep_running
 from screener.sweeping import sweeper_of
 from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
+from store.browsers import Browsers
 from store.database import Database
 from store.errors import DatabaseUnavailableError
 from store.events import AuditLog
@@ -49,7 +50,7 @@ from store.watchlist import Watchlist
 from web.errors import exception_handlers
 from web.routes import web_routes
 from web.site import Site
-from web.throttle import SIGN_UPS_PER_ADDRESS, Throttle
+from web.throttle import SIGN_UPS, Throttle
 
 log = logging.getLogger(__name__)
 
@@ -82,14 +83,13 @@ def build_app(
         accounts=Accounts(database),
         keys=_keys(settings, database),
         sessions=sessions_of(settings, database),
+        browsers=Browsers(database, clock=clock),
         grants=grants,
         audit=AuditLog(database),
         audit_days=settings.audit_days,
         authorization=Authorization(grants, resource, clients),
         throttle=Throttle(folder=counters and counters / "sign-in"),
-        sign_up_throttle=Throttle(
-            per_address=SIGN_UPS_PER_ADDRESS, folder=counters and counters / "sign-up"
-        ),
+        sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
         sign_up=settings.sign_up,
         clock=clock,
     )

@@ -91,8 +91,16 @@ def show_settings() -> None:
     chosen = settings()
     for name, field in type(chosen).model_fields.items():
         value, default = _plain(getattr(chosen, name)), _plain(field.default)
+        if name == "database_url" and value:
+            value = _without_password(value)
         out.print(f"SCREENER_{name.upper()}={value}")
         out.print(f"    {field.description} (default: {default or 'unset'})")
+
+
+def _without_password(url: str) -> str:
+    from store.database import without_password
+
+    return without_password(url)
 
 
 def _plain(value: object) -> str:

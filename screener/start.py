@@ -56,13 +56,16 @@ def greeting(settings: Settings, secret: str | None) -> str:
     symbol = settings.demo_symbols[0] if settings.demo_symbols else "AAPL"
     return (
         f"Serving {offer.public_url}, session {session}.\n\n"
-        f"Your API key, shown this once:\n  {secret}\n\n"
+        f"Your API key, shown this once:\n\n  {secret}\n\n"
+        "Give it to your shell: this waits for you to paste the key, and keeps it out of the "
+        "history:\n"
+        "  read -rs SCREENER_KEY && export SCREENER_KEY\n\n"
         "Ask a question with curl:\n"
-        f'  curl -H "Authorization: Bearer {secret}" '
+        '  curl -H "Authorization: Bearer $SCREENER_KEY" '
         f"{offer.base_url}/tickers/{symbol}/patterns\n\n"
         "Give it to Claude:\n"
         f"  claude mcp add --transport http pattern-screener {offer.mcp_url} "
-        f'--header "Authorization: Bearer {secret}"\n\n'
+        '--header "Authorization: Bearer $SCREENER_KEY"\n\n'
         "Or try it without a key:\n"
         f"  curl {offer.base_url}/demo/{symbol}\n"
         f"  claude mcp add --transport http pattern-screener-demo {offer.mcp_url}/demo\n"

@@ -12,6 +12,7 @@ import anyio
 
 from screener.sessions import sessions_of
 from screener.settings import Settings
+from store.browsers import Browsers
 from store.database import Database
 from store.errors import StoreError
 from store.events import AuditLog
@@ -68,6 +69,7 @@ def sweeper_of(settings: Settings, database: Database) -> Sweeper:
     return Sweeper(
         partial(_grants_and_hosts, Grants(database)),
         counted("sessions", sessions_of(settings, database).sweep),
+        counted("known browsers", Browsers(database).sweep),
         counted("used forms", UsedForms(database).sweep),
         counted("lines of usage", partial(usage.sweep, settings.usage_days)),
         counted("events", partial(audit.sweep, settings.audit_days)),

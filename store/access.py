@@ -23,8 +23,12 @@ class Ended(NamedTuple):
 async def end_sessions(
     connection: AsyncConnection, account_id: int, *, but: str | None = None
 ) -> int:
-    """End the sessions of an account, except for the one with the token hash `but`."""
-    sessions = tables.sessions
+    """End the sessions of an account, except for the one with the token hash `but`.
+
+    Its known browsers become strange again: one of them may be whose access ends.
+    """
+    sessions, browsers = tables.sessions, tables.browsers
+    await connection.execute(browsers.delete().where(browsers.c.account_id == account_id))
     others = sessions.c.token_hash != but if but else sa.true()
     ended = await connection.execute(
         sessions.delete().where(sessions.c.account_id == account_id, others)

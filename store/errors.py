@@ -66,6 +66,10 @@ class WeakPasswordError(StoreError):
     """A password is too short or too long."""
 
 
+class PasswordsBusyError(StoreError):
+    """So many passwords are being hashed that another one finds no place to wait."""
+
+
 class StalePasswordError(StoreError):
     """A password was changed, or its account deactivated, while it was being verified."""
 

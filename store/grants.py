@@ -227,6 +227,17 @@ class Grants:
             await note(connection, Kind.APP_APPROVED, actor, now, account_id, subject)
         return code
 
+    async def approves(self, account_id: int, client_id: str) -> bool:
+        """Whether an account has approved a client, and not revoked that."""
+        grants = tables.grants
+        query = sa.select(grants.c.id).where(
+            grants.c.account_id == account_id,
+            grants.c.client_id == client_id,
+            grants.c.revoked_at.is_(None),
+        )
+        async with self._database.read() as connection:
+            return await connection.scalar(query.limit(1)) is not None
+
     async def of_account(self, account_id: int) -> list[Grant]:
         """The grants of an account, including revoked ones, oldest first."""
         return await self._grants(tables.grants.c.account_id == account_id)

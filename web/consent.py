@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.responses import RedirectResponse, Response
 
 from oauth.authorization import AuthorizationRequest, PageError, RedirectError
+from oauth.names import clean, mixes_alphabets
 from store.accounts import Account
 from store.consent import Form
 from web.forms import OUT_OF_DATE, TOKEN_FIELD, once_until
@@ -41,7 +42,7 @@ class Consent:
             # A broken request must not send an anonymous visitor to a client (RFC 9700 4.11.2).
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
-            return _to_client(error.location)
+            return await self._broken(visit, visit.account, error)
         if visit.account is None:
             return RedirectResponse(sign_in_address(visit.request), 303)
         return self._pages.respond(
@@ -49,10 +50,25 @@ class Consent:
             visit,
             redirects_off_site=True,
             name=shown_name(request.client_name),
+            mixed=mixes_alphabets(request.client_name),
             host=request.client_host,
             destination=request.destination,
             action=address_of(visit.request),
             token=visit.once_token(address_of(visit.request), self._clock()),
+        )
+
+    async def _broken(self, visit: Visit, account: Account, error: RedirectError) -> Response:
+        # Anybody may register a web site and link to a broken request: whoever follows the link
+        # must not end there without having chosen to (RFC 9700 section 4.11.2).
+        if await self._authorization.trusts(error, account.id):
+            return _to_client(error.location)
+        return self._pages.respond(
+            "broken.html",
+            visit,
+            refusal=Refusal(400, f"The app's request to connect is faulty ({error.error})."),
+            name=shown_name(error.client_name),
+            location=error.location,
+            destination=error.destination,
         )
 
     async def decide(self, visit: Visit, account: Account) -> Response:
@@ -85,8 +101,8 @@ class Consent:
 
 
 def shown_name(name: str) -> str:
-    """A client's own name, cut to NAME_LENGTH, without characters that hide or reverse text."""
-    shown = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    """A client's own name, readable and cut to NAME_LENGTH."""
+    shown = clean(name)
     if len(shown) > NAME_LENGTH:
         shown = shown[: NAME_LENGTH - 1] + "…"
     return shown or "An app without a name"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from store.accounts import Account
-from store.errors import StalePasswordError, WeakPasswordError
-from store.passwords import Passwords, check_strength
+from store.errors import StalePasswordError
 from web.pages import Pages
-from web.proof import check_password
+from web.proof import check_password, hash_new
 from web.refusals import Refusal
 from web.site import Site
 from web.visit import Visit
@@ -38,7 +37,7 @@ class Password:
     async def _change(self, visit: Visit, account: Account) -> str:
         site = self._site
         encoded = await check_password(site, visit, account, visit.form.get("current", ""))
-        new = await hash_new(site.passwords, visit.form.get("new", ""))
+        new = await hash_new(site, visit, visit.form.get("new", ""))
         try:
             await site.accounts.set_password(
                 account.email,
@@ -50,16 +49,3 @@ class Password:
         except StalePasswordError as error:
             raise Refusal(400, str(error)) from error
         return new
-
-
-async def hash_new(passwords: Passwords, password: str) -> str:
-    """The hash of a newly chosen password.
-
-    Raises:
-        Refusal: it is too short or too long.
-    """
-    try:
-        check_strength(password)
-    except WeakPasswordError as error:
-        raise Refusal(400, str(error)) from error
-    return await passwords.hash(password)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
 from store.accounts import Accounts, utc_now
+from store.browsers import Browsers
 from store.events import AuditLog
 from store.grants import Grants
 from store.keys import Keys
@@ -25,6 +26,7 @@ class Site:
     accounts: Accounts
     keys: Keys
     sessions: Sessions
+    browsers: Browsers
     grants: Grants
     audit: AuditLog
     audit_days: int

@@ -22,6 +22,8 @@ class Visit:
     secret: str = field(repr=False)
     """The session's token, or before sign-in the visit's; forms are tied to it."""
     account: Account | None = None
+    browser: str | None = field(default=None, repr=False)
+    """The browser's own token, if it has one."""
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property

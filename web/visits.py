@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from mcp_server.operations.errors import ApiError
 from oauth.responses import Endpoint
 from store.accounts import Account
+from store.browsers import LIFETIME
 from store.errors import DatabaseUnavailableError, StalePasswordError
 from store.sessions import TOKEN_BYTES
 from web.cookies import cookies_of
@@ -36,7 +37,8 @@ class Visits:
         self._site = site
         self._pages = pages
         self._url = site.services.offer.public_url
-        self._cookies = cookies_of(self._url, int(site.sessions.lifetime.total_seconds()))
+        lifetimes = (site.sessions.lifetime, LIFETIME)
+        self._cookies = cookies_of(self._url, *(int(one.total_seconds()) for one in lifetimes))
 
     def anyone(self, handler: Handler) -> Endpoint:
         """An endpoint for every visitor."""
@@ -66,19 +68,20 @@ class Visits:
     async def start_session(
         self, visit: Visit, account: Account, password_hash: str, target: str
     ) -> Response:
-        """Start a session under a new token, and go on to a page.
+        """Start a session under a new token, remember the browser, and go on to a page.
 
         Raises:
             Refusal: the password was changed since it was proven.
         """
+        owner = visit.actor._replace(name="owner")
         try:
-            token = await self._site.sessions.start(
-                account.id, password_hash, actor=visit.actor._replace(name="owner")
-            )
+            token = await self._site.sessions.start(account.id, password_hash, actor=owner)
         except StalePasswordError as error:
             raise Refusal(400, str(error)) from error
+        browser = await self._site.browsers.remember(visit.browser, account.id)
         response = RedirectResponse(target, 303)
         self._cookies.session.set(response, token)
+        self._cookies.browser.set(response, browser)
         self._cookies.visit.drop(response)
         return response
 
@@ -112,6 +115,7 @@ class Visits:
             raise Refusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error
 
     async def _find(self, visit: Visit) -> Visit:
+        visit = replace(visit, browser=self._cookies.browser.read(visit.request))
         session = self._cookies.session.read(visit.request)
         account = await self._site.sessions.account(session) if session else None
         if session and account:

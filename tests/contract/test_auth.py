@@ -192,6 +192,7 @@ def test_me_is_the_calling_account(service: Service) -> None:
     assert me["key"]["name"] == "test"
     created = dt.datetime.fromisoformat(me["key"]["created_at"])
     assert dt.timedelta(0) <= dt.datetime.now(dt.UTC) - created < dt.timedelta(hours=1)
+    assert (me["key"]["expires_at"], me["key"]["read_only"]) == (None, False)
     assert me["plan"] == "beta"
     assert me["limits"]["tracked_tickers"] == 200
     assert me["tracked_ticker_count"] == 2

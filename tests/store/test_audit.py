@@ -142,6 +142,10 @@ CHANGES: dict[str, tuple[Change, list[Kind]]] = {
         ),
         [Kind.SIGN_IN],
     ),
+    "Sessions.note_failure": (
+        lambda house: house.sessions.note_failure(ADA, SOMEBODY),
+        [Kind.SIGN_IN_FAILED],
+    ),
     "Sessions.end": (
         lambda house: house.sessions.end(house.session, actor=SOMEBODY),
         [Kind.SIGN_OUT],

@@ -12,9 +12,10 @@ import sqlalchemy as sa
 from store import tables
 from store.access import Ended
 from store.accounts import Accounts, Plan
+from store.audit import Actor
 from store.database import Database
 from store.errors import StalePasswordError
-from store.sessions import Sessions
+from store.sessions import PROOF, Sessions, handle_of
 
 IDLE, LIFETIME = dt.timedelta(days=7), dt.timedelta(days=30)
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
@@ -215,3 +216,53 @@ async def test_a_change_that_proved_an_older_password_changes_nothing(
         await accounts.set_password("ada@example.com", "third", replacing=HASH)
     assert await accounts.password_hash("ada@example.com") == "second"
     assert await sessions.account(token) is not None
+
+
+async def test_an_account_lists_and_ends_its_own_sessions_alone(
+    sessions: Sessions, clock: Clock
+) -> None:
+    mine = await sessions.start(1, HASH, actor=Actor("owner", "192.0.2.1", "A browser/1.0"))
+    clock.now += SECOND
+    other, hers = await sessions.start(1, HASH), await sessions.start(2, HASH)
+
+    listed = await sessions.of_account(1)
+    refused = [
+        await sessions.end_own(2, handle_of(mine)),
+        *[await sessions.end_own(1, handle) for handle in (handle_of(hers), "", "%", "_" * 16)],
+    ]
+    ended = await sessions.end_own(1, handle_of(mine))
+
+    assert [session.handle for session in listed] == [handle_of(other), handle_of(mine)]
+    assert (listed[1].agent, listed[1].network) == ("A browser/1.0", "192.0.2.1")
+    assert refused == [False] * 5
+    assert ended
+    assert await sessions.account(mine) is None
+    assert await sessions.account(other) is not None
+    assert await sessions.account(hers) is not None
+
+
+async def test_a_handle_is_not_what_a_browser_holds(sessions: Sessions) -> None:
+    token = await sessions.start(1, HASH)
+
+    assert await sessions.account(handle_of(token)) is None
+    assert len(handle_of(token)) == 16
+    assert handle_of(token) not in token
+
+
+async def test_a_password_proves_its_owner_for_a_quarter_of_an_hour(
+    sessions: Sessions, clock: Clock
+) -> None:
+    token = await sessions.start(1, HASH)
+    clock.now = START + PROOF - SECOND
+    early = await sessions.is_proven(token)
+    clock.now = START + PROOF
+    late = await sessions.is_proven(token)
+
+    renewed = await sessions.prove(token)
+    clock.now += PROOF - SECOND
+
+    assert (early, late, renewed) == (True, False, True)
+    assert await sessions.is_proven(token)
+    await sessions.end(token)
+    assert not await sessions.prove(token)
+    assert not await sessions.is_proven(token)
