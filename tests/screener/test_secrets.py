@@ -90,7 +90,7 @@ def test_no_secret_is_written_anywhere(night: Path, tmp_path: Path) -> None:
     assert "reused a used" in written["stderr"]
     assert "| Traceback" in written["stderr"]
     assert "Probe" in written["usage"]
-    for kind in ("sign_in", "sign_out", "password_changed", "key_created", "key_revoked"):
+    for kind in ("sign_in_failed", "sign_out", "password_changed", "key_created", "key_revoked"):
         assert kind in written["audit"]
     for kind in ("app_approved", "tokens_issued", "token_reused", "app_revoked", "account_added"):
         assert f'"{kind}"' in written["audit --json"]

@@ -196,7 +196,7 @@ SILENT = {
     "Sessions": {"account", "all", "is_proven", "of_account", "prove", "sweep"},
     "Grants": {
         *("add_client", "keep_document"),  # an app of nobody's yet
-        *("all_grants", "client", "clients", "of_account", "sweep"),
+        *("all_grants", "approves", "client", "clients", "of_account", "sweep"),
     },
     # An app refreshes its tokens every hour.
     "Tokens": {"principal", "rotate"},
