@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, quote_plus, urlsplit
 
 import httpx
+import pytest
 import sqlalchemy as sa
 
 from screener.settings import Settings
@@ -52,6 +53,7 @@ class Vault:
         }
 
 
+@pytest.mark.timeout(240)  # many password hashes, on a machine that may be busy
 def test_no_secret_is_written_anywhere(night: Path, tmp_path: Path) -> None:
     vault = Vault()
     copy_night(night, tmp_path / "data")
