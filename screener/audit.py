@@ -57,7 +57,10 @@ def audit(
         return
     table = Table("id", "time", "kind", "account", "actor", "network", "subject", "agent")
     for event in events:
-        table.add_row(*("" if cell is None else str(cell) for cell in _fields(event).values()))
+        number = "" if event.account_id is None else f"#{event.account_id}"
+        fields = _fields(event) | {"account": event.email or number}
+        del fields["account_id"]
+        table.add_row(*map(str, fields.values()))
     out.print(table)
 
 
@@ -67,6 +70,7 @@ def _fields(event: Event) -> dict[str, Any]:
         "at": f"{event.at:%Y-%m-%dT%H:%M:%SZ}",
         "kind": str(event.kind),
         "account": event.email,
+        "account_id": event.account_id,
         "actor": event.actor,
         "network": event.network,
         "subject": event.subject,

@@ -18,7 +18,7 @@ from store.audit import Kind
 from store.database import Database
 
 MOST_EVENTS = 1_000_000
-"""Events that are kept in all, about 150 MB; a sweep removes those above it."""
+"""Events that are kept in all, about 250 MB; a sweep removes those above it."""
 
 MOST_AT_ONCE = 10_000
 """Events that one look-up returns at most, and one transaction of a sweep removes."""
@@ -31,8 +31,10 @@ class Event:
     id: int
     at: dt.datetime
     kind: Kind
+    account_id: int | None
+    """The account that it concerns, which may have been deleted."""
     email: str | None
-    """The account's address; None if it has been deleted, or the event concerns no account."""
+    """The account's address; None if there is no such account, or no more."""
     actor: str
     network: str
     agent: str
@@ -100,19 +102,20 @@ class AuditLog:
         return removed
 
     async def _surplus(self) -> list[int]:
-        """Some events above the bound."""
+        """Some of the events that give way, if there are more than the bound."""
         audit = tables.audit
-        by_strangers = sa.case((audit.c.actor == "stranger", 0), else_=1)
+        strangers = sa.select(audit.c.id).where(audit.c.actor == "stranger").order_by(audit.c.id)
         rank = sa.func.row_number().over(
-            partition_by=(by_strangers, audit.c.account_id), order_by=audit.c.id.desc()
+            partition_by=audit.c.account_id, order_by=audit.c.id.desc()
         )
+        busiest = sa.select(audit.c.id).order_by(rank.desc(), audit.c.id)
         async with self._database.read() as connection:
             count = await connection.scalar(sa.select(sa.func.count()).select_from(audit)) or 0
             if count <= self._most:
                 return []
-            query = sa.select(audit.c.id).order_by(by_strangers, rank.desc(), audit.c.id)
-            excess = query.limit(min(count - self._most, MOST_AT_ONCE))
-            return list((await connection.execute(excess)).scalars())
+            most = min(count - self._most, MOST_AT_ONCE)
+            first = list((await connection.execute(strangers.limit(most))).scalars())
+            return first or list((await connection.execute(busiest.limit(most))).scalars())
 
 
 def _own() -> sa.ColumnElement[bool]:
@@ -123,4 +126,14 @@ def _own() -> sa.ColumnElement[bool]:
 
 def _to_event(row: sa.Row[*tuple[Any, ...]]) -> Event:
     kind, at = Kind(row.kind), aware(row.at)
-    return Event(row.id, at, kind, row.email, row.actor, row.network, row.agent, row.subject)
+    return Event(
+        id=row.id,
+        at=at,
+        kind=kind,
+        account_id=row.account_id,
+        email=row.email,
+        actor=row.actor,
+        network=row.network,
+        agent=row.agent,
+        subject=row.subject,
+    )

