@@ -20,7 +20,7 @@ from screener.serving import server_config
 from screener.settings import Settings
 
 LONG = 60.0
-PATIENT = Bounds(*[LONG] * 6)
+PATIENT = Bounds(LONG, LONG, LONG, LONG, LONG, LONG)
 """No time is up within a test."""
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
