@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-import orjson
 from authlib.oauth2.rfc7591 import (
     ClientMetadataClaims,
     InvalidClientMetadataError,
@@ -19,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mcp_server.operations.callers import Caller
+from mcp_server.operations.decoding import JsonError, decode
 from oauth.forms import body_of
 from oauth.metadata import AUTH_METHODS, GRANT_TYPES, SCOPE
 from oauth.names import clean
@@ -153,9 +153,9 @@ def parse_object(body: bytes) -> dict[str, Any]:
         InvalidClientMetadataError: the body is not a JSON object.
     """
     try:
-        content = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise InvalidClientMetadataError("The body is not JSON.") from error
+        content = decode(body)
+    except JsonError as error:
+        raise InvalidClientMetadataError(f"The body is {error}.") from error
     if not isinstance(content, dict):
         raise InvalidClientMetadataError("The body must be a JSON object.")
     return content

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
-import orjson
 from starlette.types import Receive, Scope, Send
 
 from mcp_server.http.requests import MAX_BODY, BodyTooLargeError, DisconnectedError, read_body
@@ -29,6 +28,7 @@ from mcp_server.http.responses import (
 from mcp_server.operations.age import Age
 from mcp_server.operations.answers import JSON, PNG, Answer
 from mcp_server.operations.callers import Caller
+from mcp_server.operations.decoding import JsonError, decode
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.gate import admit, invoke
 from mcp_server.operations.services import Services
@@ -177,14 +177,14 @@ async def _read_object(receive: Receive) -> dict[str, Any]:
         ApiError: `payload_too_large` over 64 KB; `bad_request` for anything but an object.
     """
     try:
-        content = orjson.loads(await read_body(receive))
+        content = decode(await read_body(receive))
     except BodyTooLargeError as error:
         message = f"The body is over {MAX_BODY // 1024} KB."
         raise ApiError("payload_too_large", message) from error
     except DisconnectedError as error:
         raise ApiError("bad_request", "The body was not sent completely.") from error
-    except orjson.JSONDecodeError as error:
-        raise ApiError("bad_request", "The body is not JSON.") from error
+    except JsonError as error:
+        raise ApiError("bad_request", f"The body is {error}.") from error
     if not isinstance(content, dict):
         raise ApiError("bad_request", "The body must be a JSON object.")
     return content

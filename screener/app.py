@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from mcp_server.http.guard import Guard
 from mcp_server.http.requests import Origins
 from mcp_server.operations.charts import Charts
 from mcp_server.operations.limits import Limiter
@@ -135,7 +136,12 @@ def build_app(
         "/mcp": ChallengeMiddleware(full, resource, services),
         "/mcp/demo": ChallengeMiddleware(keyless, resource, services, keyless=True),
     }
-    app: ASGIApp = BearerMiddleware(Front(facade, agents, pages), services.principals)
+    app: ASGIApp = Guard(
+        BearerMiddleware(Front(facade, agents, pages), services.principals),
+        at_once=settings.requests_at_once,
+        is_https=offer.public_url.startswith("https:"),
+        docs_url=offer.docs_url,
+    )
     if settings.trusted_proxies:
         app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
     return app

@@ -8,6 +8,7 @@ import functools
 import socket
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from screener.app import build_app, resume_days, services_of
+from screener.connections import Bounds, Connection, Door
 from screener.logs import log_config
 from screener.settings import Settings, SettingsError
 from screener.supervisor import EXIT_CODE
@@ -24,6 +26,9 @@ from store.database import Database
 from store.errors import StoreError
 from store.lock import locked
 from store.nights import Nights
+
+OTHER_FILES = 256
+"""Open files beside the connections: the night, the accounts, counters, drawings."""
 
 
 def bind(settings: Settings) -> socket.socket:
@@ -76,8 +81,10 @@ def serve(settings: Settings, listener: socket.socket) -> None:
     Raises:
         CountersError: several processes cannot count calls together here.
         DatabaseError: the account database cannot be opened.
+        SettingsError: the system does not allow so many connections.
         SystemExit: a worker could not start.
     """
+    allow_files(settings.connections)
     anyio.run(_migrate, settings.accounts_url)  # once, and with one clear line if it fails
     if settings.workers == 1:
         uvicorn.Server(server_config(build_app(settings), settings)).run(sockets=[listener])
@@ -102,6 +109,33 @@ async def _resume_days(settings: Settings, counters: Path) -> None:
         await database.close()
 
 
+def connections_of(settings: Settings, bounds: Bounds) -> Any:  # noqa: ANN401 - as a class
+    """What uvicorn makes a connection with; a worker has its own count of them."""
+    bounds = replace(bounds, connections=settings.connections)
+    return functools.partial(Connection, Door(bounds, settings.trusted_proxies))
+
+
+def allow_files(connections: int) -> None:
+    """Raise the limit of open files, where there is one, so that every connection has one.
+
+    Raises:
+        SettingsError: the system does not allow so many.
+    """
+    try:
+        import resource
+    except ImportError:  # not Unix
+        return
+    wanted = connections + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        if hard != resource.RLIM_INFINITY and hard < wanted:
+            raise SettingsError(
+                f"SCREENER_CONNECTIONS: {connections} connections need {wanted} open files and "
+                f"the system allows {hard}; set it to {max(8, hard - OTHER_FILES)} or less."
+            )
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 async def _migrate(url: str) -> None:
     database = Database(url)
     try:
@@ -110,7 +144,12 @@ async def _migrate(url: str) -> None:
         await database.close()
 
 
-def server_config(app: Callable[..., Any], settings: Settings, **options: Any) -> uvicorn.Config:  # noqa: ANN401
+def server_config(
+    app: Callable[..., Any],
+    settings: Settings,
+    bounds: Bounds = Bounds(),  # noqa: B008 - frozen
+    **options: Any,  # noqa: ANN401 - uvicorn's
+) -> uvicorn.Config:
     """How uvicorn serves the app; options of its own add to this."""
     return uvicorn.Config(
         app,
@@ -119,6 +158,9 @@ def server_config(app: Callable[..., Any], settings: Settings, **options: Any) -
         # The app itself believes forwarded addresses, from the configured proxies only.
         proxy_headers=False,
         server_header=False,
+        http=connections_of(settings, bounds),
+        ws="none",
+        timeout_keep_alive=int(bounds.idle_seconds),
         timeout_graceful_shutdown=10,
         # A worker on a busy machine is slow, not hung: killing it would only add to the load. The
         # price: if a worker dies while it is being asked, a stop takes up to 30 s.

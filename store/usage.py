@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import sys
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -25,8 +26,10 @@ from store.errors import DatabaseUnavailableError
 from store.keys import Principal
 
 FLUSH_SECONDS = 2.0
-PENDING_LIMIT = 10_000
-"""Distinct lines held between two writes; beyond them all clients count as `OTHER`."""
+PENDING_BYTES = 4 * 1024 * 1024
+"""Bytes of the lines held between two writes; beyond them all clients count as `OTHER`."""
+LINE_BYTES = 400
+"""An upper bound on a line without the names that its client chose."""
 OTHER = "(other)"
 UNCOUNTED = ("initialize",)
 """Operations that are logged and are no calls."""
@@ -65,21 +68,30 @@ class Entry:
 class UsageLog:
     """Counts calls; `keep_writing` writes them."""
 
-    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Callable[[], float] = time.time,
+        most_bytes: int = PENDING_BYTES,
+    ) -> None:
         self._database = database
+        self._most_bytes = most_bytes
         self._clock = clock
         self._pending: dict[Pending, int] = {}
+        self._pending_bytes = 0
 
     def record(self, principal: Principal, operation: str, client: str, host: str = "") -> None:
         """Count one call."""
         day, account_id = int(self._clock() // SECONDS_A_DAY), principal.account.id
         key_prefix = principal.key.prefix
         line = (account_id, day, key_prefix, operation, client, host)
-        calls = self._pending.get(line, 0)
-        if calls == 0 and len(self._pending) >= PENDING_LIMIT:
-            line = (account_id, day, key_prefix, operation, OTHER, "")
-            calls = self._pending.get(line, 0)
-        self._pending[line] = calls + 1
+        if line not in self._pending:
+            size = LINE_BYTES + sys.getsizeof(client) + sys.getsizeof(host)
+            if self._pending_bytes + size <= self._most_bytes:
+                self._pending_bytes += size
+            else:
+                line = (account_id, day, key_prefix, operation, OTHER, "")
+        self._pending[line] = self._pending.get(line, 0) + 1
 
     async def keep_writing(self) -> None:
         """Write the pending counts every few seconds until cancelled, and once more on cancel."""
@@ -98,6 +110,7 @@ class UsageLog:
             DatabaseUnavailableError: nothing was written; the counts stay pending.
         """
         taken, self._pending = self._pending, {}
+        taken_bytes, self._pending_bytes = self._pending_bytes, 0
         if not taken:
             return
         now = dt.datetime.fromtimestamp(self._clock(), dt.UTC)
@@ -114,6 +127,7 @@ class UsageLog:
         except BaseException as error:
             for line, calls in taken.items():
                 self._pending[line] = self._pending.get(line, 0) + calls
+            self._pending_bytes += taken_bytes
             if isinstance(error, IntegrityError):
                 raise DatabaseUnavailableError("An account has been deleted meanwhile.") from error
             raise

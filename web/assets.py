@@ -23,7 +23,7 @@ class Asset:
 
     def route(self) -> Route:
         """The route at which browsers fetch it."""
-        headers = {"Cache-Control": FOREVER, "X-Content-Type-Options": "nosniff"}
+        headers = {"Cache-Control": FOREVER}
 
         async def respond(_request: Request) -> Response:
             return Response(self.body, media_type=self.media_type, headers=headers)

@@ -80,7 +80,6 @@ def protection(*, redirects_off_site: bool = False) -> dict[str, str]:
         if redirects_off_site
         else f"{POLICY}; form-action 'self'",
         "X-Frame-Options": "DENY",
-        "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "same-origin",
     }
 

@@ -21,12 +21,35 @@ SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
 
 MAX_OFFSET = 2**53
 
+MAX_WORD, MAX_SETUP_ID, MAX_FILTERS = 64, 128, 8192
+"""Most characters of a word or number, of an id, and of a list of predicates."""
+MAX_SYMBOLS = 1000
+"""Most symbols of one list; a plan tracks 200."""
+
+# A text is measured before any expression sees it.
 INTEGER = re.compile(r"[+-]?[0-9]+")
 # Each digit can match in only one place, so text that is not a number is refused in one pass.
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
+def _at_most(length: int) -> BeforeValidator:
+    """Refuses a longer text or list; a bound in the schema would cost agents tokens."""
+
+    def check(value: object) -> object:
+        if isinstance(value, str | list) and len(value) > length:
+            raise ValueError
+        return value
+
+    return BeforeValidator(check)
+
+
+# Pydantic runs the validators of an annotation from the last to the first.
+Word = _at_most(MAX_WORD)
+
+
 def _integer(value: object) -> int:
+    if isinstance(value, str) and len(value) > MAX_WORD:
+        raise ValueError
     if isinstance(value, str) and INTEGER.fullmatch(value.strip()):
         return int(value)
     if isinstance(value, float) and value.is_integer():
@@ -73,6 +96,7 @@ class FamilyArguments(Arguments):
             description="rising_wedge, falling_wedge, bullish_pennant, bearish_pennant or "
             "triangle; all five when left out."
         ),
+        Word,
     ] = None
 
 
@@ -82,6 +106,7 @@ class SymbolArguments(Arguments):
     symbol: Annotated[
         str,
         BeforeValidator(_upper),
+        Word,
         Field(description="Exchange symbol such as AAPL or BRK.B; case does not matter."),
     ]
 
@@ -97,6 +122,7 @@ class HistoryArguments(SymbolArguments):
     outcome: Annotated[
         Literal["all", "resolved", "open"],
         BeforeValidator(_lower),
+        Word,
         Field(description="all, resolved (win or loss) or open."),
     ] = "all"
 
@@ -105,7 +131,9 @@ class ChartArguments(SymbolArguments):
     """A setup of a ticker."""
 
     setup_id: Annotated[
-        str, Field(description="From the patterns of the same symbol, same session.")
+        str,
+        _at_most(MAX_SETUP_ID),
+        Field(description="From the patterns of the same symbol, same session."),
     ]
 
 
@@ -113,11 +141,13 @@ FamilyFilter = Annotated[
     Literal["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
     | None,
     BeforeValidator(_lower),
+    Word,
     Field(description="One of the five families; all when left out."),
 ]
 DirectionFilter = Annotated[
     Literal["bullish", "bearish"] | None,
     BeforeValidator(_lower),
+    Word,
     Field(description="bullish or bearish; both when left out."),
 ]
 Limit = Annotated[int, _clamped(1, 200), Field(description="Rows of a page; clamped to 1..200.")]
@@ -134,11 +164,13 @@ class ScanArguments(Arguments):
     status: Annotated[
         Literal["forming", "in_progress", "all"],
         BeforeValidator(_lower),
+        Word,
         Field(description="forming, in_progress, or all (forming first)."),
     ] = "forming"
     max_distance_pct: Annotated[
         Annotated[float, Field(ge=0)] | None,
         BeforeValidator(_finite),
+        Word,
         Field(
             description="Keeps forming setups whose last close is within this absolute percent "
             "of the trigger; in-progress rows are not filtered by it.",
@@ -146,6 +178,7 @@ class ScanArguments(Arguments):
     ] = None
     filters: Annotated[
         str | None,
+        _at_most(MAX_FILTERS),
         Field(description="URL-encoded JSON array of at most 50 predicates; see the table."),
     ] = None
     limit: Limit = 50
@@ -158,6 +191,7 @@ class ChangesArguments(Arguments):
     change: Annotated[
         ChangeKind | None,
         BeforeValidator(_lower),
+        Word,
         Field(description="new, triggered, stopped, reached or expired; all when left out."),
     ] = None
     family: FamilyFilter = None
@@ -171,6 +205,7 @@ class SymbolsArguments(Arguments):
 
     symbols: Annotated[
         list[str],
+        _at_most(MAX_SYMBOLS),
         Field(description="The symbols to track, in the order to keep."),
     ]
 
@@ -178,27 +213,28 @@ class SymbolsArguments(Arguments):
 class EditArguments(Arguments):
     """What to add to and to remove from the tracked list; either or both."""
 
-    add: Annotated[list[str], Field(description="Symbols to append.")] = []
+    add: Annotated[list[str], _at_most(MAX_SYMBOLS), Field(description="Symbols to append.")] = []
     remove: Annotated[
         list[str],
+        _at_most(MAX_SYMBOLS),
         Field(description="Symbols to drop first; untracked are ignored."),
     ] = []
 
 
 _REQUIREMENTS = {
-    "symbol": "symbol must be given, as text",
-    "setup_id": "setup_id must be given, as text",
+    "symbol": f"symbol must be given, as text of at most {MAX_WORD} characters",
+    "setup_id": f"setup_id must be given, as text of at most {MAX_SETUP_ID} characters",
     "limit": "limit must be an integer",
     "offset": "offset must be an integer",
     "change": "change must be new, triggered, stopped, reached or expired",
     "direction": "direction must be bullish or bearish",
     "status": "status must be forming, in_progress or all",
     "max_distance_pct": "max_distance_pct must be a number of at least 0",
-    "filters": "filters must be the text of a JSON array",
+    "filters": f"filters must be the text of a JSON array, of at most {MAX_FILTERS} characters",
     "outcome": "outcome must be all, resolved or open",
-    "symbols": "symbols must be a list of texts",
-    "add": "add must be a list of texts",
-    "remove": "remove must be a list of texts",
+    "symbols": f"symbols must be a list of at most {MAX_SYMBOLS} texts",
+    "add": f"add must be a list of at most {MAX_SYMBOLS} texts",
+    "remove": f"remove must be a list of at most {MAX_SYMBOLS} texts",
     "family": f"family must be one of {', '.join(Family)}",
 }
 

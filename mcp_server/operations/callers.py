@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from store.accounts import Plan
@@ -16,6 +17,11 @@ PLANS_WITH_ACCESS = {
     False: frozenset({Plan.PREMIUM_PLUS}),
 }
 """The plans that include the API, while it is in beta and after that."""
+
+LONGEST_ADDRESS = 64
+"""Characters of an address: IPv6 with an IPv4 part has 45, and a zone may follow."""
+
+UNKNOWN = "unknown"
 
 
 class Caller(NamedTuple):
@@ -34,11 +40,22 @@ class Caller(NamedTuple):
     @property
     def network(self) -> str:
         """What keyless limits count by: an IPv4 address, or an IPv6 /64, since a host owns one."""
-        try:
-            parsed = ipaddress.ip_address(self.address)
-        except ValueError:
-            return "unknown"
-        if isinstance(parsed, ipaddress.IPv6Address):
-            mapped = parsed.ipv4_mapped
-            return str(mapped or ipaddress.ip_network((parsed, 64), strict=False).network_address)
-        return str(parsed)
+        return network_of(self.address)
+
+
+@lru_cache(maxsize=4096)
+def _network(address: str) -> str:
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return UNKNOWN
+    if isinstance(parsed, ipaddress.IPv6Address):
+        mapped = parsed.ipv4_mapped
+        return str(mapped or ipaddress.ip_network((parsed, 64), strict=False).network_address)
+    return str(parsed)
+
+
+def network_of(address: str) -> str:
+    """The network of an address, as `Caller.network` says; `unknown` for any other text."""
+    # A proxy may pass on any text, and what is looked up is remembered.
+    return _network(address) if len(address) <= LONGEST_ADDRESS else UNKNOWN

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
+from mcp_server.operations.decoding import JsonError, decode
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.kinds import KINDS, Kind, Period
 
@@ -74,9 +74,9 @@ def parse_filters(text: str) -> tuple[Predicate, ...]:
         ApiError: `bad_request`, naming the predicate by its position and kind.
     """
     try:
-        raw = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise ApiError("bad_request", "filters is not JSON.", fix=_FIX) from error
+        raw = decode(text)
+    except JsonError as error:
+        raise ApiError("bad_request", f"filters is {error}.", fix=_FIX) from error
     if not isinstance(raw, list) or len(raw) > MAX_PREDICATES:
         message = f"filters must be a JSON array of at most {MAX_PREDICATES} predicates."
         raise ApiError("bad_request", message, fix=_FIX)
@@ -147,8 +147,9 @@ def _read_choice(kind: Kind, raw: object) -> str:
 
 
 def _read_period(kind: Kind, raw: object) -> Period:
-    wanted = str(raw).strip().lower()
-    for period in kind.periods:
-        if not isinstance(raw, bool | float) and wanted == str(period):
-            return period
+    if isinstance(raw, str | int) and not isinstance(raw, bool):
+        wanted = str(raw).strip().lower()
+        for period in kind.periods:
+            if wanted == str(period):
+                return period
     raise _FaultError(f"period must be one of {', '.join(map(str, kind.periods))}")

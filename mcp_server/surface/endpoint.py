@@ -51,6 +51,7 @@ from mcp_server.http.requests import (
 )
 from mcp_server.http.responses import HttpResponse, error_response, response
 from mcp_server.operations.callers import Caller
+from mcp_server.operations.decoding import JsonError, decode
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
 from mcp_server.operations.table import TOOLS
@@ -267,12 +268,12 @@ class McpEndpoint:
 
 async def _read_message(receive: Receive) -> Decoded:
     try:
-        decoded = orjson.loads(await read_body(receive))
+        decoded = decode(await read_body(receive))
     except BodyTooLargeError as error:
         raise Refused(_text(413, f"The request is over {MAX_BODY // 1024} KB.")) from error
     except DisconnectedError as error:
         raise Refused(_text(400, "The request was not sent completely.")) from error
-    except orjson.JSONDecodeError as error:
+    except JsonError as error:
         failure = types.ErrorData(code=types.PARSE_ERROR, message="Parse error")
         raise Refused(response(400, _failure(None, failure))) from error
     if not isinstance(decoded, dict):

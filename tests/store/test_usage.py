@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from typing import Any
 
 import anyio
@@ -13,7 +14,7 @@ from store.accounts import Account, Accounts, Plan
 from store.database import Database
 from store.grants import Grants
 from store.keys import Key, Keys, Principal
-from store.usage import OTHER, PENDING_LIMIT, UsageLog
+from store.usage import LINE_BYTES, OTHER, UsageLog
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
@@ -55,14 +56,22 @@ async def test_what_was_counted_is_written_on_a_stop(usage: UsageLog) -> None:
     assert len(await usage.entries(1)) == 1
 
 
-async def test_endlessly_new_clients_do_not_grow_the_memory(usage: UsageLog) -> None:
-    for number in range(PENDING_LIMIT + 100):
-        usage.record(CALLER, "me", f"client-{number}")
+@pytest.mark.parametrize("letter", ["x", "\N{PILE OF POO}"])
+async def test_endlessly_new_clients_do_not_grow_the_memory(
+    database: Database, letter: str
+) -> None:
+    names = [f"{number:03}{letter * 100}" for number in range(500)]
+    size = LINE_BYTES + sys.getsizeof(names[0]) + sys.getsizeof("")
+    usage = UsageLog(database, most_bytes=10 * size)
+    for name in names:
+        usage.record(CALLER, "me", name)
+        usage.record(CALLER, "me", names[0])
     await usage.flush()
 
     entries = await usage.entries(1)
-    assert len(entries) == PENDING_LIMIT + 1
-    assert sum(entry.calls for entry in entries if entry.use.client == OTHER) == 100
+    assert len(entries) == 11
+    assert sum(entry.calls for entry in entries if entry.use.client == OTHER) == 490
+    assert sum(entry.calls for entry in entries) == 1000
 
 
 DAY = dt.timedelta(days=1)

@@ -9,6 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_server.operations.arguments import (
+    Arguments,
+    ChartArguments,
+    EditArguments,
+    FamilyArguments,
     HistoryArguments,
     ScanArguments,
     SymbolArguments,
@@ -17,6 +21,9 @@ from mcp_server.operations.arguments import (
     read_arguments,
 )
 from mcp_server.operations.errors import ApiError
+from mcp_server.operations.table import OPERATIONS
+
+MODELS = sorted({o.arguments for o in OPERATIONS.values()}, key=lambda model: model.__name__)
 
 
 def test_a_symbol_is_upper_cased() -> None:
@@ -62,6 +69,42 @@ def test_a_long_text_that_is_almost_a_number_is_refused_in_one_pass(hostile: str
 
 def test_unknown_arguments_are_ignored() -> None:
     assert read_arguments(SymbolArguments, {"symbol": "A", "colour": "red"}).symbol == "A"
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "longest"),
+    [
+        (SymbolArguments, "symbol", "A" * 64),
+        (ChartArguments, "setup_id", "a" * 128),
+        (FamilyArguments, "family", "a" * 64),
+        (ScanArguments, "filters", "[" + " " * 8190 + "]"),
+        (ScanArguments, "max_distance_pct", "1." + "0" * 62),
+        (ScanArguments, "limit", "0" * 63 + "7"),
+        (ScanArguments, "status", " " * 57 + "forming"),
+        (SymbolsArguments, "symbols", ["A"] * 1000),
+        (EditArguments, "add", ["A"] * 1000),
+        (EditArguments, "remove", ["A"] * 1000),
+    ],
+)
+def test_every_argument_has_a_length_and_a_longer_one_is_refused_by_name(
+    model: type[Arguments], name: str, longest: Any
+) -> None:
+    others = {"symbol": "A", "setup_id": "1"}
+    longer = [*longest, "A"] if isinstance(longest, list) else longest[:-1] + "0" + longest[-1]
+
+    assert getattr(read_arguments(model, others | {name: longest}), name) is not None
+    with pytest.raises(ApiError, match=f"^bad_request: {name} must be") as refusal:
+        read_arguments(model, others | {name: longer})
+    assert len(refusal.value.message) < 200
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_argument_takes_an_endless_text(model: type[Arguments]) -> None:
+    for name in model.model_fields:
+        others = {"symbol": "A", "setup_id": "1", "symbols": []}
+        for endless in ("9" * 100_000, ["A"] * 100_000):
+            with pytest.raises(ApiError, match=f"^bad_request: {name} must be"):
+                read_arguments(model, others | {name: endless})
 
 
 def test_symbols_keep_their_order_and_lose_repeats() -> None:

@@ -1,0 +1,124 @@
+"""The guard: bounds of a request and of requests under way, before anybody asks who is calling."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from mcp_server.http.requests import Header, Receive, Scope, Send
+from mcp_server.http.responses import HttpResponse, error_response, response
+from mcp_server.operations.callers import network_of
+from mcp_server.operations.errors import ApiError, busy
+
+MAX_QUERY = 8 * 1024
+MAX_FIELDS, MAX_FIELD_BYTES = 100, 64 * 1024
+"""Most fields of a header, and their bytes; a server may refuse larger ones before the guard."""
+
+CONNECTION = "connection"
+"""Under this name a server may put the `Answering` connection into the state of a scope."""
+
+AGENT_PATHS = ("/api/", "/mcp")
+"""What begins so is answered with the Error body; anything else in words for people."""
+OAUTH_PATHS = ("/oauth/token", "/oauth/register", "/oauth/revoke")
+
+NOSNIFF: Header = (b"x-content-type-options", b"nosniff")
+HSTS: Header = (b"strict-transport-security", b"max-age=31536000")
+"""RFC 6797: a browser that was here over https never comes back without it for a year."""
+CLOSE: Header = (b"connection", b"close")
+
+TEXT = "text/plain; charset=utf-8"
+
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Answering(Protocol):
+    """A connection that wants to know when the app is done with a request."""
+
+    def answered(self) -> None:
+        """The app is done with one request."""
+
+
+class Guard:
+    """Pure ASGI middleware around the whole app, behind what finds the client's real address."""
+
+    def __init__(self, app: App, *, at_once: int, is_https: bool, docs_url: str) -> None:
+        self._app = app
+        self._at_once = at_once
+        self._docs_url = docs_url
+        self._fields: tuple[Header, ...] = (NOSNIFF, HSTS) if is_https else (NOSNIFF,)
+        self._under_way = 0
+        self._by_network: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        connection: Answering | None = scope.get("state", {}).get(CONNECTION)
+        try:
+            await self._guarded(scope, receive, send)
+        finally:
+            if connection is not None:
+                connection.answered()
+
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        names = [name for name, _ in scope["headers"]]
+        # No other protocol is offered, and what a client sends behind such a request is not read.
+        added = (*self._fields, CLOSE) if b"upgrade" in names else self._fields
+
+        async def send_with_fields(message: Scope) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *added]
+            await send(message)
+
+        refusal = self._refusal(scope, names)
+        if refusal is not None:
+            await refusal(scope, receive, send_with_fields)
+            return
+        await self._counted(scope, receive, send_with_fields)
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        address, *_port = scope.get("client") or ("",)
+        network = network_of(address)
+        if self._under_way >= self._at_once or self._by_network[network] >= self._at_once // 4:
+            await self._busy(scope["path"])(scope, receive, send)
+            return
+        self._under_way += 1
+        self._by_network[network] += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._under_way -= 1
+            self._by_network[network] -= 1
+            if not self._by_network[network]:
+                del self._by_network[network]
+
+    def _refusal(self, scope: Scope, names: list[bytes]) -> HttpResponse | None:
+        """The refusal of a request that no handler should see."""
+        path = scope["path"]
+        if names.count(b"host") > 1:
+            return self._bad(path, 400, "The request names two hosts.")  # RFC 9112 section 3.2
+        if len(scope["query_string"]) > MAX_QUERY:
+            return self._bad(path, 414, f"The query is over {MAX_QUERY // 1024} KB.")
+        size = sum(len(name) + len(value) for name, value in scope["headers"])
+        if len(names) > MAX_FIELDS or size > MAX_FIELD_BYTES:
+            return self._bad(path, 431, "The header fields are too large.")
+        return None
+
+    def _bad(self, path: str, status: int, text: str) -> HttpResponse:
+        if not path.startswith(AGENT_PATHS):
+            return response(status, text.encode(), TEXT)
+        fix = "Send one Host field, a short query and few header fields."
+        refusal = error_response(ApiError("bad_request", text, fix=fix), self._docs_url)
+        refusal.status = status
+        return refusal
+
+    def _busy(self, path: str) -> HttpResponse:
+        if path.startswith(AGENT_PATHS):
+            return error_response(busy(), self._docs_url)
+        if path.startswith(OAUTH_PATHS):
+            refusal = response(503, b'{"error":"temporarily_unavailable"}')
+        else:
+            refusal = response(503, b"The service is busy; try again in a moment.", TEXT)
+        refusal.headers += (b"cache-control", b"no-store"), (b"retry-after", b"1")
+        return refusal

@@ -1,0 +1,54 @@
+"""Decoding: JSON from a caller, bounded in depth, which orjson bounds at 1024 alone.
+
+What walks or encodes the result again may recurse, and fails far below that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+MAX_DEPTH = 64
+"""Most levels of arrays and objects in one another."""
+
+
+class JsonError(ValueError):
+    """A text is not JSON, or nests too deep; the message says which."""
+
+
+def decode(text: bytes | str) -> Any:  # noqa: ANN401 - any JSON
+    """The value of a JSON text (RFC 8259), with at most `MAX_DEPTH` levels.
+
+    Raises:
+        JsonError: it is not JSON, or deeper.
+    """
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise JsonError("not JSON") from error
+    if _opens_many(text) and _is_deep(value):
+        raise JsonError(f"nested over {MAX_DEPTH} levels deep")
+    return value
+
+
+def _opens_many(text: bytes | str) -> bool:
+    """Whether a text could be too deep: so nearly every one is checked without a walk."""
+    if isinstance(text, str):
+        return text.count("[") + text.count("{") > MAX_DEPTH
+    return text.count(b"[") + text.count(b"{") > MAX_DEPTH
+
+
+def _is_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            part
+            for whole in level
+            if isinstance(whole, dict | list)
+            for part in (whole.values() if isinstance(whole, dict) else whole)
+            if isinstance(part, dict | list)
+        ]
+        if not level:
+            return False
+    return True

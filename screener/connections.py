@@ -1,0 +1,419 @@
+"""Connections: how long, how large and how many they may be, before uvicorn sees a byte of them.
+
+uvicorn takes `Connection` by its setting `http`. A parser of its own follows the bytes, so it knows
+what the client owes at any moment: a head, a body or nothing. Behind it, uvicorn's own protocol
+gets asyncio's callbacks, but nothing of a message that is refused.
+
+A connection that is refused gets a short answer and is read on for a moment without keeping any of
+it: if a socket is closed with bytes unread, the client may lose the answer (RFC 9112 section 9.6).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import math
+import socket
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from mcp_server.http.guard import CONNECTION
+from mcp_server.operations.callers import network_of
+
+REPEATABLE = frozenset(
+    {
+        "Invalid HTTP request received.",
+        "Unsupported upgrade request.",
+        "No supported WebSocket library detected. Please use \"pip install 'uvicorn[standard]'\", "
+        "or install 'websockets' or 'wsproto' manually.",
+    }
+)
+"""Lines of uvicorn's log that a stranger could write as often as they like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a connection may take, in seconds and bytes, and how many there may be."""
+
+    head_seconds: float = 10
+    """From the connection, or from the first byte after an answer, to the end of the head."""
+    body_seconds: float = 20
+    answer_seconds: float = 120
+    """For the app to answer."""
+    idle_seconds: float = 60
+    """Between an answer and the first byte of the next request."""
+    unread_seconds: float = 60
+    """For the client to read what has been sent."""
+    linger_seconds: float = 2
+    """For which a refused connection is read on."""
+    head_bytes: int = 64 * 1024
+    fields: int = 100
+    pipelined: int = 16
+    """Requests of one connection that are not answered yet."""
+    connections: int = 1024
+
+    @property
+    def share(self) -> int:
+        """The most connections of one network."""
+        return self.connections // 4
+
+    @property
+    def tick(self) -> float:
+        """Seconds between two looks at the clock."""
+        return min(1.0, self.head_seconds, self.body_seconds, self.idle_seconds) / 4
+
+
+def _refusal(status: str, text: str, *fields: str) -> bytes:
+    body = f"{text}\n"
+    head = [
+        f"HTTP/1.1 {status}",
+        "content-type: text/plain; charset=utf-8",
+        f"content-length: {len(body)}",
+        "x-content-type-options: nosniff",
+        "connection: close",
+        *fields,
+    ]
+    return ("\r\n".join(head) + f"\r\n\r\n{body}").encode()
+
+
+BAD_REQUEST = _refusal("400 Bad Request", "This is not a valid HTTP request.")
+TRAILERS = _refusal("400 Bad Request", "Trailer fields are not accepted.")
+LATE = _refusal("408 Request Timeout", "The request was not sent in time.")
+LARGE_HEAD = _refusal("431 Request Header Fields Too Large", "The header fields are too large.")
+CROWDED = _refusal("429 Too Many Requests", "Wait for answers before you send more requests.")
+FULL = _refusal("503 Service Unavailable", "Too many connections; try again.", "retry-after: 1")
+
+
+class RefusedError(Exception):
+    """The bytes break a bound; carries the answer."""
+
+    def __init__(self, answer: bytes) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+class Phase(Enum):
+    """What the client sends next."""
+
+    IDLE = auto()
+    """A request, whenever it likes."""
+    HEAD = auto()
+    BODY = auto()
+    GONE = auto()
+    """Nothing that is still read."""
+
+
+class Door:
+    """The open connections of one process: admits them, and ends those whose time is up."""
+
+    def __init__(self, bounds: Bounds, trusted: Iterable[str] = ()) -> None:
+        self.bounds = bounds
+        self._trusted = [network for text in trusted for network in _networks(text)]
+        self._open: set[Connection] = set()
+        self._waiting: OrderedDict[Connection, None] = OrderedDict()
+        self._held: Counter[str] = Counter()
+
+    def admit(self, connection: Connection) -> bool:
+        """Whether there is room; if none is left, who waits longest for a head gives way."""
+        if self._held[connection.network] >= self.bounds.share and not self._trusts(connection):
+            return False
+        if len(self._open) >= self.bounds.connections:
+            if not self._waiting:
+                return False
+            oldest = next(iter(self._waiting))
+            self.leave(oldest)
+            oldest.end()
+        if not self._open:
+            logging.getLogger("uvicorn.error").addFilter(is_worth_logging)
+            self._look_later()
+        self._open.add(connection)
+        self._held[connection.network] += 1
+        self._waiting[connection] = None
+        return True
+
+    def leave(self, connection: Connection) -> None:
+        """Forget a connection; one that is not known is no error."""
+        self._waiting.pop(connection, None)
+        if connection in self._open:
+            self._open.remove(connection)
+            self._held[connection.network] -= 1
+            if not self._held[connection.network]:
+                del self._held[connection.network]
+
+    def keep(self, connection: Connection) -> None:
+        """A connection has sent a head: it gives way to nobody."""
+        self._waiting.pop(connection, None)
+
+    def wait(self, connection: Connection) -> None:
+        """A connection has all its answers: from now on it may give way."""
+        if connection in self._open:
+            self._waiting[connection] = None
+
+    def _look_later(self) -> None:
+        asyncio.get_running_loop().call_later(self.bounds.tick, self._look)
+
+    def _look(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for connection in [c for c in self._open if c.is_late(now)]:
+            connection.end_late()
+        if self._open:
+            self._look_later()
+
+    def _trusts(self, connection: Connection) -> bool:
+        with contextlib.suppress(ValueError):
+            address = ipaddress.ip_address(connection.address)
+            return any(address in network for network in self._trusted)
+        return False
+
+
+class Connection(asyncio.Protocol):
+    """One connection: uvicorn's own protocol, behind the bounds of a door."""
+
+    def __init__(self, door: Door, app_state: dict[str, Any], **arguments: Any) -> None:  # noqa: ANN401 - uvicorn's
+        self._door = door
+        self._bounds = door.bounds
+        state = {**app_state, CONNECTION: self}
+        self._inner = HttpToolsProtocol(app_state=state, **arguments)
+        self._clock = asyncio.get_running_loop().time
+        self._parser = httptools.HttpRequestParser(self)
+        # As in uvicorn: bytes after a request with `Connection: close` are no fault of it.
+        self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._phase = Phase.IDLE
+        self._owed = 0  # requests that the app has not answered
+        self._begun = False  # whether a byte of the message's head has come
+        self._size = self._fields = self._unparsed = 0  # of the head
+        self._deadline = self._stalled = math.inf
+        self.address = self.network = ""
+
+    # What asyncio calls
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._outlet = Outlet(transport)
+        peer = transport.get_extra_info("peername")
+        self.address = str(peer[0]) if isinstance(peer, tuple | list) else ""
+        self.network = network_of(self.address)
+        self._deadline = self._clock() + self._bounds.head_seconds
+        if not self._door.admit(self):
+            self._phase = Phase.GONE
+            transport.write(FULL)
+            transport.close()
+            return
+        _drop_when_unread(transport, self._bounds.unread_seconds)
+        self._outlet.is_open = True
+        self._inner.connection_made(self._outlet)
+
+    def data_received(self, data: bytes) -> None:
+        if self._phase is Phase.GONE:
+            return
+        if self._phase is Phase.IDLE:
+            self._phase = Phase.HEAD
+            self._start_clock()
+        before = self._owed, self._phase
+        try:
+            self._parser.feed_data(data)
+            if self._phase is Phase.HEAD:
+                self._count_unparsed(len(data), anew=(self._owed, self._phase) != before)
+        except httptools.HttpParserUpgrade as upgrade:
+            # The request is answered as if it had asked for no upgrade; what follows is not HTTP.
+            data, self._phase = data[: upgrade.args[0]], Phase.GONE
+        except (httptools.HttpParserError, RefusedError) as error:
+            cause = error if isinstance(error, RefusedError) else error.__context__
+            self._refuse(cause.answer if isinstance(cause, RefusedError) else BAD_REQUEST)
+            return
+        self._inner.data_received(data)
+
+    def eof_received(self) -> None:
+        self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        self._stalled = self._clock() + self._bounds.unread_seconds
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._stalled = math.inf
+        self._inner.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._door.leave(self)
+        self._give_up(exc)
+
+    # What the parser calls
+
+    def on_message_begin(self) -> None:
+        self._begun = True
+        self._size = self._fields = 0
+        if self._phase is not Phase.HEAD:  # it follows another request in the same piece
+            self._phase = Phase.HEAD
+            self._start_clock()
+
+    def on_url(self, url: bytes) -> None:
+        self._add(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._phase is Phase.BODY:
+            # uvicorn would add them to the header, after the app has judged it.
+            raise RefusedError(TRAILERS)
+        self._fields += 1
+        self._add(len(name) + len(value) + 4)
+
+    def on_headers_complete(self) -> None:
+        self._owed += 1
+        if self._owed > self._bounds.pipelined:
+            raise RefusedError(CROWDED)
+        self._phase = Phase.BODY
+        self._unparsed = 0
+        if self._owed == 1:
+            self._outlet.is_used = False
+            self._door.keep(self)
+        self._deadline = self._clock() + self._bounds.body_seconds
+
+    def on_message_complete(self) -> None:
+        self._phase = Phase.IDLE
+        self._begun = False
+        self._rest()
+
+    # What the app and the door call
+
+    def answered(self) -> None:
+        """The app is done with one request."""
+        self._owed -= 1
+        if self._phase is not Phase.BODY:
+            self._rest()
+
+    def is_late(self, now: float) -> bool:
+        """Whether a time is up."""
+        return self._deadline < now or self._stalled < now
+
+    def end_late(self) -> None:
+        """End a connection whose time is up, with a word if a request is incomplete."""
+        begun = self._begun and self._phase in (Phase.HEAD, Phase.BODY)
+        if begun and self._stalled == math.inf:
+            self._refuse(LATE)
+        else:
+            self.end()
+
+    def end(self) -> None:
+        """End the connection at once; the app sees a disconnect."""
+        self._phase = Phase.GONE
+        self._outlet.abort()
+
+    # Its own
+
+    def _add(self, size: int) -> None:
+        self._size += size
+        if self._size > self._bounds.head_bytes or self._fields > self._bounds.fields:
+            raise RefusedError(LARGE_HEAD)
+
+    def _count_unparsed(self, size: int, *, anew: bool) -> None:
+        """Bound a head of which the parser has reported only a part, as of one endless field."""
+        self._unparsed = 0 if anew else self._unparsed + size
+        if self._unparsed > self._bounds.head_bytes:
+            raise RefusedError(LARGE_HEAD)
+
+    def _rest(self) -> None:
+        """No body is awaited any more; with no answer awaited either, it may give way."""
+        if not self._owed:
+            self._door.wait(self)
+        self._start_clock()
+
+    def _start_clock(self) -> None:
+        bounds = self._bounds
+        if self._owed:
+            seconds = bounds.answer_seconds
+        elif self._phase is Phase.HEAD:
+            seconds = bounds.head_seconds
+        else:
+            seconds = bounds.idle_seconds
+        self._deadline = self._clock() + seconds
+
+    def _refuse(self, answer: bytes) -> None:
+        """Refuse the message that is being sent; the app sees a disconnect."""
+        current = 1 if self._phase is Phase.BODY else 0
+        # Behind the answer to another request, or a begun one, it would be taken for a part of it.
+        is_first = self._owed <= current and not (current and self._outlet.is_used)
+        self._phase = Phase.GONE
+        self._deadline = self._clock() + self._bounds.linger_seconds
+        self._give_up(ConnectionAbortedError("The request was refused."))
+        self._outlet.finish(answer if is_first else b"")
+
+    def _give_up(self, exc: Exception | None) -> None:
+        if self._outlet.is_open:
+            self._outlet.is_open = False
+            self._inner.connection_lost(exc)
+
+
+class Outlet(asyncio.Transport):
+    """The transport as uvicorn has it: once the connection is given up, what it writes is dropped.
+
+    uvicorn tells only the last of several pipelined requests that their client is gone.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        super().__init__()
+        self._transport = transport
+        self.is_open = False
+        self.is_used = False
+        """Whether anything has been written since it was last set to False."""
+
+    def write(self, data: bytes | bytearray | memoryview[int]) -> None:
+        if self.is_open:
+            self.is_used = True
+            self._transport.write(data)
+
+    def close(self) -> None:
+        if self.is_open:
+            self._transport.close()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def finish(self, answer: bytes) -> None:
+        """Send the last bytes and the end of the stream; what still comes can be received."""
+        if not self._transport.is_closing():
+            self._transport.write(answer)
+            self._transport.resume_reading()
+            self._transport.write_eof()
+
+    def is_closing(self) -> bool:
+        return not self.is_open or self._transport.is_closing()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - asyncio's
+        return self._transport.get_extra_info(name, default)
+
+    def pause_reading(self) -> None:
+        if not self.is_closing():
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if not self.is_closing():
+            self._transport.resume_reading()
+
+
+def is_worth_logging(record: logging.LogRecord) -> bool:
+    """Whether a line of uvicorn's log is not one that strangers could repeat for ever."""
+    return record.msg not in REPEATABLE
+
+
+def _networks(text: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """The networks of a trusted proxy, spelled as uvicorn's middleware takes it."""
+    if text == "*":
+        return [ipaddress.IPv4Network("0.0.0.0/0"), ipaddress.IPv6Network("::/0")]
+    with contextlib.suppress(ValueError):
+        return [ipaddress.ip_network(text)]
+    return []
+
+
+def _drop_when_unread(transport: asyncio.Transport, seconds: float) -> None:
+    """Let the system drop what a client leaves unread, where it can (TCP_USER_TIMEOUT)."""
+    option, stream = getattr(socket, "TCP_USER_TIMEOUT", None), transport.get_extra_info("socket")
+    if option is not None and stream is not None:
+        with contextlib.suppress(OSError):
+            stream.setsockopt(socket.IPPROTO_TCP, option, int(seconds * 1000))

@@ -1,0 +1,223 @@
+"""The guard: what no handler sees, and how many requests are under way at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import httpx
+import orjson
+import pytest
+
+from mcp_server.http.guard import Guard
+from mcp_server.http.requests import Receive, Scope, Send
+from mcp_server.http.responses import response
+from tests.service import Service
+
+DOCS = "https://example.com/docs"
+
+
+class Answer:
+    """Collects what an app sends."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.fields: list[tuple[bytes, bytes]] = []
+        self.body = b""
+
+    async def send(self, message: Scope) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.fields = message["status"], list(message["headers"])
+        else:
+            self.body += message.get("body", b"")
+
+    def field(self, name: bytes) -> bytes:
+        """The one value of a field, or nothing."""
+        values = [value for field, value in self.fields if field == name]
+        assert len(values) < 2
+        return values[0] if values else b""
+
+
+class Slow:
+    """An app that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.go = anyio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.go.wait()
+        await response(200)(scope, receive, send)
+
+
+def scope_of(path: str = "/", address: str = "192.0.2.1", **more: Any) -> dict[str, Any]:
+    client = (address, 1)
+    return {
+        "type": "http",
+        "path": path,
+        "query_string": b"",
+        "headers": [],
+        "client": client,
+    } | more
+
+
+def guarded(app: Any, *, at_once: int = 8, is_https: bool = False) -> Guard:
+    return Guard(app, at_once=at_once, is_https=is_https, docs_url=DOCS)
+
+
+async def silent() -> Scope:
+    raise AssertionError("Nothing may be read.")
+
+
+async def ask(guard: Guard, scope: Scope) -> Answer:
+    answer = Answer()
+    await guard(scope, silent, answer.send)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({"headers": [(b"host", b"a"), (b"host", b"a")]}, 400),
+        ({"query_string": b"a" * 8193}, 414),
+        ({"headers": [(b"a", b"b")] * 101}, 431),
+        ({"headers": [(b"a", b"b" * 65_536)]}, 431),
+    ],
+)
+async def test_what_is_out_of_bounds_reaches_no_handler(more: dict[str, Any], status: int) -> None:
+    async def reached(*_: object) -> None:
+        raise AssertionError("A handler was called.")
+
+    page = await ask(guarded(reached), scope_of(**more))
+    call = await ask(guarded(reached), scope_of("/api/v1/scan", **more))
+
+    assert page.status == call.status == status
+    assert page.field(b"content-type") == b"text/plain; charset=utf-8"
+    assert orjson.loads(call.body)["error"] == "bad_request"
+    assert orjson.loads(call.body)["docs_url"] == DOCS
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"headers": [(b"host", b"a")], "query_string": b"a" * 8192},
+        {"headers": [(b"a", b"b")] * 100},
+    ],
+)
+async def test_what_is_within_bounds_reaches_its_handler(more: dict[str, Any]) -> None:
+    assert (await ask(guarded(response(200)), scope_of(**more))).status == 200
+
+
+@pytest.mark.parametrize("is_https", [False, True])
+async def test_every_response_forbids_sniffing_and_on_https_going_back(is_https: bool) -> None:
+    guard = guarded(response(200), is_https=is_https)
+
+    for scope in (scope_of(), scope_of(query_string=b"a" * 9000)):
+        answer = await ask(guard, scope)
+        assert answer.field(b"x-content-type-options") == b"nosniff"
+        assert bool(answer.field(b"strict-transport-security")) is is_https
+
+
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [
+        ("/api/v1/scan", b'"unavailable"'),
+        ("/mcp", b'"unavailable"'),
+        ("/oauth/token", b'{"error":"temporarily_unavailable"}'),
+        ("/keys", b"busy"),
+    ],
+)
+async def test_one_request_too_many_is_told_when_to_come_back(path: str, word: bytes) -> None:
+    slow = Slow()
+    guard = guarded(slow, at_once=4)
+
+    async with anyio.create_task_group() as group:
+        for n in range(4):
+            group.start_soon(ask, guard, scope_of(address=f"192.0.2.{n}"))
+        await anyio.wait_all_tasks_blocked()
+        refused = await ask(guard, scope_of(path, "192.0.2.9"))
+        slow.go.set()
+
+    assert refused.status == 503
+    assert refused.field(b"retry-after") == b"1"
+    assert refused.field(b"cache-control") == b"no-store"
+    assert word in refused.body
+    assert (await ask(guard, scope_of(path, "192.0.2.9"))).status == 200
+
+
+@pytest.mark.parametrize(
+    ("near", "far"),
+    [("192.0.2.1", "192.0.2.2"), ("2001:db8::1", "2001:db8:0:1::1"), ("nonsense", "192.0.2.1")],
+)
+async def test_one_network_has_a_quarter_of_the_requests(near: str, far: str) -> None:
+    slow = Slow()
+    guard = guarded(slow)
+    answers: dict[str, int] = {}
+
+    async def note(address: str) -> None:
+        answers[address] = (await ask(guard, scope_of(address=address))).status
+
+    neighbour = near + "2" if ":" in near else near
+    async with anyio.create_task_group() as group:
+        for _ in range(2):
+            group.start_soon(ask, guard, scope_of(address=near))
+        await anyio.wait_all_tasks_blocked()
+        group.start_soon(note, far)
+        assert (await ask(guard, scope_of(address=neighbour))).status == 503
+        slow.go.set()
+
+    assert answers == {far: 200}
+
+
+@pytest.mark.parametrize("app", [response(200), None])
+async def test_a_connection_learns_of_every_end(app: Any) -> None:
+    class Connection:
+        ended = 0
+
+        def answered(self) -> None:
+            self.ended += 1
+
+    async def failing(*_: object) -> None:
+        raise RuntimeError
+
+    connection = Connection()
+    scope = scope_of(state={"connection": connection})
+    try:
+        await ask(guarded(app or failing), scope)
+    except RuntimeError:
+        assert app is None
+    await ask(guarded(app or failing), scope_of(query_string=b"a" * 9000, state=scope["state"]))
+
+    assert connection.ended == 2
+
+
+@pytest.fixture
+def deep() -> Callable[[str], bytes]:
+    """A body of 400 levels around a place in it."""
+    return lambda body: body.replace("DEEP", "[" * 400 + "]" * 400).encode()
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (
+            "/mcp/demo",
+            '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"x":DEEP}}}',
+        ),
+        ("/mcp/demo", '{"jsonrpc":"2.0","id":DEEP,"method":"tools/list"}'),
+        ("/oauth/register", '{"redirect_uris":["http://127.0.0.1/"],"x":DEEP}'),
+        ("/api/v1/tickers", '{"symbols":DEEP}'),
+    ],
+)
+def test_deep_json_is_refused_by_every_surface(
+    service: Service, deep: Callable[[str], bytes], path: str, body: str
+) -> None:
+    answer = httpx.request(
+        "PUT" if "tickers" in path else "POST",
+        service.url + path,
+        content=deep(body),
+        headers={"Content-Type": "application/json", "Authorization": f"Bearer {service.key}"},
+        timeout=30,
+    )
+
+    assert answer.status_code == 400

@@ -1,0 +1,354 @@
+"""Connections: what a stranger may hold open, send and leave unread, over real sockets."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+
+from mcp_server.http.guard import Guard
+from mcp_server.http.requests import DisconnectedError, Receive, Scope, Send, read_body
+from mcp_server.http.responses import response
+from screener.connections import Bounds
+from screener.serving import server_config
+from screener.settings import Settings
+
+LONG = 60.0
+PATIENT = Bounds(LONG, LONG, LONG, LONG, LONG, LONG)
+"""No time is up within a test."""
+
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+POST = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
+
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Echo:
+    """An app that answers with the body or the path, and notes that a client left."""
+
+    def __init__(self) -> None:
+        self.left = threading.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["path"] == "/large":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            for _ in range(40):
+                await send({"type": "http.response.body", "body": b"a" * 10**6, "more_body": True})
+            if (await receive())["type"] == "http.request":
+                await receive()
+            self.left.set()
+            return
+        try:
+            body = await read_body(receive)
+            if scope["path"] == "/wait":
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+                self.left.set()
+        except DisconnectedError:
+            self.left.set()
+            return
+        await response(200, body or scope["path"].encode())(scope, receive, send)
+
+
+@contextmanager
+def listening(bounds: Bounds = PATIENT, app: App | None = None, **settings: Any) -> Iterator[int]:
+    """The port of a server with these bounds."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(128)
+        guard = Guard(app or Echo(), at_once=64, is_https=False, docs_url="http://x/docs")
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            await guard(scope, receive, send)
+
+        config = server_config(serve, Settings(**settings), bounds, log_config=None, lifespan="off")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join(timeout=30)
+
+
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=30)
+
+
+def read_to_end(client: socket.socket) -> bytes:
+    """All that the server sends until it closes."""
+    pieces = []
+    try:
+        while piece := client.recv(65536):
+            pieces.append(piece)
+    except ConnectionError:
+        pass
+    return b"".join(pieces)
+
+
+def read_answer(client: socket.socket) -> bytes:
+    """One answer with a content length."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += client.recv(65536) or pytest.fail(f"closed after {received!r}")
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = next(
+        int(line.partition(b":")[2])
+        for line in head.lower().split(b"\r\n")
+        if line.startswith(b"content-length")
+    )
+    while len(body) < length:
+        body += client.recv(65536) or pytest.fail("closed within a body")
+    assert len(body) == length
+    return head + b"\r\n\r\n" + body
+
+
+def status(answer: bytes) -> int:
+    assert answer.count(b"HTTP/1.1 ") == 1, answer
+    return int(answer.split()[1])
+
+
+def exchange(port: int, *pieces: bytes) -> bytes:
+    """What the server sends to somebody who sends these pieces and waits for the end."""
+    with connect(port) as client:
+        for piece in pieces:
+            try:
+                client.sendall(piece)
+            except ConnectionError:
+                break
+        return read_to_end(client)
+
+
+@pytest.fixture(scope="module")
+def patient() -> Iterator[int]:
+    with listening() as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[int]:
+    """A server whose times are up at once."""
+    with listening(Bounds(0.2, 0.2, LONG, 0.2, 0.2, 0.2)) as port:
+        yield port
+
+
+def test_a_request_is_answered_and_the_connection_serves_the_next(patient: int) -> None:
+    with connect(patient) as client:
+        for piece in (GET, POST + b"hello", b"\r\n" + GET):
+            client.sendall(piece)
+            assert status(read_answer(client)) == 200
+
+
+def test_a_request_may_come_byte_by_byte(patient: int) -> None:
+    with connect(patient) as client:
+        for byte in POST + b"hello":
+            client.sendall(bytes([byte]))
+        assert read_answer(client).endswith(b"hello")
+
+
+def test_a_large_body_behind_a_small_head_is_no_large_head(patient: int) -> None:
+    body = b"a" * 65_000
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+
+    with connect(patient) as client:
+        client.sendall(head + body)
+        assert read_answer(client).endswith(body)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 102,
+        b"GET / HTTP/1.1\r\na: " + b"b" * 70_000,
+        b"GET / HTTP/1.1\r\n" + b"b" * 70_000,
+        b"GET /" + b"b" * 70_000,
+        b"GET / HTTP/1.1\r\n" + (b"a: " + b"b" * 10_000 + b"\r\n") * 7 + b"\r\n",
+        b"\r\n" * 40_000,
+    ],
+    ids=["fields", "value", "name", "target", "sum", "lines"],
+)
+def test_a_head_that_is_too_large_is_refused(patient: int, head: bytes) -> None:
+    assert status(exchange(patient, head[:-9], head[-9:])) == 431
+
+
+def test_a_client_that_goes_on_sending_reads_why_it_was_refused(patient: int) -> None:
+    answer = exchange(patient, b"GET / HTTP/1.1\r\n", *[b"a: b\r\n" * 1000] * 50)
+
+    assert status(answer) == 431
+    assert b"connection: close" in answer
+
+
+@pytest.mark.parametrize(
+    "bytes_sent",
+    [
+        b"\x16\x03\x01\x02\x00",
+        b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"CONNECT a:443 HTTP/1.1\r\n\r\n",
+        b"GET http://[ HTTP/1.1\r\n\r\n",
+    ],
+)
+def test_what_is_not_http_is_refused_and_leaves_no_line_in_the_log(
+    patient: int, bytes_sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        answer = exchange(patient, bytes_sent)
+
+    assert status(answer) == 400
+    assert [r.message for r in caplog.records if r.levelno > logging.INFO] == []
+
+
+def test_trailer_fields_are_refused(patient: int) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    assert status(exchange(patient, head + b"0\r\nAuthorization: Bearer x\r\n\r\n")) == 400
+
+
+@pytest.mark.parametrize("protocol", [b"websocket", b"h2c"])
+@pytest.mark.parametrize("body", [b"", b"hello"])
+def test_a_request_for_another_protocol_is_answered_and_nothing_after_it_is_read(
+    patient: int, protocol: bytes, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = b"POST /path HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: %b\r\n" % protocol
+    length = b"Content-Length: %d\r\n\r\n" % len(body)
+
+    with caplog.at_level(logging.INFO):
+        answer = exchange(patient, head + length + body + GET, GET)
+
+    assert status(answer) == 200
+    assert answer.endswith(b"/path")
+    assert b"connection: close" in answer
+    assert [r.message for r in caplog.records if r.levelno > logging.INFO] == []
+
+
+def test_several_requests_may_be_sent_at_once_and_are_answered_in_order(patient: int) -> None:
+    paths = [b"/%d" % n for n in range(10)]
+
+    with connect(patient) as client:
+        client.sendall(b"".join(GET.replace(b"/ ", path + b" ") for path in paths))
+        client.sendall(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        answers = read_to_end(client)
+
+    assert [part.rpartition(b"\r\n")[2] for part in answers.split(b"HTTP/1.1 ")[1:]] == [
+        *paths,
+        b"/",
+    ]
+
+
+def test_a_flood_of_requests_on_one_connection_ends_it(
+    patient: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        answer = exchange(patient, *[GET * 2000] * 20)
+
+    assert answer.count(b"HTTP/1.1 200") < 2000
+    assert [r.message for r in caplog.records if r.levelno > logging.INFO] == []
+
+
+def test_who_sends_nothing_is_disconnected_without_a_word(hasty: int) -> None:
+    assert exchange(hasty) == b""
+    assert exchange(hasty, b"\r\n") == b""
+
+
+@pytest.mark.parametrize("sent", [GET[:-2], GET[:1], POST + b"he", POST])
+def test_who_sends_a_part_of_a_request_is_told_when_the_time_is_up(hasty: int, sent: bytes) -> None:
+    assert status(exchange(hasty, sent)) == 408
+
+
+def test_an_idle_connection_is_closed_and_line_ends_do_not_keep_it(hasty: int) -> None:
+    with connect(hasty) as client:
+        client.sendall(GET)
+        assert status(read_answer(client)) == 200
+        assert read_to_end(client) == b""
+    with connect(hasty) as client:
+        client.sendall(GET)
+        read_answer(client)
+        client.sendall(b"\r\n")
+        assert read_to_end(client) == b""
+
+
+def test_the_app_sees_a_disconnect_when_a_body_is_late() -> None:
+    app = Echo()
+    bounds = Bounds(LONG, 0.2, LONG, LONG, LONG, 0.2)
+
+    with listening(bounds, app) as port:
+        assert status(exchange(port, POST + b"he")) == 408
+        assert app.left.wait(30)
+
+
+def test_an_answer_that_comes_late_ends_the_connection() -> None:
+    app = Echo()
+
+    with listening(Bounds(LONG, LONG, 0.2, LONG, LONG, 0.2), app) as port:
+        assert exchange(port, GET.replace(b"/ ", b"/wait ")) == b""
+        assert app.left.wait(30)
+
+
+def test_a_client_that_does_not_read_is_disconnected() -> None:
+    app, bounds = Echo(), Bounds(LONG, LONG, LONG, LONG, 0.2, 0.2)
+
+    with listening(bounds, app) as port, connect(port) as client:
+        client.sendall(GET.replace(b"/ ", b"/large "))
+        assert app.left.wait(30)
+        assert len(read_to_end(client)) < 40_000_000
+
+
+def test_who_waits_longest_without_a_request_gives_way() -> None:
+    with listening(connections=8, trusted_proxies=("127.0.0.1",)) as port:
+        busy = connect(port)
+        busy.sendall(POST)  # its head is complete
+        waiting = [connect(port) for _ in range(7)]
+        waiting[0].sendall(GET)
+        assert status(read_answer(waiting[0])) == 200  # so the second waits longest
+        with connect(port) as new:
+            new.sendall(GET)
+            assert status(read_answer(new)) == 200
+            assert read_to_end(waiting[1]) == b""
+        for client in (busy, waiting[0]):
+            client.sendall(b"hello" if client is busy else GET)
+            assert status(read_answer(client)) == 200
+        for client in (busy, *waiting):
+            client.close()
+
+
+def test_with_every_connection_busy_a_new_one_is_told_to_come_back() -> None:
+    with listening(connections=8, trusted_proxies=("127.0.0.0/8",)) as port:
+        clients = [connect(port) for _ in range(8)]
+        for client in clients:
+            client.sendall(POST.replace(b"Host: x", b"Host: x\r\nExpect: 100-continue"))
+            assert client.recv(100).startswith(b"HTTP/1.1 100")  # the app waits for the body
+        answer = exchange(port)
+
+        assert status(answer) == 503
+        assert b"retry-after: 1" in answer
+        for client in clients:
+            client.sendall(b"hello")
+            assert status(read_answer(client)) == 200
+            client.close()
+
+
+def test_one_address_has_a_quarter_of_the_connections_and_gets_them_back() -> None:
+    with listening(connections=8) as port:
+        first, second = connect(port), connect(port)
+        for client in (first, second):
+            client.sendall(GET)
+            assert status(read_answer(client)) == 200
+        assert status(exchange(port)) == 503
+        first.sendall(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        assert status(read_to_end(first)) == 200
+        with connect(port) as new:
+            new.sendall(GET)
+            assert status(read_answer(new)) == 200
+        first.close()
+        second.close()
