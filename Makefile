@@ -22,7 +22,7 @@ LOCKED := --require-hashes --requirement
 # many: for them everything is compiled at once, so that they are fast where nothing may be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-providers up test test-engines test-short check mutate format lock clean
+.PHONY: help install install-providers up test test-engines test-short check fuzz audit mutate format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -73,6 +73,9 @@ test-short: $(DEV) ## Run the tests of the store, the tools and the nightly alon
 
 check: test ## The same as test
 
+fuzz: $(DEV) ## Try hostile requests and files for MINUTES=5; AGAIN=FILE tries a kept one again
+	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),5) $(if $(AGAIN),--again $(AGAIN))
+
 mutate: $(DEV) ## Change the code of limits and credentials; a test must notice each change
 	$(BIN)/python -m tests.mutate
 
@@ -91,4 +94,4 @@ lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade tak
 	$(LOCK) --group installer -o locks/installer.lock
 
 clean: ## Remove what the tasks made, but no data
-	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants fuzz-found
