@@ -9,6 +9,7 @@ from mcp_server.http.requests import prefers_html
 from mcp_server.http.responses import error_response
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.errors import ApiError
+from mcp_server.operations.services import Services
 from oauth.metadata import ProtectedResource
 
 PAGE = """<!doctype html>
@@ -35,11 +36,17 @@ class ChallengeMiddleware:
     """
 
     def __init__(
-        self, app: ASGIApp, resource: ProtectedResource, *, docs_url: str, keyless: bool = False
+        self,
+        app: ASGIApp,
+        resource: ProtectedResource,
+        services: Services,
+        *,
+        keyless: bool = False,
     ) -> None:
         self._app = app
         self._resource = resource
-        self._docs_url = docs_url
+        self._limiter = services.limiter
+        self._docs_url = services.offer.docs_url
         self._keyless = keyless
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,11 +55,17 @@ class ChallengeMiddleware:
         if scope["method"] != "POST":
             await self._not_allowed(scope, challenge)(scope, receive, send)
         elif challenge is not None:
-            error = ApiError("invalid_api_key" if caller.refused else "missing_api_key")
-            response = error_response(error, self._docs_url, {"WWW-Authenticate": challenge})
-            await response(scope, receive, send)
+            await self._refusal(caller, challenge)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+    def _refusal(self, caller: Caller, challenge: str) -> ASGIApp:
+        try:
+            self._limiter.count_other(caller)
+        except ApiError as limited:
+            return error_response(limited, self._docs_url)
+        error = ApiError("invalid_api_key" if caller.refused else "missing_api_key")
+        return error_response(error, self._docs_url, {"WWW-Authenticate": challenge})
 
     def _challenge(self, caller: Caller) -> str | None:
         if caller.refused == "token":

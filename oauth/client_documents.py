@@ -87,7 +87,7 @@ class ClientDocuments:
             if kept is not None and kept.fresh_until and self._clock() < kept.fresh_until:
                 return kept
             self._admit(client_id, address)
-            return await self._renew(client_id)
+            return await self._renew(client_id, address)
 
     def _admit(self, client_id: str, address: str) -> None:
         until = self._pauses.get(client_id)
@@ -101,7 +101,7 @@ class ClientDocuments:
             message = f"Too many new apps. Wait {until_free} s and try again."
             raise DocumentError(message, 429, until_free)
 
-    async def _renew(self, client_id: str) -> Client:
+    async def _renew(self, client_id: str, address: str) -> Client:
         try:
             document = await self._read(client_id)
             metadata = DocumentMetadata(parse_object(document.body), {})
@@ -116,6 +116,7 @@ class ClientDocuments:
             metadata["client_name"],
             tuple(metadata["redirect_uris"]),
             self._clock() + lifetime(document.max_age),
+            network=address,
         )
 
     def _pause(self, client_id: str) -> None:

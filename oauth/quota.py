@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-from mcp_server.operations.counters import Counters
+from mcp_server.operations.counters import Counters, Moment, moment
 
 MINUTE = 60
 
@@ -18,7 +17,7 @@ class Quota:
     def __init__(
         self,
         per_minute: int,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], Moment] = moment,
         file: Path | None = None,
     ) -> None:
         self._counters = Counters(per_minute, MINUTE, file=file)

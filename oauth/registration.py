@@ -30,6 +30,8 @@ from store.grants import Client, Grants
 
 MAX_NAME = 200
 MAX_REDIRECTS = 20
+MAX_BYTES = 4096
+"""Most bytes that are kept of a client: its name and its redirect addresses."""
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +58,7 @@ class RegistrationEndpoint:
             tuple(metadata["redirect_uris"]),
             auth_method=method,
             secret=secret,
+            network=caller.network,
         )
         return json_response(_registered(client, metadata, secret), 201)
 
@@ -88,6 +91,7 @@ class ClientMetadata(ClientMetadataClaims):  # type: ignore[misc] # authlib has 
         """
         self.validate_redirect_uris()
         self.validate_client_name()
+        self.validate_size()
         self.validate_token_endpoint_auth_method()
         self.validate_grant_types()
         self.validate_response_types()
@@ -109,6 +113,13 @@ class ClientMetadata(ClientMetadataClaims):  # type: ignore[misc] # authlib has 
                 f"client_name must have at most {MAX_NAME} characters."
             )
         self["client_name"] = clean(name) or destination(self["redirect_uris"][0])
+
+    def validate_size(self) -> None:
+        kept = (self["client_name"], *self["redirect_uris"])
+        if sum(len(text.encode()) for text in kept) > MAX_BYTES:
+            raise InvalidClientMetadataError(
+                f"client_name and redirect_uris must have at most {MAX_BYTES} bytes together."
+            )
 
     def validate_token_endpoint_auth_method(self) -> None:
         # The RFC's default is Basic. Ours is `none`, because hosts that state no method expect it.

@@ -262,9 +262,11 @@ def _limits(quotas: Quotas) -> str:
     return (
         "## Limits\n\n"
         f"A key: {quotas.key_per_minute} calls in any 60 seconds and {quotas.key_per_day:,} a UTC "
-        f"day, REST and MCP together. Without a key: {quotas.keyless_per_minute} calls in any 60 "
-        "seconds for each address, counted apart for REST and MCP. Listing tools does not count, "
-        "nor does a refused call. Every answer says what is left in `RateLimit` and "
+        f"day, REST and MCP together. All keys and apps of an account: {quotas.account_per_minute} "
+        f"and {quotas.account_per_day:,}. Without a key: {quotas.keyless_per_minute} calls in any "
+        "60 seconds for each address, counted apart for REST and MCP. The handshake and lists of "
+        f"MCP count beside calls ({quotas.other_per_minute} in any 60 seconds). A refused call "
+        "does not count. Every answer says what is left in `RateLimit` and "
         "`RateLimit-Policy`, a tool result in `_meta`; a 429 says how long to wait in "
         "`details.retry_after_seconds` and `Retry-After`."
     )

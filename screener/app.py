@@ -101,6 +101,8 @@ def build_app(
         async with AsyncExitStack() as stack:
             await _migrate(database)
             stack.push_async_callback(database.close)
+            if counters is None:  # else the parent of the processes has done it
+                await resume_days(services)
             services.principals.open()
             stack.callback(services.principals.close)
             await services.active_night.poll()
@@ -124,8 +126,8 @@ def build_app(
     handlers = exception_handlers(offer.docs_url)
     pages = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     agents = {
-        "/mcp": ChallengeMiddleware(full, resource, docs_url=offer.docs_url),
-        "/mcp/demo": ChallengeMiddleware(keyless, resource, docs_url=offer.docs_url, keyless=True),
+        "/mcp": ChallengeMiddleware(full, resource, services),
+        "/mcp/demo": ChallengeMiddleware(keyless, resource, services, keyless=True),
     }
     app: ASGIApp = BearerMiddleware(Front(facade, agents, pages), services.principals)
     if settings.trusted_proxies:
@@ -165,6 +167,14 @@ async def _migrate(database: Database) -> None:
         # `screener serve` has migrated it. A worker that is replaced while the database is away
         # must serve what needs no account.
         log.warning("Keyed calls answer 503 until the database does: %s", error)
+
+
+async def resume_days(services: Services) -> None:
+    """Count on where the day's calls stood when the service was stopped."""
+    try:
+        services.limiter.resume(await services.usage.calls_today())
+    except DatabaseUnavailableError as error:
+        log.warning("The calls of today are counted from nought: %s", error)
 
 
 def services_of(

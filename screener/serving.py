@@ -16,8 +16,7 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from mcp_server.operations.limits import Limiter
-from screener.app import build_app
+from screener.app import build_app, resume_days, services_of
 from screener.settings import Settings, SettingsError
 from screener.supervisor import EXIT_CODE
 from store.database import Database
@@ -84,13 +83,22 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         return
     with tempfile.TemporaryDirectory(prefix="screener-counters-") as folder:
         counters = Path(folder)
-        Limiter(settings.quotas, folder=counters)  # says now what each worker would say
+        # Says now what each worker would say, and counts on for all of them.
+        anyio.run(_resume_days, settings, counters)
         app = functools.partial(build_app, settings, counters=counters)
         config = server_config(app, settings, factory=True, workers=settings.workers)
         parent = Multiprocess(config, sockets=[listener])
         parent.run()
     if any(worker.exitcode == STARTUP_FAILURE for worker in parent.processes):
         raise SystemExit(EXIT_CODE)  # uvicorn stops all workers when one cannot start
+
+
+async def _resume_days(settings: Settings, counters: Path) -> None:
+    database = Database(settings.accounts_url)
+    try:
+        await resume_days(services_of(settings, database, counters))
+    finally:
+        await database.close()
 
 
 async def _migrate(url: str) -> None:

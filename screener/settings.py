@@ -77,10 +77,11 @@ class Settings(BaseSettings):
         ge=1,
         description="Calls a minute from one address without a key, on each of REST and MCP.",
     )
-    refused_per_minute: int = Field(
+    other_per_minute: int = Field(
         default=300,
         ge=1,
-        description="Requests a minute from one address that lack a credential or have a bad one.",
+        description="Requests a minute that are no calls: lists of one key; pages, and requests "
+        "with a bad credential or none, of one address.",
     )
     connections: int = Field(
         default=1024, ge=8, description="Open connections of one process, at most."
@@ -205,7 +206,13 @@ class Settings(BaseSettings):
         """The rate limits."""
         from mcp_server.operations.limits import Quotas
 
-        return Quotas(self.key_per_minute, self.key_per_day, self.keyless_per_minute)
+        return Quotas(
+            self.key_per_minute,
+            self.key_per_day,
+            self.keyless_per_minute,
+            self.account_multiple,
+            self.other_per_minute,
+        )
 
 
 def load_settings(**overrides: object) -> Settings:

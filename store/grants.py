@@ -23,11 +23,12 @@ from store.credentials import LIFETIMES, new_credential, new_grant_prefix
 from store.credentials import Kind as Credential
 from store.database import Database
 from store.errors import DatabaseUnavailableError, UnknownClientError
+from store.unapproved import LIFETIME, UNAPPROVED, make_room
 
 SWEEP_SECONDS = 3600
 
-UNAPPROVED_LIFETIME = dt.timedelta(hours=24)
-"""How long a client that nobody has approved is kept."""
+UNUSED_LIFETIME = dt.timedelta(days=180)
+"""How long an approved client is kept after it last got a code or tokens."""
 
 log = logging.getLogger(__name__)
 
@@ -94,15 +95,19 @@ class Grants:
         *,
         auth_method: str = "none",
         secret: str | None = None,
+        network: str = "",
     ) -> Client:
-        """Store a new client. Of its secret, if it has one, only the hash is stored."""
+        """Store a new client. Of its secret, if it has one, only the hash is stored.
+
+        A network that adds too many loses its oldest ones that nobody has approved.
+        """
         secret_hash = hash_secret(secret) if secret else None
         client = Client(client_id, name, auth_method, secret_hash, redirect_uris, self._clock())
         row = {name: getattr(client, name) for name in Client.__slots__}
+        row |= {"redirect_uris": list(redirect_uris), "network": network}
         async with self._database.write() as connection:
-            await connection.execute(
-                tables.clients.insert().values({**row, "redirect_uris": list(redirect_uris)})
-            )
+            await connection.execute(tables.clients.insert().values(row))
+            await make_room(connection, network)
         return client
 
     async def keep_document(
@@ -111,11 +116,13 @@ class Grants:
         name: str,
         redirect_uris: tuple[str, ...],
         fresh_until: dt.datetime,
+        network: str = "",
     ) -> Client:
         """Store the current contents of a client document; the client's id is its address."""
         clients = tables.clients
         said = {"name": name, "redirect_uris": list(redirect_uris), "fresh_until": fresh_until}
         new = {"client_id": client_id, "auth_method": "none", "created_at": self._clock()}
+        new["network"] = network
         async with self._database.write() as connection:
             insert: Any = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
             kept = await connection.execute(
@@ -124,7 +131,9 @@ class Grants:
                 .on_conflict_do_update(index_elements=[clients.c.client_id], set_=said)
                 .returning(*clients.c)
             )
-            return _to_client(kept.one())
+            client = _to_client(kept.one())
+            await make_room(connection, network)
+        return client
 
     async def client(self, client_id: str) -> Client | None:
         """A client by its id."""
@@ -183,7 +192,11 @@ class Grants:
             approved = await connection.execute(
                 clients.update()
                 .where(clients.c.client_id == client_id)
-                .values(approved_at=sa.func.coalesce(clients.c.approved_at, now))
+                .values(
+                    approved_at=sa.func.coalesce(clients.c.approved_at, now),
+                    used_at=now,
+                    network="",  # an address is kept of nobody longer than it is needed
+                )
             )
             if approved.rowcount == 0:
                 raise UnknownClientError("This app is no longer registered.")
@@ -230,7 +243,8 @@ class Grants:
         return True
 
     async def sweep(self) -> Swept:
-        """Delete grants whose codes and tokens have all expired, and clients nobody approved.
+        """Delete grants whose codes and tokens have all expired, and clients nobody needs: those
+        that nobody approved, and those that were not used for long.
 
         Used codes and tokens stay as long as their grant, because presenting one again revokes it.
         """
@@ -250,8 +264,11 @@ class Grants:
             old_grants = await connection.execute(grants.delete().where(grants.c.id.not_in(alive)))
             old_clients = await connection.execute(
                 clients.delete().where(
-                    clients.c.approved_at.is_(None),
-                    clients.c.created_at <= now - UNAPPROVED_LIFETIME,
+                    sa.or_(
+                        UNAPPROVED & (clients.c.created_at <= now - LIFETIME),
+                        clients.c.used_at <= now - UNUSED_LIFETIME,
+                    ),
+                    clients.c.client_id.not_in(sa.select(grants.c.client_id)),
                 )
             )
         return Swept(old_grants.rowcount, old_clients.rowcount)

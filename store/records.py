@@ -467,6 +467,8 @@ class LimitsView(Record):
     tracked_tickers: Count
     requests_per_minute: Count
     requests_per_day: Count
+    account_requests_per_minute: Count = Field(description="Of all keys and apps together.")
+    account_requests_per_day: Count
 
 
 class Me(Record):

@@ -162,6 +162,13 @@ class Tokens:
         self, connection: AsyncConnection, grant_id: int, pair: Pair, now: dt.datetime
     ) -> Pair:
         issued = ((Kind.ACCESS, pair.access), (Kind.REFRESH, pair.refresh))
+        clients, grants = tables.clients, tables.grants
+        holder = sa.select(grants.c.client_id).where(grants.c.id == grant_id)
+        await connection.execute(
+            clients.update()
+            .where(clients.c.client_id == holder.scalar_subquery())
+            .values(used_at=now)
+        )
         await connection.execute(
             tables.tokens.insert(),
             [

@@ -28,6 +28,8 @@ FLUSH_SECONDS = 2.0
 PENDING_LIMIT = 10_000
 """Distinct lines held between two writes; beyond them all clients count as `OTHER`."""
 OTHER = "(other)"
+UNCOUNTED = ("initialize",)
+"""Operations that are logged and are no calls."""
 
 EPOCH = dt.date(1970, 1, 1)
 SECONDS_A_DAY = 86_400
@@ -136,6 +138,20 @@ class UsageLog:
         )
         async with self._database.read() as connection:
             return {prefix: int(calls) for prefix, calls in await connection.execute(query)}
+
+    async def calls_today(self) -> list[tuple[int, str, int]]:
+        """The account, the prefix of the key or grant and its calls of this UTC day, of all."""
+        usage, today = tables.usage, int(self._clock() // SECONDS_A_DAY)
+        query = (
+            sa.select(usage.c.account_id, usage.c.key_prefix, sa.func.sum(usage.c.calls))
+            .where(
+                usage.c.day == EPOCH + dt.timedelta(days=today), usage.c.operation.not_in(UNCOUNTED)
+            )
+            .group_by(usage.c.account_id, usage.c.key_prefix)
+        )
+        async with self._database.read() as connection:
+            rows = await connection.execute(query)
+            return [(account_id, prefix, int(calls)) for account_id, prefix, calls in rows]
 
     async def calls_by_operation(
         self, account_id: int, day: dt.date, most: int

@@ -146,6 +146,7 @@ def serving(
             "keyless_per_minute": 10_000,
             "key_per_minute": 10_000,
             "registrations_per_minute": 10_000,
+            "other_per_minute": 10_000,
             **settings,
         }
         chosen = Settings(data_dir=folder, port=port, **options)

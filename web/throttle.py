@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-from mcp_server.operations.counters import Counters
+from mcp_server.operations.counters import Counters, Moment, moment
 from store.accounts import hash_secret
 from web.refusals import Refusal
 
@@ -34,7 +33,7 @@ class Throttle:
         self,
         per_account: int = PER_ACCOUNT,
         per_address: int = PER_ADDRESS,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], Moment] = moment,
         folder: Path | None = None,
     ) -> None:
         seconds = WINDOW_MINUTES * 60

@@ -9,6 +9,7 @@ from dataclasses import replace
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from mcp_server.operations.errors import ApiError
 from oauth.responses import Endpoint
 from store.accounts import Account
 from store.errors import DatabaseUnavailableError, StalePasswordError
@@ -86,6 +87,7 @@ class Visits:
         async def respond(request: Request) -> Response:
             visit = Visit(request, secrets.token_urlsafe(TOKEN_BYTES))
             try:
+                self._count(request)
                 visit = await self._find(visit)
                 return await work(visit)
             except Refusal as refusal:
@@ -94,6 +96,13 @@ class Visits:
                 return self._pages.respond("message.html", visit, refusal=BUSY)
 
         return respond
+
+    def _count(self, request: Request) -> None:
+        try:
+            self._site.services.limiter.count_other(request.scope["caller"])
+        except ApiError as error:
+            wait = (error.details or {})["retry_after_seconds"]
+            raise Refusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error
 
     async def _find(self, visit: Visit) -> Visit:
         session = self._cookies.session.read(visit.request)

@@ -25,7 +25,13 @@ from store.watchlist import Watchlist
 ACCOUNTS, KEYS = 8, 50
 """Accounts, and keys of each. Requests rotate over the keys, so that no limit's window grows
 unrealistically large."""
-LIMITS = {"key_per_minute": 5_000, "key_per_day": 100_000_000, "keyless_per_minute": 1_000_000}
+LIMITS = {
+    "key_per_minute": 5_000,
+    "key_per_day": 100_000_000,
+    "account_multiple": KEYS,
+    "keyless_per_minute": 1_000_000,
+    "other_per_minute": 1_000_000,
+}
 SCREENER = Path(sys.executable).with_name("screener")
 READY = "/api/v1/families"
 ACCOUNT_FILE, ANSWERS, PLAIN = "accounts.sqlite", "answers", "plain.sqlite"

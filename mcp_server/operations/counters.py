@@ -3,14 +3,19 @@
 A ring holds the hits of a bucket that are still in its moving window, oldest first. A call first
 drops the hits that have left the window; it counts if the ring then has room for one more. The
 count is exact and takes amortized constant time. The slots are an open-addressed hash table of
-fixed size, so memory does not grow with the number of callers.
+fixed size, so memory does not grow with the number of callers, and two buckets never share a slot.
+Where the table is full, the bucket that was unseen for longest gives up its slot, unless days are
+counted: a count of a day is never given up, so a new bucket is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import mmap
 import os
+import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -21,25 +26,51 @@ try:
 except ImportError:  # not a POSIX system: one process only
     lockf = None  # type: ignore[assignment]
 
-OLDEST, LIVE, DAY, CALLS, RING = range(5)
+OLDEST, LIVE, DAY, CALLS, SEEN, RING = range(6)
 """Words of a slot: the place of the oldest hit, the number of hits from there, the UTC day, its
-calls, the hits. The tags that say which bucket owns a slot stand together before all slots, since
-a search reads many of them.
+calls, when its bucket was last looked up, the hits. The tags that say which bucket owns a slot
+stand together before all slots, since a search reads many of them.
 """
 
 WORD = 8
 REACH = 16
-"""Slots that are probed for a bucket, from the one that its tag points to."""
+"""Slots that are probed for a bucket that may have to give way, from the one its tag points to."""
 
-SLOTS = 32_768
+KEPT_REACH = 512
+"""Slots that are probed for a bucket that is kept; a table half full never needs so many."""
+
+SLOTS = 131_072
 MOST_BYTES = 256 * 1024 * 1024
 """Most address space of one table; memory is used only for the slots that were hit."""
 
 SECONDS_A_DAY = 86_400
 
 
+class Moment(NamedTuple):
+    """One time on two clocks."""
+
+    monotonic: float
+    """Seconds since some start; all processes of a machine share it, and nobody can set it."""
+    utc: float
+    """POSIX seconds."""
+
+    @property
+    def day(self) -> int:
+        """The UTC day, as days since 1970-01-01."""
+        return int(self.utc) // SECONDS_A_DAY
+
+
+def moment() -> Moment:
+    """The current time."""
+    return Moment(time.monotonic(), time.time())
+
+
 class CountersError(StoreError):
     """Several processes cannot count together here; the text says why."""
+
+
+class CountersFullError(StoreError):
+    """No slot is free, and none may be given up."""
 
 
 class Hit(NamedTuple):
@@ -65,9 +96,11 @@ class Counters:
         self._per_day = per_day
         self._words = RING + size
         self._slots = max(8, min(SLOTS, MOST_BYTES // (WORD * self._words)))
-        # One extra slot is shared by the buckets that find none: they get fewer calls, never more.
-        self._tags = self._slots + 1
+        self._reach = min(self._slots, REACH if per_day is None else KEPT_REACH)
         self._file = None if file is None else _open(file, self._bytes)
+        self._lock: AbstractContextManager[object] = nullcontext()
+        if self._file is not None:
+            self._lock = _Lock(self._file)
         memory = mmap.mmap(-1 if self._file is None else self._file.fileno(), self._bytes)
         if hasattr(mmap, "MADV_NOHUGEPAGE"):
             # The used slots are scattered: each would occupy a huge page for its few bytes.
@@ -77,39 +110,39 @@ class Counters:
 
     @property
     def _bytes(self) -> int:
-        return self._tags * (1 + self._words) * WORD
+        return self._slots * (1 + self._words) * WORD
 
-    def hit(self, bucket: str, now: float) -> Hit:
-        """Count a call at a POSIX time, if it fits both the window and the day."""
-        if self._file is None:
-            return self._hit(bucket, now)
-        # A process that dies releases its lock, and each write of a word is atomic.
-        lockf(self._file, LOCK_EX)
-        try:
-            return self._hit(bucket, now)
-        finally:
-            lockf(self._file, LOCK_UN)
+    def hit(self, bucket: str, at: Moment) -> Hit:
+        """Count a call, if it fits both the window and the day.
 
-    def take_back(self, bucket: str, now: float) -> None:
+        Raises:
+            CountersFullError: the bucket is new, and every slot has calls of this day.
+        """
+        with self._lock:
+            return self._hit(bucket, at)
+
+    def take_back(self, bucket: str, at: Moment) -> None:
         """Undo the count of a bucket's newest call."""
-        if self._file is not None:
-            lockf(self._file, LOCK_EX)
-        try:
-            slot = self._slot(bucket, now)
-            if self._newest(slot) > now - self._seconds:
+        with self._lock:
+            slot = self._slot(bucket, at)
+            if self._newest(slot) > at.monotonic - self._seconds:
                 self._numbers[slot + LIVE] -= 1
                 self._numbers[slot + CALLS] -= 1
-        finally:
-            if self._file is not None:
-                lockf(self._file, LOCK_UN)
 
-    def _hit(self, bucket: str, now: float) -> Hit:
+    def resume(self, bucket: str, calls: int, at: Moment) -> None:
+        """Count calls of this UTC day that an earlier process has admitted."""
+        with self._lock:
+            slot = self._slot(bucket, at)
+            self._numbers[slot + DAY] = at.day
+            self._numbers[slot + CALLS] = calls
+
+    def _hit(self, bucket: str, at: Moment) -> Hit:
         numbers, times, size = self._numbers, self._times, self._size
-        slot = self._slot(bucket, now)
-        ring, day, since = slot + RING, int(now) // SECONDS_A_DAY, now - self._seconds
+        slot, now = self._slot(bucket, at), at.monotonic
+        # A day that ends before one that was counted is a clock that was set back.
+        day = max(at.day, numbers[slot + DAY])
+        ring, since = slot + RING, now - self._seconds
         oldest, live = numbers[slot + OLDEST], numbers[slot + LIVE]
-        if live and times[ring + (oldest + live - 1) % size] > now + 1:
-            live = 0  # the clock was set back
         while live and times[ring + oldest] <= since:
             oldest, live = (oldest + 1) % size, live - 1
         today = numbers[slot + CALLS] if numbers[slot + DAY] == day else 0
@@ -124,36 +157,64 @@ class Counters:
         return Hit(fits, size - live, times[ring + oldest] - since if live else 0.0, today)
 
     def _newest(self, slot: int) -> float:
-        """The time of a slot's last hit, if it may still be in the window; else 0."""
+        """The time of a slot's last hit, if it may still be in the window; else minus infinity."""
         live = self._numbers[slot + LIVE]
         place = (self._numbers[slot + OLDEST] + live - 1) % self._size
-        return self._times[slot + RING + place] if live else 0.0
+        return self._times[slot + RING + place] if live else -math.inf
 
-    def _slot(self, bucket: str, now: float) -> int:
-        """The first word of a bucket's slot: its own, a spent one taken over, or the shared one."""
+    def _slot(self, bucket: str, at: Moment) -> int:
+        """The first word of a bucket's slot: its own, a free one, or one that is given up."""
         digest = hashlib.blake2b(bucket.encode(), digest_size=8).digest()
         tag = int.from_bytes(digest, "big", signed=True) or 1
+        place, owned = self._place(tag, at)
+        slot = self._at(place)
+        if not owned:
+            for word in (OLDEST, LIVE, DAY, CALLS):
+                self._numbers[slot + word] = 0
+            self._numbers[place] = tag
+        self._times[slot + SEEN] = at.monotonic
+        return slot
+
+    def _place(self, tag: int, at: Moment) -> tuple[int, bool]:
+        """The place of a tag's slot, and whether the tag has it already."""
         free = None
-        for step in range(REACH):
+        for step in range(self._reach):
             place = (tag + step) % self._slots
             owner = self._numbers[place]
             if owner == tag:
-                return self._tags + place * self._words
-            if free is None and (owner == 0 or self._is_spent(place, now)):
+                return place, True
+            if free is None and (owner == 0 or self._is_spent(place, at)):
                 free = place
-        if free is None:
-            return self._tags + self._slots * self._words
-        slot = self._tags + free * self._words
-        for word in (OLDEST, LIVE, DAY, CALLS):
-            self._numbers[slot + word] = 0
-        self._numbers[free] = tag
-        return slot
+            if owner == 0:
+                break  # no slot is ever emptied: the tag was never placed behind an empty one
+        if free is not None:
+            return free, False
+        if self._per_day is not None:
+            raise CountersFullError("Every slot has calls of this day.")
+        near = ((tag + step) % self._slots for step in range(self._reach))
+        return min(near, key=lambda place: self._times[self._at(place) + SEEN]), False
 
-    def _is_spent(self, place: int, now: float) -> bool:
-        slot = self._tags + place * self._words
-        same_day = self._numbers[slot + DAY] == int(now) // SECONDS_A_DAY
-        in_window = self._newest(slot) > now - self._seconds
-        return not in_window and not (self._per_day is not None and same_day)
+    def _is_spent(self, place: int, at: Moment) -> bool:
+        slot = self._at(place)
+        if self._newest(slot) > at.monotonic - self._seconds:
+            return False
+        return self._per_day is None or self._numbers[slot + DAY] < at.day
+
+    def _at(self, place: int) -> int:
+        return self._slots + place * self._words
+
+
+class _Lock:
+    """Holds the lock of a file. A process that dies releases it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        lockf(self._file, LOCK_EX)
+
+    def __exit__(self, *_error: object) -> None:
+        lockf(self._file, LOCK_UN)
 
 
 def _open(file: Path, length: int) -> IO[bytes]:

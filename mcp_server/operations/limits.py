@@ -1,21 +1,31 @@
-"""Rate limits: an exact moving minute and the UTC day for keys, a moving minute for addresses.
+"""Rate limits: a moving minute and the UTC day for keys and accounts, a minute for addresses.
 
-A refused call does not count: both windows are checked before either counts it. The response states
-what is left, in the terms of the IETF draft `ratelimit-headers`.
+A key has its quota, and its account has a larger one for all its keys and apps together. A refused
+call does not count: all windows are checked before one counts it. The response states what is left,
+in the terms of the IETF draft `ratelimit-headers`.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_server.operations.allowances import Allowance
 from mcp_server.operations.callers import Caller
-from mcp_server.operations.counters import SECONDS_A_DAY, Counters, Hit
-from mcp_server.operations.errors import ApiError
+from mcp_server.operations.counters import (
+    SECONDS_A_DAY,
+    Counters,
+    CountersFullError,
+    Hit,
+    Moment,
+    moment,
+)
+from mcp_server.operations.errors import ApiError, busy
+from store.accounts import Principal
 
 MINUTE = 60
 
@@ -27,10 +37,25 @@ class Quotas:
     key_per_minute: int = 60
     key_per_day: int = 10_000
     keyless_per_minute: int = 30
+    account_multiple: int = 3
+    """How many keys' worth of calls an account has."""
+    other_per_minute: int = 300
+    """Requests that are no calls: of a key `initialize` and lists, of an address those without a
+    credential where one is needed, those with a bad one, and pages."""
+
+    @property
+    def account_per_minute(self) -> int:
+        """Calls a minute of an account."""
+        return self.account_multiple * self.key_per_minute
+
+    @property
+    def account_per_day(self) -> int:
+        """Calls a UTC day of an account."""
+        return self.account_multiple * self.key_per_day
 
 
 class Limiter:
-    """Counts calls by key; a call without a key is counted by address and surface.
+    """Counts calls by key and account; a call without a key is counted by address and surface.
 
     With a folder, the counts are kept in files there, so that several processes share them.
 
@@ -41,38 +66,81 @@ class Limiter:
     def __init__(
         self,
         quotas: Quotas,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], Moment] = moment,
         folder: Path | None = None,
     ) -> None:
         self.quotas = quotas
         self._clock = clock
-        self._keys = Counters(
-            quotas.key_per_minute, MINUTE, quotas.key_per_day, folder and folder / "keys"
-        )
-        self._addresses = Counters(
-            quotas.keyless_per_minute, MINUTE, file=folder and folder / "addresses"
-        )
+
+        def counters(name: str, per_minute: int, per_day: int | None = None) -> Counters:
+            return Counters(per_minute, MINUTE, per_day, folder and folder / name)
+
+        self._keys = counters("keys", quotas.key_per_minute, quotas.key_per_day)
+        self._accounts = counters("accounts", quotas.account_per_minute, quotas.account_per_day)
+        self._addresses = counters("addresses", quotas.keyless_per_minute)
+        self._others = counters("others", quotas.other_per_minute)
         windows = (quotas.key_per_minute, MINUTE, quotas.key_per_day, SECONDS_A_DAY)
         self._key_policy = b'"minute";q=%d;w=%d, "day";q=%d;w=%d' % windows
         keyless = (quotas.keyless_per_minute, MINUTE)
         self._keyless_policy = b'"keyless-minute";q=%d;w=%d' % keyless
 
+    def resume(self, calls: Iterable[tuple[int, str, int]]) -> None:
+        """Take over the calls of today that earlier processes admitted: account, prefix, calls."""
+        at, whole = self._clock(), Counter[int]()
+        with suppress(CountersFullError):
+            for account_id, prefix, number in calls:
+                whole[account_id] += number
+                self._keys.resume(prefix, number, at)
+            for account_id, number in whole.items():
+                self._accounts.resume(str(account_id), number, at)
+
     def count(self, caller: Caller, surface: str) -> Allowance:
         """Count one call; returns what is left afterwards.
 
         Raises:
-            ApiError: `rate_limited`, with the seconds to wait.
+            ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
         if caller.principal is None:
             return self._count_keyless(f"{surface}:{caller.network}")
-        now = self._clock()
-        hit = self._keys.hit(caller.principal.key.prefix, now)
-        reset, midnight = math.ceil(hit.reset), SECONDS_A_DAY - int(now % SECONDS_A_DAY)
-        state = (hit.left, reset, max(0, self.quotas.key_per_day - hit.today), midnight)
-        allowance = Allowance(self._key_policy, b'"minute";r=%d;t=%d, "day";r=%d;t=%d' % state)
+        try:
+            return self._count_keyed(caller.principal)
+        except CountersFullError as error:
+            raise busy(MINUTE) from error
+
+    def count_other(self, caller: Caller) -> None:
+        """Count a request that is no call, for its key or else for its address.
+
+        Raises:
+            ApiError: `rate_limited`, with the seconds to wait.
+        """
+        principal = caller.principal
+        bucket = principal.key.prefix if principal else f"address:{caller.network}"
+        hit = self._others.hit(bucket, self._clock())
         if not hit.counted:
-            raise self._key_refusal(hit, reset, midnight, allowance)
-        return allowance
+            whose = "beside calls with one key" if principal else "from one address"
+            raise _refusal(self.quotas.other_per_minute, MINUTE, math.ceil(hit.reset), whose)
+
+    def _count_keyed(self, principal: Principal) -> Allowance:
+        at, quotas = self._clock(), self.quotas
+        prefix, account = principal.key.prefix, str(principal.account.id)
+        key = self._keys.hit(prefix, at)
+        midnight = SECONDS_A_DAY - int(at.utc) % SECONDS_A_DAY
+        if not key.counted:
+            left = self._allowance(key, quotas.key_per_day - key.today, midnight)
+            windows = (quotas.key_per_minute, quotas.key_per_day, midnight)
+            raise _fuller_window(key, *windows, "with one key", left)
+        whole = self._accounts.hit(account, at)
+        today = min(quotas.key_per_day - key.today, quotas.account_per_day - whole.today)
+        left = self._allowance(key if key.left <= whole.left else whole, today, midnight)
+        if not whole.counted:
+            self._keys.take_back(prefix, at)
+            windows = (quotas.account_per_minute, quotas.account_per_day, midnight)
+            raise _fuller_window(whole, *windows, "with all keys of one account", left)
+        return left
+
+    def _allowance(self, minute: Hit, today: int, midnight: int) -> Allowance:
+        state = (minute.left, math.ceil(minute.reset), max(0, today), midnight)
+        return Allowance(self._key_policy, b'"minute";r=%d;t=%d, "day";r=%d;t=%d' % state)
 
     def _count_keyless(self, bucket: str) -> Allowance:
         hit = self._addresses.hit(bucket, self._clock())
@@ -85,14 +153,20 @@ class Limiter:
             )
         return allowance
 
-    def _key_refusal(self, hit: Hit, reset: int, midnight: int, allowance: Allowance) -> ApiError:
-        minute, day = self.quotas.key_per_minute, self.quotas.key_per_day
-        if hit.today >= day and (hit.left or midnight > reset):
-            return _refusal(day, SECONDS_A_DAY, midnight, "with one key", allowance)
-        return _refusal(minute, MINUTE, reset, "with one key", allowance)
+
+def _fuller_window(
+    hit: Hit, per_minute: int, per_day: int, midnight: int, whose: str, allowance: Allowance
+) -> ApiError:
+    """The refusal by the window that is full; if both are, by the one with the longer wait."""
+    reset = math.ceil(hit.reset)
+    if hit.today >= per_day and (hit.left or midnight > reset):
+        return _refusal(per_day, SECONDS_A_DAY, midnight, whose, allowance)
+    return _refusal(per_minute, MINUTE, reset, whose, allowance)
 
 
-def _refusal(quota: int, seconds: int, wait: int, whose: str, allowance: Allowance) -> ApiError:
+def _refusal(
+    quota: int, seconds: int, wait: int, whose: str, allowance: Allowance | None = None
+) -> ApiError:
     wait = max(1, wait)
     return ApiError(
         "rate_limited",

@@ -66,6 +66,8 @@ async def me(call: Call[Arguments]) -> Answer:
             "tracked_tickers": call.cap,
             "requests_per_minute": quotas.key_per_minute,
             "requests_per_day": quotas.key_per_day,
+            "account_requests_per_minute": quotas.account_per_minute,
+            "account_requests_per_day": quotas.account_per_day,
         },
         "tracked_ticker_count": len(tracked),
         "docs_url": offer.docs_url,

@@ -49,8 +49,9 @@ from mcp_server.http.requests import (
     accepts_json,
     read_body,
 )
-from mcp_server.http.responses import HttpResponse, response
+from mcp_server.http.responses import HttpResponse, error_response, response
 from mcp_server.operations.callers import Caller
+from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
 from mcp_server.operations.table import TOOLS
 from mcp_server.surface.tools import call_tool, host_name
@@ -127,17 +128,41 @@ class McpEndpoint:
             reply = await self._respond(scope, receive)
         except Refused as refused:
             reply = refused.response
+        except ApiError as error:
+            reply = error_response(error, self._services.offer.docs_url)
         await reply(scope, receive, send)
 
     async def _respond(self, scope: Scope, receive: Receive) -> HttpResponse:
         fields = dict(scope["headers"])
         self._check_http(fields)
-        decoded = await _read_message(receive)
+        decoded = await self._counted(scope["caller"], receive)
         version = fields.get(b"mcp-protocol-version")
         era = None if version is None else version.decode("latin-1").strip()
         if era is None or era in HANDSHAKE_PROTOCOL_VERSIONS:
             return await self._legacy(decoded, era, scope)
         return await self._modern(decoded, era, scope, fields)
+
+    async def _counted(self, caller: Caller, receive: Receive) -> Decoded:
+        """The message of a request that is counted.
+
+        The gate counts calls of tools. Everything else counts here: from a caller without a
+        credential before it is read, and calls of tools too, so that a flood is not even read.
+
+        Raises:
+            ApiError: `rate_limited`.
+        """
+        count = self._services.limiter.count_other
+        if caller.principal is None and caller.refused is None:
+            count(caller)
+            return await _read_message(receive)
+        try:
+            decoded = await _read_message(receive)
+        except Refused:
+            count(caller)
+            raise
+        if decoded.get("method") != "tools/call":
+            count(caller)
+        return decoded
 
     def _check_http(self, fields: Mapping[bytes, bytes]) -> None:
         if not self._origins.knows_host(fields.get(b"host", b"")):

@@ -19,6 +19,12 @@ def default(name: str) -> int:
     return value
 
 
+def new_secret(live: Service, name: str) -> str:
+    """The secret of another key of the service's account."""
+    _, secret = live.accounts(lambda accounts: accounts.create_key("reader@example.com", name))
+    return secret
+
+
 def check_limited(answer: httpx.Response, within: int = 60) -> None:
     body = answer.json()
     assert (answer.status_code, body["error"]) == (429, "rate_limited")
@@ -126,3 +132,76 @@ def test_the_reference_on_the_host_root_is_limited_too(spent: Service) -> None:
 @pytest.mark.proves("AUTH-3-counts")
 def test_a_spent_key_is_limited_on_keyless_routes(spent: Service) -> None:
     check_limited(spent.get("/families"))
+
+
+@pytest.mark.proves("LIM-key")
+def test_more_keys_of_an_account_buy_no_more_calls(data_dir: Path) -> None:
+    with serving(data_dir, key_per_minute=4, account_multiple=2) as live:
+        keys = [live.key, *(new_secret(live, name) for name in ("second", "third"))]
+        for key in (keys[0], keys[1]):
+            for _ in range(4):
+                assert live.get("/me", key=key).status_code == 200
+
+        check_limited(live.get("/me", key=keys[2]))
+        assert live.get("/families", key="").status_code == 200
+
+
+def test_an_account_sees_its_own_quota(service: Service) -> None:
+    limits = service.get("/me").json()["limits"]
+
+    for window in ("minute", "day"):
+        own, whole = limits[f"requests_per_{window}"], limits[f"account_requests_per_{window}"]
+        assert whole == default("account_multiple") * own
+
+
+def test_calls_with_a_bad_credential_or_none_count_for_their_address(data_dir: Path) -> None:
+    with serving(data_dir, other_per_minute=4) as live:
+        codes = [live.get("/me", key=key).json()["error"] for key in ("", "ps_live_no", "x", "")]
+        assert codes == ["missing_api_key", *["invalid_api_key"] * 2, "missing_api_key"]
+
+        check_limited(live.get("/me", key="ps_live_other"))
+        check_limited(httpx.post(live.mcp_url, json={}))
+        assert live.get("/me").status_code == 200
+        assert live.get("/families", key="").status_code == 200
+
+
+@pytest.mark.parametrize("demo", [False, True])
+def test_lists_of_agents_count_beside_their_calls(data_dir: Path, demo: bool) -> None:
+    with serving(data_dir, other_per_minute=3, key_per_minute=1, keyless_per_minute=1) as live:
+        address = f"{live.mcp_url}/demo" if demo else live.mcp_url
+        headers = {} if demo else {"Authorization": f"Bearer {live.key}"}
+
+        def ask(method: str, **params: object) -> httpx.Response:
+            message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            return httpx.post(address, json=message, headers=headers)
+
+        for method in ("tools/list", "ping", "nonsense"):
+            assert ask(method).status_code == 200
+        check_limited(ask("tools/list"))
+        check_limited(ask("ping"))
+
+        called = ask("tools/call", name="get_family_track_record", arguments={})
+        if demo:
+            check_limited(called)  # from strangers a flood is not even read
+        else:
+            assert not called.json()["result"]["isError"]
+
+
+def test_pages_count_for_their_address(data_dir: Path) -> None:
+    with serving(data_dir, other_per_minute=2) as live:
+        codes = [httpx.get(f"{live.url}/keys").status_code for _ in range(3)]
+        refused = httpx.get(f"{live.url}/")
+
+    assert codes == [303, 303, 429]
+    assert int(refused.headers["retry-after"]) > 0
+
+
+def test_the_calls_of_a_day_are_not_forgotten_by_a_restart(data_dir: Path) -> None:
+    with serving(data_dir, key_per_day=3) as live:
+        for _ in range(2):
+            assert live.get("/me").status_code == 200
+    with serving(data_dir, email="another@example.com", key_per_day=3) as again:
+        assert again.get("/me", key=live.key).status_code == 200
+
+        check_limited(again.get("/me", key=live.key), within=86_400)
+        assert again.get("/me").status_code == 200

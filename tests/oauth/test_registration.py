@@ -289,3 +289,16 @@ def test_one_address_registers_only_so_often(
     assert 0 < int(responses[-1].headers["retry-after"]) <= 60
     assert error_of(responses[-1]) == (429, "rate_limited")
     assert "127.0.0.1" in caplog.text
+
+
+def test_what_is_kept_of_an_app_has_at_most_4_kb(service: Service) -> None:
+    """R11."""
+    long = ["https://app.example/" + "a" * 1_900] * 2
+
+    assert error_of(
+        register(service, redirect_uris=[*long, "https://app.example/" + "b" * 300])
+    ) == (
+        400,
+        "invalid_client_metadata",
+    )
+    assert register(service, redirect_uris=long).status_code == 201

@@ -17,27 +17,53 @@ import pytest
 
 from screener.settings import Settings
 from store.accounts import Accounts
-from tests.service import Service, copy_night, new_key, on_accounts
+from store.database import Database
+from store.usage import UsageLog
+from tests.service import Service, apart, copy_night, new_key, on_accounts
 
 SCREENER = str(Path(sys.executable).with_name("screener"))
 WORKERS = 3
 PER_MINUTE = 40
+PER_DAY = 1_000
+
+
+def spent_key(settings: Settings) -> str:
+    """A key that used up its day before the workers were started."""
+    secret = new_key(settings, "spent@example.com")
+
+    async def run() -> None:
+        database = Database(settings.accounts_url)
+        try:
+            principal = await Accounts(database).principal(secret)
+            assert principal is not None
+            log = UsageLog(database)
+            for _ in range(PER_DAY):
+                log.record(principal, "me", "")
+            await log.flush()
+        finally:
+            await database.close()
+
+    apart(run)
+    return secret
 
 
 @pytest.fixture(scope="module")
-def started(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, int]]:
-    """`screener serve --workers 3` on the sample night, and the number of its process."""
+def started(
+    night: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Service, int, str]]:
+    """`screener serve --workers 3` on the sample night, its process number, and a spent key."""
     folder = tmp_path_factory.mktemp("workers")
     copy_night(night, folder)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     chosen = Settings(data_dir=folder, port=port)
-    key = new_key(chosen)
+    key, spent = new_key(chosen), spent_key(chosen)
     environment = {
         **os.environ,
         "SCREENER_DATA_DIR": str(folder),
         "SCREENER_KEY_PER_MINUTE": str(PER_MINUTE),
+        "SCREENER_KEY_PER_DAY": str(PER_DAY),
     }
     command = [SCREENER, "serve", "--port", str(port), "--workers", str(WORKERS)]
     server = subprocess.Popen(command, env=environment)
@@ -46,14 +72,14 @@ def started(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
         transport = httpx.HTTPTransport(retries=8)  # until the parent listens
         with httpx.Client(transport=transport, timeout=90) as client:
             client.get(f"{url}/docs").raise_for_status()
-        yield Service(chosen, url, key), server.pid
+        yield Service(chosen, url, key), server.pid, spent
     finally:
         server.send_signal(signal.SIGINT)
         server.wait(timeout=60)
 
 
 @pytest.fixture
-def live(started: tuple[Service, int]) -> Service:
+def live(started: tuple[Service, int, str]) -> Service:
     """The service."""
     return started[0]
 
@@ -70,6 +96,14 @@ def test_workers_count_together(live: Service) -> None:
     key = new_key(live.settings, "together@example.com")
 
     assert statuses(live, key, 3 * PER_MINUTE) == {200: PER_MINUTE, 429: 2 * PER_MINUTE}
+
+
+def test_no_worker_forgets_the_calls_of_the_day_at_a_restart(
+    started: tuple[Service, int, str],
+) -> None:
+    live, _, spent = started
+
+    assert statuses(live, spent, 9) == {429: 9}
 
 
 def test_a_revoked_key_ends_at_every_worker_at_once(live: Service) -> None:
@@ -94,8 +128,8 @@ def test_a_changed_watchlist_holds_at_every_worker_at_once(live: Service) -> Non
             assert answer.status_code == (200 if symbol in tracked else 403)
 
 
-def test_the_death_of_a_worker_is_no_outage(started: tuple[Service, int]) -> None:
-    live, parent = started
+def test_the_death_of_a_worker_is_no_outage(started: tuple[Service, int, str]) -> None:
+    live, parent, _ = started
     key = new_key(live.settings, "phoenix@example.com")
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     workers = [int(child) for child in children if _is_worker(int(child))]

@@ -7,7 +7,7 @@ import datetime as dt
 import pytest
 import sqlalchemy as sa
 
-from store import tables
+from store import tables, unapproved
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.errors import UnknownClientError
@@ -142,6 +142,71 @@ async def test_clients_nobody_approved_are_swept_after_a_day(house: House) -> No
     assert early.clients == 0
     assert (await house.grants.sweep()).clients == 1
     assert [client.client_id for client in await house.grants.clients()] == ["host"]
+
+
+async def test_an_approved_client_goes_with_its_tokens_180_days_after_its_last_use(
+    house: House,
+) -> None:
+    pair = await house.tokens.redeem(await house.approve(), "host", "challenge", None)
+    house.clock.now += 60 * DAY
+    assert pair is not None
+    assert await house.tokens.rotate(pair.refresh, "host")
+    house.clock.now += 180 * DAY - dt.timedelta(seconds=1)
+    early = await house.grants.sweep()
+    house.clock.now += dt.timedelta(seconds=1)
+
+    assert early.clients == 0
+    assert (await house.grants.sweep()).clients == 1
+    for table in (tables.clients, tables.grants, tables.codes, tables.tokens):
+        assert await house.count(table) == 0
+
+
+async def client_ids(house: House) -> list[str]:
+    """The clients, oldest first."""
+    return [client.client_id for client in await house.grants.clients()]
+
+
+async def test_a_network_with_too_many_new_clients_loses_its_oldest(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unapproved, "PER_NETWORK", 2)
+    await house.approve()
+    for n in range(4):
+        house.clock.now += dt.timedelta(seconds=1)
+        await house.grants.add_client(f"flood{n}", "X", (CALLBACK,), network="192.0.2.1")
+        await house.grants.add_client(
+            f"other{n % 2}-{n}", "X", (CALLBACK,), network=f"203.0.113.{n}"
+        )
+
+    assert await client_ids(house) == [
+        *("host", "other0-0", "other1-1"),
+        *("flood2", "other0-2", "flood3", "other1-3"),
+    ]
+
+
+async def test_of_too_many_new_clients_the_network_with_most_loses_its_oldest(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unapproved, "IN_ALL", 3)
+    await house.approve()
+    for n, network in enumerate(["198.51.100.1", *["192.0.2.1"] * 3, "203.0.113.1"]):
+        house.clock.now += dt.timedelta(seconds=1)
+        await house.grants.add_client(f"new{n}", "X", (CALLBACK,), network=network)
+
+    assert await client_ids(house) == ["host", "new0", "new3", "new4"]
+
+
+async def test_an_approved_client_never_gives_way_and_keeps_no_network(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unapproved, "PER_NETWORK", 0)
+    await house.approve()
+
+    await house.grants.add_client("new", "X", (CALLBACK,))
+
+    assert await client_ids(house) == ["host"]
+    async with house.database.read() as connection:
+        assert list(await connection.scalars(sa.select(tables.clients.c.network))) == [""]
 
 
 async def test_a_client_with_a_live_grant_is_never_swept(house: House) -> None:

@@ -329,3 +329,10 @@ async def test_a_database_that_cannot_be_asked_cheaply_keeps_nothing(
 
     assert changes.count() is None
     assert house.asked == 4
+
+
+async def test_a_guessed_credential_costs_no_transaction(house: House) -> None:
+    for guess in ("ps_live_" + "x" * 48, "pso_at_" + "x" * 43, "", "\0"):
+        assert await house.principals.find(guess) is None
+
+    assert house.asked == 0

@@ -10,10 +10,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcp_server.operations.counters import MOST_BYTES, SLOTS, WORD, Counters, CountersError
+from mcp_server.operations.counters import (
+    MOST_BYTES,
+    SLOTS,
+    WORD,
+    Counters,
+    CountersError,
+    CountersFullError,
+    Moment,
+)
 
 DAY = 86_400
 NOON = 20_000 * DAY + 43_200.0
+
+
+def at(seconds: float) -> Moment:
+    """A time that is the same on both clocks."""
+    return Moment(seconds, seconds)
 
 
 def test_no_window_ever_holds_more_calls_than_allowed() -> None:
@@ -22,7 +35,7 @@ def test_no_window_ever_holds_more_calls_than_allowed() -> None:
     now, counted = NOON, []
     for _ in range(5_000):
         now += float(generator.exponential(6))
-        if counters.hit("a", now).counted:
+        if counters.hit("a", at(now)).counted:
             counted.append(now)
 
     for moment in counted:
@@ -33,10 +46,10 @@ def test_no_window_ever_holds_more_calls_than_allowed() -> None:
 
 def test_a_call_counts_until_exactly_the_length_of_the_window_later() -> None:
     counters = Counters(2, 60)
-    assert [counters.hit("a", NOON + at).counted for at in (0, 10)] == [True, True]
+    assert [counters.hit("a", at(NOON + second)).counted for second in (0, 10)] == [True, True]
 
-    assert not counters.hit("a", NOON + 59.999).counted
-    hit = counters.hit("a", NOON + 60)
+    assert not counters.hit("a", at(NOON + 59.999)).counted
+    hit = counters.hit("a", at(NOON + 60))
 
     assert (hit.counted, hit.left, hit.reset) == (True, 0, 10.0)
 
@@ -44,7 +57,7 @@ def test_a_call_counts_until_exactly_the_length_of_the_window_later() -> None:
 def test_what_is_left_and_when_more_is_are_told_at_every_step() -> None:
     counters = Counters(3, 60)
 
-    hits = [counters.hit("a", NOON + at) for at in (0, 1, 2, 3)]
+    hits = [counters.hit("a", at(NOON + second)) for second in (0, 1, 2, 3)]
 
     assert [(hit.counted, hit.left, hit.reset) for hit in hits] == [
         (True, 2, 60.0),
@@ -58,120 +71,148 @@ def test_a_day_has_its_own_bound_and_ends_at_midnight_utc() -> None:
     counters = Counters(100, 60, per_day=2)
     before = 20_001 * DAY - 1.0
 
-    assert [counters.hit("a", before).counted for _ in range(3)] == [True, True, False]
-    hit = counters.hit("a", before + 1)
+    assert [counters.hit("a", at(before)).counted for _ in range(3)] == [True, True, False]
+    hit = counters.hit("a", at(before + 1))
 
     assert (hit.counted, hit.today) == (True, 1)
 
 
 def test_a_call_taken_back_leaves_room_for_another() -> None:
     counters = Counters(2, 60)
-    for at in (0, 1):
-        counters.hit("a", NOON + at)
+    for second in (0, 1):
+        counters.hit("a", at(NOON + second))
 
-    counters.take_back("a", NOON + 2)
+    counters.take_back("a", at(NOON + 2))
 
-    assert counters.hit("a", NOON + 3).counted
-    assert not counters.hit("a", NOON + 4).counted
+    assert counters.hit("a", at(NOON + 3)).counted
+    assert not counters.hit("a", at(NOON + 4)).counted
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_taking_back_more_than_was_counted_gives_nothing_away(size: int) -> None:
     counters = Counters(size, 60)
-    counters.hit("a", NOON)
+    counters.hit("a", at(NOON))
     for _ in range(5):
-        counters.take_back("a", NOON + 1)
+        counters.take_back("a", at(NOON + 1))
 
-    assert [counters.hit("a", NOON + 2).counted for _ in range(size + 1)] == [True] * size + [False]
-
-
-def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
-    counters = Counters(1, 60)
-    counters.hit("a", NOON + 3_600)
-
-    assert counters.hit("a", NOON).counted
-
-
-def test_more_callers_than_slots_share_what_is_left_and_get_no_more() -> None:
-    counters = Counters(1, 60)
-
-    counted = sum(counters.hit(f"caller {n}", NOON).counted for n in range(SLOTS + 5_000))
-
-    assert SLOTS // 2 < counted <= SLOTS + 1
-    # New buckets that find no slot share one, and its single call is used up.
-    assert (
-        sum(counters.hit(f"newcomer {n}", NOON).counted for n in range(200)) <= SLOTS - counted + 1
-    )
-    assert not any(counters.hit(f"caller {n}", NOON).counted for n in range(100))
+    assert [counters.hit("a", at(NOON + 2)).counted for _ in range(size + 1)] == [True] * size + [
+        False
+    ]
 
 
 def test_slots_are_taken_over_once_their_calls_are_spent() -> None:
     counters = Counters(1, 60)
     for n in range(SLOTS + 5_000):
-        counters.hit(f"caller {n}", NOON)
+        counters.hit(f"caller {n}", at(NOON))
 
-    assert all(counters.hit(f"later {n}", NOON + 61).counted for n in range(1_000))
+    assert all(counters.hit(f"later {n}", at(NOON + 61)).counted for n in range(1_000))
 
 
 CROWD = 8
 SIZE = MOST_BYTES // (CROWD * WORD)
-"""So many hits that a table has room for eight slots, and for the one that the others share."""
+"""So many hits that a table has room for eight slots only."""
 
 
 def crowded(now: float = NOON, per_day: int | None = None) -> Counters:
     """Counters whose eight slots have owners, who have called once."""
     counters = Counters(SIZE, 60, per_day)
-    assert {counters.hit(f"owner {n}", now).left for n in range(CROWD)} == {SIZE - 1}
+    assert {counters.hit(f"owner {n}", at(now)).left for n in range(CROWD)} == {SIZE - 1}
     return counters
 
 
-def test_callers_without_a_slot_share_one_and_leave_the_others_alone() -> None:
+def test_of_a_full_table_the_bucket_unseen_for_longest_gives_up_its_slot() -> None:
     counters = crowded()
+    for n in (0, *range(2, CROWD)):  # owner 1 is not seen again
+        counters.hit(f"owner {n}", at(NOON + 1))
 
-    newcomers = [counters.hit(f"newcomer {n}", NOON).left for n in range(3)]
-    owners = {counters.hit(f"owner {n}", NOON).left for n in range(CROWD)}
+    assert counters.hit("newcomer", at(NOON + 2)).left == SIZE - 1
 
-    assert newcomers == [SIZE - 1, SIZE - 2, SIZE - 3]
-    assert owners == {SIZE - 2}
+    left = [counters.hit(f"owner {n}", at(NOON + 3)).left for n in (0, *range(2, CROWD))]
+    assert left == [SIZE - 3] * (CROWD - 1)
 
 
-def test_callers_without_a_slot_have_one_day_together() -> None:
+def test_a_refused_call_shows_that_its_bucket_is_still_there() -> None:
+    counters = crowded()
+    for second in range(1, 3):
+        for n in range(CROWD):
+            if n != 5:
+                counters.hit(f"owner {n}", at(NOON + second))
+
+    counters.hit("newcomer", at(NOON + 4))
+
+    assert counters.hit("owner 0", at(NOON + 5)).left == SIZE - 4
+
+
+def test_any_number_of_new_callers_takes_no_call_from_those_who_keep_calling() -> None:
+    counters = Counters(2, 60)
+    for n in range(SLOTS + SLOTS // 2):
+        assert counters.hit(f"caller {n}", at(NOON)).left == 1
+    near = [counters.hit("honest", at(NOON + second)).left for second in range(3)]
+
+    assert near == [1, 0, 0]
+
+
+def test_counts_of_a_day_are_never_given_up() -> None:
     counters = crowded(per_day=2)
 
-    assert [counters.hit(f"newcomer {n}", NOON).counted for n in range(4)] == [
-        *(True, True),
-        *(False, False),
-    ]
-    assert [counters.hit("owner 0", NOON).counted for _ in range(2)] == [True, False]
+    with pytest.raises(CountersFullError):
+        counters.hit("newcomer", at(NOON))
 
-
-@pytest.mark.parametrize(("later", "left"), [(59.9, {SIZE - 1, SIZE - 2}), (60, {SIZE - 1})])
-def test_a_slot_is_free_once_the_calls_of_its_owner_left_the_window(
-    later: float, left: set[int]
-) -> None:
-    counters = crowded()
-
-    assert {counters.hit(f"newcomer {n}", NOON + later).left for n in range(2)} == left
+    assert [counters.hit("owner 0", at(NOON)).counted for _ in range(2)] == [True, False]
 
 
 def test_a_slot_whose_day_counts_is_free_once_the_day_is_over() -> None:
     counters = crowded(per_day=2)
     evening, midnight = NOON + 43_199, NOON + 43_200
 
-    shared = [counters.hit(f"newcomer {n}", evening).counted for n in range(3)]
-    own = [counters.hit(f"newcomer {n}", midnight) for n in range(3)]
+    with pytest.raises(CountersFullError):
+        counters.hit("newcomer", at(evening))
+    own = [counters.hit(f"newcomer {n}", at(midnight)) for n in range(3)]
 
-    assert shared == [True, True, False]
     assert {(hit.counted, hit.left, hit.today) for hit in own} == {(True, SIZE - 1, 1)}
+
+
+def test_a_table_half_full_of_kept_counts_has_a_slot_for_everyone() -> None:
+    counters = Counters(1, 60, per_day=5)
+    buckets = [f"key {n}" for n in range(SLOTS // 2)]
+    for bucket in buckets:
+        counters.hit(bucket, at(NOON))
+
+    assert {counters.hit(bucket, at(NOON + 61)).today for bucket in buckets} == {2}
+
+
+def test_the_day_of_a_clock_that_is_set_back_is_the_one_that_was_counted() -> None:
+    counters = Counters(9, 60, per_day=2)
+    for _ in range(2):
+        counters.hit("a", Moment(100, NOON))
+
+    assert not counters.hit("a", Moment(101, NOON - DAY)).counted
+
+
+def test_the_window_does_not_follow_a_clock_that_is_set() -> None:
+    counters = Counters(1, 60)
+    counters.hit("a", Moment(100, NOON))
+
+    assert not counters.hit("a", Moment(101, NOON + 3_600)).counted
+    assert counters.hit("a", Moment(160, NOON - 3_600)).counted
+
+
+def test_a_day_goes_on_where_an_earlier_process_left_it() -> None:
+    counters = Counters(9, 60, per_day=5)
+
+    counters.resume("a", 4, at(NOON))
+
+    assert [counters.hit("a", at(NOON + 1)).counted for _ in range(2)] == [True, False]
+    assert counters.hit("a", at(NOON + DAY)).today == 1
 
 
 def test_a_slot_that_is_taken_over_begins_anew() -> None:
     counters = crowded(per_day=3)
     for n in range(CROWD):
-        counters.hit(f"owner {n}", NOON)
+        counters.hit(f"owner {n}", at(NOON))
     tomorrow = NOON + DAY
 
-    hits = [counters.hit(f"newcomer {n}", tomorrow) for n in range(CROWD)]
+    hits = [counters.hit(f"newcomer {n}", at(tomorrow)) for n in range(CROWD)]
 
     assert {(hit.left, hit.reset, hit.today) for hit in hits} == {(SIZE - 1, 60.0, 1)}
 
@@ -179,59 +220,43 @@ def test_a_slot_that_is_taken_over_begins_anew() -> None:
 def test_an_owner_finds_its_slot_again_behind_others_that_are_spent() -> None:
     counters = crowded()
 
-    hits = [counters.hit(f"owner {n}", NOON + 61) for n in range(CROWD)]
+    hits = [counters.hit(f"owner {n}", at(NOON + 61)) for n in range(CROWD)]
 
     assert {hit.today for hit in hits} == {2}
 
 
 def test_a_refusal_for_the_day_waits_for_no_window() -> None:
     counters = Counters(5, 60, per_day=1)
-    counters.hit("a", NOON)
+    counters.hit("a", at(NOON))
 
-    assert counters.hit("a", NOON + 60) == (False, 5, 0.0, 1)
-
-
-@pytest.mark.parametrize(("ahead", "counted"), [(1.0, False), (1.5, True)])
-def test_a_clock_that_is_set_back_by_a_second_forgives_nothing(ahead: float, counted: bool) -> None:
-    counters = Counters(1, 60)
-    counters.hit("a", NOON + ahead)
-
-    assert counters.hit("a", NOON).counted is counted
-
-
-def test_after_a_clock_was_set_back_all_calls_fit_again() -> None:
-    counters = Counters(3, 60)
-    for _ in range(3):
-        counters.hit("a", NOON + 3_600)
-
-    assert [counters.hit("a", NOON).left for _ in range(4)] == [2, 1, 0, 0]
+    assert counters.hit("a", at(NOON + 60)) == (False, 5, 0.0, 1)
 
 
 def test_a_call_taken_back_is_the_newest_of_the_window_and_of_the_day() -> None:
     counters = Counters(3, 60, per_day=3)
-    for at in (0, 10, 20):
-        counters.hit("a", NOON + at)
+    for second in (0, 10, 20):
+        counters.hit("a", at(NOON + second))
 
-    counters.take_back("a", NOON + 20)
-    hit = counters.hit("a", NOON + 30)
+    counters.take_back("a", at(NOON + 20))
+    hit = counters.hit("a", at(NOON + 30))
 
     assert hit == (True, 0, 30.0, 3)
-    assert counters.hit("a", NOON + 60) == (False, 1, 10.0, 3)
+    assert counters.hit("a", at(NOON + 60)) == (False, 1, 10.0, 3)
 
 
 @pytest.mark.parametrize(("later", "taken_back"), [(59.9, True), (60, False)])
 def test_a_call_that_left_the_window_is_not_taken_back(later: float, taken_back: bool) -> None:
     counters = Counters(3, 60, per_day=1)
-    counters.hit("a", NOON)
+    counters.hit("a", at(NOON))
 
-    counters.take_back("a", NOON + later)
+    counters.take_back("a", at(NOON + later))
 
-    assert counters.hit("a", NOON + later).counted is taken_back
+    assert counters.hit("a", at(NOON + later)).counted is taken_back
 
 
 def _count(file: Path, calls: int) -> int:
     counters = Counters(50, 60, 1_000, file)
-    return sum(counters.hit("shared", NOON).counted for _ in range(calls))
+    return sum(counters.hit("shared", at(NOON)).counted for _ in range(calls))
 
 
 def test_several_processes_count_together(tmp_path: Path) -> None:
@@ -246,10 +271,10 @@ def test_counters_over_one_file_count_together_and_let_go_of_it(tmp_path: Path) 
     file = tmp_path / "of" / "all" / "keys"
     one, other = both = [Counters(2, 60, 10, file) for _ in range(2)]
 
-    assert one.hit("a", NOON) == (True, 1, 60.0, 1)
-    assert other.hit("a", NOON) == (True, 0, 60.0, 2)
-    other.take_back("a", NOON)
-    assert one.hit("a", NOON + 1) == (True, 0, 59.0, 2)
+    assert one.hit("a", at(NOON)) == (True, 1, 60.0, 1)
+    assert other.hit("a", at(NOON)) == (True, 0, 60.0, 2)
+    other.take_back("a", at(NOON))
+    assert one.hit("a", at(NOON + 1)) == (True, 0, 59.0, 2)
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:
         assert not apart.submit(_left_by_others, file).result()
     assert file.stat().st_mode & 0o777 == 0o600
@@ -259,7 +284,7 @@ def test_counters_over_one_file_count_together_and_let_go_of_it(tmp_path: Path) 
 
 def _left_by_others(file: Path) -> bool:
     counters = Counters(2, 60, 10, file)
-    return counters.hit("a", NOON + 1).counted
+    return counters.hit("a", at(NOON + 1)).counted
 
 
 def test_a_file_that_cannot_be_shared_is_one_clear_line(tmp_path: Path) -> None:

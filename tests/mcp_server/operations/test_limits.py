@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcp_server.operations.callers import Caller
+from mcp_server.operations.counters import Moment
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.limits import Limiter, Quotas
 from store.accounts import Account, Key, Plan, Principal
@@ -19,8 +20,21 @@ from store.accounts import Account, Key, Plan, Principal
 NOW = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
 
 
-def keyed(prefix: str) -> Caller:
-    account = Account(1, "ada@example.com", Plan.PREMIUM, True, NOW)
+MIDNIGHT = 20_000 * 86_400.0
+
+
+@dataclass
+class Clock:
+    """A time that the test sets."""
+
+    now: float = MIDNIGHT + 43_200
+
+    def __call__(self) -> Moment:
+        return Moment(self.now, self.now)
+
+
+def keyed(prefix: str, account_id: int = 1) -> Caller:
+    account = Account(account_id, "ada@example.com", Plan.PREMIUM, True, NOW)
     return Caller("192.0.2.1", Principal(account, Key(prefix, "laptop", NOW, None)))
 
 
@@ -44,6 +58,76 @@ def test_another_key_has_its_own_minute() -> None:
     limiter.count(keyed("b"), "rest")
 
 
+def test_all_keys_of_an_account_share_its_own_larger_minute() -> None:
+    limiter = Limiter(Quotas(key_per_minute=2, account_multiple=2), Clock())
+    for prefix in "aabb":
+        limiter.count(keyed(prefix), "rest")
+
+    refusal = refused(limiter, keyed("c"))
+
+    assert refusal.message.startswith("More than 4 calls in 60 s with all keys of one account;")
+    assert refusal.allowance is not None
+    assert refusal.allowance.state.startswith(b'"minute";r=0;t=60,')
+    assert limiter.count(keyed("c", account_id=2), "rest")
+
+
+def test_a_call_that_its_account_refuses_uses_up_nothing_of_its_key() -> None:
+    clock = Clock()
+    limiter = Limiter(Quotas(key_per_minute=2, key_per_day=3, account_multiple=1), clock)
+    for prefix in "ab":
+        limiter.count(keyed(prefix), "rest")
+    refused(limiter, keyed("b"))
+    clock.now += 60
+
+    assert limiter.count(keyed("b"), "rest").state.startswith(b'"minute";r=1;t=60, "day";r=0;')
+
+
+def test_more_keys_buy_no_longer_day() -> None:
+    clock = Clock()
+    limiter = Limiter(Quotas(key_per_minute=9, key_per_day=2, account_multiple=2), clock)
+    for prefix in "aabb":
+        limiter.count(keyed(prefix), "rest")
+
+    refusal = refused(limiter, keyed("c"))
+
+    assert wait(refusal) == 43_200
+
+
+def test_a_day_goes_on_where_an_earlier_process_left_it() -> None:
+    limiter = Limiter(Quotas(key_per_day=3, account_multiple=2), Clock())
+
+    limiter.resume([(1, "a", 2), (1, "b", 3), (2, "c", 1)])
+
+    assert b'"day";r=0;' in limiter.count(keyed("a"), "rest").state
+    refused(limiter, keyed("a"))  # the account's day is full too
+    refused(limiter, keyed("d"))
+    limiter.count(keyed("c", account_id=2), "rest")
+
+
+def test_requests_that_are_no_calls_count_beside_the_calls_of_their_key() -> None:
+    limiter = Limiter(Quotas(key_per_minute=1, other_per_minute=2), Clock())
+    for _ in range(2):
+        limiter.count_other(keyed("a"))
+
+    with pytest.raises(ApiError) as refusal:
+        limiter.count_other(keyed("a"))
+
+    assert wait(refusal.value) == 60
+    limiter.count_other(keyed("b"))
+    limiter.count(keyed("a"), "rest")
+
+
+def test_requests_with_a_bad_credential_count_for_their_address() -> None:
+    limiter = Limiter(Quotas(other_per_minute=1), Clock())
+    limiter.count_other(Caller("192.0.2.1", refused="key"))
+
+    with pytest.raises(ApiError, match="from one address"):
+        limiter.count_other(Caller("192.0.2.1"))
+
+    limiter.count_other(Caller("192.0.2.2"))
+    limiter.count_other(keyed("a"))  # a good credential from the same address is not stopped
+
+
 def test_a_key_is_refused_after_its_day_until_midnight_utc() -> None:
     limiter = Limiter(Quotas(key_per_day=2))
     for _ in range(2):
@@ -58,24 +142,24 @@ def test_a_key_is_refused_after_its_day_until_midnight_utc() -> None:
 
 
 def test_a_new_utc_day_starts_a_new_count() -> None:
-    day = [1_000_000 * 86_400.0]
-    limiter = Limiter(Quotas(key_per_day=1), clock=lambda: day[0])
+    clock = Clock()
+    limiter = Limiter(Quotas(key_per_day=1), clock)
     limiter.count(keyed("a"), "rest")
 
-    day[0] += 86_400
+    clock.now += 86_400
 
     limiter.count(keyed("a"), "rest")
 
 
 def test_a_call_refused_for_its_day_does_not_use_up_its_minute() -> None:
-    day = [1_000_000 * 86_400.0]
-    limiter = Limiter(Quotas(key_per_minute=2, key_per_day=1), clock=lambda: day[0])
+    clock = Clock()
+    limiter = Limiter(Quotas(key_per_minute=2, key_per_day=1), clock)
     limiter.count(keyed("a"), "rest")
     for _ in range(5):
         with pytest.raises(ApiError):
             limiter.count(keyed("a"), "rest")
 
-    day[0] += 86_400
+    clock.now += 86_400
 
     limiter.count(keyed("a"), "rest")
 
@@ -88,19 +172,6 @@ def test_callers_without_a_key_share_their_address_on_each_surface() -> None:
     limiter.count(Caller("192.0.2.2"), "rest")
     with pytest.raises(ApiError):
         limiter.count(Caller("192.0.2.1"), "rest")
-
-
-MIDNIGHT = 20_000 * 86_400.0
-
-
-@dataclass
-class Clock:
-    """A time that the test sets."""
-
-    now: float = MIDNIGHT + 43_200
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def refused(limiter: Limiter, caller: Caller, surface: str = "rest") -> ApiError:
@@ -203,7 +274,7 @@ def sharing(folder: Path, *quotas: Quotas) -> Iterator[list[Limiter]]:
     limiters = [Limiter(each, Clock(), folder / "counters") for each in quotas]
     yield limiters
     for limiter in limiters:
-        for counters in (limiter._keys, limiter._addresses):
+        for counters in (limiter._keys, limiter._accounts, limiter._addresses, limiter._others):
             counters._file.close()  # type: ignore[union-attr]
 
 
