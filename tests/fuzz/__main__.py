@@ -76,7 +76,7 @@ def _run(folder: Path, seconds: float, start: int) -> list[str]:
     copy_night(folder / "night", folder / "usual")
     with running(folder / "raised", **RAISED) as target:
         found = _attack(target, "raised limits", seconds * 0.5, start)
-    with running(folder / "usual", sign_up=True) as target:
+    with running(folder / "usual") as target:
         found += _attack(target, "usual limits", seconds * 0.1, start)
     return found + _read(seconds * 0.4, start)
 
@@ -170,7 +170,8 @@ def _round(
         return spent, faults
 
     for name, strategy in strategies.items():
-        target.sign_in()  # the turn before may have ended the session
+        if not target.limited:
+            target.sign_in()  # the turn before may have ended the session
         trials[name].run(strategy, check, time.monotonic() + turn, start)
     described.run(time.monotonic() + turn, start)
 
