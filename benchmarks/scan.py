@@ -30,11 +30,11 @@ from mcp_server.operations.services import Offer, Services
 from nightly.features import COLUMNS
 from screener.nightly import seal_sample
 from screener.settings import Settings
-from store.accounts import Accounts
 from store.active_night import ActiveNight
 from store.book import Book
 from store.database import Database
 from store.families import Family
+from store.keys import Keys
 from store.manifest import Inputs
 from store.nights import Nights
 from store.principals import Changes, Principals
@@ -107,7 +107,7 @@ def services(folder: Path) -> Services:
         offer=Offer("http://127.0.0.1:8000", ()),
         active_night=ActiveNight(folder, source="", disclaimer=""),
         principals=Principals(
-            Accounts(database), Tokens(database), Watchlist(database), Changes(database.url)
+            Keys(database), Tokens(database), Watchlist(database), Changes(database.url)
         ),
         watchlist=Watchlist(database),
         usage=UsageLog(database),

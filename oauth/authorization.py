@@ -17,8 +17,16 @@ from oauth.client_documents import DocumentError, document_host
 from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
-from oauth.redirects import destination, is_registered, with_response
-from store.errors import UnknownClientError
+from oauth.redirects import destination, is_loopback, is_registered, with_response
+from store.audit import OPERATOR, Actor
+from store.consent import Form
+from store.errors import (
+    AccountError,
+    TooManyError,
+    TooOftenError,
+    UnknownClientError,
+    UsedFormError,
+)
 from store.grants import Client, Grants
 
 CODE_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -59,10 +67,15 @@ class PageError(Exception):
 class RedirectError(Exception):
     """A request whose error is sent to the client, by a redirect to `location`."""
 
-    def __init__(self, location: str, error: str) -> None:
+    def __init__(self, error: str, location: str, client: Client, redirect_uri: str) -> None:
         super().__init__(error)
-        self.location = location
         self.error = error
+        self.location = location
+        self.client_id = client.client_id
+        self.client_name = client.name
+        self.redirect_uri = redirect_uri
+        self.destination = destination(redirect_uri)
+        """Where the error will go, in words for people."""
 
 
 class Authorization:
@@ -98,13 +111,32 @@ class Authorization:
             states = _values(query, "state")
             state = states[0] if len(states) == 1 else None
             location = self._location(redirect_uri, state, error.get_body())
-            raise RedirectError(location, error.error) from error
+            raise RedirectError(error.error, location, client, redirect_uri) from error
 
-    async def approve(self, request: AuthorizationRequest, account_id: int) -> str:
+    async def trusts(self, error: RedirectError, account_id: int) -> bool:
+        """Whether a browser may be redirected with an error that its person did not ask for.
+
+        That is to the person's own computer, or to a client that the account approved and did not
+        revoke.
+        """
+        if is_loopback(error.redirect_uri):
+            return True
+        return await self._grants.approves(account_id, error.client_id)
+
+    async def approve(
+        self,
+        request: AuthorizationRequest,
+        account_id: int,
+        *,
+        form: Form | None = None,
+        read_only: bool = False,
+        actor: Actor = OPERATOR,
+    ) -> str:
         """The address that takes the code to the client (RFC 6749 section 4.1.2).
 
         Raises:
-            PageError: the client was deleted meanwhile.
+            PageError: the form was used already, the account has too many apps or approves too
+                often, or the client was deleted meanwhile.
         """
         try:
             code = await self._grants.approve(
@@ -113,9 +145,16 @@ class Authorization:
                 request.client_name,
                 request.redirect_uri,
                 request.code_challenge,
+                form=form,
+                read_only=read_only,
+                actor=actor,
             )
-        except UnknownClientError as error:
+        except (AccountError, UnknownClientError) as error:
             raise PageError(str(error)) from error
+        except (TooManyError, UsedFormError) as error:
+            raise PageError(str(error), 409) from error
+        except TooOftenError as error:
+            raise PageError(str(error), 429, error.wait) from error
         return self._location(request.redirect_uri, request.state, [("code", code)])
 
     def refuse(self, request: AuthorizationRequest) -> str:

@@ -26,16 +26,36 @@ HTTPS = re.compile(
 NATIVE = re.compile(r"([a-z][a-z0-9+.-]*):/[^\[\]@]*")
 """An app's own scheme (RFC 8252 section 7.1), always followed by a slash."""
 
-NOT_NATIVE = frozenset(
-    {
-        *("about", "blob", "chrome", "chrome-extension", "content", "data", "edge", "feed", "file"),
-        *("filesystem", "ftp", "ftps", "gopher", "http", "https", "intent", "jar", "javascript"),
-        *("ldap", "livescript", "mailto", "mhtml", "mocha", "moz-extension", "ms-appinstaller"),
-        *("ms-msdt", "resource", "search-ms", "sftp", "sms", "smb", "ssh", "tel", "telnet"),
-        *("vbscript", "view-source", "ws", "wss", "wyciwyg"),
-    }
+OF_BROWSERS = """
+    about about-source attachment blob cid content data dns edge extension feed file filesystem ftp
+    ftps gopher http https intent jar javascript livescript mailto mhtml mid mk mocha news nntp
+    opera pics res resource snews urn vbscript view-source wais ws wss wyciwyg
+"""
+OF_OTHER_MACHINES = """
+    afp cifs dav davs dict ed2k finger fish git imap irc irc6 ircs jdbc ldap ldapi ldaps magnet nfs
+    nx pop rdp rlogin rsync rtmp rtmps rtsp rtsps sftp smb spice ssh svn telnet tftp tn3270 vnc
+    webdav webdavs
+"""
+OF_SYSTEMS = """
+    apt appstore bingmaps bingnews bingweather calculator hcp help insiderhub macappstore
+    macappstores market mms mmst onenote onenote-cmd outlookcal prefs prefs-root ridl search shell
+    shortcuts steam systempreferences wallet zune
+"""
+OF_CALLS = """
+    callto facetime facetime-audio facetime-group geo h323 im imessage maps messages mumble pres
+    sip sips skype sms smsto teamspeak tel telprompt webcal webcals whatsapp xmpp
+"""
+NOT_NATIVE = frozenset(f"{OF_BROWSERS} {OF_OTHER_MACHINES} {OF_SYSTEMS} {OF_CALLS}".split())
+"""Schemes that browsers, operating systems or well-known programs handle (IANA, "Uniform Resource
+Identifier (URI) Schemes", and vendors' manuals); an app's own scheme is none of them."""
+
+FAMILIES = (
+    *("android-", "applescript", "chrome", "com.android.", "com.apple.", "firefox"),
+    *("googlechrome", "itms", "itunes", "microsoft-", "microsoft.", "moz-", "ms-", "mswindows"),
+    *("search-", "shell-", "web+", "windows", "x-apple", "x-help", "x-man-page", "x-safari"),
+    *("x-web-search", "xbox"),
 )
-"""Schemes that browsers and operating systems handle themselves."""
+"""How the names of further ones begin."""
 
 RESPONSE_PARAMETERS = frozenset({"code", "error", "error_description", "iss", "state"})
 """The parameters that an authorization response adds; a registered query may have none of them."""
@@ -52,7 +72,7 @@ def is_acceptable(uri: object) -> bool:
     if web is not None:
         return web[2] is None or 0 < int(web[2]) < 65536
     native = NATIVE.fullmatch(uri)
-    return native is not None and native[1] not in NOT_NATIVE
+    return native is not None and not _is_taken(native[1])
 
 
 def is_registered(uri: str, registered: Iterable[str]) -> bool:
@@ -63,6 +83,11 @@ def is_registered(uri: str, registered: Iterable[str]) -> bool:
     if not is_acceptable(uri):
         return False
     return any(uri == known or _same_loopback(uri, known) for known in registered)
+
+
+def is_loopback(uri: str) -> bool:
+    """Whether a redirect address is on the person's own computer, for a program that listens."""
+    return LOOPBACK.fullmatch(uri) is not None
 
 
 def destination(uri: str) -> str:
@@ -80,6 +105,11 @@ def with_response(uri: str, answer: Iterable[tuple[str, str]]) -> str:
     """The address with a response in its query; the registered part stays byte for byte."""
     joint = "&" if "?" in uri else "?"
     return uri + joint + urlencode(list(answer), quote_via=quote, safe="")
+
+
+def _is_taken(scheme: str) -> bool:
+    """Whether a scheme is not an app's own: browsers, systems or well-known programs handle it."""
+    return scheme in NOT_NATIVE or scheme.startswith(FAMILIES)
 
 
 def _same_loopback(uri: str, known: str) -> bool:

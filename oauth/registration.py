@@ -7,7 +7,6 @@ it names are neither kept nor shown. Each network address may register only so m
 from __future__ import annotations
 
 import logging
-import unicodedata
 from typing import Any
 
 import orjson
@@ -22,6 +21,7 @@ from starlette.responses import Response
 from mcp_server.operations.callers import Caller
 from oauth.forms import body_of
 from oauth.metadata import AUTH_METHODS, GRANT_TYPES, SCOPE
+from oauth.names import clean
 from oauth.quota import Quota
 from oauth.redirects import destination, is_acceptable
 from oauth.responses import json_response
@@ -144,12 +144,6 @@ class ClientMetadata(ClientMetadataClaims):  # type: ignore[misc] # authlib has 
         if not isinstance(asked, list) or offered[0] not in asked:
             raise InvalidClientMetadataError(f"{field} must be a list with {offered[0]} in it.")
         return [value for value in offered if value in asked]
-
-
-def clean(name: str) -> str:
-    """A name without characters that are invisible or reverse text (Unicode category C)."""
-    shown = "".join(c for c in name if unicodedata.category(c)[0] != "C")
-    return " ".join(shown.split())
 
 
 def parse_object(body: bytes) -> dict[str, Any]:

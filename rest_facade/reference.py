@@ -101,8 +101,10 @@ def _connecting(offer: Offer) -> str:
     return (
         "## Connecting\n\n"
         "Send `Authorization: Bearer <API_KEY>` on keyed calls. The same header takes an OAuth 2.0 "
-        "access token with the scope `patterns`. `X-Service-Client: NAME` names your client in the "
-        "account's usage log.\n\n"
+        "access token with the scope `patterns`. `key` in `GET /me` says when a key ends "
+        "(`expires_at`, or null) and whether it is `read_only`, as the owner of the account may "
+        "choose: changing the tracked list then answers `forbidden`. `X-Service-Client: NAME` "
+        "names your client in the account's usage log.\n\n"
         f"```sh\n{commands['claude_code']}\n"
         f"# without a key: demo and get_family_track_record answer\n"
         f"{commands['claude_code_demo']}\n```"

@@ -1,26 +1,28 @@
-"""`screener account` and `screener key`: who may call, and with which keys."""
+"""`screener account`: who may call."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from screener.console import Table, err, out, plainly, with_accounts
+from screener.console import Table, err, fail, harmless, out, plainly, with_accounts
 
 if TYPE_CHECKING:
-    from store.accounts import Account, Accounts, Key
+    from store.access import Ended
+    from store.accounts import Account, Accounts
 
-accounts_app = typer.Typer(no_args_is_help=True, help="Add, list, change and silence accounts.")
-keys_app = typer.Typer(no_args_is_help=True, help="Create, list, replace and revoke API keys.")
+accounts_app = typer.Typer(
+    no_args_is_help=True, help="Add, list, change, silence and delete accounts."
+)
 
 Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
 FromStdin = Annotated[
     bool, typer.Option("--password-stdin", help="Read the sign-in password from stdin.")
 ]
 PlanName = Literal["premium_plus", "premium", "none"]
-Prefix = Annotated[str, typer.Argument(help="First 16 characters of the key, as /me shows them.")]
 
 
 @accounts_app.command("add")
@@ -64,18 +66,41 @@ def set_plan(email: Email, plan: Annotated[PlanName, typer.Argument(help="The ne
 
 
 @accounts_app.command("password")
-def set_password(email: Email, password_stdin: FromStdin = False) -> None:
+def set_password(
+    email: Email,
+    password_stdin: FromStdin = False,
+    end_keys: Annotated[
+        bool, typer.Option("--end-keys", help="Revoke every key and connected app too.")
+    ] = False,
+) -> None:
     """Give an account a new sign-in password, which signs it out of every browser."""
     from store.passwords import Passwords
 
     password = _read_password() if password_stdin else _ask_password()
 
-    async def work(accounts: Accounts) -> int:
+    async def work(accounts: Accounts) -> Ended:
         await accounts.get(email)
-        return await accounts.set_password(email, await Passwords().hash(password))
+        hashed = await Passwords().hash(password)
+        return await accounts.set_password(email, hashed, end_access=end_keys)
 
     ended = with_accounts(work)
-    err.print(f"{email} has a new password; {ended} browser sessions are ended.")
+    err.print(f"{email} has a new password; {ended.sessions} browser sessions are ended.")
+    if end_keys:
+        err.print(f"{ended.keys} keys and {ended.apps} apps are revoked.")
+
+
+@accounts_app.command("delete")
+def delete(
+    email: Email, yes: Annotated[bool, typer.Option("--yes", help="Do not ask before.")] = False
+) -> None:
+    """Delete an account with everything about it: keys, apps, list, sign-ins, usage and events."""
+    with_accounts(lambda accounts: accounts.get(email))
+    if not yes and not typer.confirm(
+        f"Delete {harmless(email)} and everything about it?", err=True
+    ):
+        fail("nothing was deleted.")
+    deleted = with_accounts(lambda accounts: accounts.delete(email))
+    err.print(f"Deleted {email}, and with it {_counted(deleted)}.")
 
 
 @accounts_app.command("deactivate")
@@ -92,40 +117,16 @@ def reactivate(email: Email) -> None:
     err.print(f"{email} is active again.")
 
 
-@keys_app.command("create")
-def create(email: Email, name: Annotated[str, typer.Option(help="What the key is for.")]) -> None:
-    """Create a key. The secret alone goes to stdout, once; it is not stored."""
-    key, secret = with_accounts(lambda accounts: accounts.create_key(email, name))
-    _show(key, secret)
-
-
-@keys_app.command("replace")
-def replace(prefix: Prefix) -> None:
-    """Revoke a key and create a new one with its name."""
-    key, secret = with_accounts(lambda accounts: accounts.replace_key(prefix))
-    _show(key, secret)
-
-
-@keys_app.command("revoke")
-def revoke(prefix: Prefix) -> None:
-    """Revoke a key at once."""
-    with_accounts(lambda accounts: accounts.revoke_key(prefix))
-    err.print(f"{prefix} is revoked.")
-
-
-@keys_app.command("list")
-def list_keys(email: Email) -> None:
-    """List the keys of an account."""
-    listed = Table("prefix", "name", "created", "revoked")
-    for key in with_accounts(lambda accounts: accounts.keys(email)):
-        revoked = f"{key.revoked_at:%Y-%m-%d}" if key.revoked_at else ""
-        listed.add_row(key.prefix, key.name, f"{key.created_at:%Y-%m-%d}", revoked)
-    out.print(listed)
-
-
-def _show(key: Key, secret: str) -> None:
-    err.print(f"Key {key.prefix} ({key.name}); this is its secret, shown once:")
-    sys.stdout.write(f"{secret}\n")
+def _counted(deleted: Mapping[str, int]) -> str:
+    words = {
+        "keys": "keys",
+        "grants": "connected apps",
+        "watchlist": "tracked tickers",
+        "sessions": "browser sessions",
+        "usage": "lines of usage",
+        "audit": "events",
+    }
+    return ", ".join(f"{deleted[table]} {word}" for table, word in words.items())
 
 
 def _read_password() -> str:

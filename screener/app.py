@@ -36,9 +36,11 @@ from screener.settings import Settings
 from screener.supervisor import Loop, keep_running
 from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
+from store.browsers import Browsers
 from store.database import Database
 from store.errors import DatabaseUnavailableError
 from store.grants import Grants
+from store.keys import Keys
 from store.principals import Changes, Principals
 from store.tokens import Tokens
 from store.usage import UsageLog
@@ -46,7 +48,7 @@ from store.watchlist import Watchlist
 from web.errors import exception_handlers
 from web.routes import web_routes
 from web.site import Site
-from web.throttle import SIGN_UPS_PER_ADDRESS, Throttle
+from web.throttle import SIGN_UPS, Throttle
 
 log = logging.getLogger(__name__)
 
@@ -76,14 +78,14 @@ def build_app(
     resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
     site = Site(
         services=services,
-        accounts=_accounts(settings, database),
+        accounts=Accounts(database),
+        keys=_keys(settings, database),
         sessions=sessions_of(settings, database),
+        browsers=Browsers(database, clock=clock),
         grants=grants,
         authorization=Authorization(grants, resource, clients),
         throttle=Throttle(folder=counters and counters / "sign-in"),
-        sign_up_throttle=Throttle(
-            per_address=SIGN_UPS_PER_ADDRESS, folder=counters and counters / "sign-up"
-        ),
+        sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
         sign_up=settings.sign_up,
         clock=clock,
     )
@@ -188,7 +190,7 @@ def services_of(
             settings.data_dir, source=settings.source, disclaimer=settings.disclaimer
         ),
         principals=Principals(
-            _accounts(settings, database),
+            _keys(settings, database),
             _tokens(settings, database, clock),
             watchlist,
             Changes(database.url),
@@ -201,8 +203,8 @@ def services_of(
     )
 
 
-def _accounts(settings: Settings, database: Database) -> Accounts:
-    return Accounts(database, key_prefix=settings.key_prefix)
+def _keys(settings: Settings, database: Database) -> Keys:
+    return Keys(database, prefix=settings.key_prefix)
 
 
 def _tokens(settings: Settings, database: Database, clock: Clock) -> Tokens:

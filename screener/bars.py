@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from screener.console import USAGE, Table, err, fail, out, plainly, settings
+from screener.console import USAGE, Table, err, fail, out, plainly, prepare_data_dir, settings
 from screener.night import Jobs, ReferenceTable, Symbol
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def fetch(
     from screener.nightly import read_date
 
     with plainly():
+        if store is None:
+            prepare_data_dir(settings())
         kept, first = BarStore(_folder(store)), read_date(since, "--since")
         wanted = _symbols(symbols) or [
             known.origin.symbol for known in kept.all() if known.origin.provider == provider

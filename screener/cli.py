@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from screener import access, account, bars, ledger, night, research
+from screener import access, account, bars, keys, ledger, night, research
 from screener.console import err, out, plainly, prepare_data_dir, settings
 
 app = typer.Typer(
@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(account.accounts_app, name="account")
-app.add_typer(account.keys_app, name="key")
+app.add_typer(keys.keys_app, name="key")
 app.add_typer(night.nights_app, name="night")
 app.add_typer(ledger.ledger_app, name="ledger")
 app.add_typer(bars.bars_app, name="bars")
@@ -90,8 +90,16 @@ def show_settings() -> None:
     chosen = settings()
     for name, field in type(chosen).model_fields.items():
         value, default = _plain(getattr(chosen, name)), _plain(field.default)
+        if name == "database_url" and value:
+            value = _without_password(value)
         out.print(f"SCREENER_{name.upper()}={value}")
         out.print(f"    {field.description} (default: {default or 'unset'})")
+
+
+def _without_password(url: str) -> str:
+    from store.database import without_password
+
+    return without_password(url)
 
 
 def _plain(value: object) -> str:

@@ -19,12 +19,13 @@ import typer
 
 from nightly.errors import NightlyError, WorkerError
 from store.errors import BusyError, HeldBackError, SealedError, StoreError
-from store.files import private_folder
+from store.files import narrow, private_folder
 
 if TYPE_CHECKING:
     from screener.settings import Settings
     from store.accounts import Accounts
     from store.database import Database
+    from store.keys import Keys
 
 USAGE = 2
 """The exit code of everything that the operator can put right."""
@@ -39,6 +40,12 @@ EXITS: Mapping[type[Exception], int] = {
 
 DRIFT = 6
 """The night is published, but a walk that was resumed is not what its bars give."""
+
+DATA = (
+    *("nights", "ledger", "charts", "bars", "manifest.json", "checkpoints.sqlite", "nightly.lock"),
+    *("accounts.sqlite", "accounts.sqlite-wal", "accounts.sqlite-shm"),
+)
+"""What the data folder holds. Nothing else in it is touched, since it may be a folder of yours."""
 
 T = TypeVar("T")
 
@@ -141,21 +148,27 @@ def with_accounts(work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
     """Run work on the accounts of the configured database."""
     from store.accounts import Accounts
 
-    return with_database(
-        lambda database, chosen: work(Accounts(database, key_prefix=chosen.key_prefix))
-    )
+    return with_database(lambda database, _chosen: work(Accounts(database)))
+
+
+def with_keys(work: Callable[[Keys], Coroutine[Any, Any, T]]) -> T:
+    """Run work on the keys of the configured database."""
+    from store.keys import Keys
+
+    return with_database(lambda database, chosen: work(Keys(database, prefix=chosen.key_prefix)))
 
 
 def prepare_data_dir(chosen: Settings) -> None:
-    """Make the data folder, private to its owner.
+    """Make the data folder; what others may read in it becomes its owner's alone.
 
     Raises:
-        StoreError: it cannot be made or written.
+        StoreError: it cannot be made, written or restricted.
     """
     try:
         private_folder(chosen.data_dir)
+        narrow(chosen.data_dir / name for name in DATA)
         probe = chosen.data_dir / ".writable"
-        probe.touch()
+        probe.touch(mode=0o600)
         probe.unlink()
     except OSError as error:
         raise StoreError(

@@ -34,7 +34,7 @@ from nightly.report import Report
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
 from nightly.sessions import settled_at
 from nightly.sources import Opened, file_digest, open_source, prepare_source
-from screener.console import err
+from screener.console import err, prepare_data_dir
 from screener.settings import Settings
 from store.book import Book
 from store.checkpoints import Checkpoints
@@ -117,6 +117,7 @@ def seal(settings: Settings, order: Order, step: Step = silent) -> tuple[Manifes
     Raises:
         NightlyError, StoreError: nothing was published.
     """
+    prepare_data_dir(settings)
     nights = Nights(settings.data_dir)
     now = dt.datetime.now(dt.UTC)
     with locked(settings.data_dir, now):

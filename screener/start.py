@@ -6,6 +6,7 @@ from screener.serving import check_active_night
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
 from store.database import Database
+from store.keys import Keys
 from store.nights import Nights
 from store.watchlist import Watchlist
 
@@ -29,13 +30,14 @@ async def first_account(settings: Settings) -> str | None:
     database = Database(settings.accounts_url)
     try:
         await database.migrate()
-        accounts = Accounts(database, key_prefix=settings.key_prefix)
+        accounts = Accounts(database)
         if await accounts.all():
             return None
         account = await accounts.add(FIRST_EMAIL, Plan.PREMIUM_PLUS)
         symbols = settings.demo_symbols
         await Watchlist(database).replace(account.id, symbols, len(symbols))
-        return (await accounts.create_key(FIRST_EMAIL, "first key"))[1]
+        keys = Keys(database, prefix=settings.key_prefix)
+        return (await keys.create(FIRST_EMAIL, "first key"))[1]
     finally:
         await database.close()
 
@@ -54,13 +56,16 @@ def greeting(settings: Settings, secret: str | None) -> str:
     symbol = settings.demo_symbols[0] if settings.demo_symbols else "AAPL"
     return (
         f"Serving {offer.public_url}, session {session}.\n\n"
-        f"Your API key, shown this once:\n  {secret}\n\n"
+        f"Your API key, shown this once:\n\n  {secret}\n\n"
+        "Give it to your shell: this waits for you to paste the key, and keeps it out of the "
+        "history:\n"
+        "  read -rs SCREENER_KEY && export SCREENER_KEY\n\n"
         "Ask a question with curl:\n"
-        f'  curl -H "Authorization: Bearer {secret}" '
+        '  curl -H "Authorization: Bearer $SCREENER_KEY" '
         f"{offer.base_url}/tickers/{symbol}/patterns\n\n"
         "Give it to Claude:\n"
         f"  claude mcp add --transport http pattern-screener {offer.mcp_url} "
-        f'--header "Authorization: Bearer {secret}"\n\n'
+        '--header "Authorization: Bearer $SCREENER_KEY"\n\n'
         "Or try it without a key:\n"
         f"  curl {offer.base_url}/demo/{symbol}\n"
         f"  claude mcp add --transport http pattern-screener-demo {offer.mcp_url}/demo\n"

@@ -1,34 +1,27 @@
-"""Accounts and their API keys. A key's secret is shown once and stored only as its SHA-256."""
+"""Accounts: who may call, by what plan, and the password that signs them in."""
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
 import re
-import secrets
 import string
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import tables
+from store.access import Ended, delete_account, end_credentials, end_sessions
 from store.audit import OPERATOR, Actor, Kind, note
 from store.database import Database
 from store.errors import AccountError, StalePasswordError
 
 ALPHABET = string.ascii_letters + string.digits
-PREFIX_LENGTH = 16
-SECRET_LENGTH = 48
-"""Random characters after the key prefix: eight identify the key, forty (238 bits) prove it."""
-
-KEY_CAP = 50
-"""Live keys an account may have. Rate limits count by key, so the number of keys is limited."""
-
 EMAIL = re.compile(r"^[^@\s]{1,64}@[^@\s]{1,189}$")
 
 
@@ -51,34 +44,6 @@ class Account:
     created_at: dt.datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """An API key without its secret."""
-
-    prefix: str
-    name: str
-    created_at: dt.datetime
-    revoked_at: dt.datetime | None
-    expires_at: dt.datetime | None = None
-    """When it stops working by itself; None if it does not."""
-    read_only: bool = False
-    """Whether it may only read: it cannot change what its account tracks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """The holder of a live credential: an active account, and the key or grant behind it."""
-
-    account: Account
-    key: Key
-    expires_at: dt.datetime | None = None
-    """When the credential expires; None for a key without an end."""
-    digest: bytes = b""
-    """The SHA-256 of the credential; the credential itself is not kept."""
-    changes: int | None = None
-    """The database's count of changes before the look-up; None if it could not be read."""
-
-
 def hash_secret(secret: str) -> str:
     """The hash stored for a secret. A fast hash is enough for 238 random bits."""
     return hashlib.sha256(secret.encode()).hexdigest()
@@ -90,17 +55,15 @@ def utc_now() -> dt.datetime:
 
 
 class Accounts:
-    """Accounts and keys; each method is one transaction."""
+    """Accounts; each method is one transaction."""
 
     def __init__(
         self,
         database: Database,
         *,
-        key_prefix: str = "ps_live_",
         clock: Callable[[], dt.datetime] = utc_now,
     ) -> None:
         self._database = database
-        self.key_prefix = key_prefix
         self._clock = clock
 
     async def add(
@@ -128,8 +91,9 @@ class Accounts:
         }
         try:
             async with self._database.write() as connection:
-                await connection.execute(tables.accounts.insert().values(row))
-                account = await _account(connection, email)
+                unused = await _unused_id(connection)
+                await connection.execute(tables.accounts.insert().values({**row, **unused}))
+                account = await account_of(connection, email)
                 at = self._clock()
                 await note(connection, Kind.ACCOUNT_ADDED, actor, at, account.id, plan)
                 return account
@@ -149,7 +113,7 @@ class Accounts:
             AccountError: there is no such account.
         """
         async with self._database.read() as connection:
-            return await _account(connection, email)
+            return await account_of(connection, email)
 
     async def set_plan(self, email: str, plan: Plan) -> Account:
         """Change an account's plan, which takes effect on its keys at once."""
@@ -175,17 +139,19 @@ class Accounts:
         password_hash: str,
         *,
         replacing: str | None = None,
+        end_access: bool = False,
         actor: Actor = OPERATOR,
-    ) -> int:
-        """Change a password, end every session of the account and return how many were ended.
+    ) -> Ended:
+        """Change a password and end every session of the account, with `end_access` every key and
+        app too; return how many were ended.
 
         Raises:
             AccountError: there is no such account.
             StalePasswordError: the account's hash is no longer `replacing`.
         """
-        accounts, sessions = tables.accounts, tables.sessions
+        accounts, now = tables.accounts, self._clock()
         async with self._database.write() as connection:
-            account = await _account(connection, email)
+            account = await account_of(connection, email)
             expected = accounts.c.password_hash == replacing if replacing else sa.true()
             changed = await connection.execute(
                 accounts.update()
@@ -194,191 +160,57 @@ class Accounts:
             )
             if changed.rowcount == 0:
                 raise StalePasswordError("The password has been changed meanwhile. Sign in again.")
-            ended = await connection.execute(
-                sessions.delete().where(sessions.c.account_id == account.id)
-            )
-            await note(connection, Kind.PASSWORD_CHANGED, actor, self._clock(), account.id)
-        return ended.rowcount
+            await note(connection, Kind.PASSWORD_CHANGED, actor, now, account.id)
+            ended = Ended(await end_sessions(connection, account.id))
+            if end_access:
+                ended = Ended(
+                    ended.sessions, *await end_credentials(connection, account.id, actor, now)
+                )
+        return ended
 
-    async def create_key(
-        self,
-        email: str,
-        name: str,
-        *,
-        expires_at: dt.datetime | None = None,
-        read_only: bool = False,
-        actor: Actor = OPERATOR,
-    ) -> tuple[Key, str]:
-        """Make a key and return it with its secret, which cannot be read again.
+    async def end_access(
+        self, account_id: int, *, but: str | None = None, actor: Actor = OPERATOR
+    ) -> Ended:
+        """End every key and app of an account, and every session but that of the token `but`."""
+        now, kept = self._clock(), hash_secret(but) if but else None
+        async with self._database.write() as connection:
+            sessions = await end_sessions(connection, account_id, but=kept)
+            if sessions:
+                subject = f"{sessions} sessions"
+                await note(connection, Kind.SESSION_ENDED, actor, now, account_id, subject)
+            return Ended(sessions, *await end_credentials(connection, account_id, actor, now))
+
+    async def delete(self, email: str, *, actor: Actor = OPERATOR) -> dict[str, int]:
+        """Delete an account with everything about it; return how many rows of each table.
+
+        The log keeps that an account was deleted, and its number, which no other account gets.
 
         Raises:
-            AccountError: no such account, an unusable name, or too many live keys.
-        """
-        name = _check_name(name)
-        async with self._database.write() as connection:
-            account = await _account(connection, email)
-            await _check_room(connection, account.id)
-            new = _NewKey(name, expires_at, read_only)
-            return await self._insert_key(connection, account.id, new, actor)
-
-    async def keys(self, email: str) -> list[Key]:
-        """Every key of an account, including revoked ones, oldest first."""
-        async with self._database.read() as connection:
-            account = await _account(connection, email)
-            query = (
-                sa.select(tables.keys)
-                .where(tables.keys.c.account_id == account.id)
-                .order_by(tables.keys.c.id)
-            )
-            return [_to_key(row) for row in await connection.execute(query)]
-
-    async def replace_key(self, prefix: str, *, actor: Actor = OPERATOR) -> tuple[Key, str]:
-        """Revoke a live key and make a new one for the same account, equal but for the secret.
-
-        Raises:
-            AccountError: no live key has this prefix.
+            AccountError: there is no such account.
         """
         async with self._database.write() as connection:
-            old = await self._revoke(connection, prefix, actor)
-            expires_at = aware(old.expires_at) if old.expires_at else None
-            new = _NewKey(old.name, expires_at, old.read_only)
-            return await self._insert_key(connection, old.account_id, new, actor)
-
-    async def revoke_key(self, prefix: str, *, actor: Actor = OPERATOR) -> None:
-        """Revoke a live key.
-
-        Raises:
-            AccountError: no live key has this prefix.
-        """
-        async with self._database.write() as connection:
-            await self._revoke(connection, prefix, actor)
-
-    async def revoke_own_key(
-        self, account_id: int, prefix: str, *, actor: Actor = OPERATOR
-    ) -> bool:
-        """Revoke a live key of this account; False when the account has no such key."""
-        owned = tables.keys.c.account_id == account_id
-        async with self._database.write() as connection:
-            return await self._revoked(connection, prefix, owned, actor) is not None
-
-    async def principal(self, secret: str) -> Principal | None:
-        """The holder of a live key of an active account; None for any other secret."""
-        expires_at = tables.keys.c.expires_at
-        query = (
-            sa.select(
-                tables.keys.c.prefix,
-                tables.keys.c.name,
-                tables.keys.c.created_at,
-                tables.keys.c.revoked_at,
-                tables.keys.c.expires_at,
-                tables.keys.c.read_only,
-                tables.accounts.c.id.label("account_id"),
-                tables.accounts.c.email,
-                tables.accounts.c.plan,
-                tables.accounts.c.created_at.label("account_created_at"),
-            )
-            .join(tables.accounts, tables.accounts.c.id == tables.keys.c.account_id)
-            .where(
-                tables.keys.c.secret_hash == hash_secret(secret),
-                tables.keys.c.revoked_at.is_(None),
-                sa.or_(expires_at.is_(None), expires_at > self._clock()),
-                tables.accounts.c.active,
-            )
-        )
-        async with self._database.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-        if row is None:
-            return None
-        account = Account(
-            row.account_id, row.email, Plan(row.plan), True, aware(row.account_created_at)
-        )
-        key = _to_key(row)
-        return Principal(account, key, key.expires_at)
+            account = await account_of(connection, email)
+            await lock_account(connection, account.id)
+            deleted = await delete_account(connection, account.id)
+            await note(connection, Kind.ACCOUNT_DELETED, actor, self._clock(), account.id)
+        return deleted
 
     async def _set(self, email: str, kind: Kind, subject: str = "", **values: object) -> Account:
         async with self._database.write() as connection:
-            account = await _account(connection, email)
+            account = await account_of(connection, email)
             await connection.execute(
                 tables.accounts.update().where(tables.accounts.c.id == account.id).values(values)
             )
             await note(connection, kind, OPERATOR, self._clock(), account.id, subject)
-            return await _account(connection, email)
-
-    async def _insert_key(
-        self, connection: AsyncConnection, account_id: int, new: _NewKey, actor: Actor
-    ) -> tuple[Key, str]:
-        tail = "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
-        secret, now = self.key_prefix + tail, self._clock()
-        key = Key(secret[:PREFIX_LENGTH], new.name, now, None, new.expires_at, new.read_only)
-        await connection.execute(
-            tables.keys.insert().values(
-                account_id=account_id,
-                prefix=key.prefix,
-                secret_hash=hash_secret(secret),
-                name=key.name,
-                created_at=key.created_at,
-                expires_at=key.expires_at,
-                read_only=key.read_only,
-            )
-        )
-        subject = f"{key.prefix} {key.name}"
-        await note(connection, Kind.KEY_CREATED, actor, now, account_id, subject)
-        return key, secret
-
-    async def _revoke(
-        self, connection: AsyncConnection, prefix: str, actor: Actor
-    ) -> sa.Row[*tuple[Any, ...]]:
-        row = await self._revoked(connection, prefix, sa.true(), actor)
-        if row is None:
-            raise AccountError(
-                f"No live key has the prefix {prefix!r}; `screener key list EMAIL` shows them."
-            )
-        return row
-
-    async def _revoked(
-        self,
-        connection: AsyncConnection,
-        prefix: str,
-        condition: sa.ColumnElement[bool],
-        actor: Actor,
-    ) -> sa.Row[*tuple[Any, ...]] | None:
-        keys, now = tables.keys, self._clock()
-        revoked = await connection.execute(
-            keys.update()
-            .where(keys.c.prefix == prefix, keys.c.revoked_at.is_(None), condition)
-            .values(revoked_at=now)
-            .returning(keys.c.account_id, keys.c.name, keys.c.expires_at, keys.c.read_only)
-        )
-        row = revoked.one_or_none()
-        if row is not None:
-            subject = f"{prefix} {row.name}"
-            await note(connection, Kind.KEY_REVOKED, actor, now, row.account_id, subject)
-        return row
+            return await account_of(connection, email)
 
 
-class _NewKey(NamedTuple):
-    """What is chosen of a key that is made."""
+async def account_of(connection: AsyncConnection, email: str) -> Account:
+    """An account by its address, in a transaction.
 
-    name: str
-    expires_at: dt.datetime | None
-    read_only: bool
-
-
-def _check_name(name: str) -> str:
-    name = name.strip()
-    if not name or len(name) > 100 or not name.isprintable():
-        raise AccountError("A key's name is 1 to 100 printable characters.")
-    return name
-
-
-async def _check_room(connection: AsyncConnection, account_id: int) -> None:
-    live = (tables.keys.c.account_id == account_id) & tables.keys.c.revoked_at.is_(None)
-    count = sa.select(sa.func.count()).select_from(tables.keys).where(live)
-    if (await connection.scalar(count) or 0) >= KEY_CAP:
-        raise AccountError(f"An account holds at most {KEY_CAP} live keys; revoke one first.")
-
-
-async def _account(connection: AsyncConnection, email: str) -> Account:
+    Raises:
+        AccountError: there is no such account.
+    """
     query = sa.select(tables.accounts).where(tables.accounts.c.email == email.strip().lower())
     row = (await connection.execute(query)).one_or_none()
     if row is None:
@@ -386,15 +218,36 @@ async def _account(connection: AsyncConnection, email: str) -> Account:
     return to_account(row)
 
 
+async def lock_account(connection: AsyncConnection, account_id: int) -> None:
+    """Make simultaneous transactions that count what an account has go one after another.
+
+    On PostgreSQL this is a row lock; a write transaction of SQLite is exclusive anyway.
+
+    Raises:
+        AccountError: the account has been deleted meanwhile.
+    """
+    accounts = tables.accounts
+    query = sa.select(accounts.c.id).where(accounts.c.id == account_id)
+    if await connection.scalar(query.with_for_update(key_share=True)) is None:
+        raise AccountError("This account has been deleted.")
+
+
+async def _unused_id(connection: AsyncConnection) -> dict[str, int]:
+    # SQLite would give the id of the last account again once that is deleted, while a running
+    # service may still count calls for it. The log remembers the id.
+    if connection.dialect.name != "sqlite":
+        return {}
+    newest = [
+        sa.select(sa.func.max(column)).scalar_subquery()
+        for column in (tables.accounts.c.id, tables.audit.c.account_id)
+    ]
+    known = (await connection.execute(sa.select(*newest))).one()
+    return {"id": 1 + max(number or 0 for number in known)}
+
+
 def to_account(row: sa.Row[*tuple[Any, ...]]) -> Account:
     """An account from its row."""
     return Account(row.id, row.email, Plan(row.plan), row.active, aware(row.created_at))
-
-
-def _to_key(row: sa.Row[*tuple[Any, ...]]) -> Key:
-    revoked_at = aware(row.revoked_at) if row.revoked_at else None
-    expires_at = aware(row.expires_at) if row.expires_at else None
-    return Key(row.prefix, row.name, aware(row.created_at), revoked_at, expires_at, row.read_only)
 
 
 def aware(time: dt.datetime) -> dt.datetime:

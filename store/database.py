@@ -34,6 +34,8 @@ HEAD = "0006"
 BUSY_SECONDS = 5
 """Seconds a transaction waits for another writer before the caller is told to try again."""
 
+HIDDEN = "***"
+
 TRANSIENT = (
     "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
     "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_NOMEM",
@@ -133,10 +135,38 @@ def _is_transient(error: Exception) -> bool:
     return not isinstance(error, ProgrammingError | DataError | NotSupportedError | ArgumentError)
 
 
+def without_password(url: str) -> str:
+    """A database's URL as it may be shown: with neither its password nor any other secret."""
+    try:
+        parsed = sa.make_url(url)
+    except (ArgumentError, ValueError):
+        return HIDDEN
+    if "@" in f"{parsed.host}{parsed.database}":
+        return HIDDEN  # the password has a bare @, so a part of it reads as a host
+    secret = {name: HIDDEN for name in parsed.query if "pass" in name.lower()}
+    return parsed.update_query_dict(secret).render_as_string(hide_password=True)
+
+
 def _engine(url: str) -> AsyncEngine:
+    try:
+        return _new_engine(url)
+    except (SQLAlchemyError, ValueError, ImportError):
+        # The cause may quote a part of the password, so it is not kept.
+        raise DatabaseError(
+            "SCREENER_DATABASE_URL cannot be used. Write it as "
+            "postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE, with each @, : and / of the "
+            "password as %40, %3A and %2F, and install the driver that it names."
+        ) from None
+
+
+def _new_engine(url: str) -> AsyncEngine:
+    # Errors of statements are logged and shown: without the values, which are people's.
     if not url.startswith("sqlite"):
-        return create_async_engine(url, pool_timeout=BUSY_SECONDS, pool_pre_ping=True)
-    engine = create_async_engine(url, connect_args={"timeout": BUSY_SECONDS})
+        return create_async_engine(
+            url, pool_timeout=BUSY_SECONDS, pool_pre_ping=True, hide_parameters=True
+        )
+    connect = {"timeout": BUSY_SECONDS}
+    engine = create_async_engine(url, connect_args=connect, hide_parameters=True)
     sa.event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     sa.event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine

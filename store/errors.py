@@ -66,9 +66,30 @@ class WeakPasswordError(StoreError):
     """A password is too short or too long."""
 
 
+class PasswordsBusyError(StoreError):
+    """So many passwords are being hashed that another one finds no place to wait."""
+
+
 class StalePasswordError(StoreError):
     """A password was changed, or its account deactivated, while it was being verified."""
 
 
 class UnknownClientError(StoreError):
     """An app is not registered, or no longer registered."""
+
+
+class TooManyError(StoreError):
+    """An account holds as many live keys or apps as it may."""
+
+
+class TooOftenError(StoreError):
+    """An account did something as often as it may within an hour."""
+
+    def __init__(self, wait: int) -> None:
+        super().__init__(f"Too many within an hour. Wait {-(-wait // 60)} min and try again.")
+        self.wait = wait
+        """Seconds until it may do it again."""
+
+
+class UsedFormError(StoreError):
+    """A form that works once was used already."""

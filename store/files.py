@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from store.errors import StoreError
@@ -22,7 +24,9 @@ def private_folder(folder: Path) -> Path:
         StoreError: the folder cannot be made or restricted.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for each in (*reversed(folder.parents), folder):
+            if each == folder or not each.exists():
+                each.mkdir(mode=0o700, exist_ok=True)
         if os.name != "nt" and folder.stat().st_mode & OTHERS:
             folder.chmod(0o700)
     except OSError as error:
@@ -45,6 +49,42 @@ def private_file(path: Path) -> Path:
     if os.name != "nt" and path.stat().st_mode & OTHERS:
         path.chmod(0o600)
     return path
+
+
+def narrow(paths: Iterable[Path]) -> None:
+    """Restrict files, and folders with what they hold, to their owner.
+
+    A folder within a folder is entered only if it was wide: a closed one protects what it holds,
+    and there may be very many charts. What does not exist is passed over, and so are links, since
+    what they lead to may be others'.
+
+    Raises:
+        StoreError: something is wider and cannot be restricted.
+    """
+    if os.name == "nt":
+        return
+    try:
+        waiting = [held for path in paths for held in _narrowed(path, enter=True)]
+        while waiting:
+            waiting += _narrowed(waiting.pop())
+    except OSError as error:
+        raise StoreError(
+            f"Others may read {error.filename}, and it cannot be made private ({error.strerror}); "
+            "let its owner run this."
+        ) from error
+
+
+def _narrowed(path: Path, *, enter: bool = False) -> list[Path]:
+    """Restrict a file or a folder to its owner; returns what there is to look at in the folder."""
+    try:
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            return []
+        if mode & OTHERS:
+            path.chmod(stat.S_IMODE(mode) & ~OTHERS)
+        return list(path.iterdir()) if stat.S_ISDIR(mode) and (enter or mode & OTHERS) else []
+    except FileNotFoundError:  # another process may remove its drafts meanwhile
+        return []
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:

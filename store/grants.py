@@ -19,6 +19,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from store import tables
 from store.accounts import aware, hash_secret, utc_now
 from store.audit import OPERATOR, Actor, Kind, note
+from store.consent import Form, check_consent
 from store.credentials import LIFETIMES, new_credential, new_grant_prefix
 from store.credentials import Kind as Credential
 from store.database import Database
@@ -170,13 +171,17 @@ class Grants:
         redirect_uri: str,
         code_challenge: str,
         *,
+        form: Form | None = None,
         read_only: bool = False,
         actor: Actor = OPERATOR,
     ) -> str:
         """Record that an account approved a client; return the authorization code, shown only once.
 
+        With the form of a consent page, it is the only approval by that form.
+
         Raises:
-            UnknownClientError: the client has been deleted meanwhile.
+            AccountError, UnknownClientError: account or client has been deleted meanwhile.
+            TooManyError, TooOftenError, UsedFormError: as `check_consent` says.
         """
         clients, now = tables.clients, self._clock()
         code = self._new_credential(Credential.CODE)
@@ -189,6 +194,8 @@ class Grants:
             "read_only": read_only,
         }
         async with self._database.write() as connection:
+            if form is not None:
+                await check_consent(connection, account_id, form, now)
             approved = await connection.execute(
                 clients.update()
                 .where(clients.c.client_id == client_id)
@@ -215,6 +222,17 @@ class Grants:
             subject = f"{grant['prefix']} {name}"
             await note(connection, Kind.APP_APPROVED, actor, now, account_id, subject)
         return code
+
+    async def approves(self, account_id: int, client_id: str) -> bool:
+        """Whether an account has approved a client, and not revoked that."""
+        grants = tables.grants
+        query = sa.select(grants.c.id).where(
+            grants.c.account_id == account_id,
+            grants.c.client_id == client_id,
+            grants.c.revoked_at.is_(None),
+        )
+        async with self._database.read() as connection:
+            return await connection.scalar(query.limit(1)) is not None
 
     async def of_account(self, account_id: int) -> list[Grant]:
         """The grants of an account, including revoked ones, oldest first."""

@@ -27,7 +27,7 @@ def locked(data_dir: Path, now: dt.datetime) -> Iterator[None]:
         BusyError: another process holds the lock; the message says which one and since when.
     """
     path = data_dir / LOCK
-    lock = FileLock(path)
+    lock = FileLock(path, mode=0o600)
     try:
         lock.acquire(timeout=0)
     except Timeout as error:

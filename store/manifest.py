@@ -17,6 +17,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from store.errors import ManifestError
+from store.files import private_file
 
 SCHEMA_VERSION = 1
 """The version of the book schema. A reader opens only books of its own version."""
@@ -149,7 +150,7 @@ def verify_book(directory: Path, manifest: Manifest) -> Path:
         )
     # The stamp cannot be written to a read-only folder; its books are then hashed each time.
     with contextlib.suppress(OSError):
-        stamp_path(directory, manifest).write_text(f"{manifest.book.sha256} {stamp}")
+        private_file(stamp_path(directory, manifest)).write_text(f"{manifest.book.sha256} {stamp}")
     return path
 
 

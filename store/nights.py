@@ -91,7 +91,7 @@ class Nights:
                 shutil.rmtree(left, ignore_errors=True)
         folder = self.folder / f".{os.getpid()}.work"
         try:
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -17,7 +17,8 @@ from typing import Literal
 from cachetools import LRUCache
 from sqlalchemy.engine import make_url
 
-from store.accounts import Accounts, Principal, hash_secret, utc_now
+from store.accounts import hash_secret, utc_now
+from store.keys import Keys, Principal
 from store.tokens import Tokens
 from store.watchlist import Watchlist
 
@@ -43,7 +44,7 @@ class Principals:
 
     def __init__(
         self,
-        accounts: Accounts,
+        keys: Keys,
         tokens: Tokens,
         watchlist: Watchlist,
         changes: Changes,
@@ -51,7 +52,7 @@ class Principals:
         clock: Callable[[], dt.datetime] = utc_now,
         kept_bytes: int = KEPT_BYTES,
     ) -> None:
-        self._accounts = accounts
+        self._keys = keys
         self._tokens = tokens
         self._watchlist = watchlist
         self._changes = changes
@@ -70,7 +71,7 @@ class Principals:
 
     def kind(self, credential: str) -> Literal["key", "token"]:
         """Whether a credential is spelled as an API key or counts as an access token."""
-        return "key" if credential.startswith(self._accounts.key_prefix) else "token"
+        return "key" if credential.startswith(self._keys.prefix) else "token"
 
     async def find(self, credential: str) -> Principal | None:
         """The principal of a credential; None if it is unknown, revoked or expired.
@@ -89,7 +90,7 @@ class Principals:
         if self._changes.holds(credential) is False:
             return None
         is_key = self.kind(credential) == "key"
-        look_up = self._accounts.principal if is_key else self._tokens.principal
+        look_up = self._keys.principal if is_key else self._tokens.principal
         found = await look_up(credential)
         if found is None:
             return None

@@ -459,6 +459,10 @@ class KeyView(Record):
     prefix: Annotated[str, Field(min_length=16, max_length=16)]
     name: str
     created_at: dt.datetime
+    expires_at: dt.datetime | None = Field(
+        description="When the key stops working; null if it does not, or for a connected app."
+    )
+    read_only: bool = Field(description="Whether it cannot change the list of tracked tickers.")
 
 
 class LimitsView(Record):

@@ -9,6 +9,7 @@ import datetime as dt
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -25,13 +26,30 @@ SEEN_EVERY = dt.timedelta(minutes=10)
 """How old the stored time of last use may get, so that reading a page seldom costs a write."""
 
 
+PROOF = dt.timedelta(minutes=15)
+"""How long a password that was given counts as proof of who is there."""
+
+HANDLE_LENGTH = 16
+
+
+def handle_of(token: str) -> str:
+    """The handle of the session with this token."""
+    return hash_secret(token)[:HANDLE_LENGTH]
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """One signed-in browser, without its token."""
 
+    handle: str
+    """The first HANDLE_LENGTH characters of the token's hash, by which its owner names it."""
     email: str
     created_at: dt.datetime
     seen_at: dt.datetime
+    agent: str = ""
+    """The User-Agent of the browser that signed in."""
+    network: str = ""
+    """The network address from which it signed in."""
 
 
 class Sessions:
@@ -80,6 +98,17 @@ class Sessions:
             await note(connection, Kind.SIGN_IN, actor, now, account_id)
         return token
 
+    async def note_failure(self, email: str, actor: Actor) -> None:
+        """Record a wrong password, with the account if there is one: one write in either case.
+
+        What was typed as an address is not kept, since people type passwords there.
+        """
+        accounts = tables.accounts
+        query = sa.select(accounts.c.id).where(accounts.c.email == email.strip().lower())
+        async with self._database.write() as connection:
+            account_id = await connection.scalar(query)
+            await note(connection, Kind.SIGN_IN_FAILED, actor, self._clock(), account_id)
+
     async def account(self, token: str) -> Account | None:
         """The account of a live session; None for any other token or an inactive account."""
         now, sessions = self._clock(), tables.sessions
@@ -112,18 +141,48 @@ class Sessions:
             for account_id in ended.scalars():
                 await note(connection, Kind.SIGN_OUT, actor, self._clock(), account_id)
 
-    async def all(self) -> list[Session]:
-        """Every live session, newest first."""
+    async def is_proven(self, token: str) -> bool:
+        """Whether the password was given in this session within the time that PROOF says."""
         sessions = tables.sessions
-        query = (
-            sa.select(tables.accounts.c.email, sessions.c.created_at, sessions.c.seen_at)
-            .join(sessions, sessions.c.account_id == tables.accounts.c.id)
-            .where(self._live(self._clock()))
-            .order_by(sessions.c.seen_at.desc(), sessions.c.token_hash)
+        query = sa.select(sessions.c.account_id).where(
+            sessions.c.token_hash == hash_secret(token),
+            sessions.c.proven_at > self._clock() - PROOF,
         )
         async with self._database.read() as connection:
-            rows = await connection.execute(query)
-            return [Session(row.email, aware(row.created_at), aware(row.seen_at)) for row in rows]
+            return await connection.scalar(query) is not None
+
+    async def prove(self, token: str) -> bool:
+        """Record that the password was given in this session; False if it has ended."""
+        sessions, now = tables.sessions, self._clock()
+        async with self._database.write() as connection:
+            proven = await connection.execute(
+                sessions.update()
+                .where(sessions.c.token_hash == hash_secret(token), self._live(now))
+                .values(proven_at=now)
+            )
+        return proven.rowcount > 0
+
+    async def all(self) -> list[Session]:
+        """Every live session, newest first."""
+        return await self._sessions(sa.true())
+
+    async def of_account(self, account_id: int) -> list[Session]:
+        """The live sessions of an account, newest first."""
+        return await self._sessions(tables.sessions.c.account_id == account_id)
+
+    async def end_own(self, account_id: int, handle: str, *, actor: Actor = OPERATOR) -> bool:
+        """End a session of this account by its handle; False if the account has no such session."""
+        sessions = tables.sessions
+        async with self._database.write() as connection:
+            ended = await connection.execute(
+                sessions.delete()
+                .where(sessions.c.account_id == account_id)
+                .where(sa.func.substr(sessions.c.token_hash, 1, HANDLE_LENGTH) == handle)
+            )
+            if ended.rowcount:
+                now = self._clock()
+                await note(connection, Kind.SESSION_ENDED, actor, now, account_id, handle)
+        return ended.rowcount > 0
 
     async def end_all(self, account_id: int, *, actor: Actor = OPERATOR) -> int:
         """End every session of an account; return how many were ended."""
@@ -145,6 +204,17 @@ class Sessions:
             )
         return deleted.rowcount
 
+    async def _sessions(self, condition: sa.ColumnElement[bool]) -> list[Session]:
+        sessions = tables.sessions
+        query = (
+            sa.select(tables.accounts.c.email, sessions)
+            .join(sessions, sessions.c.account_id == tables.accounts.c.id)
+            .where(self._live(self._clock()), condition)
+            .order_by(sessions.c.seen_at.desc(), sessions.c.token_hash)
+        )
+        async with self._database.read() as connection:
+            return [_to_session(row) for row in await connection.execute(query)]
+
     def _live(self, now: dt.datetime) -> sa.ColumnElement[bool]:
         sessions = tables.sessions
         return (sessions.c.seen_at > now - self._idle) & (
@@ -158,6 +228,17 @@ class Sessions:
                 .where(tables.sessions.c.token_hash == hash_secret(token))
                 .values(seen_at=now)
             )
+
+
+def _to_session(row: sa.Row[*tuple[Any, ...]]) -> Session:
+    return Session(
+        row.token_hash[:HANDLE_LENGTH],
+        row.email,
+        aware(row.created_at),
+        aware(row.seen_at),
+        row.agent,
+        row.network,
+    )
 
 
 async def _still_holds(connection: AsyncConnection, account_id: int, password_hash: str) -> bool:

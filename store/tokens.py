@@ -15,11 +15,12 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import tables
-from store.accounts import Key, Principal, aware, hash_secret, to_account, utc_now
+from store.accounts import aware, hash_secret, to_account, utc_now
 from store.audit import Actor, note
 from store.audit import Kind as Event
 from store.credentials import LIFETIMES, Kind, new_credential, new_seed, successor
 from store.database import Database
+from store.keys import Key, Principal
 
 log = logging.getLogger(__name__)
 

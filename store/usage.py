@@ -20,9 +20,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import tables
-from store.accounts import Principal
 from store.database import Database
 from store.errors import DatabaseUnavailableError
+from store.keys import Principal
 
 FLUSH_SECONDS = 2.0
 PENDING_LIMIT = 10_000

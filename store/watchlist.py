@@ -8,7 +8,9 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import tables
+from store.accounts import lock_account
 from store.database import Database
+from store.errors import AccountError, DatabaseUnavailableError
 
 
 class OverCapError(Exception):
@@ -84,12 +86,12 @@ async def _symbols(connection: AsyncConnection, account_id: int) -> list[str]:
 
 
 async def _lock(connection: AsyncConnection, account_id: int) -> None:
-    # Two simultaneous changes would both build on the same old list. On PostgreSQL this row lock
-    # serialises them; a write transaction of SQLite is exclusive anyway.
-    accounts = tables.accounts
-    await connection.execute(
-        sa.select(accounts.c.id).where(accounts.c.id == account_id).with_for_update()
-    )
+    # Two simultaneous changes would both build on the same old list.
+    try:
+        await lock_account(connection, account_id)
+    except AccountError as error:
+        # The next call is told so: its credential is gone.
+        raise DatabaseUnavailableError(str(error)) from error
 
 
 async def _write(connection: AsyncConnection, account_id: int, symbols: Sequence[str]) -> None:

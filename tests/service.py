@@ -23,6 +23,7 @@ from screener.serving import server_config
 from screener.settings import Settings
 from store.accounts import Accounts, Plan, utc_now
 from store.database import Database
+from store.keys import Keys
 from store.watchlist import Watchlist
 
 T = TypeVar("T")
@@ -65,6 +66,16 @@ class Service:
         """Do something with the accounts, as the operator's commands do."""
         return on_accounts(self.settings, work)
 
+    def keys(self, work: Callable[[Keys], Coroutine[Any, Any, T]]) -> T:
+        """Do something with the keys, as the operator's commands do."""
+        return on_keys(self, work)
+
+
+def on_keys(service: Service, work: Callable[[Keys], Coroutine[Any, Any, T]]) -> T:
+    """Do something with the keys, as the operator's commands do."""
+    prefix = service.settings.key_prefix
+    return on_database(service, lambda database: work(Keys(database, prefix=prefix)))
+
 
 def on_accounts(settings: Settings, work: Callable[[Accounts], Coroutine[Any, Any, T]]) -> T:
     """Run work on the accounts of some settings."""
@@ -73,7 +84,7 @@ def on_accounts(settings: Settings, work: Callable[[Accounts], Coroutine[Any, An
         database = Database(settings.accounts_url)
         try:
             await database.migrate()
-            return await work(Accounts(database, key_prefix=settings.key_prefix))
+            return await work(Accounts(database))
         finally:
             await database.close()
 
@@ -105,10 +116,10 @@ def new_key(
         database = Database(settings.accounts_url)
         try:
             await database.migrate()
-            accounts = Accounts(database, key_prefix=settings.key_prefix)
+            accounts, keys = Accounts(database), Keys(database, prefix=settings.key_prefix)
             account = await accounts.add(email, plan)
             await Watchlist(database).replace(account.id, tracked, len(tracked))
-            return (await accounts.create_key(email, "test"))[1]
+            return (await keys.create(email, "test"))[1]
         finally:
             await database.close()
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from starlette.responses import RedirectResponse, Response
 
-from oauth.authorization import PageError, RedirectError
+from oauth.authorization import AuthorizationRequest, PageError, RedirectError
+from oauth.names import clean, mixes_alphabets
 from store.accounts import Account
+from store.consent import Form
+from web.forms import OUT_OF_DATE, TOKEN_FIELD, once_until
 from web.pages import Pages
 from web.refusals import Refusal
 from web.return_paths import address_of, sign_in_address
@@ -24,6 +27,7 @@ class Consent:
         self._authorization = site.authorization
         self._pages = pages
         self._visits = visits
+        self._clock = site.clock
 
     async def show(self, visit: Visit) -> Response:
         """Show which app asks for what; an anonymous visitor signs in first."""
@@ -38,7 +42,7 @@ class Consent:
             # A broken request must not send an anonymous visitor to a client (RFC 9700 4.11.2).
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
-            return _to_client(error.location)
+            return await self._broken(visit, visit.account, error)
         if visit.account is None:
             return RedirectResponse(sign_in_address(visit.request), 303)
         return self._pages.respond(
@@ -46,9 +50,25 @@ class Consent:
             visit,
             redirects_off_site=True,
             name=shown_name(request.client_name),
+            mixed=mixes_alphabets(request.client_name),
             host=request.client_host,
             destination=request.destination,
             action=address_of(visit.request),
+            token=visit.once_token(address_of(visit.request), self._clock()),
+        )
+
+    async def _broken(self, visit: Visit, account: Account, error: RedirectError) -> Response:
+        # Anybody may register a web site and link to a broken request: whoever follows the link
+        # must not end there without having chosen to (RFC 9700 section 4.11.2).
+        if await self._authorization.trusts(error, account.id):
+            return _to_client(error.location)
+        return self._pages.respond(
+            "broken.html",
+            visit,
+            refusal=Refusal(400, f"The app's request to connect is faulty ({error.error})."),
+            name=shown_name(error.client_name),
+            location=error.location,
+            destination=error.destination,
         )
 
     async def decide(self, visit: Visit, account: Account) -> Response:
@@ -60,16 +80,29 @@ class Consent:
             request = await self._authorization.check(visit.request.query_params.multi_items())
             if decision == "refuse":
                 return _to_client(self._authorization.refuse(request))
-            return _to_client(await self._authorization.approve(request, account.id))
+            return _to_client(await self._approve(request, visit, account))
         except PageError as error:
             raise _refusal(error) from error
         except RedirectError as error:
             return _to_client(error.location)
 
+    async def _approve(self, request: AuthorizationRequest, visit: Visit, account: Account) -> str:
+        token = visit.form[TOKEN_FIELD]
+        until = once_until(token)
+        if until is None:  # check_form lets no such token pass
+            raise Refusal(403, OUT_OF_DATE)
+        return await self._authorization.approve(
+            request,
+            account.id,
+            form=Form(token, until),
+            read_only="read_only" in visit.form,
+            actor=visit.actor,
+        )
+
 
 def shown_name(name: str) -> str:
-    """A client's own name, cut to NAME_LENGTH, without characters that hide or reverse text."""
-    shown = " ".join("".join(c if c.isprintable() else " " for c in name).split())
+    """A client's own name, readable and cut to NAME_LENGTH."""
+    shown = clean(name)
     if len(shown) > NAME_LENGTH:
         shown = shown[: NAME_LENGTH - 1] + "…"
     return shown or "An app without a name"

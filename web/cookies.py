@@ -1,4 +1,5 @@
-"""Cookies: the session of a signed-in visitor; the visit that ties a sign-in form to a browser."""
+"""Cookies: the session of a signed-in visitor, the visit that ties a sign-in form to a browser, and
+the browser's own token, by which an account knows a browser in which it signed in before."""
 
 from __future__ import annotations
 
@@ -41,16 +42,19 @@ class Cookie:
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """Both cookies."""
+    """Every cookie."""
 
     session: Cookie
     visit: Cookie
+    browser: Cookie
 
 
-def cookies_of(public_url: str, session_seconds: int) -> Cookies:
+def cookies_of(public_url: str, session_seconds: int, browser_seconds: int) -> Cookies:
     """The cookies of a service at an address."""
     secure = public_url.startswith("https://")
     prefix = "__Host-" if secure else ""
     return Cookies(
-        Cookie(f"{prefix}session", secure, session_seconds), Cookie(f"{prefix}visit", secure)
+        Cookie(f"{prefix}session", secure, session_seconds),
+        Cookie(f"{prefix}visit", secure),
+        Cookie(f"{prefix}browser", secure, browser_seconds),
     )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.responses import RedirectResponse, Response
 
-from store.accounts import Account, Key
-from store.errors import AccountError
+from store.accounts import Account
+from store.errors import AccountError, TooManyError, TooOftenError
 from store.grants import Grant
+from store.keys import Key
 from store.usage import Entry
 from web.pages import Pages
+from web.proof import check_owner
 from web.refusals import Refusal
 from web.site import Site
 from web.visit import Visit
@@ -23,6 +25,13 @@ NOTICES = {
 }
 
 
+ENDS = {"30": 30, "90": 90, "365": 365}
+"""The days after which a new key may end, by what the form says; it may also have no end."""
+
+KEYS_PER_HOUR = 20
+"""Keys that the owner of an account may make within an hour."""
+
+
 @dataclass(frozen=True, slots=True)
 class Credential:
     """A live key or grant, and the time and the client of its last use."""
@@ -30,11 +39,13 @@ class Credential:
     prefix: str
     name: str
     created_at: dt.datetime
+    expires_at: dt.datetime | None
+    read_only: bool
     used_at: dt.datetime | None = None
     client: str = ""
 
 
-class Keys:
+class KeysPage:
     """The page of keys and connected apps."""
 
     def __init__(self, site: Site, pages: Pages) -> None:
@@ -50,20 +61,34 @@ class Keys:
         """Revoke a key or an app, or create a key and show its secret, which is shown only once."""
         try:
             if "revoke" in visit.form:
-                await self._revoke(account, visit.form["revoke"])
+                await self._revoke(visit, account, visit.form["revoke"])
                 return RedirectResponse("/keys?done=revoked", 303)
-            name = visit.form.get("name", "")
-            key, secret = await self._site.accounts.create_key(account.email, name)
-        except AccountError as error:
+            await check_owner(self._site, visit, account)
+            key, secret = await self._create(visit, account)
+        except TooOftenError as error:
+            return await self._page(visit, account, refusal=Refusal(429, str(error), error.wait))
+        except (AccountError, TooManyError) as error:
             return await self._page(visit, account, refusal=Refusal(400, str(error)))
         except Refusal as refusal:
             return await self._page(visit, account, refusal=refusal)
         return await self._page(visit, account, created=key, secret=secret)
 
-    async def _revoke(self, account: Account, prefix: str) -> None:
-        if await self._site.accounts.revoke_own_key(account.id, prefix):
+    async def _create(self, visit: Visit, account: Account) -> tuple[Key, str]:
+        form = visit.form
+        days = ENDS.get(form.get("ends", ""))
+        return await self._site.keys.create(
+            account.email,
+            form.get("name", ""),
+            expires_at=self._site.clock() + dt.timedelta(days=days) if days else None,
+            read_only="read_only" in form,
+            per_hour=KEYS_PER_HOUR,
+            actor=visit.actor,
+        )
+
+    async def _revoke(self, visit: Visit, account: Account, prefix: str) -> None:
+        if await self._site.keys.revoke_own(account.id, prefix, actor=visit.actor):
             return
-        if not await self._site.grants.revoke_grant(account.id, prefix):
+        if not await self._site.grants.revoke_grant(account.id, prefix, actor=visit.actor):
             raise Refusal(404, "You have no such key, so nothing was changed.")
 
     async def _page(
@@ -84,9 +109,11 @@ class Keys:
             notice=notice,
             created=created,
             secret=secret,
-            keys=live_credentials(await self._site.accounts.keys(account.email), uses),
+            keys=live_credentials(await self._site.keys.of_account(account.email), uses),
             apps=live_credentials(await self._site.grants.of_account(account.id), uses),
             offer=self._site.services.offer,
+            proven=await self._site.sessions.is_proven(visit.secret),
+            now=self._site.clock(),
         )
 
 
@@ -97,7 +124,8 @@ def live_credentials(held: Iterable[Key | Grant], uses: Mapping[str, Entry]) -> 
 
 
 def _credential(one: Key | Grant, used: Entry | None) -> Credential:
+    ends = one.expires_at if isinstance(one, Key) else None
+    held = Credential(one.prefix, one.name, one.created_at, ends, one.read_only)
     if used is None:
-        return Credential(one.prefix, one.name, one.created_at)
-    client = used.use.host or used.use.client
-    return Credential(one.prefix, one.name, one.created_at, used.last_at, client)
+        return held
+    return replace(held, used_at=used.last_at, client=used.use.host or used.use.client)

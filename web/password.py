@@ -5,15 +5,13 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from store.accounts import Account
-from store.errors import StalePasswordError, WeakPasswordError
-from store.passwords import Passwords, check_strength
+from store.errors import StalePasswordError
 from web.pages import Pages
+from web.proof import check_password, hash_new
 from web.refusals import Refusal
 from web.site import Site
 from web.visit import Visit
 from web.visits import Visits
-
-WRONG = "The current password is not right."
 
 
 class Password:
@@ -32,33 +30,22 @@ class Password:
         """Set the new password, and start a new session."""
         try:
             encoded = await self._change(visit, account)
-            return await self._visits.start_session(account, encoded, "/keys?done=password")
+            return await self._visits.start_session(visit, account, encoded, "/keys?done=password")
         except Refusal as refusal:
             return self._pages.respond("password.html", visit, refusal=refusal)
 
     async def _change(self, visit: Visit, account: Account) -> str:
         site = self._site
-        site.throttle.count(account.email, visit.address)
-        encoded = await site.accounts.password_hash(account.email)
-        if not await site.passwords.verify(encoded, visit.form.get("current", "")):
-            raise Refusal(400, WRONG)
-        site.throttle.give_back(account.email, visit.address)
-        new = await hash_new(site.passwords, visit.form.get("new", ""))
+        encoded = await check_password(site, visit, account, visit.form.get("current", ""))
+        new = await hash_new(site, visit, visit.form.get("new", ""))
         try:
-            await site.accounts.set_password(account.email, new, replacing=encoded)
+            await site.accounts.set_password(
+                account.email,
+                new,
+                replacing=encoded,
+                end_access="end_access" in visit.form,
+                actor=visit.actor,
+            )
         except StalePasswordError as error:
             raise Refusal(400, str(error)) from error
         return new
-
-
-async def hash_new(passwords: Passwords, password: str) -> str:
-    """The hash of a newly chosen password.
-
-    Raises:
-        Refusal: it is too short or too long.
-    """
-    try:
-        check_strength(password)
-    except WeakPasswordError as error:
-        raise Refusal(400, str(error)) from error
-    return await passwords.hash(password)

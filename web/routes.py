@@ -7,13 +7,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from oauth.responses import Endpoint
+from web.account import PATH as ACCOUNT
+from web.account import AccountPage
 from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
 from web.consent import AUTHORIZE, Consent
 from web.docs import DocsPage
 from web.home import Home
-from web.keys import Keys
+from web.keys import KeysPage
 from web.method import PATH as METHOD
 from web.method import MethodPage
 from web.pages import Pages
@@ -32,17 +34,19 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     pages = Pages(assets, sign_up=site.sign_up)
     visits = Visits(site, pages)
     home, usage = Home(site, pages), Usage(site, pages)
-    keys, watchlist = Keys(site, pages), WatchlistPage(site, pages)
+    keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
+    account = AccountPage(site, pages)
     consent = Consent(site, pages, visits)
     return [
         *assets.routes(),
         Route("/docs", DocsPage(pages, reference).respond),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
         Route("/", visits.anyone(home.show)),
-        _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide)),
+        _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
         _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),
         Route(CHANGES, visits.members(ChangesPage(site, pages).show)),
+        _page(ACCOUNT, visits.members(account.show), visits.members(account.change)),
         Route("/usage", visits.members(usage.show)),
         *_sign_in_routes(site, pages, visits),
     ]

@@ -35,7 +35,7 @@ class SessionForm(ABC):
         target = safe_target(visit.form.get("next", ""))
         try:
             account, password_hash = await self._authenticate(visit)
-            return await self._visits.start_session(account, password_hash, target)
+            return await self._visits.start_session(visit, account, password_hash, target)
         except Refusal as refusal:
             return self._respond(visit, target, refusal)
 

@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from store.accounts import Account
 from web.consent import AUTHORIZE
+from web.proof import prove
 from web.refusals import Refusal
 from web.session_form import SessionForm
 from web.visit import Visit
@@ -22,11 +23,9 @@ class SignIn(SessionForm):
 
     async def _authenticate(self, visit: Visit) -> tuple[Account, str]:
         email, password = visit.form.get("email", ""), visit.form.get("password", "")
-        self._site.throttle.count(email, visit.address)
-        encoded = await self._site.accounts.password_hash(email)
-        if not await self._site.passwords.verify(encoded, password) or encoded is None:
+        encoded = await prove(self._site, visit, email, password)
+        if encoded is None:
             raise Refusal(400, WRONG)
-        self._site.throttle.give_back(email, visit.address)
         return await self._site.accounts.get(email), encoded
 
     def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from store.accounts import Account, Plan
 from store.errors import AccountError
-from web.password import hash_new
+from web.proof import BusyRefusal, hash_new
 from web.refusals import Refusal
 from web.session_form import SessionForm
 from web.visit import Visit
@@ -23,11 +23,16 @@ class SignUp(SessionForm):
         # is the same for an invalid address. Every attempt counts, even a successful one, so that
         # accounts cannot be made in bulk.
         email, password = visit.form.get("email", ""), visit.form.get("password", "")
-        self._site.sign_up_throttle.count(email, visit.address)
-        encoded = await hash_new(self._site.passwords, password)
+        attempt = self._site.sign_up_throttle.count(email, visit.address)
+        try:
+            encoded = await hash_new(self._site, visit, password)
+        except BusyRefusal:
+            self._site.sign_up_throttle.give_back(attempt)
+            raise
         plan = Plan.PREMIUM if self._site.services.offer.beta else Plan.NONE
         try:
-            return await self._site.accounts.add(email, plan, encoded), encoded
+            owner = visit.actor._replace(name="owner")
+            return await self._site.accounts.add(email, plan, encoded, actor=owner), encoded
         except AccountError as error:
             raise Refusal(400, UNUSABLE) from error
 

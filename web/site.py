@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
 from store.accounts import Accounts, utc_now
+from store.browsers import Browsers
 from store.grants import Grants
+from store.keys import Keys
 from store.passwords import Passwords
 from store.sessions import Sessions
 from web.throttle import Throttle
@@ -21,7 +23,9 @@ class Site:
 
     services: Services
     accounts: Accounts
+    keys: Keys
     sessions: Sessions
+    browsers: Browsers
     grants: Grants
     authorization: Authorization
     throttle: Throttle

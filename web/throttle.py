@@ -1,26 +1,54 @@
-"""Throttle: how often a password may be guessed, by account and by address.
+"""Throttle: how often a password may be guessed, by account and by network.
 
-An attempt is counted before its password is verified, so that simultaneous guesses count too. It is
-given back if it succeeds. Unknown accounts count like known ones.
+A browser in which the account signed in before has a bucket of its own, so that nothing strangers
+do keeps it out. All others count for the pair of account and network, for the network and for the
+account. Unknown accounts count like known ones. An attempt is counted before its password is
+verified, so that simultaneous guesses count too.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from mcp_server.operations.counters import Counters, Moment, moment
 from store.accounts import hash_secret
 from web.refusals import Refusal
 
 WINDOW_MINUTES = 15
-PER_ACCOUNT = 20
-PER_ADDRESS = 100
-SIGN_UPS_PER_ADDRESS = 20
 
 log = logging.getLogger(__name__)
+
+
+class Guesses(NamedTuple):
+    """How many attempts each bucket has in a quarter of an hour."""
+
+    pair: int = 20
+    """For one account from one network."""
+    network: int = 100
+    """From one network, for all accounts."""
+    account: int = 200
+    """For one account, from all networks."""
+    browser: int = 20
+    """For one account, from one browser in which it signed in before."""
+    right: int = 100
+    """Attempts for one account that succeed and so do not count; further ones do."""
+
+
+GUESSES = Guesses()
+
+SIGN_UPS = Guesses(network=20)
+"""How many accounts may be asked for."""
+
+
+class Attempt(NamedTuple):
+    """An attempt that was counted, and where."""
+
+    account: str
+    buckets: tuple[tuple[Counters, str], ...]
 
 
 class Throttle:
@@ -31,40 +59,61 @@ class Throttle:
 
     def __init__(
         self,
-        per_account: int = PER_ACCOUNT,
-        per_address: int = PER_ADDRESS,
+        guesses: Guesses = GUESSES,
         clock: Callable[[], Moment] = moment,
         folder: Path | None = None,
     ) -> None:
-        seconds = WINDOW_MINUTES * 60
-        self._accounts = Counters(per_account, seconds, file=folder and folder / "accounts")
-        self._addresses = Counters(per_address, seconds, file=folder and folder / "visitors")
+        def counters(size: int, name: str) -> Counters:
+            return Counters(size, WINDOW_MINUTES * 60, file=folder and folder / name)
+
+        self._pairs = counters(guesses.pair, "pairs")
+        self._networks = counters(guesses.network, "networks")
+        self._accounts = counters(guesses.account, "accounts")
+        self._browsers = counters(guesses.browser, "browsers")
+        self._right = counters(guesses.right, "right")
+        self._told = counters(1, "told")
         self._clock = clock
 
-    def count(self, email: str, address: str) -> None:
-        """Count an attempt.
+    def count(self, email: str, network: str, browser: str | None = None) -> Attempt:
+        """Count an attempt; `browser` is the hash of a token that this account's browser holds.
 
         Raises:
-            Refusal: 429, there were too many attempts for the account or from the address.
+            Refusal: 429, there were too many attempts.
         """
-        now, account = self._clock(), _account(email)
-        hit = self._accounts.hit(account, now)
-        if hit.counted:
-            hit = self._addresses.hit(address, now)
-            if hit.counted:
-                return
-            self._accounts.take_back(account, now)
-        log.warning("Password attempts from %s are refused for now: too many.", address)
-        wait = max(1, math.ceil(hit.reset))
-        minutes = math.ceil(wait / 60)
-        raise Refusal(429, f"Too many attempts. Wait {minutes} min and try again.", wait)
+        now, account = self._clock(), hash_secret(email.strip().lower())
+        buckets = (
+            (self._pairs, f"{account} {network}"),
+            (self._networks, network),
+            (self._accounts, account),
+        )
+        attempt = Attempt(account, buckets)
+        if browser is not None:
+            attempt = Attempt(account, ((self._browsers, f"{account} {browser}"),))
+        for place, (counters, bucket) in enumerate(attempt.buckets):
+            hit = counters.hit(bucket, now)
+            if not hit.counted:
+                _take_back(attempt.buckets[:place], now)
+                raise self._refusal(network, hit.reset, now)
+        return attempt
 
-    def give_back(self, email: str, address: str) -> None:
-        """Undo the count of an attempt that succeeded."""
+    def give_back(self, attempt: Attempt) -> None:
+        """Undo the count of an attempt whose password was not verified."""
+        _take_back(attempt.buckets, self._clock())
+
+    def succeed(self, attempt: Attempt) -> None:
+        """Undo the count of an attempt whose password was right, unless there were many of them."""
         now = self._clock()
-        self._accounts.take_back(_account(email), now)
-        self._addresses.take_back(address, now)
+        if self._right.hit(attempt.account, now).counted:
+            _take_back(attempt.buckets, now)
+
+    def _refusal(self, network: str, reset: float, now: Moment) -> Refusal:
+        if self._told.hit(network, now).counted:
+            log.warning("Password attempts from %s are refused for now: too many.", network)
+        wait = max(1, math.ceil(reset))
+        minutes = math.ceil(wait / 60)
+        return Refusal(429, f"Too many attempts. Wait {minutes} min and try again.", wait)
 
 
-def _account(email: str) -> str:
-    return hash_secret(email.strip().lower())
+def _take_back(buckets: Iterable[tuple[Counters, str]], now: Moment) -> None:
+    for counters, bucket in buckets:
+        counters.take_back(bucket, now)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from store.accounts import Account, Key
+from store.accounts import Account
 from store.grants import Grant
+from store.keys import Key
 from web.pages import Pages
 from web.site import Site
 from web.visit import Visit
@@ -48,7 +49,7 @@ class Usage:
 
     async def _calls_today(self, account: Account, today: dt.date) -> list[CallsToday]:
         calls = await self._site.services.usage.calls_by_key(account.id, today)
-        keys = await self._site.accounts.keys(account.email)
+        keys = await self._site.keys.of_account(account.email)
         held: list[Key | Grant] = [*keys, *await self._site.grants.of_account(account.id)]
         return [
             CallsToday(one.prefix, one.name, calls.get(one.prefix, 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -10,7 +11,7 @@ from starlette.requests import Request
 from mcp_server.operations.callers import Caller
 from store.accounts import Account
 from store.audit import Actor
-from web.forms import form_token
+from web.forms import form_token, once_token
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class Visit:
     secret: str = field(repr=False)
     """The session's token, or before sign-in the visit's; forms are tied to it."""
     account: Account | None = None
+    browser: str | None = field(default=None, repr=False)
+    """The browser's own token, if it has one."""
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -38,3 +41,7 @@ class Visit:
     def token(self, address: str) -> str:
         """The token of a form that posts to an address."""
         return form_token(self.secret, address)
+
+    def once_token(self, address: str, now: dt.datetime) -> str:
+        """The token of a form that works once."""
+        return once_token(self.secret, address, now)

@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from mcp_server.operations.errors import ApiError
 from oauth.responses import Endpoint
 from store.accounts import Account
+from store.browsers import LIFETIME
 from store.errors import DatabaseUnavailableError, StalePasswordError
 from store.sessions import TOKEN_BYTES
 from web.cookies import cookies_of
@@ -36,7 +37,8 @@ class Visits:
         self._site = site
         self._pages = pages
         self._url = site.services.offer.public_url
-        self._cookies = cookies_of(self._url, int(site.sessions.lifetime.total_seconds()))
+        lifetimes = (site.sessions.lifetime, LIFETIME)
+        self._cookies = cookies_of(self._url, *(int(one.total_seconds()) for one in lifetimes))
 
     def anyone(self, handler: Handler) -> Endpoint:
         """An endpoint for every visitor."""
@@ -46,13 +48,16 @@ class Visits:
 
         return self._guarded(work)
 
-    def members(self, handler: MemberHandler) -> Endpoint:
-        """An endpoint for signed-in visitors; others sign in first and come back."""
+    def members(self, handler: MemberHandler, *, once: bool = False) -> Endpoint:
+        """An endpoint for signed-in visitors; others sign in first and come back.
+
+        With `once`, its form is one that works once.
+        """
 
         async def work(visit: Visit) -> Response:
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
-            return await handler(await self._read(visit), visit.account)
+            return await handler(await self._read(visit, once=once), visit.account)
 
         return self._guarded(work)
 
@@ -60,25 +65,30 @@ class Visits:
         """Tie the forms of a page to the anonymous browser that it goes to."""
         self._cookies.visit.set(response, visit.secret)
 
-    async def start_session(self, account: Account, password_hash: str, target: str) -> Response:
-        """Start a session under a new token, and go on to a page.
+    async def start_session(
+        self, visit: Visit, account: Account, password_hash: str, target: str
+    ) -> Response:
+        """Start a session under a new token, remember the browser, and go on to a page.
 
         Raises:
             Refusal: the password was changed since it was proven.
         """
+        owner = visit.actor._replace(name="owner")
         try:
-            token = await self._site.sessions.start(account.id, password_hash)
+            token = await self._site.sessions.start(account.id, password_hash, actor=owner)
         except StalePasswordError as error:
             raise Refusal(400, str(error)) from error
+        browser = await self._site.browsers.remember(visit.browser, account.id)
         response = RedirectResponse(target, 303)
         self._cookies.session.set(response, token)
+        self._cookies.browser.set(response, browser)
         self._cookies.visit.drop(response)
         return response
 
     async def end_session(self, visit: Visit) -> Response:
         """End the session."""
         if visit.account is not None:
-            await self._site.sessions.end(visit.secret)
+            await self._site.sessions.end(visit.secret, actor=visit.actor)
         response = RedirectResponse("/", 303)
         self._cookies.session.drop(response)
         return response
@@ -105,15 +115,17 @@ class Visits:
             raise Refusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error
 
     async def _find(self, visit: Visit) -> Visit:
+        visit = replace(visit, browser=self._cookies.browser.read(visit.request))
         session = self._cookies.session.read(visit.request)
         account = await self._site.sessions.account(session) if session else None
         if session and account:
             return replace(visit, secret=session, account=account)
         return replace(visit, secret=self._cookies.visit.read(visit.request) or visit.secret)
 
-    async def _read(self, visit: Visit) -> Visit:
+    async def _read(self, visit: Visit, *, once: bool = False) -> Visit:
         if visit.request.method != "POST":
             return visit
         form = await read_form(visit.request)
-        check_form(visit.request, form, visit.secret, self._url)
+        now = self._site.clock() if once else None
+        check_form(visit.request, form, visit.secret, self._url, once=now)
         return replace(visit, form=form)

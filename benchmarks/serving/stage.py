@@ -20,6 +20,7 @@ from benchmarks.serving.plain import write_plain
 from benchmarks.serving.process import Server, environment, free_port
 from store.accounts import Accounts, Plan
 from store.database import Database
+from store.keys import Keys
 from store.watchlist import Watchlist
 
 ACCOUNTS, KEYS = 8, 50
@@ -126,12 +127,12 @@ async def make_keys(path: Path, tracked: tuple[str, ...]) -> list[str]:
     database = Database(f"sqlite+aiosqlite:///{path}")
     try:
         await database.migrate()
-        accounts = Accounts(database)
+        accounts, keys = Accounts(database), Keys(database)
         found: list[str] = []
         for number in range(ACCOUNTS):
             account = await accounts.add(f"reader{number}@example.com", Plan.PREMIUM_PLUS)
             await Watchlist(database).replace(account.id, tracked, len(tracked))
-            found += [(await accounts.create_key(account.email, "load"))[1] for _ in range(KEYS)]
+            found += [(await keys.create(account.email, "load"))[1] for _ in range(KEYS)]
         return found
     finally:
         await database.close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ipaddress
 from typing import Literal, NamedTuple
 
-from store.accounts import Plan, Principal
+from store.accounts import Plan
+from store.keys import Principal
 
 TRACKED_CAPS = {Plan.PREMIUM_PLUS: 200, Plan.PREMIUM: 50, Plan.NONE: 0}
 """How many tickers each plan may track."""

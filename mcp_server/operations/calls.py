@@ -9,8 +9,8 @@ from mcp_server.operations.arguments import Arguments
 from mcp_server.operations.callers import TRACKED_CAPS, Caller
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
-from store.accounts import Principal
 from store.book import Book
+from store.keys import Principal
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 

@@ -22,7 +22,8 @@ from anyio import CapacityLimiter
 from mcp_server.drawing import ChartView, Point, TrendLine, draw
 from mcp_server.operations.errors import ApiError, busy
 from store.book import Book, Prices, StoredSetup
-from store.files import replace_file
+from store.errors import StoreError
+from store.files import private_folder, replace_file
 
 QUEUE_LIMIT = 32
 """Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
@@ -93,10 +94,10 @@ class Charts:
 
 def _keep(path: Path, png: bytes) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         replace_file(path, png)
-    except OSError as error:
-        log.warning("A chart could not be kept and will be drawn again: %s", error.strerror)
+    except (OSError, StoreError) as error:
+        log.warning("A chart could not be kept and will be drawn again: %s", error)
 
 
 def chart_view(setup: StoredSetup, prices: Prices, source: str, disclaimer: str) -> ChartView:

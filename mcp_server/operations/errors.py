@@ -42,7 +42,7 @@ _ROWS = (
     ErrorEntry(
         "invalid_api_key",
         401,
-        "Unknown or revoked key, or inactive account.",
+        "Unknown, expired or revoked key, or inactive account.",
         "Create a new key and send that one.",
     ),
     ErrorEntry(

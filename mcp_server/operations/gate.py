@@ -19,8 +19,8 @@ from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError, busy
 from mcp_server.operations.services import Services
 from mcp_server.operations.table import Access, Operation
-from store.accounts import Principal
 from store.errors import DatabaseError
+from store.keys import Principal
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +49,7 @@ async def invoke(
     try:
         if operation.access == "keyed":
             _check_plan(principal, services)
+            _check_may_change(operation, principal)
         given = raw if isinstance(raw, dict) else await raw()
         arguments: Any = read_arguments(operation.arguments, given)
         if operation.tracked:
@@ -100,6 +101,18 @@ def _check_plan(principal: Principal | None, services: Services) -> None:
     plans = PLANS_WITH_ACCESS[services.offer.beta]
     if principal is None or principal.account.plan not in plans:
         raise ApiError("forbidden")
+
+
+def _check_may_change(operation: Operation, principal: Principal | None) -> None:
+    if operation.changes and principal is not None and principal.key.read_only:
+        raise ApiError(
+            "forbidden",
+            "This key may only read; the tracked list stays as it is.",
+            fix="Use a key that may change the list: the owner makes one under /keys, or connects "
+            "the app again without the choice to only read.",
+            tool_fix="Ask the owner to change the list under /watchlist, or to connect you again "
+            "without the choice to only read; every reading tool works as before.",
+        )
 
 
 async def _check_tracked(symbol: str, principal: Principal | None, services: Services) -> None:

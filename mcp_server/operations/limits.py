@@ -25,7 +25,7 @@ from mcp_server.operations.counters import (
     moment,
 )
 from mcp_server.operations.errors import ApiError, busy
-from store.accounts import Principal
+from store.keys import Principal
 
 MINUTE = 60
 

@@ -46,7 +46,6 @@ class Tool:
 
     title: str
     description: str
-    read_only: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,8 @@ class Operation:
     access: Access = "keyed"
     tracked: bool = False
     """Whether the argument `symbol` must be on the caller's watchlist."""
+    changes: bool = False
+    """Whether it changes the tracked list, which a read-only key may not."""
     sealed: bool = False
     """Whether the answer depends on the night and the arguments alone, and so is kept."""
     pictured: bool = False
@@ -139,13 +140,13 @@ _TABLE = (
         tracking.set_tracked_tickers,
         "Replace the whole tracked list, all or nothing.",
         SymbolsArguments,
+        changes=True,
         errors=("bad_request", "invalid_symbol", "unknown_symbol", "ticker_cap_exceeded"),
         answers=(TrackedTickers,),
         tool=Tool(
             "Set tracked tickers",
             "Replace the whole list of tracked tickers, all or nothing. This also rewrites the "
             "user's Main watchlist: read list_tracked_tickers first and keep what should stay.",
-            read_only=False,
         ),
     ),
     Operation(
@@ -206,6 +207,7 @@ _TABLE = (
         tracking.edit_tracked_tickers,
         "Remove tickers from the tracked list, then add others; all or nothing.",
         EditArguments,
+        changes=True,
         errors=("bad_request", "invalid_symbol", "unknown_symbol", "ticker_cap_exceeded"),
         answers=(TrackedTickers,),
     ),

@@ -60,6 +60,8 @@ async def me(call: Call[Arguments]) -> Answer:
             "prefix": key.prefix,
             "name": key.name,
             "created_at": key.created_at,
+            "expires_at": key.expires_at,
+            "read_only": key.read_only,
         },
         "plan": "beta" if offer.beta else account.plan,
         "limits": {

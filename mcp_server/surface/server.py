@@ -101,8 +101,8 @@ def _tool(operation: Operation) -> types.Tool:
         output_schema=output_schema(operation),
         annotations=types.ToolAnnotations(
             title=operation.tool.title,
-            read_only_hint=operation.tool.read_only,
-            destructive_hint=not operation.tool.read_only,
+            read_only_hint=not operation.changes,
+            destructive_hint=operation.changes,
             idempotent_hint=True,
             open_world_hint=False,
         ),

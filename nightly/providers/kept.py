@@ -57,7 +57,7 @@ class BarStore:
             SourceError: the folder cannot be written.
         """
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for left in self.folder.glob(".*.parquet.*"):
                 if time.time() - left.stat().st_mtime > LEFT_AFTER:
                     left.unlink(missing_ok=True)

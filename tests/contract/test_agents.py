@@ -10,8 +10,8 @@ import httpx
 import mcp_types as types
 import pytest
 
-from store.accounts import Accounts
 from store.database import Database
+from store.keys import Keys
 from store.usage import UsageLog, Use
 from tests.agent import ERAS, call, connected, images, text_json, texts
 from tests.service import Service, apart, new_key, serving
@@ -144,7 +144,7 @@ def usage(service: Service, key: str) -> dict[str, Use]:
     async def read() -> dict[str, Use]:
         database = Database(service.settings.accounts_url)
         try:
-            holder = await Accounts(database).principal(key)
+            holder = await Keys(database).principal(key)
             assert holder is not None
             entries = await UsageLog(database).entries(holder.account.id)
         finally:

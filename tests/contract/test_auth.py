@@ -7,7 +7,8 @@ import datetime as dt
 import httpx
 import pytest
 
-from store.accounts import Accounts, Plan
+from store.accounts import Plan
+from store.keys import Keys
 from tests.agent import call, connected, texts
 from tests.service import Service, new_key, serving
 
@@ -125,11 +126,11 @@ async def test_a_key_of_an_inactive_account_is_invalid_until_it_is_active_again(
 @pytest.mark.proves("AUTH-1-revoke", "AUTH-5-invalid", "ERR-invalid_api_key", "ERR-retry")
 def test_a_revoked_or_replaced_key_is_invalid_and_its_replacement_works(service: Service) -> None:
     first = new_key(service.settings, "replacing@example.com")
-    key, second = service.accounts(lambda accounts: accounts.replace_key(first[:16]))
+    key, second = service.keys(lambda keys: keys.replace(first[:16]))
     assert code(service.get("/me", key=first)) == (401, "invalid_api_key")
     assert service.get("/me", key=second).json()["key"]["name"] == "test"
 
-    service.accounts(lambda accounts: accounts.revoke_key(key.prefix))
+    service.keys(lambda keys: keys.revoke(key.prefix))
     assert code(service.get("/me", key=second)) == (401, "invalid_api_key")
 
 
@@ -137,13 +138,13 @@ def test_a_revoked_or_replaced_key_is_invalid_and_its_replacement_works(service:
 def test_a_key_is_shown_once_and_starts_with_the_live_prefix(service: Service) -> None:
     key = new_key(service.settings, "shown@example.com")
 
-    async def kept(accounts: Accounts) -> str:
-        return repr(await accounts.keys("shown@example.com"))
+    async def kept(keys: Keys) -> str:
+        return repr(await keys.of_account("shown@example.com"))
 
     assert key.startswith("ps_live_")
     assert len("ps_live_") == 8
     assert service.get("/me", key=key).status_code == 200
-    assert key not in service.accounts(kept)
+    assert key not in service.keys(kept)
     database = (service.settings.data_dir / "accounts.sqlite").read_bytes()
     journal = service.settings.data_dir / "accounts.sqlite-wal"
     database += journal.read_bytes() if journal.exists() else b""
@@ -191,6 +192,7 @@ def test_me_is_the_calling_account(service: Service) -> None:
     assert me["key"]["name"] == "test"
     created = dt.datetime.fromisoformat(me["key"]["created_at"])
     assert dt.timedelta(0) <= dt.datetime.now(dt.UTC) - created < dt.timedelta(hours=1)
+    assert (me["key"]["expires_at"], me["key"]["read_only"]) == (None, False)
     assert me["plan"] == "beta"
     assert me["limits"]["tracked_tickers"] == 200
     assert me["tracked_ticker_count"] == 2

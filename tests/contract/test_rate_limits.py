@@ -21,7 +21,7 @@ def default(name: str) -> int:
 
 def new_secret(live: Service, name: str) -> str:
     """The secret of another key of the service's account."""
-    _, secret = live.accounts(lambda accounts: accounts.create_key("reader@example.com", name))
+    _, secret = live.keys(lambda keys: keys.create("reader@example.com", name))
     return secret
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from store.accounts import Accounts, Plan
+from store.accounts import Plan
 from store.database import Database
+from store.keys import Keys
 from store.watchlist import Watchlist
 from tests.agent import call, connected, texts
 from tests.contract.market import Market
@@ -47,7 +48,7 @@ def main_watchlist(service: Service, key: str) -> list[str]:
     async def read() -> list[str]:
         database = Database(service.settings.accounts_url)
         try:
-            holder = await Accounts(database).principal(key)
+            holder = await Keys(database).principal(key)
             assert holder is not None
             return await Watchlist(database).symbols(holder.account.id)
         finally:

@@ -25,6 +25,7 @@ from store.accounts import Accounts, Plan
 from store.credentials import LIFETIMES, Kind
 from store.database import Database
 from store.grants import Grants
+from store.keys import Keys
 from store.principals import Changes, Principals
 from store.tokens import Tokens
 from store.watchlist import Watchlist
@@ -325,10 +326,9 @@ async def principals(tmp_path: Path) -> AsyncIterator[Principals]:
     """Principals of a database with one account, which has no key yet."""
     database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
     await database.migrate()
-    accounts = Accounts(database)
-    await accounts.add("ada@example.com", Plan.PREMIUM)
+    await Accounts(database).add("ada@example.com", Plan.PREMIUM)
     changes = Changes(database.url)
-    yield Principals(accounts, Tokens(database), Watchlist(database), changes)
+    yield Principals(Keys(database), Tokens(database), Watchlist(database), changes)
     await database.close()
 
 
@@ -407,7 +407,7 @@ async def test_a_caller_without_a_live_credential_has_an_address_and_no_account(
 
 
 async def test_a_caller_with_a_live_key_is_its_account(principals: Principals) -> None:
-    key, secret = await principals._accounts.create_key("ada@example.com", "laptop")
+    key, secret = await principals._keys.create("ada@example.com", "laptop")
 
     caller = await caller_of(principals, AGENT, (b"authorization", b"Bearer " + secret.encode()))
 
@@ -451,7 +451,7 @@ async def test_a_caller_who_cannot_be_looked_up_is_known_by_address_and_name(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     database = Database(f"sqlite+aiosqlite:///{tmp_path / 'away' / 'accounts.sqlite'}")
-    parts = (Accounts(database), Tokens(database), Watchlist(database), Changes(database.url))
+    parts = (Keys(database), Tokens(database), Watchlist(database), Changes(database.url))
 
     async with drivers_ending():
         caller = await caller_of(Principals(*parts), AGENT, (b"authorization", b"Bearer x"))

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from mcp_server.operations.errors import CATALOGUE
+from mcp_server.operations.table import OPERATIONS
 from rest_facade.routes import ROUTES
 from tests.service import Service, new_key, serving
 
@@ -257,3 +258,10 @@ def test_a_change_is_never_answered_as_unchanged(service: Service) -> None:
         )
         assert answer.status_code == 200
         assert answer.json()["count"] == 0
+
+
+def test_every_operation_that_changes_something_is_marked_so() -> None:
+    """Those that a route reaches by another method than GET."""
+    changing = {route.operation for route in ROUTES if route.method != "GET"}
+
+    assert {name for name, operation in OPERATIONS.items() if operation.changes} == changing

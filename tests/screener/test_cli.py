@@ -96,6 +96,9 @@ def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path
     assert demo["as_of_session"] == "2012-10-03"
     assert [setup["family"] for setup in demo["setups"]] == ["triangle"]
     assert "claude mcp add" in greeting
+    assert greeting.count(secret) == greeting.splitlines().count(f"  {secret}") == 1
+    assert greeting.count('"Authorization: Bearer $SCREENER_KEY"') == 2
+    assert "read -rs SCREENER_KEY && export SCREENER_KEY" in greeting
     assert answer.json()["setups"][0]["symbol"] == "MSFT"
     assert "ps_live_" not in second
     assert "screener key create" in second
@@ -148,7 +151,8 @@ def test_a_new_password_signs_an_account_out_everywhere(tmp_path: Path) -> None:
     first = run(tmp_path, *arguments, stdin="correct horse battery\n")
     with closing(sqlite3.connect(tmp_path / "accounts.sqlite")) as connection, connection:
         connection.execute(
-            "INSERT INTO sessions VALUES ('x', 1, '2026-01-01 00:00:00', '2026-01-01 00:00:00')"
+            "INSERT INTO sessions (token_hash, account_id, created_at, seen_at)"
+            " VALUES ('x', 1, '2026-01-01 00:00:00', '2026-01-01 00:00:00')"
         )
     second = run(tmp_path, *arguments, stdin="a staple for the horse\n")
 
@@ -248,6 +252,39 @@ def test_a_bad_setting_is_named(tmp_path: Path) -> None:
     )
     check_refusal(run(tmp_path, "settings", SCREENER_KEY_PREFIX="short"), "SCREENER_KEY_PREFIX")
     check_refusal(run(tmp_path, "settings", SCREENER_KEY_PREFIX="pso_keys"), "sign-in")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (
+            "postgresql+asyncpg://ada:hunter2@db/screener",
+            "postgresql+asyncpg://ada:***@db/screener",
+        ),
+        (
+            "postgresql+asyncpg://ada@db/x?password=hunter2",
+            "postgresql+asyncpg://ada@db/x?password=",
+        ),
+        ("postgresql+asyncpg://ada:a@hunter2/b@db/x", "***"),
+        ("postgresql+asyncpg://ada:x@db:hunter2/x", "***"),
+        ("hunter2", "***"),
+    ],
+)
+def test_the_password_of_the_database_is_not_shown(tmp_path: Path, url: str, shown: str) -> None:
+    listed = run(tmp_path, "settings", SCREENER_DATABASE_URL=url).stdout
+
+    assert f"SCREENER_DATABASE_URL={shown}" in listed
+    assert "hunter2" not in listed
+
+
+@pytest.mark.parametrize(
+    "url", ["hunter2", "postgresql+asyncpg://a:b@db:hunter2/x", "x://a:hunter2@d/x"]
+)
+def test_an_address_of_no_database_is_named_without_what_it_holds(tmp_path: Path, url: str) -> None:
+    refused = run(tmp_path, "account", "list", SCREENER_DATABASE_URL=url)
+
+    check_refusal(refused, "SCREENER_DATABASE_URL")
+    assert "hunter2" not in refused.stderr
 
 
 def test_every_setting_is_listed(tmp_path: Path) -> None:

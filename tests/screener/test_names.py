@@ -14,6 +14,7 @@ from store import tables
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.grants import Grants
+from store.keys import Keys
 from tests.screener.command import run, run_process
 
 NAMES = [
@@ -43,7 +44,7 @@ def on(data: Path, work: Callable[[Database], Awaitable[None]]) -> None:
 async def store(database: Database, name: str) -> None:
     """A session, a key, a client and a grant of this name, past the checks of who stores them."""
     account = await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-    await Accounts(database).create_key(account.email, "laptop")
+    await Keys(database).create(account.email, "laptop")
     await Grants(database).add_client("app", name, ("http://127.0.0.1/",))
     owner = {"account_id": account.id, "created_at": account.created_at}
     async with database.write() as connection:

@@ -16,10 +16,10 @@ import httpx
 import pytest
 
 from screener.settings import Settings
-from store.accounts import Accounts
 from store.database import Database
+from store.keys import Keys
 from store.usage import UsageLog
-from tests.service import Service, apart, copy_night, new_key, on_accounts
+from tests.service import Service, apart, copy_night, new_key
 
 SCREENER = str(Path(sys.executable).with_name("screener"))
 WORKERS = 3
@@ -34,7 +34,7 @@ def spent_key(settings: Settings) -> str:
     async def run() -> None:
         database = Database(settings.accounts_url)
         try:
-            principal = await Accounts(database).principal(secret)
+            principal = await Keys(database).principal(secret)
             assert principal is not None
             log = UsageLog(database)
             for _ in range(PER_DAY):
@@ -110,10 +110,7 @@ def test_a_revoked_key_ends_at_every_worker_at_once(live: Service) -> None:
     key = new_key(live.settings, "revoked@example.com")
     assert statuses(live, key, PER_MINUTE // 2) == {200: PER_MINUTE // 2}
 
-    async def revoke(accounts: Accounts) -> None:
-        await accounts.revoke_key(key[:16])
-
-    on_accounts(live.settings, revoke)
+    live.keys(lambda keys: keys.revoke(key[:16]))
 
     assert statuses(live, key, PER_MINUTE // 2) == {401: PER_MINUTE // 2}
 

@@ -12,7 +12,8 @@ from argon2.low_level import Type
 from argon2.profiles import RFC_9106_LOW_MEMORY
 
 from store import passwords as module
-from store.passwords import NOBODY, Passwords
+from store.errors import PasswordsBusyError
+from store.passwords import NOBODY, Asker, Passwords, Queue
 from tests.web.browser import PASSWORD
 from tests.web.browser import PASSWORD_HASH as CHEAP
 
@@ -48,7 +49,7 @@ def test_an_unknown_account_costs_as_much_work_as_a_known_one() -> None:
 
 
 async def test_hashing_leaves_the_event_loop_free() -> None:
-    passwords, turns = Passwords(at_once=1), 0
+    passwords, turns = Passwords(Queue(at_once=1)), 0
     done = anyio.Event()
 
     async def work() -> None:
@@ -86,7 +87,7 @@ async def test_of_fifty_at_once_no_more_are_hashed_than_there_are_slots(
                 running -= 1
 
     monkeypatch.setattr(module, "_matches", counted)
-    passwords, answers = Passwords(at_once), list[bool]()
+    passwords, answers = Passwords(Queue(at_once, waiting=50, reserved=0)), list[bool]()
 
     async def verify() -> None:
         answers.append(await passwords.verify(CHEAP, PASSWORD))
@@ -97,3 +98,91 @@ async def test_of_fifty_at_once_no_more_are_hashed_than_there_are_slots(
 
     assert answers == [True] * 50
     assert most == at_once
+
+
+Crowd = tuple[int, Asker]
+
+
+async def turned_away(monkeypatch: pytest.MonkeyPatch, *crowds: Crowd) -> list[int]:
+    """How many of each crowd find no place, one crowd after the other, while no hash ends."""
+    go, passwords, away = threading.Event(), Passwords(), [0] * len(crowds)
+    monkeypatch.setattr(module, "_matches", lambda _encoded, _password: go.wait(timeout=60))
+
+    async def ask(place: int, asker: Asker) -> None:
+        try:
+            assert await passwords.verify(CHEAP, PASSWORD, asker)
+        except PasswordsBusyError:
+            away[place] += 1
+
+    async with anyio.create_task_group() as group:
+        for place, (size, asker) in enumerate(crowds):
+            for _ in range(size):
+                group.start_soon(ask, place, asker)
+            await anyio.wait_all_tasks_blocked()
+        at_once = list(away)
+        go.set()
+    assert away == at_once, "whoever is turned away is so at once"
+    return away
+
+
+def strangers(networks: int, each: int = 1) -> list[Crowd]:
+    return [(each, Asker(f"203.0.113.{number}")) for number in range(networks)]
+
+
+async def test_strangers_fill_no_more_than_their_part_of_the_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two run and twelve wait; four more places are for known browsers."""
+    known = [(1, Asker(f"192.0.2.{number}", known=True)) for number in range(6)]
+
+    away = await turned_away(monkeypatch, *strangers(20), *known)
+
+    assert away == [0] * 14 + [1] * 6 + [0] * 4 + [1] * 2
+
+
+async def test_one_network_takes_four_places_and_its_known_browsers_have_four_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crowd = (70, Asker("203.0.113.0"))
+
+    away = await turned_away(monkeypatch, crowd, (6, Asker("203.0.113.0", known=True)), crowd)
+
+    assert away == [66, 2, 70]
+
+
+async def test_commands_wait_their_turn_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await turned_away(monkeypatch, (14, Asker())) == [0]
+
+
+async def test_new_passwords_wait_in_the_same_queue() -> None:
+    passwords, busy = Passwords(Queue(1, 0, 0)), list[Exception]()
+
+    async def hash_one() -> None:
+        try:
+            await passwords.hash(PASSWORD)
+        except PasswordsBusyError as error:
+            busy.append(error)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(hash_one)
+
+    assert len(busy) == 2
+    assert await passwords.verify(await passwords.hash(PASSWORD), PASSWORD)
+
+
+async def test_who_gives_up_waiting_gives_up_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    go, passwords = threading.Event(), Passwords(Queue(1, 1, 0))
+    monkeypatch.setattr(module, "_matches", lambda _encoded, _password: go.wait(timeout=60))
+    async with anyio.create_task_group() as running:
+        running.start_soon(passwords.verify, CHEAP, PASSWORD)
+        await anyio.wait_all_tasks_blocked()
+        async with anyio.create_task_group() as waiting:
+            waiting.start_soon(passwords.verify, CHEAP, PASSWORD)
+            await anyio.wait_all_tasks_blocked()
+            with pytest.raises(PasswordsBusyError):
+                await passwords.verify(CHEAP, PASSWORD)
+            waiting.cancel_scope.cancel()
+        running.start_soon(passwords.verify, CHEAP, PASSWORD)
+        await anyio.wait_all_tasks_blocked()
+        go.set()

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from store.accounts import Accounts, Plan, Principal
+from store.accounts import Accounts, Plan
 from store.credentials import LIFETIMES, Kind
 from store.database import Database
 from store.grants import Grants
+from store.keys import Keys, Principal
 from store.principals import PRINCIPAL_BYTES, SYMBOL_BYTES, Changes, Principals
 from store.tokens import Tokens
 from store.usage import UsageLog
@@ -41,6 +42,7 @@ class House:
 
     database: Database
     accounts: Accounts
+    keys: Keys
     tokens: Tokens
     watchlist: Watchlist
     principals: Principals
@@ -64,15 +66,16 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     path = tmp_path / "accounts.sqlite"
     database = Database(f"sqlite+aiosqlite:///{path}")
     await database.migrate()
-    accounts, watchlist = Accounts(database), Watchlist(database)
+    accounts, keys, watchlist = Accounts(database), Keys(database), Watchlist(database)
     account = await accounts.add("ada@example.com", Plan.PREMIUM)
-    key, secret = await accounts.create_key("ada@example.com", "laptop")
+    key, secret = await keys.create("ada@example.com", "laptop")
     clock = Clock()
     tokens = Tokens(database, clock=clock)
-    principals = Principals(accounts, tokens, watchlist, Changes(database.url), clock=clock)
+    principals = Principals(keys, tokens, watchlist, Changes(database.url), clock=clock)
     principals.open()
     house = House(
-        *(database, accounts, tokens, watchlist, principals, path, secret, key.prefix, account.id),
+        *(database, accounts, keys, tokens, watchlist, principals),
+        *(path, secret, key.prefix, account.id),
         clock=clock,
     )
 
@@ -127,7 +130,7 @@ async def test_every_change_that_decides_who_may_call_is_counted(house: House) -
     counts.append(changes.count())
     await house.accounts.set_active("ada@example.com", active=False)
     counts.append(changes.count())
-    await house.accounts.revoke_key(house.prefix)
+    await house.keys.revoke(house.prefix)
     counts.append(changes.count())
     changes.close()
 
@@ -153,7 +156,7 @@ async def test_a_key_revoked_by_another_process_is_not_found_again(house: House)
     await house.admitted(house.secret)
     elsewhere = Database(house.database.url)
 
-    await Accounts(elsewhere).revoke_key(house.prefix)
+    await Keys(elsewhere).revoke(house.prefix)
     await elsewhere.close()
 
     assert await house.principals.find(house.secret) is None
@@ -215,10 +218,10 @@ async def test_no_credential_stays_in_memory(house: House) -> None:
 
 async def test_what_is_kept_is_bounded(house: House) -> None:
     small = Principals(
-        house.accounts, house.tokens, house.watchlist, Changes(house.database.url), kept_bytes=5_000
+        house.keys, house.tokens, house.watchlist, Changes(house.database.url), kept_bytes=5_000
     )
     small.open()
-    secrets = [(await house.accounts.create_key("ada@example.com", "k"))[1] for _ in range(5)]
+    secrets = [(await house.keys.create("ada@example.com", "k"))[1] for _ in range(5)]
     for secret in secrets:
         found = await small.find(secret)
         assert found is not None
@@ -235,7 +238,7 @@ async def test_what_is_kept_is_bounded(house: House) -> None:
 async def test_a_principal_and_what_it_tracks_are_kept_within_their_bound(house: House) -> None:
     bound = 2 * PRINCIPAL_BYTES + 10 * SYMBOL_BYTES
     changes = Changes(house.database.url)
-    small = Principals(house.accounts, house.tokens, house.watchlist, changes, kept_bytes=bound)
+    small = Principals(house.keys, house.tokens, house.watchlist, changes, kept_bytes=bound)
     small.open()
     looked_up = []
     for count in (10, 11):
@@ -319,7 +322,7 @@ async def test_a_database_that_cannot_be_asked_cheaply_keeps_nothing(
     changes = Changes("postgresql+asyncpg://somewhere/else")
     changes.open()
     assert list(Path().iterdir()) == []
-    forgetful = Principals(house.accounts, house.tokens, house.watchlist, changes)
+    forgetful = Principals(house.keys, house.tokens, house.watchlist, changes)
 
     for _ in range(2):
         found = await forgetful.find(house.secret)

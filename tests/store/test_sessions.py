@@ -10,10 +10,12 @@ import pytest
 import sqlalchemy as sa
 
 from store import tables
+from store.access import Ended
 from store.accounts import Accounts, Plan
+from store.audit import Actor
 from store.database import Database
 from store.errors import StalePasswordError
-from store.sessions import Sessions
+from store.sessions import PROOF, Sessions, handle_of
 
 IDLE, LIFETIME = dt.timedelta(days=7), dt.timedelta(days=30)
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
@@ -160,7 +162,7 @@ async def test_a_new_password_ends_every_session_of_the_account_alone(
 
     ended = await Accounts(database).set_password("ada@example.com", "new hash")
 
-    assert ended == 2
+    assert ended == Ended(sessions=2)
     assert [await sessions.account(token) for token in tokens] == [None, None]
     assert await sessions.account(other) is not None
     assert await Accounts(database).password_hash("ada@example.com") == "new hash"
@@ -216,14 +218,51 @@ async def test_a_change_that_proved_an_older_password_changes_nothing(
     assert await sessions.account(token) is not None
 
 
-async def test_an_account_revokes_its_own_keys_alone(database: Database) -> None:
-    accounts = Accounts(database)
-    ada = await accounts.add("ada@example.com", Plan.PREMIUM)
-    eve = await accounts.add("eve@example.com", Plan.PREMIUM)
-    key, secret = await accounts.create_key("ada@example.com", "laptop")
+async def test_an_account_lists_and_ends_its_own_sessions_alone(
+    sessions: Sessions, clock: Clock
+) -> None:
+    mine = await sessions.start(1, HASH, actor=Actor("owner", "192.0.2.1", "A browser/1.0"))
+    clock.now += SECOND
+    other, hers = await sessions.start(1, HASH), await sessions.start(2, HASH)
 
-    assert not await accounts.revoke_own_key(eve.id, key.prefix)
-    assert await accounts.principal(secret) is not None
-    assert await accounts.revoke_own_key(ada.id, key.prefix)
-    assert not await accounts.revoke_own_key(ada.id, key.prefix)
-    assert await accounts.principal(secret) is None
+    listed = await sessions.of_account(1)
+    refused = [
+        await sessions.end_own(2, handle_of(mine)),
+        *[await sessions.end_own(1, handle) for handle in (handle_of(hers), "", "%", "_" * 16)],
+    ]
+    ended = await sessions.end_own(1, handle_of(mine))
+
+    assert [session.handle for session in listed] == [handle_of(other), handle_of(mine)]
+    assert (listed[1].agent, listed[1].network) == ("A browser/1.0", "192.0.2.1")
+    assert refused == [False] * 5
+    assert ended
+    assert await sessions.account(mine) is None
+    assert await sessions.account(other) is not None
+    assert await sessions.account(hers) is not None
+
+
+async def test_a_handle_is_not_what_a_browser_holds(sessions: Sessions) -> None:
+    token = await sessions.start(1, HASH)
+
+    assert await sessions.account(handle_of(token)) is None
+    assert len(handle_of(token)) == 16
+    assert handle_of(token) not in token
+
+
+async def test_a_password_proves_its_owner_for_a_quarter_of_an_hour(
+    sessions: Sessions, clock: Clock
+) -> None:
+    token = await sessions.start(1, HASH)
+    clock.now = START + PROOF - SECOND
+    early = await sessions.is_proven(token)
+    clock.now = START + PROOF
+    late = await sessions.is_proven(token)
+
+    renewed = await sessions.prove(token)
+    clock.now += PROOF - SECOND
+
+    assert (early, late, renewed) == (True, False, True)
+    assert await sessions.is_proven(token)
+    await sessions.end(token)
+    assert not await sessions.prove(token)
+    assert not await sessions.is_proven(token)

@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from store import tables
-from store.accounts import Accounts, Key, Plan, hash_secret
+from store.accounts import Accounts, Plan, hash_secret
 from store.credentials import LIFETIMES, PREFIXES, Kind, new_credential, new_seed, successor
 from store.database import Database
 from store.grants import Grants
+from store.keys import Key
 from store.tokens import Pair, Tokens
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)

@@ -9,9 +9,10 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from store.accounts import Account, Accounts, Key, Plan, Principal
+from store.accounts import Account, Accounts, Plan
 from store.database import Database
 from store.grants import Grants
+from store.keys import Key, Keys, Principal
 from store.usage import OTHER, PENDING_LIMIT, UsageLog
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
@@ -97,11 +98,11 @@ async def test_a_days_calls_are_summed_by_key_and_by_operation(
 async def test_the_last_use_is_known_of_every_live_key_and_app(
     usage: UsageLog, database: Database
 ) -> None:
-    accounts, grants = Accounts(database), Grants(database)
-    key, _ = await accounts.create_key("ada@example.com", "laptop")
-    gone, _ = await accounts.create_key("ada@example.com", "gone")
-    idle, _ = await accounts.create_key("ada@example.com", "idle")
-    await accounts.revoke_key(gone.prefix)
+    keys, grants = Keys(database), Grants(database)
+    key, _ = await keys.create("ada@example.com", "laptop")
+    gone, _ = await keys.create("ada@example.com", "gone")
+    idle, _ = await keys.create("ada@example.com", "idle")
+    await keys.revoke(gone.prefix)
     await grants.add_client("host", "A host", ("http://127.0.0.1/",))
     await grants.approve(1, "host", "A host", "http://127.0.0.1/", "challenge")
     [app] = await grants.of_account(1)

@@ -38,6 +38,8 @@ class Forms(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.found.append(Form(given["action"]))
+        elif given.get("type") == "checkbox" and "checked" not in given:
+            pass
         elif tag == "input" and self.found and "name" in given:
             self.found[-1].fields[given["name"]] = given.get("value", "")
         elif tag == "button" and self.found and "name" in given:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from store.accounts import Account, Plan
-from store.passwords import Passwords
+from store.passwords import Asker, Passwords
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import new_person, signed_in
@@ -99,9 +99,9 @@ def test_a_taken_address_and_none_at_all_look_and_cost_alike(open_service: Servi
     with pytest.MonkeyPatch.context() as patch:
         plain = Passwords.hash
 
-        async def counted(passwords: Passwords, password: str) -> str:
+        async def counted(passwords: Passwords, password: str, asker: Asker) -> str:
             hashed.append(password)
-            return await plain(passwords, password)
+            return await plain(passwords, password, asker)
 
         patch.setattr(Passwords, "hash", counted)
         answers = [

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import html
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 
-from tests.service import Service
+from store.accounts import utc_now
+from store.database import Database
+from store.grants import Grants
+from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import (
     CALLBACK,
+    VERIFIER,
     authorize_address,
     grants_of,
     new_app,
@@ -153,9 +162,33 @@ def test_an_apps_name_hides_nothing(service: Service, mark: str) -> None:
     client_id = new_app(service, f"Cla{mark}ude" + "x" * 80)
     page = signed_in(service, new_person(service)).get(authorize_address(client_id)).text
 
-    assert "Cla udexxx" in page
+    assert ("Cla udexxx" if mark == "\n" else "Claudexxx") in page
     assert "x" * 60 not in page
     assert mark not in page.replace("\n", "") or mark == "\n"
+
+
+@pytest.mark.parametrize("name", ["\u3164", "\u2800\u2800", "\u0301", "\ufe0f\u034f"])
+def test_an_app_whose_name_cannot_be_seen_has_none(service: Service, name: str) -> None:
+    """C06."""
+    browser = signed_in(service, new_person(service))
+
+    page = browser.get(authorize_address(new_app(service, name))).text
+
+    assert "<bdi>An app without a name</bdi>" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "warned"),
+    [("\u0421laude", True), ("Claude \u041a\u043b\u043e\u0434", False), ("Claude", False)],
+)
+def test_a_name_in_letters_of_several_alphabets_is_warned_of(
+    service: Service, name: str, warned: bool
+) -> None:
+    browser = signed_in(service, new_person(service))
+
+    page = browser.get(authorize_address(new_app(service, name))).text
+
+    assert ("letters of several alphabets" in page) is warned
 
 
 @pytest.mark.parametrize(
@@ -302,3 +335,192 @@ def test_a_broken_request_reaches_the_app_only_once_the_visitor_signed_in(
 
     assert anonymous.headers["location"].startswith("/sign-in?next=")
     assert parameters(answer)["error"] == ["unsupported_response_type"]
+
+
+SITE = "https://evil.example/phish?x=1"
+
+
+def broken(client_id: str, redirect_uri: str = SITE) -> str:
+    return authorize_address(client_id, response_type="nope", redirect_uri=redirect_uri)
+
+
+@pytest.mark.parametrize("redirect_uri", [SITE, "cursor://evil/cb"])
+def test_no_link_alone_sends_a_visitor_who_signed_in_to_any_site(
+    service: Service, redirect_uri: str
+) -> None:
+    """RFC 9700 section 4.11.2: the page names the site, and the person may go on to it."""
+    browser = signed_in(service, new_person(service))
+    client_id = new_app(service, "Evil<b>", redirect_uri)
+
+    answer = browser.get(broken(client_id, redirect_uri))
+
+    assert answer.status_code == 400
+    assert "location" not in answer.headers
+    link = html.unescape(answer.text.partition('<a href="' + redirect_uri[:9])[2].partition('"')[0])
+    assert "error=unsupported_response_type" in link
+    assert "state=xyz" in link
+    assert "code=" not in link
+    assert "Evil&lt;b&gt;" in answer.text
+    assert "unsupported_response_type" in answer.text
+
+
+def test_an_app_that_the_account_approved_is_told_what_is_wrong_at_once(service: Service) -> None:
+    account, client_id = new_person(service), new_app(service, "Known", SITE)
+    browser, other = signed_in(service, account), signed_in(service, new_person(service))
+    browser.submit(
+        browser.form(authorize_address(client_id, redirect_uri=SITE)), decision="approve"
+    )
+
+    told = browser.get(broken(client_id))
+    assert told.status_code == 303
+    assert told.headers["location"].startswith(SITE + "&error=unsupported_response_type")
+    assert other.get(broken(client_id)).status_code == 400
+
+    prefix = grants_of(service, account)[0].prefix
+    on_database(service, lambda database: Grants(database).revoke_grant(account.id, prefix))
+    assert browser.get(broken(client_id)).status_code == 400
+
+
+def test_a_consent_form_works_once(service: Service) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+    form = browser.form(address)
+
+    first = browser.submit(form, decision="approve")
+    again = [browser.submit(form, decision="approve") for _ in range(3)]
+    anew = browser.submit(browser.form(address), decision="approve")
+
+    assert "code" in parameters(first)
+    assert [answer.status_code for answer in again] == [409] * 3
+    assert "used already. Start again from the app." in again[0].text
+    assert "code" in parameters(anew)
+    assert len(grants_of(service, account)) == 2
+
+
+def test_of_simultaneous_posts_of_a_form_one_approves(service: Service) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+    form = browser.form(address)
+
+    with ThreadPoolExecutor(8) as executor:
+        posts = [executor.submit(browser.submit, form, decision="approve") for _ in range(8)]
+    statuses = sorted(post.result().status_code for post in posts)
+
+    assert statuses == [303] + [409] * 7
+    assert len(grants_of(service, account)) == 1
+
+
+def test_the_token_of_a_consent_form_is_hexadecimal_and_new_each_time(service: Service) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+
+    tokens = {browser.form(address).fields["token"] for _ in range(3)}
+
+    assert len(tokens) == 3
+    assert all(re.fullmatch(r"[0-9a-f]{96}", token) for token in tokens)
+
+
+def test_a_consent_form_is_out_of_date_after_an_hour(night: Path, tmp_path: Path) -> None:
+    copy_night(night, tmp_path)
+    now = [utc_now()]
+    with serving(tmp_path, clock=lambda: now[0]) as live:
+        account, address = new_person(live), authorize_address(new_app(live))
+        browser = signed_in(live, account)
+        form, used = browser.form(address), browser.form(address)
+        browser.submit(used, decision="approve")
+        now[0] += dt.timedelta(minutes=59)
+        in_time = browser.submit(form, decision="refuse")
+        now[0] += dt.timedelta(minutes=1)
+        answers = [browser.submit(one, decision="approve") for one in (form, used)]
+        granted = grants_of(live, account)
+
+    assert in_time.status_code == 303
+    assert [answer.status_code for answer in answers] == [403, 403]
+    assert "out of date" in answers[0].text
+    assert len(granted) == 1
+
+
+@pytest.mark.parametrize("place", [0, 8, 31, 32, 95])
+def test_a_consent_form_with_another_nonce_or_signature_is_refused(
+    service: Service, place: int
+) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+    form = browser.form(address)
+    token = form.fields["token"]
+    other = "0" if token[place] != "0" else "1"
+
+    answer = browser.submit(
+        form, decision="approve", token=token[:place] + other + token[place + 1 :]
+    )
+
+    assert no_code(answer)
+    assert grants_of(service, account) == []
+
+
+def test_the_token_of_another_form_approves_nothing_and_the_other_way_round(
+    service: Service,
+) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+    once, lasting = browser.form(address).fields["token"], browser.form("/keys").fields["token"]
+
+    assert no_code(browser.submit(browser.form(address), decision="approve", token=lasting))
+    assert browser.submit(browser.form("/keys"), name="x", token=once).status_code == 403
+    assert browser.submit(browser.form("/keys"), name="x", token=once[32:]).status_code == 403
+
+
+def test_an_app_may_be_let_in_to_only_read(service: Service) -> None:
+    account, client_id = new_person(service, tracked=("AAPL",)), new_app(service)
+    browser = signed_in(service, account)
+    address = authorize_address(client_id)
+
+    browser.submit(browser.form(address), decision="approve")
+    answer = browser.submit(browser.form(address), decision="approve", read_only="yes")
+    token = httpx.post(
+        f"{service.url}/oauth/token",
+        data={
+            "grant_type": "authorization_code",
+            "code": parameters(answer)["code"][0],
+            "client_id": client_id,
+            "code_verifier": VERIFIER,
+            "redirect_uri": CALLBACK,
+        },
+    ).json()
+    refused = service.request("PATCH", "/tickers", key=token["access_token"], json={"add": ["IBM"]})
+
+    assert token["scope"] == "patterns"
+    assert [grant.read_only for grant in grants_of(service, account)] == [False, True]
+    assert service.get("/me", key=token["access_token"]).json()["key"]["read_only"] is True
+    assert (refused.status_code, refused.json()["error"]) == (403, "forbidden")
+    assert "may only read" in browser.get("/keys").text
+
+
+def test_an_account_with_very_many_apps_is_told_to_revoke_one(service: Service) -> None:
+    account, client_id = new_person(service), new_app(service)
+    browser = signed_in(service, account)
+
+    async def fill(database: Database) -> None:
+        for _ in range(50):
+            await Grants(database).approve(account.id, client_id, "App", CALLBACK, "challenge")
+
+    on_database(service, fill)
+    answer = browser.submit(browser.form(authorize_address(client_id)), decision="approve")
+
+    assert answer.status_code == 409
+    assert "revoke one first" in answer.text
+
+
+def test_approving_very_often_has_to_wait(service: Service) -> None:
+    account, client_id = new_person(service), new_app(service)
+    browser, address = signed_in(service, account), authorize_address(client_id)
+    statuses = [
+        browser.submit(browser.form(address), decision="approve").status_code for _ in range(30)
+    ]
+
+    answer = browser.submit(browser.form(address), decision="approve")
+
+    assert statuses == [303] * 30
+    assert answer.status_code == 429
+    assert 3500 < int(answer.headers["retry-after"]) <= 3600
+    assert len(grants_of(service, account)) == 30

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from mcp_server.http.requests import prefers_html
-from store.accounts import Accounts
+from store.keys import Keys
 from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
@@ -53,7 +53,7 @@ def test_a_failure_of_ours_is_a_page_without_its_reason(
         raise RuntimeError("the reason")
 
     browser = signed_in(service, new_person(service))
-    monkeypatch.setattr(Accounts, "keys", fail)
+    monkeypatch.setattr(Keys, "of_account", fail)
     page = browser.get("/keys", headers={"Accept": CHROMIUM})
     told = browser.get("/keys", headers={"Accept": "application/json"})
 

@@ -9,11 +9,13 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from store.accounts import Accounts, Key, Principal, utc_now
+from store import tables
+from store.accounts import Account, utc_now
 from store.database import Database
+from store.keys import Key, Keys, Principal
 from store.usage import UsageLog
-from tests.service import Service, on_database
-from tests.web.browser import Browser, Forms
+from tests.service import Service, on_database, serving
+from tests.web.browser import PASSWORD, Browser, Forms
 from tests.web.people import (
     CALLBACK,
     VERIFIER,
@@ -193,12 +195,153 @@ def test_an_account_holds_so_many_keys_and_no_more(service: Service) -> None:
     account = new_person(service)
     browser = signed_in(service, account)
 
-    async def fill(accounts: Accounts) -> None:
+    async def fill(keys: Keys) -> None:
         for number in range(50):
-            await accounts.create_key(account.email, f"key {number}")
+            await keys.create(account.email, f"key {number}")
 
-    service.accounts(fill)
+    service.keys(fill)
     answer = browser.submit(browser.form("/keys"), name="one more")
 
     assert answer.status_code == 400
     assert "at most 50 live keys" in answer.text
+
+
+def age_sign_in(service: Service, account: Account, minutes: int) -> None:
+    """Let the account's last proof of the password be some minutes old."""
+    sessions, then = tables.sessions, utc_now() - dt.timedelta(minutes=minutes)
+
+    async def age(database: Database) -> None:
+        async with database.write() as connection:
+            await connection.execute(
+                sessions.update().where(sessions.c.account_id == account.id).values(proven_at=then)
+            )
+
+    on_database(service, age)
+
+
+def keys_of(service: Service, account: Account) -> list[Key]:
+    return service.keys(lambda keys: keys.of_account(account.email))
+
+
+def test_a_key_takes_a_password_once_the_sign_in_is_old(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+    fresh = browser.get("/keys").text
+    age_sign_in(service, account, 16)
+
+    page = browser.get("/keys").text
+    refused = [
+        browser.submit(browser.form("/keys"), name="Laptop", **given)
+        for given in ({}, {"password": ""}, {"password": "wrong"})
+    ]
+    none_made = keys_of(service, account)
+    made = browser.submit(browser.form("/keys"), name="Laptop", password=PASSWORD)
+
+    assert 'type="password"' not in fresh
+    assert 'type="password"' in page
+    assert [answer.status_code for answer in refused] == [400] * 3
+    assert "current password is not right" in refused[0].text
+    assert none_made == []
+    assert SECRET.search(made.text)
+    assert 'type="password"' not in browser.get("/keys").text
+    create(browser, "another, without asking again")
+
+
+def test_a_key_is_revoked_without_a_password(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+    secret = create(browser)
+    age_sign_in(service, account, 16)
+
+    browser.submit(browser.form("/keys"), revoke=secret[:16])
+
+    assert service.get("/me", key=secret).status_code == 401
+
+
+def test_guessing_the_password_of_a_session_is_stopped(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with serving(tmp_path_factory.mktemp("guessing")) as live:
+        account = new_person(live)
+        browser = signed_in(live, account)
+        age_sign_in(live, account, 16)
+        form = browser.form("/keys")
+        statuses = [
+            browser.submit(form, name="Laptop", password="wrong").status_code for _ in range(21)
+        ]
+
+    assert statuses == [400] * 20 + [429]
+
+
+@pytest.mark.parametrize("days", [30, 90, 365])
+def test_a_key_may_end_and_the_page_and_me_say_when(service: Service, days: int) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+
+    page = browser.submit(browser.form("/keys"), name="Laptop", ends=str(days))
+    [secret] = set(SECRET.findall(page.text))
+    end = dt.datetime.fromisoformat(service.get("/me", key=secret).json()["key"]["expires_at"])
+
+    assert dt.timedelta(days=days) - (end - utc_now()) < dt.timedelta(minutes=5)
+    assert f"{end:%Y-%m-%d %H:%M} UTC" in browser.get("/keys").text
+
+
+@pytest.mark.parametrize("ends", ["", "0", "-1", "36500", "30 "])
+def test_what_names_no_end_gives_none(service: Service, ends: str) -> None:
+    browser = signed_in(service, new_person(service))
+
+    page = browser.submit(browser.form("/keys"), name="Laptop", ends=ends)
+
+    [secret] = set(SECRET.findall(page.text))
+    assert service.get("/me", key=secret).json()["key"]["expires_at"] is None
+    assert "Ends" not in browser.get("/keys").text
+
+
+def test_a_key_that_has_ended_opens_nothing_and_says_so(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+    secret = create(browser)
+    before = service.get("/me", key=secret).status_code
+    keys, past = tables.keys, utc_now() - dt.timedelta(seconds=1)
+
+    async def expire(database: Database) -> None:
+        async with database.write() as connection:
+            own = keys.c.account_id == account.id
+            await connection.execute(keys.update().where(own).values(expires_at=past))
+
+    on_database(service, expire)
+    refused = service.get("/me", key=secret)
+
+    assert before == 200
+    assert (refused.status_code, refused.json()["error"]) == (401, "invalid_api_key")
+    assert "expired" in browser.get("/keys").text
+
+
+def test_a_key_that_may_only_read_changes_no_list(service: Service) -> None:
+    account = new_person(service, tracked=("AAPL",))
+    browser = signed_in(service, account)
+
+    page = browser.submit(browser.form("/keys"), name="Laptop", read_only="yes")
+    [secret] = set(SECRET.findall(page.text))
+    refused = service.request("PUT", "/tickers", key=secret, json={"symbols": ["IBM"]})
+
+    assert service.get("/me", key=secret).json()["key"]["read_only"] is True
+    assert (refused.status_code, refused.json()["error"]) == (403, "forbidden")
+    assert "may only read" in browser.get("/keys").text
+    assert [t["symbol"] for t in service.get("/tickers", key=secret).json()["tickers"]] == ["AAPL"]
+
+
+def test_so_many_keys_are_made_within_an_hour_and_no_more(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+    for number in range(20):
+        secret = create(browser, f"key {number}")
+        browser.submit(browser.form("/keys"), revoke=secret[:16])
+
+    answer = browser.submit(browser.form("/keys"), name="one more")
+    service.keys(lambda keys: keys.create(account.email, "by the operator"))
+
+    assert answer.status_code == 429
+    assert 3500 < int(answer.headers["retry-after"]) <= 3600
+    assert "Wait 60 min" in answer.text
+    assert len(keys_of(service, account)) == 21

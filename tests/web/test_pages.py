@@ -8,8 +8,9 @@ import re
 
 import pytest
 
-from store.accounts import Principal, utc_now
+from store.accounts import utc_now
 from store.database import Database
+from store.keys import Principal
 from store.usage import UsageLog
 from tests.service import Service, on_database, serving
 from tests.web.browser import Browser
@@ -56,9 +57,9 @@ def test_home_sets_no_cookie_and_greets_who_signed_in(service: Service) -> None:
 def test_usage_holds_todays_calls_against_the_limits(service: Service) -> None:
     account = new_person(service)
     browser = signed_in(service, account)
-    key, _ = service.accounts(lambda accounts: accounts.create_key(account.email, "my <key>"))
-    gone, _ = service.accounts(lambda accounts: accounts.create_key(account.email, "gone"))
-    service.accounts(lambda accounts: accounts.revoke_key(gone.prefix))
+    key, _ = service.keys(lambda keys: keys.create(account.email, "my <key>"))
+    gone, _ = service.keys(lambda keys: keys.create(account.email, "gone"))
+    service.keys(lambda keys: keys.revoke(gone.prefix))
     today = utc_now()
 
     async def use(database: Database) -> None:

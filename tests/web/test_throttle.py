@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
+from mcp_server.operations.counters import Moment
 from web.refusals import Refusal
-from web.throttle import Throttle
+from web.throttle import Guesses, Throttle
+
+ADA, EVE = "ada@example.com", "eve@example.com"
+HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 
-def refused(throttle: Throttle, email: str, address: str) -> bool:
+def refused(throttle: Throttle, email: str, network: str, browser: str | None = None) -> bool:
     try:
-        throttle.count(email, address)
+        throttle.count(email, network, browser)
     except Refusal as refusal:
         assert refusal.status == 429
         assert refusal.retry_after is not None
@@ -19,47 +25,125 @@ def refused(throttle: Throttle, email: str, address: str) -> bool:
     return False
 
 
-def test_an_account_is_guarded_from_all_addresses_together() -> None:
-    throttle = Throttle(per_account=3)
-
-    attempts = [refused(throttle, "ada@example.com", f"10.0.0.{n}") for n in range(5)]
-
-    assert attempts == [False, False, False, True, True]
-    assert not refused(throttle, "eve@example.com", "10.0.0.9")
+def guessed(throttle: Throttle, times: int, email: str, network: str) -> int:
+    """How many of some attempts pass the throttle."""
+    return sum(not refused(throttle, email, network) for _ in range(times))
 
 
-def test_an_address_is_held_back_over_all_accounts_together() -> None:
-    throttle = Throttle(per_address=3)
+def test_a_stranger_has_twenty_guesses_and_keeps_no_owner_out() -> None:
+    throttle = Throttle()
 
-    attempts = [refused(throttle, f"person{n}@example.com", "10.0.0.1") for n in range(5)]
+    assert guessed(throttle, 300, ADA, ELSEWHERE) == 20
+    assert not refused(throttle, ADA, HOME)
+    assert not refused(throttle, EVE, ELSEWHERE)
 
-    assert attempts == [False, False, False, True, True]
-    assert not refused(throttle, "person1@example.com", "10.0.0.2")
+
+def test_a_network_is_held_back_over_all_accounts_together() -> None:
+    throttle = Throttle()
+
+    passed = [not refused(throttle, f"person{n}@example.com", ELSEWHERE) for n in range(105)]
+
+    assert passed == [True] * 100 + [False] * 5
+    assert not refused(throttle, "person1@example.com", HOME)
+
+
+def test_an_account_is_guarded_from_all_networks_together() -> None:
+    throttle = Throttle()
+
+    passed = sum(guessed(throttle, 20, ADA, f"203.0.113.{n}") for n in range(20))
+
+    assert passed == 200
+    assert refused(throttle, ADA, HOME)
+    assert not refused(throttle, EVE, HOME)
+
+
+def test_a_known_browser_is_never_refused_for_what_strangers_did() -> None:
+    throttle = Throttle()
+    for n in range(12):
+        guessed(throttle, 20, ADA, f"203.0.113.{n}")
+    for n in range(100):
+        guessed(throttle, 1, f"person{n}@example.com", HOME)
+    assert refused(throttle, ADA, HOME)
+
+    passed = [not refused(throttle, ADA, HOME, "laptop") for _ in range(25)]
+
+    assert passed == [True] * 20 + [False] * 5
+    assert not refused(throttle, ADA, HOME, "telephone")
+
+
+def test_what_a_known_browser_does_costs_no_stranger_anything() -> None:
+    throttle = Throttle(Guesses(pair=1, network=1, account=1))
+    for _ in range(20):
+        assert not refused(throttle, ADA, HOME, "laptop")
+
+    assert not refused(throttle, ADA, HOME)
 
 
 @pytest.mark.parametrize("spelling", ["ADA@example.com", " ada@example.com ", "Ada@Example.Com"])
 def test_spellings_of_an_account_count_as_one(spelling: str) -> None:
-    throttle = Throttle(per_account=1)
+    throttle = Throttle(Guesses(pair=1))
 
-    assert not refused(throttle, "ada@example.com", "10.0.0.1")
-    assert refused(throttle, spelling, "10.0.0.1")
+    assert not refused(throttle, ADA, HOME)
+    assert refused(throttle, spelling, HOME)
 
 
-def test_attempts_that_succeed_do_not_count() -> None:
-    throttle = Throttle(per_account=2, per_address=2)
+@pytest.mark.parametrize("browser", [None, "laptop"])
+def test_attempts_that_succeed_do_not_count(browser: str | None) -> None:
+    throttle = Throttle(Guesses(pair=2, network=2, account=2, browser=2))
 
     for _ in range(10):
-        assert not refused(throttle, "ada@example.com", "10.0.0.1")
-        throttle.give_back("ada@example.com", "10.0.0.1")
+        throttle.succeed(throttle.count(ADA, HOME, browser))
+
+
+def test_of_very_many_that_succeed_the_further_ones_count() -> None:
+    throttle = Throttle(Guesses(pair=2, right=5))
+
+    for _ in range(7):
+        throttle.succeed(throttle.count(ADA, HOME))
+
+    assert refused(throttle, ADA, HOME)
+    assert not refused(throttle, EVE, HOME)
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(("fails", "succeeds", "given back"))])
+def test_no_attempt_clears_another(order: tuple[str, ...]) -> None:
+    """One wrong password stays counted, whatever happens to attempts beside it."""
+    throttle = Throttle(Guesses(pair=3, network=3, account=3))
+    attempts = {what: throttle.count(ADA, HOME) for what in order}
+    throttle.succeed(attempts["succeeds"])
+    throttle.give_back(attempts["given back"])
+
+    assert guessed(throttle, 10, ADA, HOME) == 2
 
 
 def test_a_refused_attempt_costs_nothing_more() -> None:
-    throttle = Throttle(per_account=2)
-    for _ in range(2):
-        throttle.count("ada@example.com", "10.0.0.1")
+    throttle = Throttle(Guesses(pair=2, network=4))
+    attempts = [throttle.count(ADA, HOME) for _ in range(2)]
     for _ in range(5):
-        assert refused(throttle, "ada@example.com", "10.0.0.1")
+        assert refused(throttle, ADA, HOME)
 
-    throttle.give_back("ada@example.com", "10.0.0.1")
+    throttle.give_back(attempts[0])
 
-    assert not refused(throttle, "ada@example.com", "10.0.0.1")
+    assert not refused(throttle, ADA, HOME)
+    assert guessed(throttle, 10, EVE, HOME) == 2
+
+
+def test_guesses_come_back_after_a_quarter_of_an_hour() -> None:
+    now = 10_000.0
+    throttle = Throttle(Guesses(pair=1), clock=lambda: Moment(now, now))
+    assert not refused(throttle, ADA, HOME)
+
+    now += 15 * 60 - 1
+    assert refused(throttle, ADA, HOME)
+    now += 1
+    assert not refused(throttle, ADA, HOME)
+
+
+def test_refusals_of_one_network_are_told_once_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    throttle = Throttle(Guesses(pair=1))
+    for network in (HOME, ELSEWHERE):
+        guessed(throttle, 50, ADA, network)
+
+    assert [record.getMessage().split()[3] for record in caplog.records] == [HOME, ELSEWHERE]

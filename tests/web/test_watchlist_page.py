@@ -111,7 +111,7 @@ def test_another_site_changes_no_list(service: Service, fields: dict[str, str]) 
 def test_the_list_of_the_page_is_the_list_of_the_api(service: Service) -> None:
     account = new_person(service, tracked=("AAPL",))
     browser = signed_in(service, account)
-    _, secret = service.accounts(lambda accounts: accounts.create_key(account.email, "api"))
+    _, secret = service.keys(lambda keys: keys.create(account.email, "api"))
 
     browser.submit(browser.form("/watchlist"), add="IBM")
 

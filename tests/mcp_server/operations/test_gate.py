@@ -17,12 +17,13 @@ from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.gate import Raw, invoke
 from mcp_server.operations.services import Services
-from mcp_server.operations.table import Operation
+from mcp_server.operations.table import OPERATIONS, Operation
 from screener.app import services_of
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.errors import DatabaseUnavailableError
+from store.keys import Keys
 from store.usage import Use
 
 EMAIL = "ada@example.com"
@@ -80,7 +81,7 @@ async def opened(folder: Path, **settings: Any) -> Gate:
     await database.migrate()
     accounts = Accounts(database)
     await accounts.add(EMAIL, Plan.PREMIUM_PLUS)
-    _, secret = await accounts.create_key(EMAIL, "laptop")
+    _, secret = await Keys(database).create(EMAIL, "laptop")
     gate = Gate(database, services_of(chosen, database, None), secret)
     gate.services.principals.open()
 
@@ -238,6 +239,24 @@ async def test_a_plan_opens_keyed_operations_and_none_is_asked_for_the_others(
 
     assert len(gate.handled) == 1 + admitted
     await closed(gate)
+
+
+@pytest.mark.parametrize("name", ["set_tracked_tickers", "edit_tracked_tickers"])
+async def test_a_key_that_may_only_read_changes_no_list_and_is_told_why(
+    gate: Gate, name: str
+) -> None:
+    _, secret = await Keys(gate.database).create(EMAIL, "reader", read_only=True)
+    principal = await gate.services.principals.find(secret)
+    reader = Caller("192.0.2.1", principal)
+
+    refusal = await gate.refusal(OPERATIONS[name], {"symbols": [], "remove": ["X"]}, reader)
+    await gate.call(OPERATIONS["list_tracked_tickers"], {}, reader)
+
+    assert refusal.code == "forbidden"
+    assert "may only read" in refusal.message
+    assert "/keys" in refusal.fix
+    assert "/watchlist" in refusal.tool_fix
+    assert refusal.text().startswith("forbidden: This key may only read")
 
 
 async def test_a_refusal_after_the_count_says_what_is_left(gate: Gate) -> None:

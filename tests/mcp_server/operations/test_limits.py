@@ -15,7 +15,8 @@ from mcp_server.operations.callers import Caller
 from mcp_server.operations.counters import Moment
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.limits import Limiter, Quotas
-from store.accounts import Account, Key, Plan, Principal
+from store.accounts import Account, Plan
+from store.keys import Key, Principal
 
 NOW = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
 

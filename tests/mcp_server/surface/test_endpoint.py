@@ -20,8 +20,8 @@ from mcp_server.surface.endpoint import McpEndpoint
 from mcp_server.surface.server import build_server
 from screener.app import services_of
 from screener.settings import Settings
-from store.accounts import Accounts, Principal
 from store.database import Database
+from store.keys import Keys, Principal
 from tests.service import new_key
 
 Scope = MutableMapping[str, Any]
@@ -119,7 +119,7 @@ async def paired(data_dir: Path) -> AsyncIterator[Pair]:
 async def principal_of(settings: Settings, key: str) -> Principal:
     database = Database(settings.accounts_url)
     try:
-        principal = await Accounts(database).principal(key)
+        principal = await Keys(database).principal(key)
     finally:
         await database.close()
     assert principal is not None

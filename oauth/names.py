@@ -1,0 +1,59 @@
+"""Names that apps give themselves: made readable, since nobody verifies them.
+
+What cannot be seen is dropped, and marks are not stacked. The letters of every script stay.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+BLANK = frozenset(
+    chr(code)
+    for start, end in (
+        *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
+        *((0x2800, 0x2800), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0)),
+        *((0xFFFC, 0xFFFC), (0x1D159, 0x1D159), (0xE0000, 0xE0FFF)),
+    )
+    for code in range(start, end + 1)
+)
+"""Characters outside Unicode category C of which nothing is seen: Default_Ignorable_Code_Point
+(UAX 44), fillers and the empty Braille pattern."""
+
+MARKS = 4
+"""Most combining marks in a row; Burmese and Tibetan use that many."""
+STACKED = 2
+"""Of these, most that stack above or below a letter: a vowel's mark and a tone's."""
+
+ALPHABETS = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC"})
+"""Scripts with letters that look the same."""
+
+
+def clean(name: str) -> str:
+    """A name as it can be shown: in one line, without what is invisible or reverses text."""
+    spaced = "".join(" " if c.isspace() else c for c in unicodedata.normalize("NFC", name))
+    seen = "".join(c for c in spaced if unicodedata.category(c)[0] != "C" and c not in BLANK)
+    return " ".join(_unstacked(" ".join(seen.split())).split())
+
+
+def mixes_alphabets(name: str) -> bool:
+    """Whether a word of a name has letters of several alphabets whose letters look the same."""
+    words = unicodedata.normalize("NFKC", name).split()
+    return any(len({_alphabet(c) for c in word} & ALPHABETS) > 1 for word in words)
+
+
+def _alphabet(character: str) -> str:
+    return unicodedata.name(character, "").partition(" ")[0]
+
+
+def _unstacked(text: str) -> str:
+    """A text without marks that stand alone, and without those that are too many."""
+    kept, marks, stacked = [" "], 0, 0
+    for character in text:
+        if unicodedata.category(character)[0] == "M":
+            marks, stacked = marks + 1, stacked + bool(unicodedata.combining(character))
+            if kept[-1] == " " or marks > MARKS or stacked > STACKED:
+                continue
+        else:
+            marks = stacked = 0
+        kept.append(character)
+    return "".join(kept)

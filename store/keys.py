@@ -1,0 +1,264 @@
+"""Keys: the API keys of accounts. A key's secret is shown once and stored only as its SHA-256."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from store import tables
+from store.accounts import (
+    ALPHABET,
+    Account,
+    Plan,
+    account_of,
+    aware,
+    hash_secret,
+    lock_account,
+    utc_now,
+)
+from store.audit import OPERATOR, Actor, Kind, note
+from store.database import Database
+from store.errors import AccountError, TooManyError
+from store.pace import check_pace
+
+PREFIX_LENGTH = 16
+SECRET_LENGTH = 48
+"""Random characters after the key prefix: eight identify the key, forty (238 bits) prove it."""
+
+KEY_CAP = 50
+"""Live keys an account may have. Rate limits count by key, so the number of keys is limited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An API key without its secret."""
+
+    prefix: str
+    name: str
+    created_at: dt.datetime
+    revoked_at: dt.datetime | None
+    expires_at: dt.datetime | None = None
+    """When it stops working by itself; None if it does not."""
+    read_only: bool = False
+    """Whether it may only read: it cannot change what its account tracks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The holder of a live credential: an active account, and the key or grant behind it."""
+
+    account: Account
+    key: Key
+    expires_at: dt.datetime | None = None
+    """When the credential expires; None for a key without an end."""
+    digest: bytes = b""
+    """The SHA-256 of the credential; the credential itself is not kept."""
+    changes: int | None = None
+    """The database's count of changes before the look-up; None if it could not be read."""
+
+
+class Keys:
+    """API keys; each method is one transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        prefix: str = "ps_live_",
+        clock: Callable[[], dt.datetime] = utc_now,
+    ) -> None:
+        self._database = database
+        self.prefix = prefix
+        self._clock = clock
+
+    async def create(
+        self,
+        email: str,
+        name: str,
+        *,
+        expires_at: dt.datetime | None = None,
+        read_only: bool = False,
+        per_hour: int | None = None,
+        actor: Actor = OPERATOR,
+    ) -> tuple[Key, str]:
+        """Make a key and return it with its secret, which cannot be read again.
+
+        With `per_hour`, an owner may make no more keys than that within an hour.
+
+        Raises:
+            AccountError: no such account, an unusable name, or an end that is past.
+            TooManyError: the account has as many live keys as it may.
+            TooOftenError: too many keys were made within the last hour.
+        """
+        name, now = _check_name(name), self._clock()
+        if expires_at is not None and expires_at <= now:
+            raise AccountError("A key's end lies in the future.")
+        async with self._database.write() as connection:
+            account = await account_of(connection, email)
+            await lock_account(connection, account.id)
+            await self._check_room(connection, account.id)
+            if per_hour is not None:
+                await check_pace(connection, account.id, Kind.KEY_CREATED, per_hour, now)
+            new = _NewKey(name, expires_at, read_only)
+            return await self._insert_key(connection, account.id, new, actor)
+
+    async def of_account(self, email: str) -> list[Key]:
+        """Every key of an account, including revoked ones, oldest first."""
+        async with self._database.read() as connection:
+            account = await account_of(connection, email)
+            query = (
+                sa.select(tables.keys)
+                .where(tables.keys.c.account_id == account.id)
+                .order_by(tables.keys.c.id)
+            )
+            return [_to_key(row) for row in await connection.execute(query)]
+
+    async def replace(self, prefix: str, *, actor: Actor = OPERATOR) -> tuple[Key, str]:
+        """Revoke a live key and make a new one for the same account, equal but for the secret.
+
+        Raises:
+            AccountError: no live key has this prefix.
+        """
+        async with self._database.write() as connection:
+            old = await self._revoke(connection, prefix, actor)
+            if old.expires_at and aware(old.expires_at) <= self._clock():
+                raise AccountError(f"{prefix} has expired; create another key.")
+            expires_at = aware(old.expires_at) if old.expires_at else None
+            new = _NewKey(old.name, expires_at, old.read_only)
+            return await self._insert_key(connection, old.account_id, new, actor)
+
+    async def revoke(self, prefix: str, *, actor: Actor = OPERATOR) -> None:
+        """Revoke a live key.
+
+        Raises:
+            AccountError: no live key has this prefix.
+        """
+        async with self._database.write() as connection:
+            await self._revoke(connection, prefix, actor)
+
+    async def revoke_own(self, account_id: int, prefix: str, *, actor: Actor = OPERATOR) -> bool:
+        """Revoke a live key of this account; False when the account has no such key."""
+        owned = tables.keys.c.account_id == account_id
+        async with self._database.write() as connection:
+            return await self._revoked(connection, prefix, owned, actor) is not None
+
+    async def principal(self, secret: str) -> Principal | None:
+        """The holder of a live key of an active account; None for any other secret."""
+        query = (
+            sa.select(
+                tables.keys.c.prefix,
+                tables.keys.c.name,
+                tables.keys.c.created_at,
+                tables.keys.c.revoked_at,
+                tables.keys.c.expires_at,
+                tables.keys.c.read_only,
+                tables.accounts.c.id.label("account_id"),
+                tables.accounts.c.email,
+                tables.accounts.c.plan,
+                tables.accounts.c.created_at.label("account_created_at"),
+            )
+            .join(tables.accounts, tables.accounts.c.id == tables.keys.c.account_id)
+            .where(
+                tables.keys.c.secret_hash == hash_secret(secret),
+                self._live(),
+                tables.accounts.c.active,
+            )
+        )
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+        if row is None:
+            return None
+        account = Account(
+            row.account_id, row.email, Plan(row.plan), True, aware(row.account_created_at)
+        )
+        key = _to_key(row)
+        return Principal(account, key, key.expires_at)
+
+    def _live(self) -> sa.ColumnElement[bool]:
+        keys = tables.keys
+        lasting = sa.or_(keys.c.expires_at.is_(None), keys.c.expires_at > self._clock())
+        return sa.and_(keys.c.revoked_at.is_(None), lasting)
+
+    async def _check_room(self, connection: AsyncConnection, account_id: int) -> None:
+        own = tables.keys.c.account_id == account_id
+        count = sa.select(sa.func.count()).select_from(tables.keys).where(own, self._live())
+        if (await connection.scalar(count) or 0) >= KEY_CAP:
+            raise TooManyError(f"An account holds at most {KEY_CAP} live keys; revoke one first.")
+
+    async def _insert_key(
+        self, connection: AsyncConnection, account_id: int, new: _NewKey, actor: Actor
+    ) -> tuple[Key, str]:
+        tail = "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH))
+        secret, now = self.prefix + tail, self._clock()
+        key = Key(secret[:PREFIX_LENGTH], new.name, now, None, new.expires_at, new.read_only)
+        await connection.execute(
+            tables.keys.insert().values(
+                account_id=account_id,
+                prefix=key.prefix,
+                secret_hash=hash_secret(secret),
+                name=key.name,
+                created_at=key.created_at,
+                expires_at=key.expires_at,
+                read_only=key.read_only,
+            )
+        )
+        subject = f"{key.prefix} {key.name}"
+        await note(connection, Kind.KEY_CREATED, actor, now, account_id, subject)
+        return key, secret
+
+    async def _revoke(
+        self, connection: AsyncConnection, prefix: str, actor: Actor
+    ) -> sa.Row[*tuple[Any, ...]]:
+        row = await self._revoked(connection, prefix, sa.true(), actor)
+        if row is None:
+            raise AccountError(
+                f"No live key has the prefix {prefix!r}; `screener key list EMAIL` shows them."
+            )
+        return row
+
+    async def _revoked(
+        self,
+        connection: AsyncConnection,
+        prefix: str,
+        condition: sa.ColumnElement[bool],
+        actor: Actor,
+    ) -> sa.Row[*tuple[Any, ...]] | None:
+        keys, now = tables.keys, self._clock()
+        revoked = await connection.execute(
+            keys.update()
+            .where(keys.c.prefix == prefix, keys.c.revoked_at.is_(None), condition)
+            .values(revoked_at=now)
+            .returning(keys.c.account_id, keys.c.name, keys.c.expires_at, keys.c.read_only)
+        )
+        row = revoked.one_or_none()
+        if row is not None:
+            subject = f"{prefix} {row.name}"
+            await note(connection, Kind.KEY_REVOKED, actor, now, row.account_id, subject)
+        return row
+
+
+class _NewKey(NamedTuple):
+    """What is chosen of a key that is made."""
+
+    name: str
+    expires_at: dt.datetime | None
+    read_only: bool
+
+
+def _check_name(name: str) -> str:
+    name = name.strip()
+    if not name or len(name) > 100 or not name.isprintable():
+        raise AccountError("A key's name is 1 to 100 printable characters.")
+    return name
+
+
+def _to_key(row: sa.Row[*tuple[Any, ...]]) -> Key:
+    revoked_at = aware(row.revoked_at) if row.revoked_at else None
+    expires_at = aware(row.expires_at) if row.expires_at else None
+    return Key(row.prefix, row.name, aware(row.created_at), revoked_at, expires_at, row.read_only)

@@ -1,0 +1,70 @@
+"""Names that apps give themselves."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from oauth.names import BLANK, clean, mixes_alphabets
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Claude",
+        "Ünïcode 名前",
+        "العربية",
+        "שָׁלוֹם",
+        "नमस्ते दुनिया",
+        "ที่นี่",
+        "ကြော်",
+        "བསྒྲུབས",
+        "ភាសាខ្មែរ",
+        "Tiếng Việt",
+        "한국어",
+        "IT-отдел & Söhne (2) ✓ 🚀",
+    ],
+)
+def test_a_name_in_any_script_stays_as_it_is(name: str) -> None:
+    assert clean(unicodedata.normalize("NFC", name)) == unicodedata.normalize("NFC", name)
+
+
+def test_nothing_invisible_is_left_of_a_name() -> None:
+    hidden = {chr(code) for code in range(0x110000) if unicodedata.category(chr(code))[0] == "C"}
+
+    assert clean("a" + "".join(sorted(hidden | BLANK)) + "b").replace(" ", "") == "ab"
+    for blank in BLANK:
+        assert clean(blank * 3) == ""
+
+
+@pytest.mark.parametrize("space", ["\n", "\t", "\u00a0", "\u3000", "\u2028", "  "])
+def test_a_name_is_one_line_with_single_spaces(space: str) -> None:
+    assert clean(f"{space}a{space}b{space}") == "a b"
+
+
+@pytest.mark.parametrize("mark", ["\u0336", "\u0301", "\u0488", "\u0e47", "\u0f90"])
+def test_marks_are_not_stacked(mark: str) -> None:
+    stacked = clean("q" + mark * 60 + "x")
+
+    assert stacked.startswith("q")
+    assert stacked.endswith("x")
+    assert stacked.count(mark) == (2 if unicodedata.combining(mark) else 4)
+
+
+def test_a_mark_without_a_letter_is_dropped() -> None:
+    assert clean("\u0301a \u0301b") == "a b"
+
+
+@pytest.mark.parametrize(
+    "name", ["\u0421laude", "Clau\u03b4e", "\U0001d402laud\u0435", "\u0421\u0301laude", "a \u0421x"]
+)
+def test_letters_of_several_alphabets_in_one_word_are_noticed(name: str) -> None:
+    assert mixes_alphabets(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["Claude", "\u041a\u043b\u043e\u0434 Code", "Claude 名前", "\u03b1 1", ""]
+)
+def test_a_word_in_one_alphabet_is_nothing_special(name: str) -> None:
+    assert not mixes_alphabets(name)

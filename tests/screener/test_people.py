@@ -1,0 +1,121 @@
+"""`screener account` and `screener key`: ends, rights, and the end of an account."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from store.accounts import utc_now
+from tests.screener.command import Finished, check_refusal, run
+from tests.service import Service, serving
+from tests.web.browser import Browser
+from tests.web.people import authorize_address, grants_of, new_app, new_person, signed_in
+
+EMAIL = "ada@example.com"
+
+
+def add(data: Path, email: str = EMAIL) -> None:
+    assert run(data, "account", "add", email, "--plan", "premium").returncode == 0
+
+
+def create(data: Path, *options: str) -> Finished:
+    return run(data, "key", "create", EMAIL, "--name", "laptop", *options)
+
+
+def test_a_key_ends_after_days_or_on_a_day(tmp_path: Path) -> None:
+    add(tmp_path)
+    today = utc_now()
+
+    for options in (("--expires", "90d"), ("--expires", f"{today.year + 1}-01-31"), ()):
+        assert create(tmp_path, *options, "--read-only").returncode == 0
+    listed = run(tmp_path, "key", "list", EMAIL).stdout.splitlines()
+
+    head, *rows = (re.split(r" {2,}", line) for line in listed)
+    assert head == ["prefix", "name", "may", "created", "ends", "revoked"]
+    assert [row[2] for row in rows] == ["read"] * 3
+    ends = [row[4] if len(row) > 4 else "" for row in rows]
+    assert ends[0] in {f"{today + dt.timedelta(days=90 + n):%Y-%m-%d}" for n in (0, 1)}
+    assert ends[1:] == [f"{today.year + 1}-01-31", ""]
+
+
+def test_a_replaced_key_keeps_its_end_and_rights(tmp_path: Path) -> None:
+    add(tmp_path)
+    prefix = create(tmp_path, "--expires", "30d", "--read-only").stdout[:16]
+
+    replaced = run(tmp_path, "key", "replace", prefix)
+    old, new = run(tmp_path, "key", "list", EMAIL).stdout.splitlines()[1:]
+
+    assert "may only read" in replaced.stderr
+    assert re.split(r" {2,}", old)[1:5] == re.split(r" {2,}", new)[1:5]
+
+
+@pytest.mark.parametrize(
+    "end", ["soon", "0d", "-1d", "3651d", "99999d", "2020-01-01", "9999-12-31", "90", "2027-13-01"]
+)
+def test_an_end_that_is_none_is_one_line(tmp_path: Path, end: str) -> None:
+    add(tmp_path)
+
+    check_refusal(create(tmp_path, f"--expires={end}"), "--expires ")
+    assert len(run(tmp_path, "key", "list", EMAIL).stdout.splitlines()) == 1
+
+
+def test_a_new_password_ends_the_keys_if_asked(tmp_path: Path) -> None:
+    add(tmp_path)
+    create(tmp_path)
+    word = ("account", "password", EMAIL, "--password-stdin")
+
+    kept = run(tmp_path, *word, stdin="a long enough password\n")
+    ended = run(tmp_path, *word, "--end-keys", stdin="a long enough password\n")
+
+    assert "keys" not in kept.stderr
+    assert "1 keys and 0 apps are revoked." in ended.stderr
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory.mktemp("people")) as service:
+        yield service
+
+
+def test_an_account_is_deleted_under_a_running_service(live: Service) -> None:
+    account = new_person(live, tracked=())
+    browser = signed_in(live, account)
+    _, secret = live.keys(lambda keys: keys.create(account.email, "laptop"))
+    browser.submit(browser.form(authorize_address(new_app(live))), decision="approve")
+    before = live.get("/me", key=secret).status_code  # and pending in the usage log
+
+    done = run(live.settings.data_dir, "account", "delete", account.email, "--yes")
+    after = live.get("/me", key=secret)
+
+    assert before == 200
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"Deleted {account.email}, and with it 1 keys, 1 connected apps")
+    assert (after.status_code, after.json()["error"]) == (401, "invalid_api_key")
+    assert browser.get("/keys").status_code == 303
+    assert Browser(live).sign_in(account.email).status_code == 400
+    assert grants_of(live, account) == []
+    assert live.get("/me").status_code == 200
+    assert account.email not in run(live.settings.data_dir, "account", "list").stdout
+
+
+def test_an_account_is_deleted_only_after_a_yes(tmp_path: Path) -> None:
+    add(tmp_path)
+
+    refused = [
+        run(tmp_path, "account", "delete", EMAIL, stdin=answer) for answer in ("n\n", "\n", "")
+    ]
+    kept = run(tmp_path, "account", "list").stdout
+    done = run(tmp_path, "account", "delete", EMAIL, stdin="y\n")
+
+    assert all(answer.returncode != 0 for answer in refused)
+    assert EMAIL in kept
+    assert done.returncode == 0
+    assert EMAIL not in run(tmp_path, "account", "list").stdout
+
+
+def test_an_unknown_account_is_not_deleted(tmp_path: Path) -> None:
+    check_refusal(run(tmp_path, "account", "delete", "eve@example.com", "--yes"), "no account eve")

@@ -1,0 +1,198 @@
+"""Nobody but its owner reads what is in the data folder, whichever command makes it first."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from store.files import narrow
+from tests.screener.command import COMMAND, environment, run
+
+OTHERS = 0o077
+
+
+def wide(folder: Path) -> list[str]:
+    """What others than the owner may read, write or enter, the folder included."""
+    return sorted(
+        str(path.relative_to(folder.parent))
+        for path in (folder, *folder.rglob("*"))
+        if path.lstat().st_mode & OTHERS
+    )
+
+
+def open_up(folder: Path) -> None:
+    """Let everybody read and enter everything."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def run_with(umask: int, data: Path, *arguments: str, stdin: str = "", **settings: str) -> None:
+    """Run a command as a process with a umask."""
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        env=environment(data, **settings),
+        input=stdin,
+        umask=umask,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("umask", [0o022, 0])
+def test_the_nightly_that_comes_first_makes_nothing_that_others_read(
+    tmp_path: Path, umask: int
+) -> None:
+    data = tmp_path / "new" / "data"
+
+    run_with(umask, data, "nightly", SCREENER_CHARTS_AT_NIGHT="true")
+    made = {path.relative_to(data).parts[0] for path in data.rglob("*")}
+    after_night = wide(data.parent)
+    run_with(umask, data, "night", "verify")
+    run_with(umask, data, "account", "add", "ada@example.com", "--plan", "premium")
+    run_with(umask, data, "key", "create", "ada@example.com", "--name", "laptop")
+
+    assert {"nights", "charts", "ledger", "manifest.json", "nightly.lock"} <= made
+    assert after_night == []
+    assert wide(data.parent) == []
+
+
+@pytest.mark.parametrize("umask", [0o022, 0])
+def test_the_account_command_that_comes_first_makes_nothing_that_others_read(
+    tmp_path: Path, umask: int
+) -> None:
+    data = tmp_path / "data"
+
+    run_with(umask, data, "account", "add", "ada@example.com", "--plan", "premium")
+
+    assert (data / "accounts.sqlite").exists()
+    assert wide(data) == []
+
+
+SERVE = """
+import os, sys
+os.umask(int(sys.argv[1]))
+from pathlib import Path
+from tests.service import serving
+import httpx
+with serving(Path(sys.argv[2])) as live:
+    found = live.get("/tickers/AAPL/patterns").json()["setups"]
+    chart = live.get(f"/tickers/AAPL/chart.png?setup_id={found[0]['setup_id']}")
+    print(chart.status_code)
+    for path in (live.settings.data_dir, *live.settings.data_dir.rglob("*")):
+        if path.lstat().st_mode & 0o077:
+            print(path)
+"""
+
+
+@pytest.mark.parametrize("umask", ["18", "0"])
+def test_a_service_that_draws_charts_keeps_nothing_that_others_read(
+    data_dir: Path, umask: str
+) -> None:
+    open_up(data_dir)
+    narrow(data_dir / name for name in ("nights", "manifest.json"))
+    data_dir.chmod(0o700)
+
+    done = subprocess.run(
+        [sys.executable, "-c", SERVE, umask, str(data_dir)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+    assert done.stdout.split() == ["200"], done.stderr
+    assert list((data_dir / "charts").rglob("*.png"))
+
+
+@pytest.mark.parametrize(
+    "command", [("account", "list"), ("nightly",), ("bars", "fetch", "--provider", "nobody")]
+)
+def test_what_others_could_read_is_closed_by_the_next_command(
+    data_dir: Path, command: tuple[str, ...]
+) -> None:
+    run(data_dir, "account", "add", "ada@example.com", "--plan", "premium")
+    (data_dir / "charts" / "old").mkdir(parents=True)
+    (data_dir / "charts" / "old" / "x.png").touch()
+    (data_dir / "notes.txt").touch()
+    open_up(data_dir)
+
+    run(data_dir, *command)
+
+    assert wide(data_dir) == ["data/notes.txt"]  # not ours, and in a closed folder
+
+
+def test_files_that_others_could_read_are_closed_in_a_folder_that_was_closed(
+    data_dir: Path,
+) -> None:
+    [book] = (data_dir / "nights").glob("*.book")
+    for path in (book, data_dir / "manifest.json"):
+        path.chmod(0o644)
+    for folder in (data_dir, data_dir / "nights"):
+        folder.chmod(0o700)
+
+    run(data_dir, "account", "list")
+
+    assert stat.S_IMODE(book.stat().st_mode) == 0o600
+    assert stat.S_IMODE((data_dir / "manifest.json").stat().st_mode) == 0o600
+
+
+def test_a_link_out_of_the_data_folder_changes_nothing_there(tmp_path: Path) -> None:
+    target = tmp_path / "public.txt"
+    target.touch()
+    target.chmod(0o644)
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "manifest.json").symlink_to(target)
+
+    narrow([data / "manifest.json", data / "missing"])
+
+    assert stat.S_IMODE(target.stat().st_mode) == 0o644
+
+
+NARROW = """
+import os, sys
+import tempfile
+from pathlib import Path
+from store.errors import StoreError
+from store.files import narrow, private_folder
+os.setuid(65534)
+for work in (private_folder, lambda path: narrow([path / "manifest.json"])):
+    try:
+        work(Path(sys.argv[1]))
+    except StoreError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can act as somebody else"
+)
+def test_what_belongs_to_somebody_else_and_is_open_is_refused_in_one_line() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "manifest.json").touch()
+        open_up(folder)
+        done = subprocess.run(
+            [sys.executable, "-c", NARROW, name],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+
+    of_folder, of_file = done.stdout.splitlines()
+    assert "cannot be made private (Operation not permitted)" in of_folder
+    assert "SCREENER_DATA_DIR" in of_folder
+    assert "manifest.json" in of_file
+    assert "let its owner run this" in of_file

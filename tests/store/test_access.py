@@ -1,0 +1,213 @@
+"""Ending what opens an account, and deleting the account with everything about it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+import pytest
+import sqlalchemy as sa
+
+from store import tables
+from store.access import Ended
+from store.accounts import Account, Accounts, Plan, utc_now
+from store.audit import Actor, Kind
+from store.database import Database
+from store.errors import AccountError, DatabaseUnavailableError, StalePasswordError
+from store.grants import Grants
+from store.keys import Keys
+from store.sessions import Sessions
+from store.tables import metadata
+from store.tokens import Tokens
+from store.usage import UsageLog
+from store.watchlist import Watchlist
+
+HASH = "the hash of a password"
+OWNER = Actor("owner", "192.0.2.1", "a browser")
+CALLBACK = "http://127.0.0.1/callback"
+
+
+@dataclass
+class Person:
+    """An account with one of everything, and what opens it."""
+
+    account: Account
+    secret: str
+    access: str
+    token: str
+    """Of a session."""
+
+
+class House:
+    """The parts of a service, and what is in its tables."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.accounts, self.keys = Accounts(database), Keys(database)
+        self.grants, self.tokens = Grants(database), Tokens(database)
+        week = dt.timedelta(days=7)
+        self.sessions = Sessions(database, idle=week, lifetime=week)
+        self.usage, self.watchlist = UsageLog(database), Watchlist(database)
+
+    async def person(self, name: str) -> Person:
+        account = await self.accounts.add(f"{name}@example.com", Plan.PREMIUM, HASH)
+        _, secret = await self.keys.create(account.email, "laptop")
+        if await self.grants.client("host") is None:
+            await self.grants.add_client("host", "A host", (CALLBACK,))
+        code = await self.grants.approve(account.id, "host", "A host", CALLBACK, "challenge")
+        pair = await self.tokens.redeem(code, "host", "challenge", None)
+        assert pair is not None
+        token = await self.sessions.start(account.id, HASH, actor=OWNER)
+        await self.watchlist.replace(account.id, ["AAPL", "IBM"], 5)
+        principal = await self.keys.principal(secret)
+        assert principal is not None
+        self.usage.record(principal, "me", "client")
+        await self.usage.flush()
+        async with self.database.write() as connection:
+            browser = {"token_hash": name, "account_id": account.id, "seen_at": utc_now()}
+            await connection.execute(tables.browsers.insert().values(browser))
+        return Person(account, secret, pair.access, token)
+
+    async def opens(self, person: Person) -> tuple[bool, bool, bool]:
+        """Whether the key, the app and the session of a person open the account."""
+        return (
+            await self.keys.principal(person.secret) is not None,
+            await self.tokens.principal(person.access) is not None,
+            await self.sessions.account(person.token) is not None,
+        )
+
+    async def rows(self) -> dict[str, int]:
+        """How many rows every table has."""
+        async with self.database.read() as connection:
+            return {
+                table.name: await connection.scalar(sa.select(sa.func.count()).select_from(table))
+                or 0
+                for table in metadata.sorted_tables
+            }
+
+    async def events(self) -> list[tuple[str, str, int | None]]:
+        """Kind, actor and account of every event, oldest first."""
+        audit = tables.audit
+        query = sa.select(audit.c.kind, audit.c.actor, audit.c.account_id).order_by(audit.c.id)
+        async with self.database.read() as connection:
+            return [tuple(row) for row in await connection.execute(query)]
+
+
+@pytest.fixture
+async def house(database: Database) -> House:
+    return House(database)
+
+
+async def test_a_new_password_ends_keys_and_apps_only_where_that_is_chosen(house: House) -> None:
+    ada, eve = await house.person("ada"), await house.person("eve")
+
+    kept = await house.accounts.set_password("ada@example.com", "second")
+    after_first = await house.opens(ada)
+    ended = await house.accounts.set_password(
+        "ada@example.com", "third", end_access=True, actor=OWNER
+    )
+
+    assert kept == Ended(sessions=1)
+    assert after_first == (True, True, False)
+    assert ended == Ended(sessions=0, keys=1, apps=1)
+    assert await house.opens(ada) == (False, False, False)
+    assert await house.opens(eve) == (True, True, True)
+    assert (await house.events())[-3:] == [
+        (kind, "owner", ada.account.id)
+        for kind in (Kind.PASSWORD_CHANGED, Kind.KEY_REVOKED, Kind.APP_REVOKED)
+    ]
+
+
+async def test_a_change_that_is_refused_ends_nothing(house: House) -> None:
+    ada = await house.person("ada")
+
+    with pytest.raises(StalePasswordError):
+        await house.accounts.set_password(
+            "ada@example.com", "new", replacing="another", end_access=True
+        )
+
+    assert await house.opens(ada) == (True, True, True)
+
+
+async def test_everything_ends_but_the_session_that_asks_for_it(house: House) -> None:
+    ada, eve = await house.person("ada"), await house.person("eve")
+    asking = await house.sessions.start(ada.account.id, HASH)
+
+    ended = await house.accounts.end_access(ada.account.id, but=asking, actor=OWNER)
+
+    assert ended == Ended(sessions=1, keys=1, apps=1)
+    assert await house.opens(ada) == (False, False, False)
+    assert await house.sessions.account(asking) is not None
+    assert await house.opens(eve) == (True, True, True)
+    assert [kind for kind, *_ in await house.events()][-3:] == [
+        *(Kind.SESSION_ENDED, Kind.KEY_REVOKED, Kind.APP_REVOKED)
+    ]
+
+
+async def test_a_deleted_account_leaves_nothing_but_that_it_was_deleted(house: House) -> None:
+    ada = await house.person("ada")
+    before = await house.rows()
+    eve = await house.person("eve")
+
+    deleted = await house.accounts.delete("EVE@example.com")
+
+    after = await house.rows()
+    assert await house.opens(eve) == (False, False, False)
+    assert await house.opens(ada) == (True, True, True)
+    assert {**after, "changes": 0, "audit": after["audit"] - 1} == {**before, "changes": 0}
+    assert deleted == {
+        "codes": 1,
+        "tokens": 2,
+        "grants": 1,
+        "keys": 1,
+        "sessions": 1,
+        "browsers": 1,
+        "watchlist": 2,
+        "usage": 1,
+        "audit": 4,
+    }
+    assert (await house.events())[-1] == (Kind.ACCOUNT_DELETED, "operator", eve.account.id)
+    with pytest.raises(AccountError, match="no account"):
+        await house.accounts.delete("eve@example.com")
+
+
+async def test_a_deleted_address_is_nowhere_in_the_database(house: House) -> None:
+    await house.person("eve")
+    await house.accounts.delete("eve@example.com")
+
+    async with house.database.read() as connection:
+        for table in metadata.sorted_tables:
+            for row in await connection.execute(table.select()):
+                assert "eve" not in str(row)
+
+
+async def test_no_account_gets_the_number_of_a_deleted_one(house: House) -> None:
+    first = await house.accounts.add("ada@example.com", Plan.PREMIUM)
+    deleted = await house.accounts.add("eve@example.com", Plan.PREMIUM)
+    await house.accounts.delete(deleted.email)
+
+    again = await house.accounts.add("eve@example.com", Plan.PREMIUM)
+
+    assert len({first.id, deleted.id, again.id}) == 3
+
+
+async def test_calls_that_a_deleted_account_made_are_dropped(house: House) -> None:
+    eve = await house.person("eve")
+    principal = await house.keys.principal(eve.secret)
+    assert principal is not None
+    house.usage.record(principal, "me", "client")
+    await house.accounts.delete("eve@example.com")
+
+    await house.usage.flush()
+
+    assert (await house.rows())["usage"] == 0
+
+
+async def test_a_call_under_way_changes_no_list_of_a_deleted_account(house: House) -> None:
+    eve = await house.person("eve")
+    await house.accounts.delete("eve@example.com")
+
+    with pytest.raises(DatabaseUnavailableError):
+        await house.watchlist.replace(eve.account.id, ["AAPL"], 5)
+    with pytest.raises(DatabaseUnavailableError):
+        await house.watchlist.edit(eve.account.id, ["AAPL"], [], 5)

@@ -1,0 +1,255 @@
+"""API keys: how they are made, what they open, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+
+import pytest
+
+from store.accounts import Accounts, Plan
+from store.audit import Actor
+from store.database import Database
+from store.errors import AccountError, TooManyError, TooOftenError
+from store.keys import KEY_CAP, Keys
+from store.tables import metadata
+
+START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
+SECOND, HOUR = dt.timedelta(seconds=1), dt.timedelta(hours=1)
+OWNER = Actor("owner", "192.0.2.1", "a browser")
+
+
+@pytest.fixture
+async def accounts(database: Database) -> Accounts:
+    return Accounts(database)
+
+
+@pytest.fixture
+async def keys(database: Database) -> Keys:
+    return Keys(database)
+
+
+async def test_a_new_key_opens_its_account(accounts: Accounts, keys: Keys) -> None:
+    await accounts.add("Ada@Example.com ", Plan.PREMIUM)
+    key, secret = await keys.create("ada@example.com", "laptop")
+
+    holder = await keys.principal(secret)
+
+    assert holder is not None
+    assert holder.account.email == "ada@example.com"
+    assert holder.account.plan is Plan.PREMIUM
+    assert holder.key == key
+    assert secret.startswith("ps_live_")
+    assert secret[:16] == key.prefix
+
+
+async def test_a_secret_is_nowhere_in_the_database(
+    accounts: Accounts, keys: Keys, database: Database
+) -> None:
+    await accounts.add("ada@example.com", Plan.PREMIUM)
+    _, secret = await keys.create("ada@example.com", "laptop")
+
+    async with database.read() as connection:
+        rows = [
+            str(row)
+            for table in metadata.sorted_tables
+            for row in await connection.execute(table.select())
+        ]
+
+    assert not any(secret[16:] in row for row in rows)
+    assert any(secret[:16] in row for row in rows)
+
+
+async def test_a_revoked_key_opens_nothing(accounts: Accounts, keys: Keys) -> None:
+    await accounts.add("ada@example.com", Plan.PREMIUM)
+    key, secret = await keys.create("ada@example.com", "laptop")
+
+    await keys.revoke(key.prefix)
+
+    assert await keys.principal(secret) is None
+    with pytest.raises(AccountError, match="No live key"):
+        await keys.revoke(key.prefix)
+
+
+async def test_replacing_a_key_keeps_its_name_and_kills_the_old_secret(
+    accounts: Accounts, keys: Keys
+) -> None:
+    await accounts.add("ada@example.com", Plan.PREMIUM)
+    key, old = await keys.create("ada@example.com", "laptop")
+
+    after, new = await keys.replace(key.prefix)
+
+    assert after.name == "laptop"
+    assert await keys.principal(old) is None
+    assert await keys.principal(new) is not None
+
+
+async def test_an_inactive_account_silences_its_keys_until_it_is_reactivated(
+    accounts: Accounts, keys: Keys
+) -> None:
+    await accounts.add("ada@example.com", Plan.PREMIUM)
+    _, secret = await keys.create("ada@example.com", "laptop")
+
+    await accounts.set_active("ada@example.com", active=False)
+    silenced = await keys.principal(secret)
+    await accounts.set_active("ada@example.com", active=True)
+
+    assert silenced is None
+    assert await keys.principal(secret) is not None
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\nb"])
+async def test_a_key_needs_a_printable_name(accounts: Accounts, keys: Keys, name: str) -> None:
+    await accounts.add("ada@example.com", Plan.PREMIUM)
+
+    with pytest.raises(AccountError, match="printable"):
+        await keys.create("ada@example.com", name)
+
+
+async def test_an_account_revokes_its_own_keys_alone(database: Database) -> None:
+    accounts, keys = Accounts(database), Keys(database)
+    ada = await accounts.add("ada@example.com", Plan.PREMIUM)
+    eve = await accounts.add("eve@example.com", Plan.PREMIUM)
+    key, secret = await keys.create("ada@example.com", "laptop")
+
+    assert not await keys.revoke_own(eve.id, key.prefix)
+    assert await keys.principal(secret) is not None
+    assert await keys.revoke_own(ada.id, key.prefix)
+    assert not await keys.revoke_own(ada.id, key.prefix)
+    assert await keys.principal(secret) is None
+
+
+class Clock:
+    """A clock that tests set."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> dt.datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def timed(database: Database, clock: Clock) -> Keys:
+    """Keys of ada's account, by the clock of the test."""
+    await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+    return Keys(database, clock=clock)
+
+
+async def test_a_key_opens_its_account_until_its_end(timed: Keys, clock: Clock) -> None:
+    key, secret = await timed.create("ada@example.com", "laptop", expires_at=START + HOUR)
+
+    clock.now = START + HOUR - SECOND
+    before = await timed.principal(secret)
+    clock.now = START + HOUR
+
+    assert before is not None
+    assert before.key == key
+    assert before.expires_at == START + HOUR
+    assert await timed.principal(secret) is None
+
+
+async def test_a_key_that_may_only_read_says_so(timed: Keys) -> None:
+    _, secret = await timed.create("ada@example.com", "laptop", read_only=True)
+    holder = await timed.principal(secret)
+
+    assert holder is not None
+    assert holder.key.read_only
+    assert holder.key.expires_at is None
+
+
+async def test_a_replaced_key_keeps_its_end_and_its_rights(timed: Keys, clock: Clock) -> None:
+    old, _ = await timed.create(
+        "ada@example.com", "laptop", expires_at=START + HOUR, read_only=True
+    )
+
+    new, secret = await timed.replace(old.prefix)
+
+    assert (new.name, new.expires_at, new.read_only) == ("laptop", START + HOUR, True)
+    clock.now = START + HOUR
+    assert await timed.principal(secret) is None
+    with pytest.raises(AccountError, match="expired"):
+        await timed.replace(new.prefix)
+
+
+@pytest.mark.parametrize("end", [START, START - SECOND])
+async def test_a_key_does_not_end_before_it_begins(timed: Keys, end: dt.datetime) -> None:
+    with pytest.raises(AccountError, match="future"):
+        await timed.create("ada@example.com", "laptop", expires_at=end)
+    assert await timed.of_account("ada@example.com") == []
+
+
+async def test_keys_that_have_ended_leave_room_for_others(timed: Keys, clock: Clock) -> None:
+    for number in range(KEY_CAP):
+        await timed.create("ada@example.com", f"{number}", expires_at=START + (number + 1) * HOUR)
+    with pytest.raises(TooManyError, match="50 live keys"):
+        await timed.create("ada@example.com", "one more")
+
+    clock.now = START + HOUR
+    await timed.create("ada@example.com", "one more")
+
+    with pytest.raises(TooManyError):
+        await timed.create("ada@example.com", "yet another")
+
+
+async def make(keys: Keys, actor: Actor = OWNER) -> bool:
+    """Try to make a key, three of which an owner may make within an hour."""
+    try:
+        await keys.create("ada@example.com", "laptop", per_hour=3, actor=actor)
+    except TooOftenError:
+        return False
+    return True
+
+
+async def test_an_owner_makes_so_many_keys_within_an_hour_however_they_end(
+    timed: Keys, clock: Clock, database: Database
+) -> None:
+    made = []
+    for minutes in (0, 10, 20, 30):
+        clock.now = START + dt.timedelta(minutes=minutes)
+        made.append(await make(timed))
+        for key in await timed.of_account("ada@example.com"):
+            if key.revoked_at is None:
+                await timed.revoke(key.prefix)
+    restarted = Keys(database, clock=clock)
+    clock.now = START + dt.timedelta(minutes=59)
+    with pytest.raises(TooOftenError) as refused:
+        await restarted.create("ada@example.com", "laptop", per_hour=3, actor=OWNER)
+    clock.now = START + HOUR
+
+    assert made == [True, True, True, False]
+    assert refused.value.wait == 60
+    assert [await make(restarted), await make(restarted)] == [True, False]
+
+
+async def test_the_operator_s_keys_do_not_count_for_the_owner_s_pace(timed: Keys) -> None:
+    for _ in range(3):
+        await timed.create("ada@example.com", "by the operator")
+
+    assert [await make(timed) for _ in range(4)] == [True, True, True, False]
+
+
+async def test_the_keys_of_another_account_do_not_count(timed: Keys, database: Database) -> None:
+    await Accounts(database).add("eve@example.com", Plan.PREMIUM)
+    for _ in range(3):
+        await timed.create("eve@example.com", "hers", actor=OWNER)
+
+    assert await make(timed)
+
+
+async def test_of_simultaneous_new_keys_no_more_are_made_than_may_be(
+    timed: Keys, database: Database, clock: Clock
+) -> None:
+    other = Database(database.url)
+    processes = [timed, Keys(other, clock=clock)]
+
+    made = await asyncio.gather(*(make(processes[number % 2]) for number in range(8)))
+    await other.close()
+
+    assert sum(made) == 3
+    assert len(await timed.of_account("ada@example.com")) == 3

@@ -1,0 +1,211 @@
+"""The account page: who is signed in where, and how a person ends it, alone or all at once."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from store import tables
+from store.accounts import Account
+from store.audit import Kind
+from store.database import Database
+from tests.service import Service, on_database
+from tests.web.browser import PASSWORD, Browser
+from tests.web.people import (
+    CALLBACK,
+    VERIFIER,
+    authorize_address,
+    grants_of,
+    new_app,
+    new_person,
+    signed_in,
+)
+from web.account import browser_of
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+SAFARI = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
+    "Gecko) Version/18.5 Mobile/15E148 Safari/604.1"
+)
+HANDLE = re.compile(r'name="end" value="([0-9a-f]+)"')
+
+
+def signed_in_with(service: Service, account: Account, agent: str) -> Browser:
+    """A browser of some name in which an account is signed in."""
+    browser = Browser(service, headers={"User-Agent": agent})
+    assert browser.sign_in(account.email).status_code == 303
+    return browser
+
+
+def events_of(service: Service, account: Account) -> list[tuple[str, str, str, str]]:
+    """Kind, actor, network address and agent of the events of an account, oldest first."""
+    audit = tables.audit
+    columns = (audit.c.kind, audit.c.actor, audit.c.network, audit.c.agent)
+    query = sa.select(*columns).where(audit.c.account_id == account.id).order_by(audit.c.id)
+
+    async def read(database: Database) -> list[tuple[str, str, str, str]]:
+        async with database.read() as connection:
+            return [tuple(row) for row in await connection.execute(query)]
+
+    return on_database(service, read)
+
+
+def access_token(service: Service, browser: Browser) -> str:
+    """The access token of an app that the person connects."""
+    client_id = new_app(service)
+    answer = browser.submit(browser.form(authorize_address(client_id)), decision="approve")
+    fields = {
+        "grant_type": "authorization_code",
+        "code": parse_qs(urlsplit(answer.headers["location"]).query)["code"][0],
+        "client_id": client_id,
+        "code_verifier": VERIFIER,
+        "redirect_uri": CALLBACK,
+    }
+    token: str = httpx.post(f"{service.url}/oauth/token", data=fields).json()["access_token"]
+    return token
+
+
+def test_a_person_sees_every_browser_and_signs_one_out(service: Service) -> None:
+    account = new_person(service)
+    here = signed_in_with(service, account, FIREFOX)
+    phone = signed_in_with(service, account, SAFARI)
+
+    page = here.get("/account").text
+    [handle] = HANDLE.findall(page)
+    answer = here.submit(here.form("/account"), end=handle)
+
+    assert "Firefox on Linux" in page
+    assert "Safari on iPhone" in page
+    assert page.count("this browser") >= 1
+    assert "127.0.0.1" in page
+    assert answer.headers["location"] == "/account?done=ended"
+    after = here.get(answer.headers["location"]).text
+    assert "That browser is signed out." in after
+    assert "Safari on iPhone" not in after
+    assert phone.get("/account").status_code == 303
+    assert events_of(service, account)[-1] == (Kind.SESSION_ENDED, "owner", "127.0.0.1", FIREFOX)
+
+
+def test_the_page_holds_no_token_of_a_session(service: Service) -> None:
+    account = new_person(service)
+    browser, other = signed_in(service, account), signed_in(service, account)
+
+    page = browser.get("/account")
+
+    assert page.headers["cache-control"] == "no-store"
+    for one in (browser, other):
+        assert one.cookies["session"] not in page.text
+
+
+def test_the_browser_of_somebody_else_is_not_signed_out(service: Service) -> None:
+    ada, mallory = new_person(service), new_person(service)
+    hers, other, thief = (signed_in(service, who) for who in (ada, ada, mallory))
+    [handle] = HANDLE.findall(hers.get("/account").text)
+
+    for end in (handle, "", "%", "0" * 16, other.cookies["session"]):
+        answer = thief.submit(thief.form("/account"), end=end)
+        assert answer.status_code == 404
+        assert "nothing was changed" in answer.text
+
+    assert other.get("/account").status_code == 200
+    assert hers.get("/account").status_code == 200
+
+
+def test_ending_everything_leaves_this_browser_alone(service: Service) -> None:
+    account, eve = new_person(service), new_person(service)
+    browser, other, hers = (signed_in(service, who) for who in (account, account, eve))
+    _, secret = service.keys(lambda keys: keys.create(account.email, "laptop"))
+    _, kept = service.keys(lambda keys: keys.create(eve.email, "hers"))
+    token = access_token(service, browser)
+    assert [service.get("/me", key=key).status_code for key in (secret, token)] == [200, 200]
+
+    answer = browser.submit(browser.form("/account"), everything="yes")
+
+    assert answer.headers["location"] == "/account?done=everything"
+    assert "every key and app is revoked" in browser.get(answer.headers["location"]).text
+    assert [service.get("/me", key=key).status_code for key in (secret, token)] == [401, 401]
+    assert other.get("/account").status_code == 303
+    assert hers.get("/account").status_code == 200
+    assert service.get("/me", key=kept).status_code == 200
+    kinds = [kind for kind, *_ in events_of(service, account)]
+    assert kinds[-3:] == [Kind.SESSION_ENDED, Kind.KEY_REVOKED, Kind.APP_REVOKED]
+
+
+@pytest.mark.parametrize("fields", [{"everything": "yes"}, {"end": "0" * 16}])
+@pytest.mark.parametrize(
+    ("headers", "token"), [({}, "0" * 64), ({"Origin": "https://evil.example"}, None)]
+)
+def test_another_site_ends_nothing(
+    service: Service, fields: dict[str, str], headers: dict[str, str], token: str | None
+) -> None:
+    account = new_person(service)
+    browser, other = signed_in(service, account), signed_in(service, account)
+    forged = {"token": token} if token else {}
+
+    answer = browser.submit(browser.form("/account"), headers=headers, **fields, **forged)
+
+    assert answer.status_code == 403
+    assert other.get("/account").status_code == 200
+
+
+def test_the_page_leads_to_all_that_concerns_the_account(service: Service) -> None:
+    account = new_person(service)
+    page = signed_in(service, account).get("/account").text
+
+    for address in ("/account/password", "/account/activity", "/keys"):
+        assert f'href="{address}"' in page
+    assert "0 keys and 0 connected apps" in page
+    assert Browser(service).get("/account").headers["location"].startswith("/sign-in?next=")
+
+
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        (FIREFOX, "Firefox on Linux"),
+        (SAFARI, "Safari on iPhone"),
+        (
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+            "Chrome/138.0.0.0 Safari/537.36 Edg/138.0.0.0",
+            "Edge on Windows",
+        ),
+        (
+            "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) "
+            "Chrome/138.0.0.0 Mobile Safari/537.36",
+            "Chrome on Android",
+        ),
+        (
+            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like "
+            "Gecko) Version/18.5 Safari/605.1.15",
+            "Safari on macOS",
+        ),
+        ("curl/8.5.0", "An unknown browser"),
+        ("", "An unknown browser"),
+        ("<script>Firefox/", "Firefox"),
+    ],
+)
+def test_a_browser_is_named_in_plain_words(agent: str, words: str) -> None:
+    assert browser_of(agent) == words
+
+
+@pytest.mark.parametrize(("chosen", "status"), [({}, 200), ({"end_access": "yes"}, 401)])
+def test_a_new_password_ends_keys_and_apps_if_that_is_chosen(
+    service: Service, chosen: dict[str, str], status: int
+) -> None:
+    account = new_person(service)
+    browser, other = signed_in(service, account), signed_in(service, account)
+    _, secret = service.keys(lambda keys: keys.create(account.email, "laptop"))
+    token = access_token(service, browser)
+
+    form = browser.form("/account/password")
+    answer = browser.submit(form, current=PASSWORD, new="a staple for the horse", **chosen)
+
+    assert answer.status_code == 303
+    assert browser.get("/account").status_code == 200
+    assert other.get("/account").status_code == 303
+    assert [service.get("/me", key=key).status_code for key in (secret, token)] == [status] * 2
+    assert (events_of(service, account)[-1][:2]) == (Kind.SIGN_IN, "owner")
+    assert len(grants_of(service, account)) == 1
