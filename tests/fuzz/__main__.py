@@ -17,13 +17,21 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlencode
 
 import httpx
 import psutil
 from hypothesis.strategies import SearchStrategy
 
 from tests.conftest import seal_night
-from tests.fuzz.calls import agent_calls, oauth_calls, page_calls, raw_bytes, rest_calls
+from tests.fuzz.calls import (
+    AUTHORIZATION,
+    agent_calls,
+    oauth_calls,
+    page_calls,
+    raw_bytes,
+    rest_calls,
+)
 from tests.fuzz.corpus import HTTP, cases, target_of
 from tests.fuzz.described import Described
 from tests.fuzz.exchange import send
@@ -82,12 +90,17 @@ def _run(folder: Path, seconds: float, start: int) -> list[str]:
 
 
 def _strategies(target: Target) -> dict[str, SearchStrategy[bytes]]:
+    clients = _clients(target)
+    query = {**AUTHORIZATION, "client_id": clients[-1]}
+    del query["resource"]
+    consent = f"/oauth/authorize?{urlencode(query)}"
+    forms = _forms(target, consent, target.visitor.session) + _forms(target, "/sign-up", "")
     return {
         "mcp, 2025": agent_calls(modern=False),
         "mcp, 2026": agent_calls(modern=True),
         "rest": rest_calls(),
-        "oauth": oauth_calls(_clients(target)),
-        "pages": page_calls(_forms(target)),
+        "oauth": oauth_calls(clients),
+        "pages": page_calls(tuple(forms)),
         "raw http": raw_bytes(),
     }
 
@@ -95,23 +108,23 @@ def _strategies(target: Target) -> dict[str, SearchStrategy[bytes]]:
 def _clients(target: Target) -> tuple[str, ...]:
     """The ids of apps: unknown ones, and two that register."""
     found = ["none", ""]
-    for method in ("none", "client_secret_post"):
+    for method in ("client_secret_post", "none"):
         body = {
             "client_name": "Fuzz",
-            "redirect_uris": ["http://127.0.0.1:33418/callback"],
+            "redirect_uris": [AUTHORIZATION["redirect_uri"]],
             "token_endpoint_auth_method": method,
         }
-        address = f"http://{target.visitor.host}:{target.visitor.port}/oauth/register"
+        address = f"{target.url}/oauth/register"
         found.append(httpx.post(address, json=body).raise_for_status().json()["client_id"])
     return tuple(found)
 
 
-def _forms(target: Target) -> tuple[tuple[str, dict[str, str]], ...]:
+def _forms(target: Target, start: str, session: str) -> list[tuple[str, dict[str, str]]]:
     """Every form of the pages that links lead to, by the address that it posts to."""
-    seen, waiting, found = set[str](), ["/", "/sign-in", "/sign-up", "/account/password"], []
-    visitor = target.visitor
-    cookies = {"session": visitor.session}
-    with httpx.Client(base_url=f"http://{visitor.host}:{visitor.port}", cookies=cookies) as client:
+    seen, waiting = set[str](), [start, "/", "/sign-in", "/account"]
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    cookies = {"session": session} if session else {"visit": "fuzz"}
+    with httpx.Client(base_url=target.url, cookies=cookies) as client:
         while waiting:
             path = waiting.pop()
             if path in seen:
@@ -119,11 +132,11 @@ def _forms(target: Target) -> tuple[tuple[str, dict[str, str]], ...]:
             seen.add(path)
             page = client.get(path)
             if page.headers.get("content-type", "").startswith("text/html"):
-                found += Forms(page.text).found
+                for form in Forms(page.text).found:
+                    given = {**form.fields, **dict(form.buttons)}
+                    found[form.action, " ".join(given)] = given
                 waiting += LINK.findall(page.text)
-    return tuple(
-        (form.action.partition("?")[0], {**form.fields, **dict(form.buttons)}) for form in found
-    )
+    return [(action, given) for (action, _), given in found.items()]
 
 
 def _attack(target: Target, title: str, seconds: float, start: int) -> list[str]:
@@ -166,12 +179,12 @@ def _round(
     turn = seconds / (len(strategies) + 1)
 
     def check(data: bytes) -> tuple[float, list[str]]:
-        _, spent, faults = target.exchange(data)
+        answer, spent, faults = target.exchange(data)
+        if b"@SESSION@" in data and b"/sign-in?next=" in answer.data and not target.limited:
+            target.sign_in()  # the session was ended
         return spent, faults
 
     for name, strategy in strategies.items():
-        if not target.limited:
-            target.sign_in()  # the turn before may have ended the session
         trials[name].run(strategy, check, time.monotonic() + turn, start)
     described.run(time.monotonic() + turn, start)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tests.fuzz.exchange import request
-from tests.fuzz.hostile import changed, damaged, encoded, texts, values
+from tests.fuzz.hostile import changed, damaged, encoded, mostly, texts, values
 
 MODERN = "2026-07-28"
 LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25", None)
@@ -46,18 +46,11 @@ METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("completion/complete", {"ref": {"type": "ref/prompt", "name": "x"}}),
 )
 JSON = "application/json"
-MEDIA = (
-    JSON,
-    JSON,
-    JSON,
-    JSON,
-    "text/plain",
-    "application/json; charset=utf-16",
-    "",
-    "multipart/x",
-)
-ACCEPTS = (JSON, "application/json, text/event-stream", "*/*", "text/html", "a;q=b,c;q=1e999", "")
-KEYS = ("Bearer @KEY@", "Bearer @KEY@", "Bearer x", "Bearer", "Basic eDp4", None)
+FORM = "application/x-www-form-urlencoded"
+media = mostly([JSON], ["text/plain", "application/json; charset=utf-16", "", "multipart/x"])
+accepts = mostly([JSON, "application/json, text/event-stream", "*/*", ""], ["text/html", "a;q=b"])
+keys = mostly(["Bearer @KEY@"], ["Bearer x", "Bearer", "Basic eDp4", None])
+forms_media = mostly([FORM], [JSON, "", "multipart/form-data"])
 
 
 @st.composite
@@ -66,9 +59,9 @@ def agent_calls(draw: st.DrawFn, *, modern: bool) -> bytes:
     method, params = draw(st.sampled_from(METHODS))
     message: Any = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     headers: dict[str, str | None] = {
-        "Content-Type": draw(st.sampled_from(MEDIA)),
-        "Accept": draw(st.sampled_from(ACCEPTS)),
-        "Authorization": draw(st.sampled_from(KEYS)),
+        "Content-Type": draw(media),
+        "Accept": draw(accepts),
+        "Authorization": draw(keys),
     }
     if modern:
         message["params"] = {**params, "_meta": ENVELOPE}
@@ -87,7 +80,7 @@ def agent_calls(draw: st.DrawFn, *, modern: bool) -> bytes:
     if draw(st.integers(0, 5)) == 0:
         body = draw(damaged(body))
     path = draw(st.sampled_from(["/mcp", "/mcp/demo", "/mcp/", "/mcp/demo/"]))
-    verb = draw(st.sampled_from(["POST"] * 12 + ["GET", "DELETE", "PUT", "OPTIONS"]))
+    verb = draw(mostly(["POST"], ["GET", "DELETE", "PUT", "OPTIONS"]))
     return request(verb, path, {k: v for k, v in headers.items() if v is not None}, body)
 
 
@@ -115,6 +108,7 @@ PATHS = (
     "/openapi.json",
     "/{}",
 )
+SYMBOLS = ("AAPL", "IBM", "msft", "goog", "triangle")
 PARAMETERS = (
     *("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset"),
     *("outcome", "setup_id", "since", "a"),
@@ -136,7 +130,7 @@ filters: SearchStrategy[bytes] = predicates | predicates.flatmap(damaged)
 @st.composite
 def rest_calls(draw: st.DrawFn) -> bytes:
     """A call below the REST base with hostile symbols, queries, bodies and headers."""
-    symbol = draw(texts.map(lambda text: quote(text[:8000], safe="")))
+    symbol = draw(st.sampled_from(SYMBOLS) | texts.map(lambda text: quote(text[:8000], safe="")))
     path = "/api/v1" + draw(st.sampled_from(PATHS)).format(symbol)
     query = draw(st.lists(st.tuples(st.sampled_from(PARAMETERS), texts), max_size=4))
     if draw(st.integers(0, 3)) == 0:
@@ -144,17 +138,17 @@ def rest_calls(draw: st.DrawFn) -> bytes:
     if query:
         path += "?" + urlencode(query)[:70_000]
     headers: dict[str, str | None] = {
-        "Authorization": draw(st.sampled_from(KEYS)),
+        "Authorization": draw(keys),
         "Accept-Encoding": draw(st.sampled_from(["gzip", "zstd", "br;q=x", "*;q=0", None])),
         "If-None-Match": draw(st.sampled_from(['"x"', "*", "W/" * 3000, None])),
         "X-Service-Client": draw(texts.map(_field)),
-        "Content-Type": draw(st.sampled_from([*MEDIA, None])),
+        "Content-Type": draw(mostly([JSON], ["text/plain", "", None])),
     }
     tickers = draw(
         st.sampled_from([{"symbols": ["AAPL", "IBM"]}, {"add": ["GOOG"], "remove": ["IBM"]}])
     )
     body = encoded(draw(changed(tickers))) if draw(st.booleans()) else b""
-    verb = draw(st.sampled_from(["GET"] * 6 + ["PUT", "PATCH", "POST", "HEAD", "TRACE", "BREW"]))
+    verb = draw(mostly(["GET", "GET", "PUT", "PATCH"], ["POST", "HEAD", "TRACE", "BREW"]))
     return request(verb, path, {k: v for k, v in headers.items() if v is not None}, body)
 
 
@@ -188,7 +182,8 @@ TOKEN = {
     "client_secret": "w" * 43,
     "redirect_uri": "http://127.0.0.1:33418/callback",
 }
-FORM = "application/x-www-form-urlencoded"
+TOKEN_LENGTH = 64
+"""Of the token of a form that may be posted again; one that works once is longer."""
 
 
 @st.composite
@@ -212,13 +207,13 @@ def oauth_calls(draw: st.DrawFn, clients: tuple[str, ...]) -> bytes:
         body = encoded(draw(changed(REGISTRATION)))
         if draw(st.integers(0, 5)) == 0:
             body = draw(damaged(body))
-        return request("POST", path, {"Content-Type": draw(st.sampled_from(MEDIA))}, body)
+        return request("POST", path, {"Content-Type": draw(media)}, body)
     if kind == "authorize":
         given = draw(fields_of({**AUTHORIZATION, "client_id": client}))
         cookie = draw(st.sampled_from(["@SESSION@", "", "session=x; session=y; visit=\x7f"]))
         query = urlencode(given, safe="@")[:70_000]
         return request("GET", f"{path}?{query}", {"Cookie": cookie})
-    headers = {"Content-Type": draw(st.sampled_from([FORM, FORM, FORM, JSON, ""]))}
+    headers = {"Content-Type": draw(forms_media)}
     if draw(st.booleans()):
         headers["Authorization"] = draw(st.sampled_from(["Basic eDp4", "Basic ~", "Basic Og=="]))
     body = urlencode(draw(fields_of({**TOKEN, "client_id": client})), errors="replace").encode()
@@ -229,16 +224,21 @@ def oauth_calls(draw: st.DrawFn, clients: tuple[str, ...]) -> bytes:
 def page_calls(draw: st.DrawFn, forms: tuple[tuple[str, dict[str, str]], ...]) -> bytes:
     """A visit to a page, or one of the site's forms filled in by somebody hostile."""
     action, given = draw(st.sampled_from(forms))
-    cookie = draw(st.sampled_from(["@SESSION@"] * 4 + ["visit=x", "", "session=" + "x" * 5000]))
+    cookie = draw(mostly(["@SESSION@", "visit=fuzz"], ["", "session=" + "x" * 5000]))
     headers = {
         "Cookie": cookie,
         "Accept": draw(st.sampled_from(["text/html", "*/*"])),
-        "Content-Type": draw(st.sampled_from([FORM] * 6 + [JSON, "multipart/form-data"])),
+        "Content-Type": draw(forms_media),
     }
     if draw(st.integers(0, 4)) == 0:
-        path = action + "?" + urlencode(draw(fields_of({"next": "/keys", "page": "1"})))[:9000]
+        path = (
+            action.partition("?")[0]
+            + "?"
+            + urlencode(draw(fields_of({"next": "/keys", "page": "1"})))[:9000]
+        )
         return request("GET", path, headers)
-    fields = draw(fields_of({**given, "token": "@TOKEN@"}))
+    token = "@TOKEN@" if len(given.get("token", "")) == TOKEN_LENGTH else "@ONCE@"
+    fields = draw(fields_of({**given, "token": token}))
     return request("POST", action, headers, urlencode(fields, safe="@").encode())
 
 

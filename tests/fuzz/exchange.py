@@ -2,12 +2,13 @@
 
 A request is kept as the bytes that are sent, in which `@HOST@`, `@KEY@`, `@SESSION@` and `@TOKEN@`
 stand for the server's address, an API key, the cookie of a signed-in browser, and the token of the
-form at the request's own address.
+form at the request's own address; `@ONCE@` for the token of a form that works once.
 """
 
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import io
 import json
 import re
@@ -17,7 +18,7 @@ from email.message import Message
 from http.client import HTTPException, HTTPResponse
 from typing import Any, cast
 
-from web.forms import form_token
+from web.forms import form_token, once_token
 
 PATIENCE = 30.0
 """Seconds in which a response to a complete request must be finished."""
@@ -40,13 +41,15 @@ class Visitor:
         if b"@" not in data:
             return data
         address = data[:4096].split(b" ", 2)[1:2]
-        token = form_token(self.session, address[0].decode("latin-1") if address else "/")
+        action = address[0].decode("latin-1") if address else "/"
+        secret = self.session if b"@SESSION@" in data else "fuzz"  # the value of the cookie visit
         length = _length(data)
         for name, value in (
             (b"@HOST@", f"{self.host}:{self.port}"),
             (b"@KEY@", self.key),
             (b"@SESSION@", f"session={self.session}"),
-            (b"@TOKEN@", token),
+            (b"@TOKEN@", form_token(secret, action)),
+            (b"@ONCE@", once_token(secret, action, dt.datetime.now(dt.UTC))),
         ):
             data = data.replace(name, value.encode())
         if length is None:

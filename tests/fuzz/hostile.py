@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+
+T = TypeVar("T")
 
 RAW = {
     "@deep": "[" * 400 + "]" * 400,
@@ -70,6 +73,16 @@ values: SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
     max_leaves=8,
 )
+
+
+@st.composite
+def mostly(draw: st.DrawFn, usual: Sequence[T], odd: Sequence[T], one_in: int = 12) -> T:
+    """One of the usual values, and now and then an odd one.
+
+    Hypothesis tries all branches about equally often, so few calls would get beyond the door.
+    """
+    scrambled = zlib.crc32(b"%d" % draw(st.integers(0, 2**32)))
+    return draw(st.sampled_from(odd if scrambled % one_in == 0 else usual))
 
 
 def encoded(value: object) -> bytes:

@@ -41,6 +41,11 @@ class Target:
     limited: bool
     """Whether it has the usual limits."""
 
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://{self.visitor.host}:{self.visitor.port}"
+
     def exchange(self, data: bytes) -> tuple[Answer, float, list[str]]:
         """The answer to a request, its seconds of processor, and what is wrong with it."""
         before = self.server.cpu()
@@ -53,11 +58,10 @@ class Target:
 
     def sign_in(self) -> None:
         """Give the visitor the session of a browser that signs in."""
-        seen = self.visitor
-        with Browser(Service(self.settings, f"http://{seen.host}:{seen.port}", seen.key)) as one:
+        with Browser(Service(self.settings, self.url, self.visitor.key)) as one:
             one.sign_in(EMAIL)
             session = one.cookies["session"]
-        self.visitor = replace(seen, session=session)
+        self.visitor = replace(self.visitor, session=session)
 
 
 @contextmanager
