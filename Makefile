@@ -22,7 +22,7 @@ LOCKED := --require-hashes --requirement
 # many: for them everything is compiled at once, so that they are fast where nothing may be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-providers up test test-engines test-short check mutate format lock clean
+.PHONY: help install install-providers up test test-engines test-short check fuzz audit mutate format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -55,12 +55,18 @@ install-providers: $(PROVIDERS) ## Install the clients of providers of bars, yfi
 up: $(RUN) ## Seal the sample night, make a first key, and serve on port 8000
 	@$(BIN)/screener up
 
+# What is installed on a server; the names of skipped rules have their reasons in pyproject.toml.
+BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml \
+	mcp_server nightly oauth rest_facade screener store web
+
 test: $(DEV) ## Lint, type-check and run the tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy examples
 	$(BIN)/lint-imports --no-logo
+	$(BANDIT)
+	$(BIN)/python -m tests.audit secrets
 	$(BIN)/pytest -n auto --dist worksteal -m "not engine"
 
 test-engines: $(DEV) ## Run the tests that need PostgreSQL, Node or Chromium; root installs them by apt
@@ -72,6 +78,14 @@ test-short: $(DEV) ## Run the tests of the store, the tools and the nightly alon
 	$(BIN)/pytest -n auto --dist worksteal -m "not engine" tests/store tests/mcp_server tests/nightly
 
 check: test ## The same as test
+
+audit: $(DEV) ## Look for known faults of dependencies, dangerous code and secrets
+	$(BANDIT)
+	$(BIN)/python -m tests.audit secrets
+	$(BIN)/python -m tests.audit dependencies
+
+fuzz: $(DEV) ## Try hostile requests and files for MINUTES=5; AGAIN=FILE tries a kept one again
+	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),5) $(if $(AGAIN),--again $(AGAIN))
 
 mutate: $(DEV) ## Change the code of limits and credentials; a test must notice each change
 	$(BIN)/python -m tests.mutate
@@ -91,4 +105,4 @@ lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade tak
 	$(LOCK) --group installer -o locks/installer.lock
 
 clean: ## Remove what the tasks made, but no data
-	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants fuzz-found
