@@ -32,9 +32,9 @@ from tests.fuzz.calls import (
     raw_bytes,
     rest_calls,
 )
-from tests.fuzz.corpus import HTTP, cases, target_of
 from tests.fuzz.described import Described
 from tests.fuzz.exchange import send
+from tests.fuzz.kept import HTTP, cases, target_of
 from tests.fuzz.readers import Reader, readers
 from tests.fuzz.server import MOST_GROWTH, RAISED, Target, running
 from tests.fuzz.trial import Trial

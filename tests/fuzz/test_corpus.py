@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.corpus import FOLDER, HTTP, cases
 from tests.fuzz.exchange import Answer, Visitor, faults_of, send
+from tests.fuzz.kept import FOLDER, HTTP, cases
 from tests.fuzz.readers import readers
 from tests.service import Service
 from tests.web.browser import Browser
