@@ -38,5 +38,5 @@ def test_a_limit_that_is_high_enough_stays(limits: tuple[int, int]) -> None:
 def test_more_connections_than_open_files_are_refused_by_the_name_of_the_setting(
     limits: tuple[int, int],
 ) -> None:
-    with pytest.raises(SettingsError, match="^SCREENER_CONNECTIONS: .* the system allows"):
+    with pytest.raises(SettingsError, match=r"^SCREENER_CONNECTIONS: .* the system allows"):
         allow_files(2**40)
