@@ -12,13 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
-import logging
 import math
 import socket
-from collections import Counter, OrderedDict
-from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
@@ -27,48 +22,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mcp_server.http.guard import CONNECTION
 from mcp_server.operations.callers import network_of
-
-REPEATABLE = frozenset(
-    {
-        "Invalid HTTP request received.",
-        "Unsupported upgrade request.",
-        "No supported WebSocket library detected. Please use \"pip install 'uvicorn[standard]'\", "
-        "or install 'websockets' or 'wsproto' manually.",
-    }
-)
-"""Lines of uvicorn's log that a stranger could write as often as they like."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What a connection may take, in seconds and bytes, and how many there may be."""
-
-    head_seconds: float = 10
-    """From the connection, or from the first byte after an answer, to the end of the head."""
-    body_seconds: float = 20
-    answer_seconds: float = 120
-    """For the app to answer."""
-    idle_seconds: float = 60
-    """Between an answer and the first byte of the next request."""
-    unread_seconds: float = 60
-    """For the client to read what has been sent."""
-    linger_seconds: float = 2
-    """For which a refused connection is read on."""
-    head_bytes: int = 64 * 1024
-    fields: int = 100
-    pipelined: int = 16
-    """Requests of one connection that are not answered yet."""
-    connections: int = 1024
-
-    @property
-    def share(self) -> int:
-        """The most connections of one network."""
-        return self.connections // 4
-
-    @property
-    def tick(self) -> float:
-        """Seconds between two looks at the clock."""
-        return min(1.0, self.head_seconds, self.body_seconds, self.idle_seconds) / 4
+from screener.door import Door
 
 
 def _refusal(status: str, text: str, *fields: str) -> bytes:
@@ -109,69 +63,6 @@ class Phase(Enum):
     BODY = auto()
     GONE = auto()
     """Nothing that is still read."""
-
-
-class Door:
-    """The open connections of one process: admits them, and ends those whose time is up."""
-
-    def __init__(self, bounds: Bounds, trusted: Iterable[str] = ()) -> None:
-        self.bounds = bounds
-        self._trusted = [network for text in trusted for network in _networks(text)]
-        self._open: set[Connection] = set()
-        self._waiting: OrderedDict[Connection, None] = OrderedDict()
-        self._held: Counter[str] = Counter()
-
-    def admit(self, connection: Connection) -> bool:
-        """Whether there is room; if none is left, who waits longest for a head gives way."""
-        if self._held[connection.network] >= self.bounds.share and not self._trusts(connection):
-            return False
-        if len(self._open) >= self.bounds.connections:
-            if not self._waiting:
-                return False
-            oldest = next(iter(self._waiting))
-            self.leave(oldest)
-            oldest.end()
-        if not self._open:
-            logging.getLogger("uvicorn.error").addFilter(is_worth_logging)
-            self._look_later()
-        self._open.add(connection)
-        self._held[connection.network] += 1
-        self._waiting[connection] = None
-        return True
-
-    def leave(self, connection: Connection) -> None:
-        """Forget a connection; one that is not known is no error."""
-        self._waiting.pop(connection, None)
-        if connection in self._open:
-            self._open.remove(connection)
-            self._held[connection.network] -= 1
-            if not self._held[connection.network]:
-                del self._held[connection.network]
-
-    def keep(self, connection: Connection) -> None:
-        """A connection has sent a head: it gives way to nobody."""
-        self._waiting.pop(connection, None)
-
-    def wait(self, connection: Connection) -> None:
-        """A connection has all its answers: from now on it may give way."""
-        if connection in self._open:
-            self._waiting[connection] = None
-
-    def _look_later(self) -> None:
-        asyncio.get_running_loop().call_later(self.bounds.tick, self._look)
-
-    def _look(self) -> None:
-        now = asyncio.get_running_loop().time()
-        for connection in [c for c in self._open if c.is_late(now)]:
-            connection.end_late()
-        if self._open:
-            self._look_later()
-
-    def _trusts(self, connection: Connection) -> bool:
-        with contextlib.suppress(ValueError):
-            address = ipaddress.ip_address(connection.address)
-            return any(address in network for network in self._trusted)
-        return False
 
 
 class Connection(asyncio.Protocol):
@@ -255,14 +146,19 @@ class Connection(asyncio.Protocol):
             self._start_clock()
 
     def on_url(self, url: bytes) -> None:
-        self._add(len(url))
+        self._size += len(url)
+        if self._size > self._bounds.head_bytes:
+            raise RefusedError(LARGE_HEAD)
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        bounds = self._bounds
+        self._fields += 1
+        self._size += len(name) + len(value) + 4
+        if self._fields > bounds.fields or self._size > bounds.head_bytes:
+            raise RefusedError(LARGE_HEAD)
         if self._phase is Phase.BODY:
             # uvicorn would add them to the header, after the app has judged it.
             raise RefusedError(TRAILERS)
-        self._fields += 1
-        self._add(len(name) + len(value) + 4)
 
     def on_headers_complete(self) -> None:
         self._owed += 1
@@ -287,6 +183,8 @@ class Connection(asyncio.Protocol):
         self._owed -= 1
         if self._phase is not Phase.BODY:
             self._rest()
+        elif not self._owed:
+            self._door.wait(self)  # what is left of the body is of no use to anybody
 
     def is_late(self, now: float) -> bool:
         """Whether a time is up."""
@@ -306,11 +204,6 @@ class Connection(asyncio.Protocol):
         self._outlet.abort()
 
     # Its own
-
-    def _add(self, size: int) -> None:
-        self._size += size
-        if self._size > self._bounds.head_bytes or self._fields > self._bounds.fields:
-            raise RefusedError(LARGE_HEAD)
 
     def _count_unparsed(self, size: int, *, anew: bool) -> None:
         """Bound a head of which the parser has reported only a part, as of one endless field."""
@@ -341,6 +234,7 @@ class Connection(asyncio.Protocol):
         is_first = self._owed <= current and not (current and self._outlet.is_used)
         self._phase = Phase.GONE
         self._deadline = self._clock() + self._bounds.linger_seconds
+        self._door.wait(self)
         self._give_up(ConnectionAbortedError("The request was refused."))
         self._outlet.finish(answer if is_first else b"")
 
@@ -395,20 +289,6 @@ class Outlet(asyncio.Transport):
     def resume_reading(self) -> None:
         if not self.is_closing():
             self._transport.resume_reading()
-
-
-def is_worth_logging(record: logging.LogRecord) -> bool:
-    """Whether a line of uvicorn's log is not one that strangers could repeat for ever."""
-    return record.msg not in REPEATABLE
-
-
-def _networks(text: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """The networks of a trusted proxy, spelled as uvicorn's middleware takes it."""
-    if text == "*":
-        return [ipaddress.IPv4Network("0.0.0.0/0"), ipaddress.IPv6Network("::/0")]
-    with contextlib.suppress(ValueError):
-        return [ipaddress.ip_network(text)]
-    return []
 
 
 def _drop_when_unread(transport: asyncio.Transport, seconds: float) -> None:

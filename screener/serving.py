@@ -18,7 +18,8 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from screener.app import build_app, resume_days, services_of
-from screener.connections import Bounds, Connection, Door
+from screener.connections import Connection
+from screener.door import Bounds, Door
 from screener.logs import log_config
 from screener.settings import Settings, SettingsError
 from screener.supervisor import EXIT_CODE
@@ -127,13 +128,15 @@ def allow_files(connections: int) -> None:
         return
     wanted = connections + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        if hard != resource.RLIM_INFINITY and hard < wanted:
-            raise SettingsError(
-                f"SCREENER_CONNECTIONS: {connections} connections need {wanted} open files and "
-                f"the system allows {hard}; set it to {max(8, hard - OTHER_FILES)} or less."
-            )
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (ValueError, OSError) as error:
+        raise SettingsError(
+            f"SCREENER_CONNECTIONS: {connections} connections need {wanted} open files and the "
+            f"system allows {hard}; allow more (`ulimit -n`, LimitNOFILE=) or set it lower."
+        ) from error
 
 
 async def _migrate(url: str) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
 from mcp_server.http.requests import Header, Receive, Scope, Send
@@ -48,21 +47,17 @@ class Guard:
         self._docs_url = docs_url
         self._fields: tuple[Header, ...] = (NOSNIFF, HSTS) if is_https else (NOSNIFF,)
         self._under_way = 0
-        self._by_network: Counter[str] = Counter()
+        self._by_network: dict[str, int] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         connection: Answering | None = scope.get("state", {}).get(CONNECTION)
-        try:
-            await self._guarded(scope, receive, send)
-        finally:
-            if connection is not None:
-                connection.answered()
-
-    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         names = [name for name, _ in scope["headers"]]
+        address, *_port = scope.get("client") or ("",)
+        network = network_of(address)
+        refusal = self._refusal(scope, names) or self._busy(scope["path"], network)
         # No other protocol is offered, and what a client sends behind such a request is not read.
         added = (*self._fields, CLOSE) if b"upgrade" in names else self._fields
 
@@ -71,27 +66,25 @@ class Guard:
                 message["headers"] = [*message["headers"], *added]
             await send(message)
 
-        refusal = self._refusal(scope, names)
-        if refusal is not None:
-            await refusal(scope, receive, send_with_fields)
-            return
-        await self._counted(scope, receive, send_with_fields)
-
-    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        address, *_port = scope.get("client") or ("",)
-        network = network_of(address)
-        if self._under_way >= self._at_once or self._by_network[network] >= self._at_once // 4:
-            await self._busy(scope["path"])(scope, receive, send)
-            return
-        self._under_way += 1
-        self._by_network[network] += 1
+        if refusal is None:
+            self._enter(network)
         try:
-            await self._app(scope, receive, send)
+            await (refusal or self._app)(scope, receive, send_with_fields)
         finally:
-            self._under_way -= 1
-            self._by_network[network] -= 1
-            if not self._by_network[network]:
-                del self._by_network[network]
+            if refusal is None:
+                self._leave(network)
+            if connection is not None:
+                connection.answered()
+
+    def _enter(self, network: str) -> None:
+        self._under_way += 1
+        self._by_network[network] = self._by_network.get(network, 0) + 1
+
+    def _leave(self, network: str) -> None:
+        self._under_way -= 1
+        self._by_network[network] -= 1
+        if not self._by_network[network]:
+            del self._by_network[network]
 
     def _refusal(self, scope: Scope, names: list[bytes]) -> HttpResponse | None:
         """The refusal of a request that no handler should see."""
@@ -100,8 +93,7 @@ class Guard:
             return self._bad(path, 400, "The request names two hosts.")  # RFC 9112 section 3.2
         if len(scope["query_string"]) > MAX_QUERY:
             return self._bad(path, 414, f"The query is over {MAX_QUERY // 1024} KB.")
-        size = sum(len(name) + len(value) for name, value in scope["headers"])
-        if len(names) > MAX_FIELDS or size > MAX_FIELD_BYTES:
+        if len(names) > MAX_FIELDS or _size(scope["headers"]) > MAX_FIELD_BYTES:
             return self._bad(path, 431, "The header fields are too large.")
         return None
 
@@ -113,7 +105,13 @@ class Guard:
         refusal.status = status
         return refusal
 
-    def _busy(self, path: str) -> HttpResponse:
+    def _busy(self, path: str, network: str) -> HttpResponse | None:
+        """The refusal of one request too many."""
+        if (
+            self._under_way < self._at_once
+            and self._by_network.get(network, 0) < self._at_once // 4
+        ):
+            return None
         if path.startswith(AGENT_PATHS):
             return error_response(busy(), self._docs_url)
         if path.startswith(OAUTH_PATHS):
@@ -122,3 +120,10 @@ class Guard:
             refusal = response(503, b"The service is busy; try again in a moment.", TEXT)
         refusal.headers += (b"cache-control", b"no-store"), (b"retry-after", b"1")
         return refusal
+
+
+def _size(headers: Iterable[Header]) -> int:
+    size = 0
+    for name, value in headers:
+        size += len(name) + len(value)
+    return size

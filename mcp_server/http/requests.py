@@ -18,6 +18,9 @@ MAX_DRAINED = 16 * 1024 * 1024
 """Most bytes of a too large body that are received and dropped before the response is sent: a
 client that is still sending does not read it."""
 
+MAX_WEIGHTS = 2048
+"""Bytes of an Accept or Accept-Encoding field that are read; browsers send about 150."""
+
 
 class BodyTooLargeError(Exception):
     """The body has more bytes than are accepted."""
@@ -53,9 +56,12 @@ async def read_body(receive: Receive, most: int = MAX_BODY) -> bytes:
 
 
 def parse_weights(field: bytes) -> dict[str, float]:
-    """The weight of each item in an Accept or Accept-Encoding field (RFC 9110 section 12.4.2)."""
+    """The weight of each item in an Accept or Accept-Encoding field (RFC 9110 section 12.4.2).
+
+    Only the first bytes of a long one are read.
+    """
     found = {}
-    for item in field.decode("latin-1").lower().split(","):
+    for item in field[:MAX_WEIGHTS].decode("latin-1").lower().split(","):
         name, _, parameters = item.partition(";")
         weight = next((p.strip()[2:] for p in parameters.split(";") if p.strip()[:2] == "q="), "1")
         try:

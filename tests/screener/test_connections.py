@@ -15,7 +15,7 @@ import uvicorn
 from mcp_server.http.guard import Guard
 from mcp_server.http.requests import DisconnectedError, Receive, Scope, Send, read_body
 from mcp_server.http.responses import response
-from screener.connections import Bounds
+from screener.door import Bounds
 from screener.serving import server_config
 from screener.settings import Settings
 
@@ -37,6 +37,9 @@ class Echo:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
+            return
+        if scope["path"] == "/now":
+            await response(200)(scope, receive, send)
             return
         if scope["path"] == "/large":
             await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -319,6 +322,20 @@ def test_who_waits_longest_without_a_request_gives_way() -> None:
             client.sendall(b"hello" if client is busy else GET)
             assert status(read_answer(client)) == 200
         for client in (busy, *waiting):
+            client.close()
+
+
+def test_who_has_an_answer_but_never_sends_the_body_gives_way_too() -> None:
+    with listening(connections=8, trusted_proxies=("*",)) as port:
+        clients = [connect(port) for _ in range(8)]
+        for client in clients:
+            client.sendall(POST.replace(b"/echo", b"/now"))
+            assert status(read_answer(client)) == 200
+        with connect(port) as new:
+            new.sendall(GET)
+            assert status(read_answer(new)) == 200
+            assert read_to_end(clients[0]) == b""
+        for client in clients:
             client.close()
 
 

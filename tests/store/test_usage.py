@@ -58,15 +58,15 @@ async def test_what_was_counted_is_written_on_a_stop(usage: UsageLog) -> None:
 
 @pytest.mark.parametrize("letter", ["x", "\N{PILE OF POO}"])
 async def test_endlessly_new_clients_do_not_grow_the_memory(
-    database: Database, letter: str
+    database: Database, usage: UsageLog, letter: str
 ) -> None:
     names = [f"{number:03}{letter * 100}" for number in range(500)]
     size = LINE_BYTES + sys.getsizeof(names[0]) + sys.getsizeof("")
-    usage = UsageLog(database, most_bytes=10 * size)
+    bounded = UsageLog(database, most_bytes=10 * size)
     for name in names:
-        usage.record(CALLER, "me", name)
-        usage.record(CALLER, "me", names[0])
-    await usage.flush()
+        bounded.record(CALLER, "me", name)
+        bounded.record(CALLER, "me", names[0])
+    await bounded.flush()
 
     entries = await usage.entries(1)
     assert len(entries) == 11

@@ -37,6 +37,13 @@ class Client:
         return {"type": "http.request", "body": piece, "more_body": more}
 
 
+def test_of_an_endless_accept_field_only_the_beginning_is_read() -> None:
+    many = b"text/plain, " * 5000
+
+    assert accepts_json(b"application/json;q=1, " + many)
+    assert not accepts_json(many + b"application/json")
+
+
 async def test_a_body_in_pieces_is_read_whole() -> None:
     assert await read_body(Client(b"one ", b"two", b"").receive) == b"one two"
 

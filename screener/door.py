@@ -1,0 +1,151 @@
+"""The door: how many connections are open, whose they are, and when the time of one is up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+REPEATABLE = frozenset(
+    {
+        "Invalid HTTP request received.",
+        "Unsupported upgrade request.",
+        "No supported WebSocket library detected. Please use \"pip install 'uvicorn[standard]'\", "
+        "or install 'websockets' or 'wsproto' manually.",
+    }
+)
+"""Lines of uvicorn's log that a stranger could write as often as they like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a connection may take, in seconds and bytes, and how many there may be."""
+
+    head_seconds: float = 10
+    """From the connection, or from the first byte after an answer, to the end of the head."""
+    body_seconds: float = 20
+    answer_seconds: float = 120
+    """For the app to answer."""
+    idle_seconds: float = 60
+    """Between an answer and the first byte of the next request."""
+    unread_seconds: float = 60
+    """For the client to read what has been sent."""
+    linger_seconds: float = 2
+    """For which a refused connection is read on."""
+    head_bytes: int = 64 * 1024
+    fields: int = 100
+    pipelined: int = 16
+    """Requests of one connection that are not answered yet."""
+    connections: int = 1024
+
+    @property
+    def share(self) -> int:
+        """The most connections of one network."""
+        return self.connections // 4
+
+    @property
+    def tick(self) -> float:
+        """Seconds between two looks at the clock."""
+        return min(1.0, self.head_seconds, self.body_seconds, self.idle_seconds) / 4
+
+
+class Visitor(Protocol):
+    """A connection, as the door knows it."""
+
+    address: str
+    network: str
+    """Of which the share is counted."""
+
+    def is_late(self, now: float) -> bool:
+        """Whether a time is up."""
+
+    def end_late(self) -> None:
+        """End a connection whose time is up."""
+
+    def end(self) -> None:
+        """End the connection at once."""
+
+
+class Door:
+    """The open connections of one process: admits them, and ends those whose time is up."""
+
+    def __init__(self, bounds: Bounds, trusted: Iterable[str] = ()) -> None:
+        self.bounds = bounds
+        self._trusted = [network for text in trusted for network in _networks(text)]
+        self._open: set[Visitor] = set()
+        self._waiting: OrderedDict[Visitor, None] = OrderedDict()
+        self._held: Counter[str] = Counter()
+        self._is_watching = False
+
+    def admit(self, visitor: Visitor) -> bool:
+        """Whether there is room; if none is left, who waits longest for a head gives way."""
+        if self._held[visitor.network] >= self.bounds.share and not self._trusts(visitor):
+            return False
+        if len(self._open) >= self.bounds.connections:
+            if not self._waiting:
+                return False
+            oldest = next(iter(self._waiting))
+            self.leave(oldest)
+            oldest.end()
+        if not self._is_watching:
+            logging.getLogger("uvicorn.error").addFilter(is_worth_logging)
+            self._is_watching = True
+            self._look_later()
+        self._open.add(visitor)
+        self._held[visitor.network] += 1
+        self._waiting[visitor] = None
+        return True
+
+    def leave(self, visitor: Visitor) -> None:
+        """Forget a connection; one that is not known is no error."""
+        self._waiting.pop(visitor, None)
+        if visitor in self._open:
+            self._open.remove(visitor)
+            self._held[visitor.network] -= 1
+            if not self._held[visitor.network]:
+                del self._held[visitor.network]
+
+    def keep(self, visitor: Visitor) -> None:
+        """A connection has sent a head: it gives way to nobody."""
+        self._waiting.pop(visitor, None)
+
+    def wait(self, visitor: Visitor) -> None:
+        """A connection has all its answers: from now on it may give way."""
+        if visitor in self._open:
+            self._waiting[visitor] = None
+
+    def _look_later(self) -> None:
+        asyncio.get_running_loop().call_later(self.bounds.tick, self._look)
+
+    def _look(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for visitor in [c for c in self._open if c.is_late(now)]:
+            visitor.end_late()
+        self._is_watching = bool(self._open)
+        if self._is_watching:
+            self._look_later()
+
+    def _trusts(self, visitor: Visitor) -> bool:
+        with contextlib.suppress(ValueError):
+            address = ipaddress.ip_address(visitor.address)
+            return any(address in network for network in self._trusted)
+        return False
+
+
+def is_worth_logging(record: logging.LogRecord) -> bool:
+    """Whether a line of uvicorn's log is not one that strangers could repeat for ever."""
+    return record.msg not in REPEATABLE
+
+
+def _networks(text: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """The networks of a trusted proxy, spelled as uvicorn's middleware takes it."""
+    if text == "*":
+        return [ipaddress.IPv4Network("0.0.0.0/0"), ipaddress.IPv6Network("::/0")]
+    with contextlib.suppress(ValueError):
+        return [ipaddress.ip_network(text)]
+    return []
