@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import warnings
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -123,7 +124,10 @@ def scan_raw(file: Path) -> Raw:
     with file.open("rb") as stream:
         kind = magic(stream.read(512))
         stream.seek(0)
-        head = gzip.GzipFile(fileobj=stream).read(HEAD) if kind == "gzip" else stream.read(HEAD)
+        try:
+            head = gzip.GzipFile(fileobj=stream).read(HEAD) if kind == "gzip" else stream.read(HEAD)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise SourceError(f"{label} is a damaged gzip file; fetch it again.") from error
     if kind == "parquet":
         return Raw(label, pl.scan_parquet(file, glob=False), "table")
     if kind == "arrow":
