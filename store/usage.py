@@ -30,6 +30,8 @@ PENDING_BYTES = 4 * 1024 * 1024
 """Bytes of the lines held between two writes; beyond them all clients count as `OTHER`."""
 LINE_BYTES = 400
 """An upper bound on a line without the names that its client chose."""
+LINES_A_DAY = 1_000
+"""Lines of an account and a day; beyond them all its clients count as `OTHER`."""
 OTHER = "(other)"
 UNCOUNTED = ("initialize",)
 """Operations that are logged and are no calls."""
@@ -117,8 +119,9 @@ class UsageLog:
         try:
             async with self._database.write() as connection:
                 accounts = await _existing(connection, {line[0] for line in taken})
+                full = await _full(connection, accounts, now.date() - dt.timedelta(days=1))
                 rows = [
-                    {**_use(line)._asdict(), "calls": calls, "last_at": now}
+                    {**_use(line, full)._asdict(), "calls": calls, "last_at": now}
                     for line, calls in taken.items()
                     if line[0] in accounts
                 ]
@@ -255,9 +258,27 @@ def _upsert(dialect: str) -> Any:  # noqa: ANN401 - either dialect's own stateme
     )
 
 
-def _use(pending: Pending) -> Use:
-    account_id, day, *rest = pending
-    return Use(account_id, EPOCH + dt.timedelta(days=day), *rest)
+async def _full(
+    connection: AsyncConnection, account_ids: Collection[int], since: dt.date
+) -> set[tuple[int, dt.date]]:
+    """The accounts, and days since one, that have as many lines as they may."""
+    usage = tables.usage
+    query = (
+        sa.select(usage.c.account_id, usage.c.day)
+        .where(usage.c.account_id.in_(account_ids), usage.c.day >= since)
+        .group_by(usage.c.account_id, usage.c.day)
+        .having(sa.func.count() >= LINES_A_DAY)
+    )
+    return {(account_id, day) for account_id, day in await connection.execute(query)}
+
+
+def _use(pending: Pending, full: Collection[tuple[int, dt.date]]) -> Use:
+    account_id, days, *rest = pending
+    day = EPOCH + dt.timedelta(days=days)
+    if (account_id, day) in full:
+        prefix, operation, *_client = rest
+        return Use(account_id, day, prefix, operation, OTHER)
+    return Use(account_id, day, *rest)
 
 
 def _to_entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:

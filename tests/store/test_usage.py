@@ -74,6 +74,19 @@ async def test_endlessly_new_clients_do_not_grow_the_memory(
     assert sum(entry.calls for entry in entries) == 1000
 
 
+async def test_endlessly_new_clients_do_not_fill_the_disk(
+    usage: UsageLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.usage.LINES_A_DAY", 3)
+    for number in range(9):
+        usage.record(CALLER, "me", f"client {number}")
+        await usage.flush()
+
+    entries = await usage.entries(1)
+    assert {entry.use.client for entry in entries} == {"client 0", "client 1", "client 2", OTHER}
+    assert sum(entry.calls for entry in entries) == 9
+
+
 DAY = dt.timedelta(days=1)
 
 
