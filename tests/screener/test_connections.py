@@ -269,16 +269,21 @@ def test_who_sends_a_part_of_a_request_is_told_when_the_time_is_up(hasty: int, s
     assert status(exchange(hasty, sent)) == 408
 
 
-def test_an_idle_connection_is_closed_and_line_ends_do_not_keep_it(hasty: int) -> None:
+def test_an_idle_connection_is_closed(hasty: int) -> None:
     with connect(hasty) as client:
         client.sendall(GET)
         assert status(read_answer(client)) == 200
         assert read_to_end(client) == b""
-    with connect(hasty) as client:
-        client.sendall(GET)
-        read_answer(client)
-        client.sendall(b"\r\n")
-        assert read_to_end(client) == b""
+
+
+def test_the_first_byte_after_an_answer_starts_the_clock_of_a_head() -> None:
+    with listening(Bounds(0.2, LONG, LONG, LONG, LONG, 0.2)) as port:
+        for sent, answer in ((b"\r\n", b""), (b"G", b"HTTP/1.1 408")):
+            with connect(port) as client:
+                client.sendall(GET)
+                read_answer(client)
+                client.sendall(sent)
+                assert read_to_end(client)[:12] == answer
 
 
 def test_the_app_sees_a_disconnect_when_a_body_is_late() -> None:
