@@ -23,9 +23,8 @@ MAX_OFFSET = 2**53
 
 MAX_WORD, MAX_SETUP_ID, MAX_FILTERS = 64, 128, 8192
 """Most characters of a word or number, of an id, and of a list of predicates."""
-MAX_SYMBOLS = 1000
-"""Most symbols of one list; a plan tracks 200."""
 
+# A list of symbols is bounded by its request: 64 KB.
 # A text is measured before any expression sees it.
 INTEGER = re.compile(r"[+-]?[0-9]+")
 # Each digit can match in only one place, so text that is not a number is refused in one pass.
@@ -33,25 +32,31 @@ NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _at_most(length: int) -> BeforeValidator:
-    """Refuses a longer text or list; a bound in the schema would cost agents tokens."""
+    """Refuses a longer text; a bound in the schema would cost agents tokens."""
 
     def check(value: object) -> object:
-        if isinstance(value, str | list) and len(value) > length:
+        if isinstance(value, str) and len(value) > length:
             raise ValueError
         return value
 
     return BeforeValidator(check)
 
 
+def _beginning(length: int) -> BeforeValidator:
+    """Cuts a longer name, which names nothing: its answer is that of any unknown one."""
+    return BeforeValidator(lambda value: value[:length] if isinstance(value, str) else value)
+
+
 # Pydantic runs the validators of an annotation from the last to the first.
 Word = _at_most(MAX_WORD)
+Name = _beginning(MAX_WORD)
 
 
 def _integer(value: object) -> int:
-    if isinstance(value, str) and len(value) > MAX_WORD:
-        raise ValueError
     if isinstance(value, str) and INTEGER.fullmatch(value.strip()):
-        return int(value)
+        # Every integer is clamped; the first digits of a long one are too large already.
+        sign = -1 if value.strip().startswith("-") else 1
+        return sign * int(value.strip().lstrip("+-0")[:MAX_WORD] or "0")
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -96,7 +101,7 @@ class FamilyArguments(Arguments):
             description="rising_wedge, falling_wedge, bullish_pennant, bearish_pennant or "
             "triangle; all five when left out."
         ),
-        Word,
+        Name,
     ] = None
 
 
@@ -106,7 +111,7 @@ class SymbolArguments(Arguments):
     symbol: Annotated[
         str,
         BeforeValidator(_upper),
-        Word,
+        Name,
         Field(description="Exchange symbol such as AAPL or BRK.B; case does not matter."),
     ]
 
@@ -132,7 +137,7 @@ class ChartArguments(SymbolArguments):
 
     setup_id: Annotated[
         str,
-        _at_most(MAX_SETUP_ID),
+        _beginning(MAX_SETUP_ID),
         Field(description="From the patterns of the same symbol, same session."),
     ]
 
@@ -205,7 +210,6 @@ class SymbolsArguments(Arguments):
 
     symbols: Annotated[
         list[str],
-        _at_most(MAX_SYMBOLS),
         Field(description="The symbols to track, in the order to keep."),
     ]
 
@@ -213,10 +217,9 @@ class SymbolsArguments(Arguments):
 class EditArguments(Arguments):
     """What to add to and to remove from the tracked list; either or both."""
 
-    add: Annotated[list[str], _at_most(MAX_SYMBOLS), Field(description="Symbols to append.")] = []
+    add: Annotated[list[str], Field(description="Symbols to append.")] = []
     remove: Annotated[
         list[str],
-        _at_most(MAX_SYMBOLS),
         Field(description="Symbols to drop first; untracked are ignored."),
     ] = []
 
@@ -232,9 +235,9 @@ _REQUIREMENTS = {
     "max_distance_pct": "max_distance_pct must be a number of at least 0",
     "filters": f"filters must be the text of a JSON array, of at most {MAX_FILTERS} characters",
     "outcome": "outcome must be all, resolved or open",
-    "symbols": f"symbols must be a list of at most {MAX_SYMBOLS} texts",
-    "add": f"add must be a list of at most {MAX_SYMBOLS} texts",
-    "remove": f"remove must be a list of at most {MAX_SYMBOLS} texts",
+    "symbols": "symbols must be a list of texts",
+    "add": "add must be a list of texts",
+    "remove": "remove must be a list of texts",
     "family": f"family must be one of {', '.join(Family)}",
 }
 
