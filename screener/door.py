@@ -5,21 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
-import logging
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
-
-REPEATABLE = frozenset(
-    {
-        "Invalid HTTP request received.",
-        "Unsupported upgrade request.",
-        "No supported WebSocket library detected. Please use \"pip install 'uvicorn[standard]'\", "
-        "or install 'websockets' or 'wsproto' manually.",
-    }
-)
-"""Lines of uvicorn's log that a stranger could write as often as they like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +82,6 @@ class Door:
             self.leave(oldest)
             oldest.end()
         if not self._is_watching:
-            logging.getLogger("uvicorn.error").addFilter(is_worth_logging)
             self._is_watching = True
             self._look_later()
         self._open.add(visitor)
@@ -135,11 +123,6 @@ class Door:
             address = ipaddress.ip_address(visitor.address)
             return any(address in network for network in self._trusted)
         return False
-
-
-def is_worth_logging(record: logging.LogRecord) -> bool:
-    """Whether a line of uvicorn's log is not one that strangers could repeat for ever."""
-    return record.msg not in REPEATABLE
 
 
 def _networks(text: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
