@@ -128,9 +128,8 @@ class Guard:
 
     def _busy(self, path: str, network: str) -> HttpResponse | None:
         """The refusal of one request too many."""
-        if self._under_way < self._at_once and self._by_network.get(network, 0) < share_of(
-            self._at_once
-        ):
+        held = self._by_network.get(network, 0)
+        if self._under_way < self._at_once and held < share_of(self._at_once):
             return None
         if is_below(path, AGENT_PATHS):
             return error_response(busy(), self._docs_url)
