@@ -60,11 +60,11 @@ class ChallengeMiddleware:
             await self._app(scope, receive, send)
 
     def _refusal(self, caller: Caller, challenge: str) -> ASGIApp:
-        try:
-            self._limiter.count_other(caller)
-        except ApiError as limited:
-            return error_response(limited, self._docs_url)
         error = ApiError("invalid_api_key" if caller.refused else "missing_api_key")
+        try:
+            self._limiter.count_other(caller, "refused")
+        except ApiError as limited:
+            error = limited
         return error_response(error, self._docs_url, {"WWW-Authenticate": challenge})
 
     def _challenge(self, caller: Caller) -> str | None:

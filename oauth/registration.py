@@ -24,7 +24,7 @@ from oauth.metadata import AUTH_METHODS, GRANT_TYPES, SCOPE
 from oauth.names import clean
 from oauth.quota import Quota
 from oauth.redirects import destination, is_acceptable
-from oauth.responses import json_response
+from oauth.responses import json_response, too_many
 from store.credentials import new_client_id, new_client_secret
 from store.grants import Client, Grants
 
@@ -47,7 +47,8 @@ class RegistrationEndpoint:
         caller: Caller = request.scope["caller"]
         wait = self._quota.seconds_to_wait(caller.network)
         if wait is not None:
-            return _too_many(caller.network, wait)
+            log.warning("Registrations from %s are refused for now: too many.", caller.network)
+            return too_many(wait)
         metadata = ClientMetadata(parse_object(await body_of(request)), {})
         metadata.validate()
         method = metadata["token_endpoint_auth_method"]
@@ -61,13 +62,6 @@ class RegistrationEndpoint:
             network=caller.network,
         )
         return json_response(_registered(client, metadata, secret), 201)
-
-
-def _too_many(address: str, wait: int) -> Response:
-    log.warning("Registrations from %s are refused for now: too many.", address)
-    response = json_response({"error": "rate_limited"}, 429)
-    response.headers["Retry-After"] = str(wait)
-    return response
 
 
 class ClientMetadata(ClientMetadataClaims):  # type: ignore[misc] # authlib has no types

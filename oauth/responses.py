@@ -8,6 +8,8 @@ from authlib.oauth2.rfc6749.errors import OAuth2Error
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from mcp_server.operations.errors import ApiError
+from mcp_server.operations.limits import Limiter
 from store.errors import DatabaseUnavailableError
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
@@ -21,13 +23,27 @@ def json_response(content: Mapping[str, object], status: int = 200) -> Response:
     return JSONResponse(content, status, headers=NO_STORE)
 
 
-def with_oauth_errors(endpoint: Endpoint) -> Endpoint:
-    """The endpoint, with its exceptions turned into error responses (RFC 6749 section 5.2)."""
+def too_many(seconds_to_wait: int) -> Response:
+    """The response to one request too many."""
+    response = json_response({"error": "rate_limited"}, 429)
+    response.headers["Retry-After"] = str(seconds_to_wait)
+    return response
+
+
+def with_oauth_errors(endpoint: Endpoint, limiter: Limiter) -> Endpoint:
+    """The endpoint, with its exceptions turned into error responses (RFC 6749 section 5.2).
+
+    What it refuses counts for the address, as requests with a bad credential do elsewhere.
+    """
 
     async def respond(request: Request) -> Response:
         try:
             return await endpoint(request)
         except OAuth2Error as error:
+            try:
+                limiter.count_other(request.scope["caller"], "refused")
+            except ApiError as limited:
+                return too_many((limited.details or {})["retry_after_seconds"])
             status, body, headers = error()
             return JSONResponse(body, status, headers=dict(headers))
         except DatabaseUnavailableError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
+from mcp_server.operations.limits import Limiter
 from oauth.clients import Clients
 from oauth.metadata import (
     RESOURCE_METADATA_PATH,
@@ -27,6 +28,7 @@ def oauth_routes(
     resource: ProtectedResource,
     clients: Clients,
     quota: Quota,
+    limiter: Limiter,
 ) -> list[Route]:
     """Discovery, registration, tokens and revocation; /oauth/authorize belongs to the pages."""
     documents = {
@@ -43,7 +45,7 @@ def oauth_routes(
     return [
         *(Route(path, MetadataEndpoint(document).respond) for path, document in documents.items()),
         *(
-            Route(path, with_oauth_errors(post), methods=["POST"])
+            Route(path, with_oauth_errors(post, limiter), methods=["POST"])
             for path, post in endpoints.items()
         ),
     ]

@@ -127,7 +127,14 @@ def build_app(
     facade = Facade(services, resource, BASE, clock)
     reference = facade.documents["/llms.txt"].body.decode()
     routes = [
-        *oauth_routes(grants, _tokens(settings, database, clock), resource, clients, quota),
+        *oauth_routes(
+            grants,
+            _tokens(settings, database, clock),
+            resource,
+            clients,
+            quota,
+            services.limiter,
+        ),
         *web_routes(site, reference),
     ]
     handlers = exception_handlers(offer.docs_url)

@@ -69,6 +69,8 @@ class Tokens:
         usable = [shown, codes.c.code_challenge == code_challenge]
         if redirect_uri is not None:
             usable.append(codes.c.redirect_uri == redirect_uri)
+        if not await self._holds(codes, shown):
+            return None
         async with self._database.write() as connection:
             grant_id = await _consume(connection, codes, usable, client_id, now)
             if grant_id is not None:
@@ -90,6 +92,8 @@ class Tokens:
         shown = sa.and_(
             tokens.c.token_hash == hash_secret(refresh_token), tokens.c.kind == Kind.REFRESH
         )
+        if not await self._holds(tokens, shown):
+            return None
         seed = new_seed() if self._leeway else None
         async with self._database.write() as connection:
             grant_id = await _consume(connection, tokens, [shown], client_id, now, seed=seed)
@@ -110,6 +114,8 @@ class Tokens:
         """Revoke the grant behind a token of either kind, if it is this client's (RFC 7009)."""
         tokens = tables.tokens
         shown = tokens.c.token_hash == hash_secret(token)
+        if not await self._holds(tokens, shown):
+            return
         async with self._database.write() as connection:
             await _revoke(connection, tokens, shown, client_id, self._clock(), actor)
 
@@ -141,6 +147,11 @@ class Tokens:
             return None
         key = Key(row.prefix, row.name, aware(row.since), None, read_only=row.read_only)
         return Principal(to_account(row), key, aware(row.expires_at))
+
+    async def _holds(self, table: sa.Table, shown: sa.ColumnElement[bool]) -> bool:
+        """Whether a credential is stored at all: a guess must not wait for, or hold, the writer."""
+        async with self._database.read() as connection:
+            return await connection.scalar(sa.select(table.c.grant_id).where(shown)) is not None
 
     def _new_pair(self) -> Pair:
         return Pair(self._new_credential(Kind.ACCESS), self._new_credential(Kind.REFRESH))

@@ -7,8 +7,10 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
+from mcp_server.http.guard import MAX_QUERY
+
 LANDING = "/keys"
-MAX_TARGET = 16 * 1024
+MAX_TARGET = MAX_QUERY + 1024
 
 # One leading slash without a second one, and no character that browsers drop or read as a slash:
 # no backslash, white space or control character.

@@ -97,8 +97,8 @@ class Visits:
         async def respond(request: Request) -> Response:
             visit = Visit(request, secrets.token_urlsafe(TOKEN_BYTES))
             try:
-                self._count(request)
                 visit = await self._find(visit)
+                self._count(visit)
                 return await work(visit)
             except Refusal as refusal:
                 return self._pages.respond("message.html", visit, refusal=refusal)
@@ -107,9 +107,10 @@ class Visits:
 
         return respond
 
-    def _count(self, request: Request) -> None:
+    def _count(self, visit: Visit) -> None:
+        account_id = visit.account.id if visit.account else None
         try:
-            self._site.services.limiter.count_other(request.scope["caller"])
+            self._site.services.limiter.count_page(visit.address, account_id)
         except ApiError as error:
             wait = (error.details or {})["retry_after_seconds"]
             raise Refusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error

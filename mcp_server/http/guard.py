@@ -11,6 +11,9 @@ from mcp_server.operations.callers import network_of
 from mcp_server.operations.errors import ApiError, busy
 
 MAX_QUERY = 8 * 1024
+MAX_RETURN = 3 * MAX_QUERY
+"""Of the pages that lead back to another one: their query holds its address, encoded again."""
+RETURNING = ("/sign-in", "/sign-up")
 MAX_FIELDS, MAX_FIELD_BYTES = 100, 64 * 1024
 """Most fields of a header, and their bytes; a server may refuse larger ones before the guard."""
 
@@ -61,6 +64,14 @@ class Guard:
         # No other protocol is offered, and what a client sends behind such a request is not read.
         added = (*self._fields, CLOSE) if b"upgrade" in names else self._fields
 
+        async def receive_apart() -> Scope:
+            # A client that sends its body slowly takes up a connection, and no place of others.
+            self._leave(network)
+            try:
+                return await receive()
+            finally:
+                self._enter(network)
+
         async def send_with_fields(message: Scope) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], *added]
@@ -69,7 +80,10 @@ class Guard:
         if refusal is None:
             self._enter(network)
         try:
-            await (refusal or self._app)(scope, receive, send_with_fields)
+            if refusal is None:
+                await self._app(scope, receive_apart, send_with_fields)
+            else:
+                await refusal(scope, receive, send_with_fields)
         finally:
             if refusal is None:
                 self._leave(network)
@@ -91,8 +105,9 @@ class Guard:
         path = scope["path"]
         if names.count(b"host") > 1:
             return self._bad(path, 400, "The request names two hosts.")  # RFC 9112 section 3.2
-        if len(scope["query_string"]) > MAX_QUERY:
-            return self._bad(path, 414, f"The query is over {MAX_QUERY // 1024} KB.")
+        most = MAX_RETURN if path in RETURNING else MAX_QUERY
+        if len(scope["query_string"]) > most:
+            return self._bad(path, 414, f"The query is over {most // 1024} KB.")
         if len(names) > MAX_FIELDS or _size(scope["headers"]) > MAX_FIELD_BYTES:
             return self._bad(path, 431, "The header fields are too large.")
         return None

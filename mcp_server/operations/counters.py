@@ -4,8 +4,8 @@ A ring holds the hits of a bucket that are still in its moving window, oldest fi
 drops the hits that have left the window; it counts if the ring then has room for one more. The
 count is exact and takes amortized constant time. The slots are an open-addressed hash table of
 fixed size, so memory does not grow with the number of callers, and two buckets never share a slot.
-Where the table is full, the bucket that was unseen for longest gives up its slot, unless days are
-counted: a count of a day is never given up, so a new bucket is refused.
+A bucket that finds none free near its place takes that of the neighbour unseen for longest, unless
+days are counted: a count of a day is never given up, so the new bucket is refused.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ stand together before all slots, since a search reads many of them.
 """
 
 WORD = 8
+KEY = 16
+"""Random bytes at the end of the memory, with which the names of buckets are hashed."""
 REACH = 16
 """Slots that are probed for a bucket that may have to give way, from the one its tag points to."""
 
@@ -84,6 +86,11 @@ class Hit(NamedTuple):
     today: int
     """Calls of this UTC day."""
 
+    @property
+    def wait(self) -> int:
+        """Whole seconds, at least one, after which a refused call fits the window."""
+        return max(1, math.ceil(self.reset))
+
 
 class Counters:
     """Hits by bucket: at most `size` in any `seconds`, and at most `per_day` a UTC day."""
@@ -102,6 +109,11 @@ class Counters:
         if self._file is not None:
             self._lock = _Lock(self._file)
         memory = mmap.mmap(-1 if self._file is None else self._file.fileno(), self._bytes)
+        # Callers choose names of buckets: without the key they cannot find those of one place.
+        with self._lock:
+            self._key = memory[-KEY:]
+            if not any(self._key):
+                self._key = memory[-KEY:] = os.urandom(KEY)
         if hasattr(mmap, "MADV_NOHUGEPAGE"):
             # The used slots are scattered: each would occupy a huge page for its few bytes.
             memory.madvise(mmap.MADV_NOHUGEPAGE)
@@ -110,7 +122,7 @@ class Counters:
 
     @property
     def _bytes(self) -> int:
-        return self._slots * (1 + self._words) * WORD
+        return self._slots * (1 + self._words) * WORD + KEY
 
     def hit(self, bucket: str, at: Moment) -> Hit:
         """Count a call, if it fits both the window and the day.
@@ -139,8 +151,8 @@ class Counters:
     def _hit(self, bucket: str, at: Moment) -> Hit:
         numbers, times, size = self._numbers, self._times, self._size
         slot, now = self._slot(bucket, at), at.monotonic
-        # A day that ends before one that was counted is a clock that was set back.
-        day = max(at.day, numbers[slot + DAY])
+        # Around midnight a clock may be set back: the day that was counted goes on.
+        day = at.day + 1 if numbers[slot + DAY] == at.day + 1 else at.day
         ring, since = slot + RING, now - self._seconds
         oldest, live = numbers[slot + OLDEST], numbers[slot + LIVE]
         while live and times[ring + oldest] <= since:
@@ -164,7 +176,7 @@ class Counters:
 
     def _slot(self, bucket: str, at: Moment) -> int:
         """The first word of a bucket's slot: its own, a free one, or one that is given up."""
-        digest = hashlib.blake2b(bucket.encode(), digest_size=8).digest()
+        digest = hashlib.blake2b(bucket.encode(), digest_size=8, key=self._key).digest()
         tag = int.from_bytes(digest, "big", signed=True) or 1
         place, owned = self._place(tag, at)
         slot = self._at(place)

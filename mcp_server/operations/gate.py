@@ -89,7 +89,7 @@ def admit(access: Access, caller: Caller, services: Services, surface: str) -> A
     if caller.refused == "unavailable":
         raise busy()
     if caller.refused is not None or (access == "keyed" and caller.principal is None):
-        services.limiter.count_other(caller)
+        services.limiter.count_other(caller, "refused")
         raise ApiError("invalid_api_key" if caller.refused else "missing_api_key")
     allowance = services.limiter.count(caller, surface)
     if caller.principal is not None:

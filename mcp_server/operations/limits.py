@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from mcp_server.operations.allowances import Allowance
 from mcp_server.operations.callers import Caller
@@ -29,6 +30,10 @@ from store.keys import Principal
 
 MINUTE = 60
 
+Other = Literal["list", "refused"]
+"""What is not a call: the handshake, lists and notifications of MCP; a request that is refused for
+its credential or for having none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
@@ -40,8 +45,7 @@ class Quotas:
     account_multiple: int = 3
     """How many keys' worth of calls an account has."""
     other_per_minute: int = 300
-    """Requests that are no calls: of a key `initialize` and lists, of an address those without a
-    credential where one is needed, those with a bad one, and pages."""
+    """Requests of each kind that are not calls: lists, refused ones and pages."""
 
     @property
     def account_per_minute(self) -> int:
@@ -107,18 +111,29 @@ class Limiter:
         except CountersFullError as error:
             raise busy(MINUTE) from error
 
-    def count_other(self, caller: Caller) -> None:
-        """Count a request that is no call, for its key or else for its address.
+    def count_other(self, caller: Caller, kind: Other) -> None:
+        """Count a request that is not a call, for its account or else for its address.
 
         Raises:
             ApiError: `rate_limited`, with the seconds to wait.
         """
         principal = caller.principal
-        bucket = principal.key.prefix if principal else f"address:{caller.network}"
+        whose = f"key {principal.key.prefix}" if principal else f"address {caller.network}"
+        self._count_other(f"{kind} {whose}", "with one key" if principal else "from one address")
+
+    def count_page(self, network: str, account_id: int | None) -> None:
+        """Count a page, for the account that is signed in or else for the address.
+
+        Raises:
+            ApiError: `rate_limited`, with the seconds to wait.
+        """
+        whose = f"address {network}" if account_id is None else f"account {account_id}"
+        self._count_other(f"page {whose}", "for pages")
+
+    def _count_other(self, bucket: str, whose: str) -> None:
         hit = self._others.hit(bucket, self._clock())
         if not hit.counted:
-            whose = "beside calls with one key" if principal else "from one address"
-            raise _refusal(self.quotas.other_per_minute, MINUTE, math.ceil(hit.reset), whose)
+            raise _refusal(self.quotas.other_per_minute, MINUTE, hit.wait, whose, what="requests")
 
     def _count_keyed(self, principal: Principal) -> Allowance:
         at, quotas = self._clock(), self.quotas
@@ -129,7 +144,11 @@ class Limiter:
             left = self._allowance(key, quotas.key_per_day - key.today, midnight)
             windows = (quotas.key_per_minute, quotas.key_per_day, midnight)
             raise _fuller_window(key, *windows, "with one key", left)
-        whole = self._accounts.hit(account, at)
+        try:
+            whole = self._accounts.hit(account, at)
+        except CountersFullError:
+            self._keys.take_back(prefix, at)
+            raise
         today = min(quotas.key_per_day - key.today, quotas.account_per_day - whole.today)
         left = self._allowance(key if key.left <= whole.left else whole, today, midnight)
         if not whole.counted:
@@ -165,12 +184,17 @@ def _fuller_window(
 
 
 def _refusal(
-    quota: int, seconds: int, wait: int, whose: str, allowance: Allowance | None = None
+    quota: int,
+    seconds: int,
+    wait: int,
+    whose: str,
+    allowance: Allowance | None = None,
+    what: str = "calls",
 ) -> ApiError:
     wait = max(1, wait)
     return ApiError(
         "rate_limited",
-        f"More than {quota} calls in {seconds} s {whose}; wait {wait} s.",
+        f"More than {quota} {what} in {seconds} s {whose}; wait {wait} s.",
         tool_fix=f"Wait {wait} s, retry once, then back off.",
         details={"retry_after_seconds": wait},
         allowance=allowance,

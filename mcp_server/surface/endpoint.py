@@ -144,25 +144,17 @@ class McpEndpoint:
         return await self._modern(decoded, era, scope, fields)
 
     async def _counted(self, caller: Caller, receive: Receive) -> Decoded:
-        """The message of a request that is counted.
-
-        The gate counts calls of tools. Everything else counts here: from a caller without a
-        credential before it is read, and calls of tools too, so that a flood is not even read.
+        """The message of a request. The gate counts calls of tools; anything else counts here.
 
         Raises:
             ApiError: `rate_limited`.
         """
-        count = self._services.limiter.count_other
-        if caller.principal is None and caller.refused is None:
-            count(caller)
-            return await _read_message(receive)
+        decoded: Decoded = {}
         try:
             decoded = await _read_message(receive)
-        except Refused:
-            count(caller)
-            raise
-        if decoded.get("method") != "tools/call":
-            count(caller)
+        finally:
+            if not _is_call(decoded):
+                self._services.limiter.count_other(caller, "list")
         return decoded
 
     def _check_http(self, fields: Mapping[bytes, bytes]) -> None:
@@ -264,6 +256,14 @@ class McpEndpoint:
         return await call_tool(
             operation, arguments, caller, self._services, keyless=self._keyless, stamp=stamp
         )
+
+
+def _is_call(decoded: Decoded) -> bool:
+    """Whether a message calls one of the tools."""
+    params = decoded.get("params")
+    name = params.get("name") if isinstance(params, dict) else None
+    called = isinstance(name, str) and name in TOOLS
+    return called and decoded.get("method") == "tools/call" and "id" in decoded
 
 
 async def _read_message(receive: Receive) -> Decoded:

@@ -165,6 +165,7 @@ def test_calls_with_a_bad_credential_or_none_count_for_their_address(data_dir: P
         assert live.get("/families", key="").status_code == 200
 
 
+@pytest.mark.proves("LIM-mcp")
 @pytest.mark.parametrize("demo", [False, True])
 def test_lists_of_agents_count_beside_their_calls(data_dir: Path, demo: bool) -> None:
     with serving(data_dir, other_per_minute=3, key_per_minute=1, keyless_per_minute=1) as live:
@@ -178,13 +179,24 @@ def test_lists_of_agents_count_beside_their_calls(data_dir: Path, demo: bool) ->
         for method in ("tools/list", "ping", "nonsense"):
             assert ask(method).status_code == 200
         check_limited(ask("tools/list"))
-        check_limited(ask("ping"))
+        check_limited(ask("tools/call", name="no such tool"))
+        check_limited(httpx.post(address, content=b"no JSON", headers=JSON_TYPE | headers))
 
-        called = ask("tools/call", name="get_family_track_record", arguments={})
-        if demo:
-            check_limited(called)  # from strangers a flood is not even read
-        else:
-            assert not called.json()["result"]["isError"]
+        # A limited call stays a tool error.
+        ends = [ask("tools/call", name="get_family_track_record").json() for _ in range(2)]
+        assert [end["result"]["isError"] for end in ends] == [False, True]
+        assert "rate_limited" in ends[1]["result"]["content"][0]["text"]
+
+
+JSON_TYPE = {"Content-Type": "application/json"}
+
+
+def test_whoever_may_not_ask_so_often_still_learns_where_to_sign_in(data_dir: Path) -> None:
+    with serving(data_dir, other_per_minute=1) as live:
+        first, second = (httpx.post(live.mcp_url, json={}) for _ in range(2))
+
+    assert (first.status_code, second.status_code) == (401, 429)
+    assert first.headers["www-authenticate"] == second.headers["www-authenticate"]
 
 
 def test_pages_count_for_their_address(data_dir: Path) -> None:
@@ -194,6 +206,21 @@ def test_pages_count_for_their_address(data_dir: Path) -> None:
 
     assert codes == [303, 303, 429]
     assert int(refused.headers["retry-after"]) > 0
+
+
+def test_guesses_of_codes_count_for_their_address(data_dir: Path) -> None:
+    form = {"grant_type": "authorization_code", "code": "x", "code_verifier": "v" * 43}
+    with serving(data_dir, other_per_minute=2) as live:
+        app = {"redirect_uris": ["http://127.0.0.1/"]}
+        client_id = httpx.post(f"{live.url}/oauth/register", json=app).json()["client_id"]
+        answers = [
+            httpx.post(f"{live.url}/oauth/token", data={**form, "client_id": client_id})
+            for _ in range(3)
+        ]
+
+    assert [answer.status_code for answer in answers] == [400, 400, 429]
+    assert answers[2].json() == {"error": "rate_limited"}
+    assert int(answers[2].headers["retry-after"]) > 0
 
 
 def test_the_calls_of_a_day_are_not_forgotten_by_a_restart(data_dir: Path) -> None:

@@ -294,6 +294,16 @@ def test_a_form_of_many_fields_is_refused(service: Service) -> None:
     assert error_of(post(service, data=fields)) == (400, "invalid_request")
 
 
+def test_a_guess_neither_waits_for_a_writer_nor_becomes_one(tmp_path: Path) -> None:
+    with serving(tmp_path) as service:
+        host = new_host(service)
+        with closing(sqlite3.connect(tmp_path / "accounts.sqlite", isolation_level=None)) as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            answers = [host.exchange("guess"), host.refresh("guess"), host.revoke("guess")]
+
+    assert [answer.status_code for answer in answers] == [400, 400, 200]
+
+
 def test_a_busy_database_is_never_taken_for_a_bad_credential(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

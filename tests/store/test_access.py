@@ -164,7 +164,7 @@ async def test_a_deleted_account_leaves_nothing_but_that_it_was_deleted(house: H
         "browsers": 1,
         "watchlist": 2,
         "usage": 1,
-        "audit": 4,
+        "audit": 5,
     }
     assert (await house.events())[-1] == (Kind.ACCOUNT_DELETED, "operator", eve.account.id)
     with pytest.raises(AccountError, match="no account"):

@@ -169,6 +169,56 @@ async def test_one_network_has_a_quarter_of_the_requests(near: str, far: str) ->
     assert answers == {far: 200}
 
 
+async def test_a_client_that_sends_its_body_slowly_takes_no_place_of_others() -> None:
+    class Reading:
+        """An app that waits for a body, and then for a word."""
+
+        read = 0
+        go = anyio.Event()
+
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            await receive()
+            self.read += 1
+            await self.go.wait()
+            await response(200)(scope, receive, send)
+
+    body, app = anyio.Event(), Reading()
+    guard = guarded(app, at_once=4)
+
+    async def slowly() -> Scope:
+        await body.wait()
+        return {"type": "http.request"}
+
+    async def at_once() -> Scope:
+        return {"type": "http.request"}
+
+    async def honest(n: int) -> None:
+        answer = Answer()
+        await guard(scope_of(address=f"192.0.2.{n}"), at_once, answer.send)
+        statuses.append(answer.status)
+
+    statuses: list[int] = []
+    async with anyio.create_task_group() as group:
+        for n in range(20):
+            group.start_soon(guard, scope_of(address=f"198.51.100.{n}"), slowly, Answer().send)
+        await anyio.wait_all_tasks_blocked()
+        for n in range(5):
+            group.start_soon(honest, n)
+        await anyio.wait_all_tasks_blocked()
+        assert (app.read, statuses) == (4, [503])
+        app.go.set()
+        body.set()
+
+    assert statuses == [503, 200, 200, 200, 200]
+
+
+async def test_a_page_that_leads_back_to_another_takes_its_whole_address() -> None:
+    guard = guarded(response(200))
+
+    assert (await ask(guard, scope_of("/sign-in", query_string=b"a" * 3 * 8192))).status == 200
+    assert (await ask(guard, scope_of("/sign-in", query_string=b"a" * 3 * 8193))).status == 414
+
+
 @pytest.mark.parametrize("app", [response(200), None])
 async def test_a_connection_learns_of_every_end(app: Any) -> None:
     class Connection:

@@ -147,9 +147,28 @@ def test_any_number_of_new_callers_takes_no_call_from_those_who_keep_calling() -
     counters = Counters(2, 60)
     for n in range(SLOTS + SLOTS // 2):
         assert counters.hit(f"caller {n}", at(NOON)).left == 1
-    near = [counters.hit("honest", at(NOON + second)).left for second in range(3)]
+    left = []
+    for second in range(3):
+        left.append(counters.hit("honest", at(NOON + second)).left)
+        for n in range(SLOTS // 16):
+            counters.hit(f"newcomer {second} {n}", at(NOON + second))
 
-    assert near == [1, 0, 0]
+    assert left == [1, 0, 0]
+
+
+def test_nobody_can_tell_which_buckets_are_neighbours() -> None:
+    one, other = (Counters(1, 60) for _ in range(2))
+
+    assert one._key != other._key
+    assert len({*one._key}) > 1
+
+
+def test_a_clock_that_was_a_month_ahead_for_once_holds_up_no_day() -> None:
+    counters = Counters(9, 60, per_day=2)
+    counters.hit("a", Moment(100, NOON + 30 * DAY))
+
+    assert [counters.hit("a", Moment(101, NOON)).today for _ in range(2)] == [1, 2]
+    assert counters.hit("a", Moment(102, NOON + DAY)).today == 1
 
 
 def test_counts_of_a_day_are_never_given_up() -> None:
@@ -181,12 +200,13 @@ def test_a_table_half_full_of_kept_counts_has_a_slot_for_everyone() -> None:
     assert {counters.hit(bucket, at(NOON + 61)).today for bucket in buckets} == {2}
 
 
-def test_the_day_of_a_clock_that_is_set_back_is_the_one_that_was_counted() -> None:
+def test_around_midnight_the_day_that_was_counted_goes_on() -> None:
     counters = Counters(9, 60, per_day=2)
+    midnight = 20_001 * DAY
     for _ in range(2):
-        counters.hit("a", Moment(100, NOON))
+        counters.hit("a", Moment(100, midnight + 1))
 
-    assert not counters.hit("a", Moment(101, NOON - DAY)).counted
+    assert not counters.hit("a", Moment(101, midnight - 1)).counted
 
 
 def test_the_window_does_not_follow_a_clock_that_is_set() -> None:

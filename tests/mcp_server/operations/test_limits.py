@@ -108,25 +108,41 @@ def test_a_day_goes_on_where_an_earlier_process_left_it() -> None:
 def test_requests_that_are_no_calls_count_beside_the_calls_of_their_key() -> None:
     limiter = Limiter(Quotas(key_per_minute=1, other_per_minute=2), Clock())
     for _ in range(2):
-        limiter.count_other(keyed("a"))
+        limiter.count_other(keyed("a"), "list")
 
     with pytest.raises(ApiError) as refusal:
-        limiter.count_other(keyed("a"))
+        limiter.count_other(keyed("a"), "list")
 
-    assert wait(refusal.value) == 60
-    limiter.count_other(keyed("b"))
+    assert refusal.value.message == "More than 2 requests in 60 s with one key; wait 60 s."
+    limiter.count_other(keyed("b"), "list")
     limiter.count(keyed("a"), "rest")
 
 
 def test_requests_with_a_bad_credential_count_for_their_address() -> None:
     limiter = Limiter(Quotas(other_per_minute=1), Clock())
-    limiter.count_other(Caller("192.0.2.1", refused="key"))
+    limiter.count_other(Caller("192.0.2.1", refused="key"), "refused")
 
     with pytest.raises(ApiError, match="from one address"):
-        limiter.count_other(Caller("192.0.2.1"))
+        limiter.count_other(Caller("192.0.2.1"), "refused")
 
-    limiter.count_other(Caller("192.0.2.2"))
-    limiter.count_other(keyed("a"))  # a good credential from the same address is not stopped
+    limiter.count_other(Caller("192.0.2.2"), "refused")
+    # Neither a good credential from the same address nor a list or a page is stopped by them.
+    limiter.count_other(keyed("a"), "list")
+    limiter.count_other(Caller("192.0.2.1"), "list")
+    limiter.count_page("192.0.2.1", None)
+
+
+def test_pages_of_strangers_stop_nobody_who_is_signed_in() -> None:
+    limiter = Limiter(Quotas(other_per_minute=1), Clock())
+    limiter.count_page("192.0.2.1", None)
+
+    with pytest.raises(ApiError):
+        limiter.count_page("192.0.2.1", None)
+
+    limiter.count_page("192.0.2.1", 1)
+    limiter.count_page("192.0.2.1", 2)
+    with pytest.raises(ApiError, match="for pages"):
+        limiter.count_page("192.0.2.2", 1)
 
 
 def test_a_key_is_refused_after_its_day_until_midnight_utc() -> None:
