@@ -169,12 +169,12 @@ class Connection(asyncio.Protocol):
         self._unparsed = 0
         if self._owed == 1:
             self._outlet.is_used = False
-            self._door.keep(self)
         self._deadline = self._clock() + self._bounds.body_seconds
 
     def on_message_complete(self) -> None:
         self._phase = Phase.IDLE
         self._begun = False
+        self._door.keep(self)
         self._rest()
 
     # What the app and the door call

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import anyio.to_thread
 import pytest
 import uvicorn
 
@@ -25,6 +26,7 @@ PATIENT = Bounds(LONG, LONG, LONG, LONG, LONG, LONG)
 """No time is up within a test."""
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+BUSY = b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -35,6 +37,8 @@ class Echo:
 
     def __init__(self) -> None:
         self.left = threading.Event()
+        self.begun = threading.Semaphore(0)
+        self.go = threading.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -42,6 +46,9 @@ class Echo:
         if scope["path"] == "/now":
             await response(200)(scope, receive, send)
             return
+        if scope["path"] == "/busy":
+            self.begun.release()
+            await anyio.to_thread.run_sync(self.go.wait)
         if scope["path"] == "/large":
             await send({"type": "http.response.start", "status": 200, "headers": []})
             for _ in range(40):
@@ -352,10 +359,18 @@ def test_an_answer_that_comes_after_the_connection_was_given_up_is_dropped(
     assert [record.getMessage() for record in caplog.records if record.exc_info] == []
 
 
+def busy(port: int, app: Echo) -> socket.socket:
+    """A connection whose request the app is at work on."""
+    client = connect(port)
+    client.sendall(BUSY)
+    assert app.begun.acquire(timeout=30)
+    return client
+
+
 def test_who_waits_longest_without_a_request_gives_way() -> None:
-    with listening(connections=8, trusted_proxies=("127.0.0.1",)) as port:
-        busy = connect(port)
-        busy.sendall(POST)  # its head is complete
+    app = Echo()
+    with listening(app=app, connections=8, trusted_proxies=("127.0.0.1",)) as port:
+        working = busy(port, app)
         waiting = [connect(port) for _ in range(7)]
         waiting[0].sendall(GET)
         assert status(read_answer(waiting[0])) == 200  # so the second waits longest
@@ -363,10 +378,27 @@ def test_who_waits_longest_without_a_request_gives_way() -> None:
             new.sendall(GET)
             assert status(read_answer(new)) == 200
             assert read_to_end(waiting[1]) == b""
-        for client in (busy, waiting[0]):
-            client.sendall(b"hello" if client is busy else GET)
-            assert status(read_answer(client)) == 200
-        for client in (busy, *waiting):
+        app.go.set()
+        assert status(read_answer(working)) == 200
+        waiting[0].sendall(GET)
+        assert status(read_answer(waiting[0])) == 200
+        for client in (working, *waiting):
+            client.close()
+
+
+def test_who_sends_a_body_slowly_gives_way_too() -> None:
+    with listening(connections=8, trusted_proxies=("127.0.0.1",)) as port:
+        clients = [connect(port) for _ in range(8)]
+        for client in clients:
+            client.sendall(POST.replace(b"Host: x", b"Host: x\r\nExpect: 100-continue"))
+            assert client.recv(100).startswith(b"HTTP/1.1 100")  # the app waits for the body
+        with connect(port) as new:
+            new.sendall(GET)
+            assert status(read_answer(new)) == 200
+            assert read_to_end(clients[0]) == b""
+        clients[1].sendall(b"hello")
+        assert status(read_answer(clients[1])) == 200
+        for client in clients:
             client.close()
 
 
@@ -385,32 +417,30 @@ def test_who_has_an_answer_but_never_sends_the_body_gives_way_too() -> None:
 
 
 def test_with_every_connection_busy_a_new_one_is_told_to_come_back() -> None:
-    with listening(connections=8, trusted_proxies=("127.0.0.0/8",)) as port:
-        clients = [connect(port) for _ in range(8)]
-        for client in clients:
-            client.sendall(POST.replace(b"Host: x", b"Host: x\r\nExpect: 100-continue"))
-            assert client.recv(100).startswith(b"HTTP/1.1 100")  # the app waits for the body
+    app = Echo()
+    with listening(app=app, connections=8, trusted_proxies=("127.0.0.0/8",)) as port:
+        clients = [busy(port, app) for _ in range(8)]
         answer = exchange(port)
 
         assert status(answer) == 503
         assert b"retry-after: 1" in answer
+        app.go.set()
         for client in clients:
-            client.sendall(b"hello")
             assert status(read_answer(client)) == 200
             client.close()
 
 
 def test_one_address_has_a_quarter_of_the_connections_and_gets_them_back() -> None:
-    with listening(connections=8) as port:
-        first, second = connect(port), connect(port)
-        for client in (first, second):
-            client.sendall(GET)
-            assert status(read_answer(client)) == 200
+    app = Echo()
+    with listening(app=app, connections=8) as port:
+        clients = [busy(port, app) for _ in range(2)]
         assert status(exchange(port)) == 503
-        first.sendall(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
-        assert status(read_to_end(first)) == 200
-        with connect(port) as new:
+        app.go.set()
+        for client in clients:
+            assert status(read_answer(client)) == 200
+        with connect(port) as new:  # whoever of its own waits longest gives way
             new.sendall(GET)
             assert status(read_answer(new)) == 200
-        first.close()
-        second.close()
+            assert read_to_end(clients[0]) == b""
+        for client in clients:
+            client.close()

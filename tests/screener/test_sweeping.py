@@ -12,8 +12,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from screener.settings import Settings
-from screener.sweeping import Sweeper, counted
+from screener.settings import Settings, SettingsError, load_settings
+from screener.sweeping import Sweeper, counted, sweeper_of
 from store import tables
 from store.accounts import Accounts, Plan, utc_now
 from store.audit import OPERATOR, Kind, note
@@ -176,6 +176,37 @@ async def test_a_sweep_that_fails_is_logged_and_stops_no_other(
         ("WARNING", False),
         ("ERROR", True),
     ]
+
+
+async def test_a_process_sweeps_every_hour_from_a_moment_of_its_own() -> None:
+    done = list[float | str]()
+
+    async def pause(seconds: float) -> None:
+        done.append(seconds)
+        if len(done) == 5:
+            raise StopAsyncIteration
+
+    async def sweep() -> int:
+        done.append("swept")
+        return 0
+
+    sweeper = Sweeper(counted("events", sweep), pause=pause, chance=lambda: 0.5)
+    with pytest.raises(StopAsyncIteration):
+        await sweeper.keep_sweeping()
+
+    assert done == [150, "swept", 3600, "swept", 3600]
+
+
+@pytest.mark.parametrize("name", ["audit_days", "usage_days", "session_days", "session_idle_days"])
+async def test_a_retention_is_a_hundred_years_at_most(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match=f"SCREENER_{name.upper()}: .*36500"):
+        load_settings(**{name: 36_501})
+
+    furnish(tmp_path)
+    settings = load_settings(data_dir=tmp_path, **{name: 36_500})
+    database = Database(settings.accounts_url)
+    assert (await sweeper_of(settings, database).sweep()).failures == 0
+    await database.close()
 
 
 def test_the_audit_command_filters_pages_and_prints_json(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from store import tables
 from store.access import Ended
 from store.accounts import Account, Accounts, Plan, utc_now
 from store.audit import Actor, Kind
+from store.browsers import Browsers
 from store.database import Database
 from store.errors import AccountError, DatabaseUnavailableError, StalePasswordError
 from store.grants import Grants
@@ -142,6 +143,37 @@ async def test_everything_ends_but_the_session_that_asks_for_it(house: House) ->
     assert [kind for kind, *_ in await house.events()][-3:] == [
         *(Kind.SESSION_ENDED, Kind.KEY_REVOKED, Kind.APP_REVOKED)
     ]
+
+
+async def test_the_browser_that_asks_to_end_everything_else_stays_known(house: House) -> None:
+    ada = await house.person("ada")
+    browsers = Browsers(house.database)
+    mine, other = [await browsers.remember(None, ada.account.id) for _ in range(2)]
+
+    await house.accounts.end_access(ada.account.id, but=ada.token, browser=mine)
+
+    assert await browsers.knows(mine, ada.account.email)
+    assert not await browsers.knows(other, ada.account.email)
+    assert await house.sessions.account(ada.token) is not None
+
+
+async def test_a_key_that_has_expired_is_not_revoked_with_the_others(house: House) -> None:
+    ada = await house.person("ada")
+    year = dt.timedelta(days=365)
+    await house.keys.create(ada.account.email, "old", expires_at=utc_now() + year)
+    later = Accounts(house.database, clock=lambda: utc_now() + year)
+
+    assert (await later.end_access(ada.account.id)).keys == 1
+    keys = await house.keys.of_account(ada.account.email)
+    assert [key.revoked_at is None for key in keys] == [False, True]
+
+
+async def test_a_browser_of_a_deleted_account_is_not_remembered(house: House) -> None:
+    eve = await house.person("eve")
+    await house.accounts.delete("eve@example.com")
+
+    with pytest.raises(AccountError, match="deleted"):
+        await Browsers(house.database).remember(None, eve.account.id)
 
 
 async def test_a_deleted_account_leaves_nothing_but_that_it_was_deleted(house: House) -> None:

@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from store import tables
+from store import events, tables
 from store.accounts import Accounts, Plan, hash_secret
 from store.audit import MAX_TEXT, Actor, Kind, note
 from store.database import Database
@@ -83,6 +83,11 @@ class House:
 
     async def redeem(self, code: str) -> Pair | None:
         return await self.tokens.redeem(code, "host", "challenge", CALLBACK, actor=SOMEBODY)
+
+    async def rows_of(self, table: sa.Table) -> list[Any]:
+        """Every row of a table."""
+        async with self.database.read() as connection:
+            return list(await connection.execute(table.select()))
 
     async def rows(self) -> dict[str, list[Any]]:
         """Every row of every table."""
@@ -192,11 +197,11 @@ BY_THE_OPERATOR = {"Accounts.set_plan", "Accounts.set_active"}
 
 SILENT = {
     "Accounts": {"all", "get", "password_hash"},
-    "Keys": {"of_account", "principal"},
+    "Keys": {"held", "of_account", "principal", "sweep"},
     "Sessions": {"account", "all", "is_proven", "of_account", "prove", "sweep"},
     "Grants": {
         *("add_client", "keep_document"),  # an app of nobody's yet
-        *("all_grants", "approves", "client", "clients", "of_account", "sweep"),
+        *("all_grants", "approves", "client", "clients", "held", "of_account", "sweep"),
     },
     # An app refreshes its tokens every hour.
     "Tokens": {"principal", "rotate"},
@@ -366,6 +371,23 @@ async def test_events_older_than_the_retention_are_removed(house: House) -> None
     house.clock.now += dt.timedelta(microseconds=1)
     assert await house.log.sweep(10) == old
     assert [event.kind for event in await house.log.events()] == [Kind.PLAN_CHANGED]
+
+
+async def test_old_events_are_removed_so_many_at_once(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MOST_AT_ONCE", 2)
+    old, removed = len(await house.rows_of(tables.audit)), list[int]()
+
+    def listen(_connection: Any, cursor: Any, statement: str, *_rest: Any) -> None:
+        if statement.startswith("DELETE FROM audit"):
+            removed.append(cursor.rowcount)
+
+    sa.event.listen(house.database.engine.sync_engine, "after_cursor_execute", listen)
+    house.clock.now += 11 * DAY
+
+    assert await house.log.sweep(10) == old == sum(removed)
+    assert max(removed) == 2
 
 
 async def test_above_the_bound_strangers_give_way_first_then_the_busiest_account(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,8 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from store import tables
-from store.accounts import Account
+from store.accounts import Account, utc_now
 from store.audit import Kind
+from store.browsers import Browsers
 from store.database import Database
 from tests.service import Service, on_database
 from tests.web.browser import PASSWORD, Browser
@@ -133,6 +135,45 @@ def test_ending_everything_leaves_this_browser_alone(service: Service) -> None:
     assert service.get("/me", key=kept).status_code == 200
     kinds = [kind for kind, *_ in events_of(service, account)]
     assert kinds[-3:] == [Kind.SESSION_ENDED, Kind.KEY_REVOKED, Kind.APP_REVOKED]
+
+
+def knows(service: Service, browser: Browser, account: Account) -> bool:
+    """Whether a browser is known to be the account's."""
+    token = browser.cookies["browser"]
+    return on_database(service, lambda database: Browsers(database).knows(token, account.email))
+
+
+def test_this_browser_stays_known_when_all_others_are_signed_out(service: Service) -> None:
+    account = new_person(service)
+    browser, other = signed_in(service, account), signed_in(service, account)
+
+    browser.submit(browser.form("/account"), everything="yes")
+    known = [knows(service, one, account) for one in (browser, other)]
+    form = browser.form("/account/password")
+    browser.submit(form, current=PASSWORD, new="a staple for the horse")
+
+    assert known == [True, False]
+    assert knows(service, browser, account)
+
+
+def test_a_key_that_has_expired_is_not_counted(service: Service) -> None:
+    account = new_person(service)
+    end = utc_now() + dt.timedelta(days=1)
+    service.keys(lambda keys: keys.create(account.email, "old", expires_at=end))
+    browser = signed_in(service, account)
+    before = browser.get("/account").text
+
+    async def expire(database: Database) -> None:
+        async with database.write() as connection:
+            own = tables.keys.c.account_id == account.id
+            past = utc_now() - dt.timedelta(days=1)
+            await connection.execute(tables.keys.update().where(own).values(expires_at=past))
+
+    on_database(service, expire)
+
+    assert "1 key and" in before
+    assert "0 keys and" in browser.get("/account").text
+    assert "old" not in browser.get("/usage").text.split("<main", 1)[1]
 
 
 @pytest.mark.parametrize("fields", [{"everything": "yes"}, {"end": "0" * 16}])

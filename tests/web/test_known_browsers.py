@@ -8,9 +8,10 @@ import pytest
 import sqlalchemy as sa
 
 from store import tables
-from store.accounts import Account
+from store.accounts import Account, Accounts
 from store.audit import Kind
 from store.database import Database
+from store.errors import AccountError
 from tests.service import Service, on_database, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import new_person
@@ -58,6 +59,38 @@ def guess(service: Service, account: Account, times: int, network: str) -> list[
         browser.submit(form, email=account.email, password="wrong").status_code
         for _ in range(times)
     ]
+
+
+def test_an_account_that_is_deleted_while_it_signs_in_is_told_so(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the session and the browser, and before the session."""
+    account = new_person(service)
+    deletes = (
+        f"CREATE TRIGGER gone AFTER INSERT ON sessions WHEN NEW.account_id = {account.id} BEGIN "
+        "DELETE FROM sessions WHERE account_id = NEW.account_id; "
+        "DELETE FROM accounts WHERE id = NEW.account_id; END"
+    )
+
+    async def run(database: Database, *statements: str) -> None:
+        async with database.write() as connection:
+            for statement in statements:
+                await connection.execute(sa.text(statement))
+
+    on_database(service, lambda database: run(database, deletes))
+    answers = [Browser(service).sign_in(account.email)]
+    on_database(service, lambda database: run(database, "DROP TRIGGER gone"))
+
+    async def gone(_accounts: Accounts, _email: str) -> Account:
+        raise AccountError("There is no such account.")
+
+    other = new_person(service)
+    monkeypatch.setattr(Accounts, "get", gone)
+    answers.append(Browser(service).sign_in(other.email))
+
+    assert [answer.status_code for answer in answers] == [400, 400]
+    assert "This account has been deleted." in answers[0].text
+    assert "is not right" in answers[1].text
 
 
 def test_a_stranger_keeps_the_owner_out_neither_elsewhere_nor_in_a_known_browser(
