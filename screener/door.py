@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from mcp_server.http.guard import MAX_FIELD_BYTES, MAX_FIELDS, share_of
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -26,8 +28,8 @@ class Bounds:
     """For the client to read what has been sent."""
     linger_seconds: float = 2
     """For which a refused connection is read on."""
-    head_bytes: int = 64 * 1024
-    fields: int = 100
+    head_bytes: int = MAX_FIELD_BYTES
+    fields: int = MAX_FIELDS
     pipelined: int = 16
     """Requests of one connection that are not answered yet."""
     connections: int = 1024
@@ -35,7 +37,7 @@ class Bounds:
     @property
     def share(self) -> int:
         """The most connections of one network."""
-        return self.connections // 4
+        return share_of(self.connections)
 
     @property
     def tick(self) -> float:

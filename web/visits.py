@@ -110,7 +110,7 @@ class Visits:
     def _count(self, visit: Visit) -> None:
         account_id = visit.account.id if visit.account else None
         try:
-            self._site.services.limiter.count_page(visit.address, account_id)
+            self._site.services.limiter.count_page(visit.network, account_id)
         except ApiError as error:
             wait = (error.details or {})["retry_after_seconds"]
             raise Refusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error

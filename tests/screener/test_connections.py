@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 import threading
@@ -190,6 +191,19 @@ def test_a_head_that_is_too_large_is_refused(patient: int, head: bytes) -> None:
     assert status(exchange(patient, head[:-9], head[-9:])) == 431
 
 
+def test_who_still_sends_after_a_refusal_meets_no_reset() -> None:
+    """RFC 9112 section 9.6: with a reset, the client may lose the answer."""
+    with listening() as port, connect(port) as client:
+        client.sendall(b"GET / HTTP/1.1\r\na: " + b"b" * 70_000)
+        answer = read_to_end(client)
+        for _ in range(50):
+            client.sendall(b"b" * 1000)
+        client.shutdown(socket.SHUT_WR)
+
+        assert status(answer) == 431
+        assert client.recv(1) == b""
+
+
 def test_a_client_that_goes_on_sending_reads_why_it_was_refused(patient: int) -> None:
     answer = exchange(patient, b"GET / HTTP/1.1\r\n", *[b"a: b\r\n" * 1000] * 50)
 
@@ -317,6 +331,40 @@ def busy(port: int, app: Echo) -> socket.socket:
     client.sendall(BUSY)
     assert app.begun.acquire(timeout=30)
     return client
+
+
+def test_who_does_not_read_is_disconnected_where_the_system_does_not_do_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("screener.connections._drop_when_unread", lambda *_: None)
+    app, bounds = Echo(), Bounds(LONG, LONG, LONG, LONG, 0.2, 0.2)
+
+    with listening(bounds, app) as port, connect(port) as client:
+        client.sendall(GET.replace(b"/ ", b"/large "))
+        assert app.left.wait(30)
+        assert len(read_to_end(client)) < 40_000_000
+
+
+def test_an_answer_that_comes_after_the_connection_was_given_up_is_dropped(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """uvicorn does not tell the first of two requests that the second one ended the connection."""
+    go, sent = asyncio.Event(), threading.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        loops.append(asyncio.get_running_loop())
+        await go.wait()
+        await response(200)(scope, receive, send)
+        sent.set()
+
+    with listening(Bounds(LONG, 0.2, LONG, LONG, LONG, LONG), app) as port, connect(port) as client:
+        client.sendall(GET + POST + b"he")
+        assert read_to_end(client) == b""
+        loops[0].call_soon_threadsafe(go.set)
+        assert sent.wait(30)
+
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == []
 
 
 def test_who_waits_longest_without_a_request_gives_way() -> None:
