@@ -15,6 +15,7 @@ from store import tables
 from store.accounts import hash_secret, lock_account
 from store.audit import Kind
 from store.errors import TooManyError, UsedFormError
+from store.owner import check_owner
 from store.pace import check_pace
 
 GRANT_CAP = 50
@@ -33,17 +34,26 @@ class Form(NamedTuple):
 
 
 async def check_consent(
-    connection: AsyncConnection, account_id: int, form: Form, now: dt.datetime
+    connection: AsyncConnection,
+    account_id: int,
+    form: Form,
+    now: dt.datetime,
+    session: str | None = None,
 ) -> None:
     """Use up a consent form, in the transaction of the approval.
 
+    With the token of a session, that session must be the account's.
+
     Raises:
         AccountError: the account has been deleted meanwhile.
+        SignedOutError: the session has ended, or was proven too long ago.
         TooManyError: the account has as many live approvals as it may.
         TooOftenError: it approved too often within the last hour.
         UsedFormError: the form was used before.
     """
     await lock_account(connection, account_id)
+    if session is not None:
+        await check_owner(connection, account_id, session, now)
     await _use(connection, form)
     grants = tables.grants
     live = (grants.c.account_id == account_id) & grants.c.revoked_at.is_(None)
