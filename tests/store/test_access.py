@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from store import tables
 from store.access import Ended
-from store.accounts import Account, Accounts, Plan, lock_account, utc_now
+from store.accounts import Account, Accounts, Plan, hash_secret, lock_account, utc_now
 from store.audit import Actor, Kind
 from store.consent import Form
 from store.database import Database
@@ -287,6 +287,26 @@ async def test_what_a_session_makes_while_it_is_ended_ends_with_it(
 
     assert isinstance(ended, Ended)
     assert isinstance(made, SignedOutError | tuple | str)
+    assert await live(house.database) == 0
+
+
+@pytest.mark.parametrize("end", [end_everything, change_password])
+async def test_an_approval_under_way_ends_with_its_session(house: House, end: Work) -> None:
+    ada = await house.person("ada")
+    form = {"form_hash": hash_secret(ada.token), "expires_at": utc_now()}
+    async with house.database.engine.connect() as holder:
+        # On PostgreSQL the approval waits for this row when it has found the session.
+        await holder.execute(tables.used_forms.insert().values(form))
+        works = []
+        for work in (make_app, end):
+            works.append(asyncio.create_task(work(house, ada)))
+            await asyncio.wait(works, timeout=0.1)
+        await holder.rollback()
+
+    made, ended = await asyncio.gather(*works, return_exceptions=True)
+
+    assert isinstance(made, SignedOutError | str)
+    assert isinstance(ended, Ended)
     assert await live(house.database) == 0
 
 
