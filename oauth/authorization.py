@@ -19,7 +19,6 @@ from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
 from oauth.redirects import destination, is_loopback, is_registered, with_response
 from store.audit import OPERATOR, Actor
-from store.consent import Form
 from store.errors import (
     AccountError,
     TooManyError,
@@ -28,6 +27,7 @@ from store.errors import (
     UsedFormError,
 )
 from store.grants import Client, Grants
+from store.used_forms import Form
 
 CODE_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 """The pattern of every S256 challenge (RFC 7636 section 4.2)."""

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 DISCLAIMER = "Educational chart analysis, not investment advice."
 
+MOST_DAYS = 36_500
+"""A hundred years; the dates of a calendar end not much later."""
+
 Words = Annotated[tuple[str, ...], NoDecode]
 """A setting of several words, separated by commas."""
 
@@ -100,13 +103,20 @@ class Settings(BaseSettings):
         default=False, description="Whether visitors may make accounts: Premium while in beta."
     )
     session_idle_days: int = Field(
-        default=7, ge=1, description="Days without a visit that end a browser's sign-in."
+        default=7,
+        ge=1,
+        le=MOST_DAYS,
+        description="Days without a visit that end a browser's sign-in.",
     )
     session_days: int = Field(
-        default=30, ge=1, description="Days after which a browser must sign in again."
+        default=30, ge=1, le=MOST_DAYS, description="Days after which a browser must sign in again."
     )
-    audit_days: int = Field(default=400, ge=1, description="Days for which audit events are kept.")
-    usage_days: int = Field(default=400, ge=1, description="Days for which usage is kept.")
+    audit_days: int = Field(
+        default=400, ge=1, le=MOST_DAYS, description="Days for which audit events are kept."
+    )
+    usage_days: int = Field(
+        default=400, ge=1, le=MOST_DAYS, description="Days for which usage is kept."
+    )
     refresh_leeway_seconds: int = Field(
         default=0,
         ge=0,

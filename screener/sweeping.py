@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -17,10 +18,15 @@ from store.database import Database
 from store.errors import StoreError
 from store.events import AuditLog
 from store.grants import Grants
+from store.keys import Keys
 from store.usage import UsageLog
 from store.used_forms import UsedForms
 
 SWEEP_SECONDS = 3600
+
+START_SECONDS = 300
+"""Within which each process begins, at a moment of its own, so that they do not all write at once.
+"""
 
 Sweep = Callable[[], Awaitable[Mapping[str, int]]]
 """Removes rows; returns how many of what."""
@@ -38,8 +44,15 @@ class Removed(NamedTuple):
 class Sweeper:
     """Runs sweeps one after the other; one that fails stops no other."""
 
-    def __init__(self, *sweeps: Sweep) -> None:
+    def __init__(
+        self,
+        *sweeps: Sweep,
+        pause: Callable[[float], Awaitable[None]] = anyio.sleep,
+        chance: Callable[[], float] = random.random,  # noqa: S311 - no secret
+    ) -> None:
         self._sweeps = sweeps
+        self._pause = pause
+        self._chance = chance
 
     async def sweep(self) -> Removed:
         """Run every sweep once; a failure is logged."""
@@ -57,10 +70,11 @@ class Sweeper:
         return Removed(removed, failures)
 
     async def keep_sweeping(self) -> None:
-        """Sweep every hour until cancelled."""
+        """Sweep every hour until cancelled, first within START_SECONDS."""
+        await self._pause(START_SECONDS * self._chance())
         while True:
             await self.sweep()
-            await anyio.sleep(SWEEP_SECONDS)
+            await self._pause(SWEEP_SECONDS)
 
 
 def sweeper_of(settings: Settings, database: Database) -> Sweeper:
@@ -68,6 +82,7 @@ def sweeper_of(settings: Settings, database: Database) -> Sweeper:
     usage, audit = UsageLog(database), AuditLog(database)
     return Sweeper(
         partial(_grants_and_hosts, Grants(database)),
+        counted("keys", partial(Keys(database).sweep, settings.usage_days)),
         counted("sessions", sessions_of(settings, database).sweep),
         counted("known browsers", Browsers(database).sweep),
         counted("used forms", UsedForms(database).sweep),

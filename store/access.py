@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Collection
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -21,18 +22,17 @@ class Ended(NamedTuple):
 
 
 async def end_sessions(
-    connection: AsyncConnection, account_id: int, *, but: str | None = None
+    connection: AsyncConnection, account_id: int, *, but: Collection[str] = ()
 ) -> int:
-    """End the sessions of an account, except for the one with the token hash `but`.
+    """End the sessions of an account, except for that with a token hash of `but`.
 
-    Its known browsers become strange again: one of them may be whose access ends.
+    Its known browsers, with the same exception, become strange again: one of them may be whose
+    access ends.
     """
-    sessions, browsers = tables.sessions, tables.browsers
-    await connection.execute(browsers.delete().where(browsers.c.account_id == account_id))
-    others = sessions.c.token_hash != but if but else sa.true()
-    ended = await connection.execute(
-        sessions.delete().where(sessions.c.account_id == account_id, others)
-    )
+    for table in (tables.browsers, tables.sessions):
+        ended = await connection.execute(
+            table.delete().where(table.c.account_id == account_id, table.c.token_hash.not_in(but))
+        )
     return ended.rowcount
 
 
@@ -40,11 +40,15 @@ async def end_credentials(
     connection: AsyncConnection, account_id: int, actor: Actor, now: dt.datetime
 ) -> tuple[int, int]:
     """Revoke every live key and app of an account; returns how many of each."""
-    counts = []
-    for table, event in ((tables.keys, Kind.KEY_REVOKED), (tables.grants, Kind.APP_REVOKED)):
+    counts, keys = [], tables.keys
+    lasting = sa.or_(keys.c.expires_at.is_(None), keys.c.expires_at > now)
+    for table, live, event in (
+        (keys, lasting, Kind.KEY_REVOKED),
+        (tables.grants, sa.true(), Kind.APP_REVOKED),
+    ):
         revoked = await connection.execute(
             table.update()
-            .where(table.c.account_id == account_id, table.c.revoked_at.is_(None))
+            .where(table.c.account_id == account_id, table.c.revoked_at.is_(None), live)
             .values(revoked_at=now)
             .returning(table.c.prefix, table.c.name)
         )
@@ -56,9 +60,11 @@ async def end_credentials(
 
 
 async def delete_account(connection: AsyncConnection, account_id: int) -> dict[str, int]:
-    """Delete an account and every row about it; returns how many rows of each table."""
+    """Delete a locked account and every row about it; returns how many rows of each table."""
     grants, deleted = tables.grants, {}
     own_grants = sa.select(grants.c.id).where(grants.c.account_id == account_id)
+    # On PostgreSQL this waits for who is adding tokens, as the lock on the account does.
+    await connection.execute(own_grants.with_for_update())
     for table in (tables.codes, tables.tokens):
         gone = await connection.execute(table.delete().where(table.c.grant_id.in_(own_grants)))
         deleted[table.name] = gone.rowcount

@@ -170,14 +170,21 @@ class Accounts:
         return ended
 
     async def end_access(
-        self, account_id: int, *, but: str | None = None, actor: Actor = OPERATOR
+        self,
+        account_id: int,
+        *,
+        but: str | None = None,
+        browser: str | None = None,
+        actor: Actor = OPERATOR,
     ) -> Ended:
         """End every key and app of an account, and every session but that of the token `but`.
+
+        The known browser with the token `browser` stays known.
 
         Raises:
             AccountError: the account has been deleted meanwhile.
         """
-        now, kept = self._clock(), hash_secret(but) if but else None
+        now, kept = self._clock(), [hash_secret(token) for token in (but, browser) if token]
         async with self._database.write() as connection:
             await lock_account(connection, account_id)
             sessions = await end_sessions(connection, account_id, but=kept)
@@ -189,14 +196,15 @@ class Accounts:
     async def delete(self, email: str, *, actor: Actor = OPERATOR) -> dict[str, int]:
         """Delete an account with everything about it; return how many rows of each table.
 
-        The log keeps that an account was deleted, and its number, which no other account gets.
+        The log keeps that an account was deleted, and its number, which no other account gets as
+        long as the log, or anything else, refers to it.
 
         Raises:
             AccountError: there is no such account.
         """
         async with self._database.write() as connection:
             account = await account_of(connection, email)
-            await lock_account(connection, account.id)
+            await lock_account(connection, account.id, deleting=True)
             deleted = await delete_account(connection, account.id)
             await note(connection, Kind.ACCOUNT_DELETED, actor, self._clock(), account.id)
         return deleted
@@ -224,23 +232,27 @@ async def account_of(connection: AsyncConnection, email: str) -> Account:
     return to_account(row)
 
 
-async def lock_account(connection: AsyncConnection, account_id: int) -> None:
+async def lock_account(
+    connection: AsyncConnection, account_id: int, *, deleting: bool = False
+) -> None:
     """Make simultaneous transactions that count what an account has go one after another.
 
-    On PostgreSQL this is a row lock; a write transaction of SQLite is exclusive anyway.
+    On PostgreSQL this is a row lock; a write transaction of SQLite is exclusive anyway. To delete
+    the account it also waits for, and then keeps out, whoever adds a row that refers to it.
 
     Raises:
         AccountError: the account has been deleted meanwhile.
     """
     accounts = tables.accounts
     query = sa.select(accounts.c.id).where(accounts.c.id == account_id)
-    if await connection.scalar(query.with_for_update(key_share=True)) is None:
+    if await connection.scalar(query.with_for_update(key_share=not deleting)) is None:
         raise AccountError("This account has been deleted.")
 
 
 async def _unused_id(connection: AsyncConnection) -> dict[str, int]:
-    # SQLite would give the id of the last account again once that is deleted, while a running
-    # service may still count calls for it. The log remembers the id.
+    # SQLite would give the id of the last account again once that is deleted. Here it does not
+    # before the log has forgotten the deletion, a day later at the earliest: what a running service
+    # still counts for the deleted account is gone by then. PostgreSQL never gives an id again.
     if connection.dialect.name != "sqlite":
         return {}
     newest = [

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import tables
-from store.accounts import hash_secret, utc_now
+from store.accounts import hash_secret, lock_account, utc_now
 from store.database import Database
 
 TOKEN_BYTES = 32
@@ -60,9 +60,13 @@ class Browsers:
         """Remember a browser in which the account has just signed in.
 
         Returns its token: the one it has, if that is this account's, or else a new one.
+
+        Raises:
+            AccountError: the account has been deleted meanwhile.
         """
         browsers, now = tables.browsers, self._clock()
         async with self._database.write() as connection:
+            await lock_account(connection, account_id)
             if token is not None:
                 own = browsers.c.token_hash == hash_secret(token)
                 seen = await connection.execute(

@@ -5,18 +5,18 @@ for one more app, and a pace that a person can have.
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import tables
-from store.accounts import hash_secret, lock_account
+from store.accounts import lock_account
 from store.audit import Kind
-from store.errors import TooManyError, UsedFormError
+from store.errors import TooManyError
 from store.owner import check_owner
 from store.pace import check_pace
+from store.used_forms import Form, use_up
 
 GRANT_CAP = 50
 """Live approvals an account may have."""
@@ -25,19 +25,11 @@ GRANTS_PER_HOUR = 30
 """Approvals an account may give within an hour."""
 
 
-class Form(NamedTuple):
-    """A form that works once."""
-
-    token: str
-    expires_at: dt.datetime
-    """When its page refuses it anyway. Its use must be remembered until then, and no longer."""
-
-
 async def check_consent(
     connection: AsyncConnection,
     account_id: int,
     form: Form,
-    now: dt.datetime,
+    clock: Callable[[], dt.datetime],
     session: str | None = None,
 ) -> None:
     """Use up a consent form, in the transaction of the approval.
@@ -53,20 +45,11 @@ async def check_consent(
     """
     await lock_account(connection, account_id)
     if session is not None:
-        await check_owner(connection, account_id, session, now)
-    await _use(connection, form)
+        await check_owner(connection, account_id, session, clock())
+    await use_up(connection, form)
     grants = tables.grants
     live = (grants.c.account_id == account_id) & grants.c.revoked_at.is_(None)
     count = sa.select(sa.func.count()).select_from(grants).where(live)
     if (await connection.scalar(count) or 0) >= GRANT_CAP:
         raise TooManyError(f"An account connects at most {GRANT_CAP} apps; revoke one first.")
-    await check_pace(connection, account_id, Kind.APP_APPROVED, GRANTS_PER_HOUR, now)
-
-
-async def _use(connection: AsyncConnection, form: Form) -> None:
-    # Of simultaneous transactions, in any number of processes, one inserts the row.
-    insert: Any = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
-    row = {"form_hash": hash_secret(form.token), "expires_at": form.expires_at}
-    used = await connection.execute(insert(tables.used_forms).values(row).on_conflict_do_nothing())
-    if used.rowcount == 0:
-        raise UsedFormError("This form was used already. Start again from the app.")
+    await check_pace(connection, account_id, Kind.APP_APPROVED, GRANTS_PER_HOUR, clock())

@@ -92,14 +92,20 @@ class AuditLog:
         Above it, what strangers did gives way first, then the oldest events of the account that has
         the most. Returns how many were removed.
         """
-        old = tables.audit.c.at < self._clock() - dt.timedelta(days=days)
-        async with self._database.write() as connection:
-            removed = (await connection.execute(tables.audit.delete().where(old))).rowcount
-        while surplus := await self._surplus():
-            chosen = tables.audit.c.id.in_(surplus)
+        audit, oldest, removed = tables.audit, self._clock() - dt.timedelta(days=days), 0
+        while chosen := await self._older(oldest) or await self._surplus():
+            # A bounded number at once: nobody else writes to SQLite meanwhile.
             async with self._database.write() as connection:
-                removed += (await connection.execute(tables.audit.delete().where(chosen))).rowcount
+                deleted = await connection.execute(audit.delete().where(audit.c.id.in_(chosen)))
+            removed += deleted.rowcount
         return removed
+
+    async def _older(self, oldest: dt.datetime) -> list[int]:
+        """Some of the events from before a time."""
+        audit = tables.audit
+        query = sa.select(audit.c.id).where(audit.c.at < oldest).limit(MOST_AT_ONCE)
+        async with self._database.read() as connection:
+            return list((await connection.execute(query)).scalars())
 
     async def _surplus(self) -> list[int]:
         """Some of the events that give way, if there are more than the bound."""
@@ -119,7 +125,8 @@ class AuditLog:
 
 
 def _own() -> sa.ColumnElement[bool]:
-    # SQLite gives the number of a deleted account to a new one, which must not see what was before.
+    # No account gets the number of a deleted one that the log still names. Should one get it all
+    # the same, as from a copy that was put back, it must not see what was before.
     accounts, audit = tables.accounts, tables.audit
     return (accounts.c.id == audit.c.account_id) & (accounts.c.created_at <= audit.c.at)
 

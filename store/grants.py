@@ -7,25 +7,24 @@ that was issued under it. The codes and tokens themselves are in `store.tokens`.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from store import tables
 from store.accounts import aware, hash_secret, utc_now
 from store.audit import OPERATOR, Actor, Kind, note
-from store.consent import Form, check_consent
+from store.consent import check_consent
 from store.credentials import LIFETIMES, new_credential, new_grant_prefix
 from store.credentials import Kind as Credential
 from store.database import Database
 from store.errors import UnknownClientError
-from store.unapproved import LIFETIME, UNAPPROVED, make_room
-
-UNUSED_LIFETIME = dt.timedelta(days=180)
-"""How long an approved client is kept after it last got a code or tokens."""
+from store.lapsed import remove_clients, remove_grants
+from store.unapproved import make_room
+from store.upserts import upsert
+from store.used_forms import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +118,8 @@ class Grants:
         new = {"client_id": client_id, "auth_method": "none", "created_at": self._clock()}
         new["network"] = network
         async with self._database.write() as connection:
-            insert: Any = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
             kept = await connection.execute(
-                insert(clients)
+                upsert(connection, clients)
                 .values(**new, **said)
                 .on_conflict_do_update(index_elements=[clients.c.client_id], set_=said)
                 .returning(*clients.c)
@@ -189,19 +187,19 @@ class Grants:
             AccountError, UnknownClientError: account or client has been deleted meanwhile.
             SignedOutError, TooManyError, TooOftenError, UsedFormError: as `check_consent` says.
         """
-        clients, now = tables.clients, self._clock()
+        clients = tables.clients
         code = self._new_credential(Credential.CODE)
         grant = {
             "prefix": new_grant_prefix(),
             "account_id": account_id,
             "client_id": client_id,
             "name": name,
-            "created_at": now,
             "read_only": read_only,
         }
         async with self._database.write() as connection:
             if form is not None:
-                await check_consent(connection, account_id, form, now, session)
+                await check_consent(connection, account_id, form, self._clock, session)
+            now = self._clock()
             approved = await connection.execute(
                 clients.update()
                 .where(clients.c.client_id == client_id)
@@ -214,7 +212,9 @@ class Grants:
             if approved.rowcount == 0:
                 raise UnknownClientError("This app is no longer registered.")
             inserted = await connection.execute(
-                tables.grants.insert().values(grant).returning(tables.grants.c.id)
+                tables.grants.insert()
+                .values({**grant, "created_at": now})
+                .returning(tables.grants.c.id)
             )
             await connection.execute(
                 tables.codes.insert().values(
@@ -244,6 +244,14 @@ class Grants:
         """The grants of an account, including revoked ones, oldest first."""
         return await self._grants(tables.grants.c.account_id == account_id)
 
+    async def held(self, account_id: int, besides: Collection[str] = ()) -> list[Grant]:
+        """The grants of an account that were not revoked, or have one of the prefixes `besides`,
+        oldest first.
+        """
+        grants = tables.grants
+        shown = grants.c.revoked_at.is_(None) | grants.c.prefix.in_(besides)
+        return await self._grants((grants.c.account_id == account_id) & shown)
+
     async def all_grants(self) -> list[Grant]:
         """Every grant, oldest first."""
         return await self._grants(sa.true())
@@ -267,35 +275,12 @@ class Grants:
         return True
 
     async def sweep(self) -> Swept:
-        """Delete grants whose codes and tokens have all expired, and clients nobody needs: those
-        that nobody approved, and those that were not used for long.
-
-        Used codes and tokens stay as long as their grant, because presenting one again revokes it.
-        """
-        clients, codes, grants, tokens = (
-            tables.clients, tables.codes, tables.grants, tables.tokens
-        )  # fmt: skip
+        """Delete the grants that have lapsed, and then the clients that nobody needs."""
         now = self._clock()
-        alive = sa.union(
-            *(
-                sa.select(table.c.grant_id).where(table.c.expires_at > now).correlate(None)
-                for table in (codes, tokens)
-            )
-        )
         async with self._database.write() as connection:
-            await connection.execute(codes.delete().where(codes.c.grant_id.not_in(alive)))
-            await connection.execute(tokens.delete().where(tokens.c.grant_id.not_in(alive)))
-            old_grants = await connection.execute(grants.delete().where(grants.c.id.not_in(alive)))
-            old_clients = await connection.execute(
-                clients.delete().where(
-                    sa.or_(
-                        UNAPPROVED & (clients.c.created_at <= now - LIFETIME),
-                        clients.c.used_at <= now - UNUSED_LIFETIME,
-                    ),
-                    clients.c.client_id.not_in(sa.select(grants.c.client_id)),
-                )
+            return Swept(
+                await remove_grants(connection, now), await remove_clients(connection, now)
             )
-        return Swept(old_grants.rowcount, old_clients.rowcount)
 
     async def _grants(self, condition: sa.ColumnElement[bool]) -> list[Grant]:
         query = sa.select(tables.grants).where(condition).order_by(tables.grants.c.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -48,6 +48,10 @@ class Key:
     """When it stops working by itself; None if it does not."""
     read_only: bool = False
     """Whether it may only read: it cannot change what its account tracks."""
+
+    def is_live(self, now: dt.datetime) -> bool:
+        """Whether it opens its account, if that is active."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,8 @@ class Keys:
             TooManyError: the account has as many live keys as it may.
             TooOftenError: too many keys were made within the last hour.
         """
-        name, now = _check_name(name), self._clock()
-        if expires_at is not None and expires_at <= now:
+        name = _check_name(name)
+        if expires_at is not None and expires_at <= self._clock():
             raise AccountError("A key's end lies in the future.")
         async with self._database.write() as connection:
             account = await account_of(connection, email)
@@ -110,6 +114,7 @@ class Keys:
                 await check_owner(connection, account.id, session, self._clock())
             await self._check_room(connection, account.id)
             if per_hour is not None:
+                now = self._clock()
                 await check_pace(connection, account.id, Kind.KEY_CREATED, per_hour, now)
             new = _NewKey(name, expires_at, read_only)
             return await self._insert_key(connection, account.id, new, actor)
@@ -118,12 +123,23 @@ class Keys:
         """Every key of an account, including revoked ones, oldest first."""
         async with self._database.read() as connection:
             account = await account_of(connection, email)
-            query = (
-                sa.select(tables.keys)
-                .where(tables.keys.c.account_id == account.id)
-                .order_by(tables.keys.c.id)
-            )
-            return [_to_key(row) for row in await connection.execute(query)]
+            return await _keys(connection, account.id)
+
+    async def held(self, account_id: int, besides: Collection[str] = ()) -> list[Key]:
+        """The keys of an account that were not revoked, or have one of the prefixes `besides`,
+        oldest first. Expired ones are among them.
+        """
+        keys = tables.keys
+        shown = keys.c.revoked_at.is_(None) | keys.c.prefix.in_(besides)
+        async with self._database.read() as connection:
+            return await _keys(connection, account_id, shown)
+
+    async def sweep(self, days: int) -> int:
+        """Delete the keys that ended over some days ago; return how many were deleted."""
+        keys, then = tables.keys, self._clock() - dt.timedelta(days=days)
+        ended = sa.or_(keys.c.revoked_at < then, keys.c.expires_at < then)
+        async with self._database.write() as connection:
+            return (await connection.execute(keys.delete().where(ended))).rowcount
 
     async def replace(self, prefix: str, *, actor: Actor = OPERATOR) -> tuple[Key, str]:
         """Revoke a live key and make a new one for the same account, equal but for the secret.
@@ -262,6 +278,14 @@ def _check_name(name: str) -> str:
     if not name or len(name) > 100 or not name.isprintable():
         raise AccountError("A key's name is 1 to 100 printable characters.")
     return name
+
+
+async def _keys(
+    connection: AsyncConnection, account_id: int, *conditions: sa.ColumnElement[bool]
+) -> list[Key]:
+    keys = tables.keys
+    query = sa.select(keys).where(keys.c.account_id == account_id, *conditions).order_by(keys.c.id)
+    return [_to_key(row) for row in await connection.execute(query)]
 
 
 def _to_key(row: sa.Row[*tuple[Any, ...]]) -> Key:

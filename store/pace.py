@@ -25,7 +25,8 @@ async def check_pace(
 ) -> None:
     """Refuse what an owner did `per_hour` times within the last hour.
 
-    Lock the account first, so that simultaneous transactions count one after another.
+    Lock the account first, and take the time then, so that simultaneous transactions count one
+    after another. What a clock that was wrong dated to the future does not count.
 
     Raises:
         TooOftenError: with the wait until the oldest of these events is an hour old.
@@ -34,7 +35,7 @@ async def check_pace(
     query = (
         sa.select(audit.c.at)
         .where(audit.c.account_id == account_id, audit.c.kind == kind, audit.c.actor == "owner")
-        .where(audit.c.at > now - HOUR)
+        .where(audit.c.at > now - HOUR, audit.c.at <= now)
         .order_by(audit.c.at.desc())
         .limit(per_hour)
     )

@@ -22,9 +22,11 @@ from store.errors import StalePasswordError
 
 TOKEN_BYTES = 32
 
+PER_ACCOUNT = 50
+"""Sessions of an account."""
+
 SEEN_EVERY = dt.timedelta(minutes=10)
 """How old the stored time of last use may get, so that reading a page seldom costs a write."""
-
 
 PROOF = dt.timedelta(minutes=15)
 """How long a password that was given counts as proof of who is there."""
@@ -73,7 +75,7 @@ class Sessions:
     async def start(self, account_id: int, password_hash: str, *, actor: Actor = OPERATOR) -> str:
         """Start a session after the password behind this hash was verified; return its token.
 
-        This also deletes all expired sessions.
+        An account has at most PER_ACCOUNT: the one unused for longest gives way.
 
         Raises:
             StalePasswordError: the account has another password by now, or is deactivated. A
@@ -83,7 +85,7 @@ class Sessions:
         async with self._database.write() as connection:
             if not await _still_holds(connection, account_id, password_hash):
                 raise StalePasswordError("The account has been changed meanwhile. Sign in again.")
-            await connection.execute(tables.sessions.delete().where(~self._live(now)))
+            await _make_room(connection, account_id)
             await connection.execute(
                 tables.sessions.insert().values(
                     token_hash=hash_secret(token),
@@ -105,6 +107,8 @@ class Sessions:
         """
         accounts = tables.accounts
         query = sa.select(accounts.c.id).where(accounts.c.email == email.strip().lower())
+        # PostgreSQL: a deletion waits for the lock, and then deletes this event too.
+        query = query.with_for_update(read=True, key_share=True)
         async with self._database.write() as connection:
             account_id = await connection.scalar(query)
             await note(connection, Kind.SIGN_IN_FAILED, actor, self._clock(), account_id)
@@ -143,10 +147,11 @@ class Sessions:
 
     async def is_proven(self, token: str) -> bool:
         """Whether the password was given in this session within the time that PROOF says."""
-        sessions = tables.sessions
+        sessions, now = tables.sessions, self._clock()
         query = sa.select(sessions.c.account_id).where(
             sessions.c.token_hash == hash_secret(token),
-            sessions.c.proven_at > self._clock() - PROOF,
+            sessions.c.proven_at > now - PROOF,
+            sessions.c.proven_at <= now,
         )
         async with self._database.read() as connection:
             return await connection.scalar(query) is not None
@@ -239,6 +244,17 @@ def _to_session(row: sa.Row[*tuple[Any, ...]]) -> Session:
         row.agent,
         row.network,
     )
+
+
+async def _make_room(connection: AsyncConnection, account_id: int) -> None:
+    sessions = tables.sessions
+    surplus = (
+        sa.select(sessions.c.token_hash)
+        .where(sessions.c.account_id == account_id)
+        .order_by(sessions.c.seen_at.desc(), sessions.c.created_at.desc())
+        .offset(PER_ACCOUNT - 1)
+    )
+    await connection.execute(sessions.delete().where(sessions.c.token_hash.in_(surplus)))
 
 
 async def _still_holds(connection: AsyncConnection, account_id: int, password_hash: str) -> bool:

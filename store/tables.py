@@ -100,6 +100,7 @@ clients = sa.Table(
     sa.Column("fresh_until", sa.DateTime(timezone=True)),
     sa.Column("network", sa.String(45), nullable=False, server_default=""),
     sa.Column("used_at", sa.DateTime(timezone=True)),
+    sa.Index("ix_clients_network", "network", "created_at"),
 )
 
 grants = sa.Table(
@@ -157,4 +158,5 @@ audit = sa.Table(
     sa.Column("network", sa.String(45), nullable=False),
     sa.Column("agent", sa.String(200), nullable=False),
     sa.Column("subject", sa.String(200), nullable=False),
+    sa.Index("ix_audit_pace", "account_id", "kind", "at"),
 )

@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 
 import anyio
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import tables
+from store.accounts import aware
 from store.database import Database
 from store.errors import DatabaseUnavailableError
 from store.keys import Principal
+from store.upserts import upsert
 
 FLUSH_SECONDS = 2.0
 PENDING_BYTES = 4 * 1024 * 1024
@@ -126,7 +127,7 @@ class UsageLog:
                     if line[0] in accounts
                 ]
                 if rows:
-                    await connection.execute(_upsert(connection.dialect.name), rows)
+                    await connection.execute(_adding(connection), rows)
         except BaseException as error:
             for line, calls in taken.items():
                 self._pending[line] = self._pending.get(line, 0) + calls
@@ -248,14 +249,14 @@ async def _existing(connection: AsyncConnection, account_ids: Collection[int]) -
     return set((await connection.execute(query)).scalars())
 
 
-def _upsert(dialect: str) -> Any:  # noqa: ANN401 - either dialect's own statement
-    usage = tables.usage
-    statement: Any = (postgresql if dialect == "postgresql" else sqlite).insert(usage)
+def _adding(connection: AsyncConnection) -> sa.Insert:
+    usage, statement = tables.usage, upsert(connection, tables.usage)
     added = statement.excluded
-    return statement.on_conflict_do_update(
+    adding: sa.Insert = statement.on_conflict_do_update(
         index_elements=list(usage.primary_key.columns),
         set_={"calls": usage.c.calls + added.calls, "last_at": added.last_at},
     )
+    return adding
 
 
 async def _full(
@@ -283,5 +284,4 @@ def _use(pending: Pending, full: Collection[tuple[int, dt.date]]) -> Use:
 
 def _to_entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:
     use = Use(row.account_id, row.day, row.key_prefix, row.operation, row.client, row.host)
-    last_at = row.last_at if row.last_at.tzinfo else row.last_at.replace(tzinfo=dt.UTC)
-    return Entry(use, row.calls, last_at)
+    return Entry(use, row.calls, aware(row.last_at))

@@ -4,10 +4,38 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from typing import NamedTuple
+
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import tables
-from store.accounts import utc_now
+from store.accounts import hash_secret, utc_now
 from store.database import Database
+from store.errors import UsedFormError
+from store.upserts import upsert
+
+
+class Form(NamedTuple):
+    """A form that works once."""
+
+    token: str
+    expires_at: dt.datetime
+    """When its page refuses it anyway. Its use must be remembered until then, and no longer."""
+
+
+async def use_up(connection: AsyncConnection, form: Form) -> None:
+    """Use up a form, in the transaction of what it does.
+
+    Of simultaneous transactions, in any number of processes, one succeeds.
+
+    Raises:
+        UsedFormError: the form was used before.
+    """
+    row = {"form_hash": hash_secret(form.token), "expires_at": form.expires_at}
+    insert = upsert(connection, tables.used_forms).values(row)
+    used = await connection.execute(insert.on_conflict_do_nothing())
+    if used.rowcount == 0:
+        raise UsedFormError("This form was used already. Start again from the app.")
 
 
 class UsedForms:

@@ -7,7 +7,6 @@ from starlette.responses import RedirectResponse, Response
 from store.accounts import Account
 from store.sessions import handle_of
 from web.agents import browser_of
-from web.keys import live_credentials
 from web.pages import Pages
 from web.refusals import Refusal
 from web.site import Site
@@ -36,7 +35,9 @@ class AccountPage:
         """End one browser's session, or all access but this browser's."""
         form, site = visit.form, self._site
         if "everything" in form:
-            await site.accounts.end_access(account.id, but=visit.secret, actor=visit.actor)
+            await site.accounts.end_access(
+                account.id, but=visit.secret, browser=visit.browser, actor=visit.actor
+            )
             return RedirectResponse(f"{PATH}?done=everything", 303)
         if await site.sessions.end_own(account.id, form.get("end", ""), actor=visit.actor):
             return RedirectResponse(f"{PATH}?done=ended", 303)
@@ -56,6 +57,6 @@ class AccountPage:
             sessions=await site.sessions.of_account(account.id),
             this_browser=handle_of(visit.secret),
             browser_of=browser_of,
-            keys=live_credentials(await site.keys.of_account(account.email), {}),
-            apps=live_credentials(await site.grants.of_account(account.id), {}),
+            keys=sum(key.is_live(site.clock()) for key in await site.keys.held(account.id)),
+            apps=len(await site.grants.held(account.id)),
         )

@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 from oauth.authorization import AuthorizationRequest, PageError, RedirectError
 from oauth.names import clean, mixes_alphabets
 from store.accounts import Account
-from store.consent import Form
+from store.used_forms import Form
 from web.forms import OUT_OF_DATE, TOKEN_FIELD, once_until
 from web.pages import Pages
 from web.refusals import Refusal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from starlette.responses import RedirectResponse, Response
@@ -25,8 +25,8 @@ NOTICES = {
 }
 
 
-ENDS = {"30": 30, "90": 90, "365": 365}
-"""The days after which a new key may end, by what the form says; it may also have no end."""
+ENDS = {"": None, "30": 30, "90": 90, "365": 365}
+"""The days after which a new key ends, by what the form says; None if it has no end."""
 
 KEYS_PER_HOUR = 20
 """Keys that the owner of an account may make within an hour."""
@@ -34,7 +34,7 @@ KEYS_PER_HOUR = 20
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A live key or grant, and the time and the client of its last use."""
+    """A key or grant that was not revoked, and the time and the client of its last use."""
 
     prefix: str
     name: str
@@ -75,7 +75,10 @@ class KeysPage:
 
     async def _create(self, visit: Visit, account: Account) -> tuple[Key, str]:
         form = visit.form
-        days = ENDS.get(form.get("ends", ""))
+        ends = form.get("ends", "")
+        if ends not in ENDS:
+            raise Refusal(400, "Choose when the key ends.")
+        days = ENDS[ends]
         return await self._site.keys.create(
             account.email,
             form.get("name", ""),
@@ -110,18 +113,17 @@ class KeysPage:
             notice=notice,
             created=created,
             secret=secret,
-            keys=live_credentials(await self._site.keys.of_account(account.email), uses),
-            apps=live_credentials(await self._site.grants.of_account(account.id), uses),
+            keys=_credentials(await self._site.keys.held(account.id), uses),
+            apps=_credentials(await self._site.grants.held(account.id), uses),
             offer=self._site.services.offer,
             proven=await self._site.sessions.is_proven(visit.secret),
             now=self._site.clock(),
         )
 
 
-def live_credentials(held: Iterable[Key | Grant], uses: Mapping[str, Entry]) -> list[Credential]:
-    """The live keys or grants, newest first, each with its last use in the usage log."""
-    live = [one for one in held if one.revoked_at is None]
-    return [_credential(one, uses.get(one.prefix)) for one in reversed(live)]
+def _credentials(held: Sequence[Key | Grant], uses: Mapping[str, Entry]) -> list[Credential]:
+    """Keys or grants, newest first, each with its last use in the usage log."""
+    return [_credential(one, uses.get(one.prefix)) for one in reversed(held)]
 
 
 def _credential(one: Key | Grant, used: Entry | None) -> Credential:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from store.accounts import Account
+from store.errors import AccountError
 from web.consent import AUTHORIZE
 from web.proof import prove
 from web.refusals import Refusal
@@ -26,7 +27,10 @@ class SignIn(SessionForm):
         encoded = await prove(self._site, visit, email, password)
         if encoded is None:
             raise Refusal(400, WRONG)
-        return await self._site.accounts.get(email), encoded
+        try:
+            return await self._site.accounts.get(email), encoded
+        except AccountError as error:  # deleted meanwhile
+            raise Refusal(400, WRONG) from error
 
     def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
         # After sign-in, a faulty request is redirected to its app, so the form may leave the site.

@@ -49,10 +49,7 @@ class Usage:
 
     async def _calls_today(self, account: Account, today: dt.date) -> list[CallsToday]:
         calls = await self._site.services.usage.calls_by_key(account.id, today)
-        keys = await self._site.keys.of_account(account.email)
-        held: list[Key | Grant] = [*keys, *await self._site.grants.of_account(account.id)]
-        return [
-            CallsToday(one.prefix, one.name, calls.get(one.prefix, 0))
-            for one in held
-            if one.revoked_at is None or one.prefix in calls
-        ]
+        keys, now = await self._site.keys.held(account.id, calls), self._site.clock()
+        held: list[Key | Grant] = [key for key in keys if key.is_live(now) or key.prefix in calls]
+        held += await self._site.grants.held(account.id, calls)
+        return [CallsToday(one.prefix, one.name, calls.get(one.prefix, 0)) for one in held]

@@ -76,14 +76,14 @@ class Visits:
         """Start a session under a new token, remember the browser, and go on to a page.
 
         Raises:
-            Refusal: the password was changed since it was proven.
+            Refusal: the password was changed, or the account deleted, since it was proven.
         """
         owner = visit.actor._replace(name="owner")
         try:
             token = await self._site.sessions.start(account.id, password_hash, actor=owner)
-        except StalePasswordError as error:
+            browser = await self._site.browsers.remember(visit.browser, account.id)
+        except (AccountError, StalePasswordError) as error:
             raise Refusal(400, str(error)) from error
-        browser = await self._site.browsers.remember(visit.browser, account.id)
         response = RedirectResponse(target, 303)
         self._cookies.session.set(response, token)
         self._cookies.browser.set(response, browser)

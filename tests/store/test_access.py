@@ -15,7 +15,6 @@ from store import tables
 from store.access import Ended
 from store.accounts import Account, Accounts, Plan, hash_secret, lock_account, utc_now
 from store.audit import Actor, Kind
-from store.consent import Form
 from store.database import Database
 from store.errors import (
     AccountError,
@@ -29,6 +28,7 @@ from store.sessions import PROOF, Sessions
 from store.tables import metadata
 from store.tokens import Tokens
 from store.usage import UsageLog
+from store.used_forms import Form
 from store.watchlist import Watchlist
 
 HASH = "the hash of a password"

@@ -192,11 +192,11 @@ BY_THE_OPERATOR = {"Accounts.set_plan", "Accounts.set_active"}
 
 SILENT = {
     "Accounts": {"all", "get", "password_hash"},
-    "Keys": {"of_account", "principal"},
+    "Keys": {"held", "of_account", "principal", "sweep"},
     "Sessions": {"account", "all", "is_proven", "of_account", "prove", "sweep"},
     "Grants": {
         *("add_client", "keep_document"),  # an app of nobody's yet
-        *("all_grants", "approves", "client", "clients", "of_account", "sweep"),
+        *("all_grants", "approves", "client", "clients", "held", "of_account", "sweep"),
     },
     # An app refreshes its tokens every hour.
     "Tokens": {"principal", "rotate"},

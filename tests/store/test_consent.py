@@ -11,10 +11,11 @@ import sqlalchemy as sa
 from store import tables
 from store.accounts import Accounts, Plan
 from store.audit import Actor
-from store.consent import GRANT_CAP, GRANTS_PER_HOUR, Form
+from store.consent import GRANT_CAP, GRANTS_PER_HOUR
 from store.database import Database
 from store.errors import AccountError, TooManyError, TooOftenError, UsedFormError
 from store.grants import Grants
+from store.used_forms import Form
 
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
 HOUR = dt.timedelta(hours=1)

@@ -7,12 +7,12 @@ import datetime as dt
 import pytest
 import sqlalchemy as sa
 
-from store import tables, unapproved
+from store import lapsed, tables, unapproved
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.errors import UnknownClientError
 from store.grants import Grants, Swept
-from store.tokens import Tokens
+from store.tokens import Pair, Tokens
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
@@ -46,6 +46,12 @@ class House:
 
     async def approve(self) -> str:
         return await self.grants.approve(self.account_id, "host", "A host", CALLBACK, "challenge")
+
+    async def connect(self) -> Pair:
+        """The tokens of a new approval."""
+        pair = await self.tokens.redeem(await self.approve(), "host", "challenge", None)
+        assert pair is not None
+        return pair
 
     async def count(self, table: sa.Table) -> int:
         async with self.database.read() as connection:
@@ -134,7 +140,7 @@ async def test_a_deleted_client_leaves_nothing_behind(house: House) -> None:
 async def test_clients_nobody_approved_are_swept_after_a_day(house: House) -> None:
     """U09."""
     await house.grants.add_client("visitor", "Visitor", (CALLBACK,))
-    await house.approve()
+    await house.connect()
     house.clock.now += DAY - dt.timedelta(seconds=1)
     early = await house.grants.sweep()
     house.clock.now += dt.timedelta(seconds=1)
@@ -159,6 +165,65 @@ async def test_an_approved_client_goes_with_its_tokens_180_days_after_its_last_u
     assert (await house.grants.sweep()).clients == 1
     for table in (tables.clients, tables.grants, tables.codes, tables.tokens):
         assert await house.count(table) == 0
+
+
+async def test_an_approved_app_that_fetched_no_tokens_goes_after_a_day(house: House) -> None:
+    await house.approve()
+    house.clock.now += DAY - dt.timedelta(seconds=1)
+    early = await house.grants.sweep()
+    house.clock.now += dt.timedelta(seconds=1)
+
+    assert (early, await house.grants.sweep()) == (Swept(1, 0), Swept(0, 1))
+
+
+async def test_of_apps_that_were_revoked_an_account_keeps_so_many(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Approving and revoking new apps over and over fills no disk."""
+    monkeypatch.setattr(lapsed, "REVOKED_KEPT", 2)
+    await house.connect()
+    [live] = await house.grants.all_grants()
+    pairs = []
+    for number in range(4):
+        await house.grants.add_client(f"app{number}", "An app", (CALLBACK,))
+        code = await house.grants.approve(
+            house.account_id, f"app{number}", "An app", CALLBACK, "challenge"
+        )
+        pairs.append(await house.tokens.redeem(code, f"app{number}", "challenge", None))
+        grant = (await house.grants.all_grants())[-1]
+        await house.grants.revoke_grant(house.account_id, grant.prefix)
+        house.clock.now += DAY
+
+    swept = await house.grants.sweep()
+
+    assert swept == Swept(grants=2, clients=2)
+    assert await client_ids(house) == ["host", "app2", "app3"]
+    assert live in await house.grants.all_grants()
+    assert await house.count(tables.tokens) == 6
+    house.clock.now += 90 * DAY
+    assert (await house.grants.sweep()).grants == 3
+
+
+async def test_an_app_whose_tokens_expired_stays_registered(house: House) -> None:
+    await house.connect()
+    house.clock.now += 90 * DAY
+
+    assert await house.grants.sweep() == Swept(grants=1, clients=0)
+    house.clock.now += 90 * DAY - dt.timedelta(seconds=1)
+    assert await house.grants.sweep() == Swept(0, 0)
+
+
+async def test_what_is_held_is_what_was_not_revoked_and_what_is_asked_for(house: House) -> None:
+    for _ in range(3):
+        await house.approve()
+    first, second, third = await house.grants.all_grants()
+    for one in (first, second):
+        await house.grants.revoke_grant(house.account_id, one.prefix)
+
+    assert await house.grants.held(house.account_id) == [third]
+    assert [one.prefix for one in await house.grants.held(house.account_id, [second.prefix])] == [
+        *(second.prefix, third.prefix)
+    ]
 
 
 async def client_ids(house: House) -> list[str]:
@@ -272,7 +337,7 @@ async def test_a_document_client_that_nobody_approved_is_swept_like_any_other(
 ) -> None:
     client_id = "https://app.example.com/client.json"
     await house.grants.keep_document(client_id, "Host", (CALLBACK,), START + DAY)
-    await house.approve()
+    await house.connect()
     house.clock.now += DAY - dt.timedelta(seconds=1)
     kept = await house.grants.sweep()
     await house.grants.keep_document(client_id, "Host", (CALLBACK,), START + 2 * DAY)

@@ -242,6 +242,44 @@ async def test_the_keys_of_another_account_do_not_count(timed: Keys, database: D
     assert await make(timed)
 
 
+async def test_what_is_dated_to_the_future_does_not_count(timed: Keys, clock: Clock) -> None:
+    clock.now = START + 48 * HOUR
+    assert [await make(timed) for _ in range(3)] == [True] * 3
+    clock.now = START
+
+    assert [await make(timed) for _ in range(4)] == [True, True, True, False]
+    with pytest.raises(TooOftenError) as refused:
+        await timed.create("ada@example.com", "laptop", per_hour=3, actor=OWNER)
+    assert refused.value.wait == 3600
+
+
+async def test_keys_that_ended_long_ago_are_swept(timed: Keys, clock: Clock) -> None:
+    for name, end in (("expired", START), ("revoked", None), ("live", None), ("later", START)):
+        expires_at = end and end + (2 * HOUR if name == "later" else HOUR)
+        key, _ = await timed.create("ada@example.com", name, expires_at=expires_at)
+        if name == "revoked":
+            clock.now = START + HOUR
+            await timed.revoke(key.prefix)
+            clock.now = START
+
+    clock.now = START + HOUR + dt.timedelta(days=10)
+    early = await timed.sweep(10)
+    clock.now += SECOND
+
+    assert (early, await timed.sweep(10)) == (0, 2)
+    assert [key.name for key in await timed.of_account("ada@example.com")] == ["live", "later"]
+
+
+async def test_what_is_held_is_what_was_not_revoked_and_what_is_asked_for(timed: Keys) -> None:
+    first, second, third = [(await timed.create("ada@example.com", "key"))[0] for _ in range(3)]
+    for one in (first, second):
+        await timed.revoke(one.prefix)
+
+    assert await timed.held(1) == [third]
+    held = await timed.held(1, [second.prefix])
+    assert [one.prefix for one in held] == [second.prefix, third.prefix]
+
+
 async def test_of_simultaneous_new_keys_no_more_are_made_than_may_be(
     timed: Keys, database: Database, clock: Clock
 ) -> None:

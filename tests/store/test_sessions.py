@@ -15,7 +15,7 @@ from store.accounts import Accounts, Plan
 from store.audit import Actor
 from store.database import Database
 from store.errors import StalePasswordError
-from store.sessions import PROOF, Sessions, handle_of
+from store.sessions import PER_ACCOUNT, PROOF, Sessions, handle_of
 
 IDLE, LIFETIME = dt.timedelta(days=7), dt.timedelta(days=30)
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
@@ -107,6 +107,33 @@ async def test_a_session_in_use_runs_out_in_the_end(
     assert (await sessions.account(token) is not None) is lives
 
 
+async def test_the_session_unused_for_longest_gives_way_to_one_too_many(
+    sessions: Sessions, clock: Clock
+) -> None:
+    other = await sessions.start(2, HASH)
+    tokens = []
+    for _ in range(PER_ACCOUNT):
+        clock.now += SECOND
+        tokens.append(await sessions.start(1, HASH))
+    clock.now += dt.timedelta(minutes=20)
+    await sessions.account(tokens[0])
+
+    tokens += [await sessions.start(1, HASH), await sessions.start(1, HASH)]
+
+    live = [token for token in tokens if await sessions.account(token) is not None]
+    assert live == [tokens[0], *tokens[3:]]
+    assert await sessions.account(other) is not None
+
+
+async def test_a_proof_that_is_dated_to_the_future_proves_nothing(
+    sessions: Sessions, clock: Clock
+) -> None:
+    token = await sessions.start(1, HASH)
+    clock.now -= SECOND
+
+    assert not await sessions.is_proven(token)
+
+
 async def test_reading_often_does_not_write_often(
     sessions: Sessions, clock: Clock, database: Database
 ) -> None:
@@ -123,7 +150,7 @@ async def test_reading_often_does_not_write_often(
     assert await rows(database) != before
 
 
-async def test_sessions_that_ran_out_are_dropped_when_one_starts(
+async def test_sessions_that_ran_out_are_swept(
     sessions: Sessions, clock: Clock, database: Database
 ) -> None:
     await sessions.start(1, HASH)
@@ -132,6 +159,8 @@ async def test_sessions_that_ran_out_are_dropped_when_one_starts(
 
     clock.now = START + IDLE
     await sessions.start(1, HASH)
+    assert len(await rows(database)) == 3
+    assert await sessions.sweep() == 1
 
     async with database.read() as connection:
         owners = await connection.scalars(

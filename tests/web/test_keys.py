@@ -286,11 +286,24 @@ def test_a_key_may_end_and_the_page_and_me_say_when(service: Service, days: int)
     assert f"{end:%Y-%m-%d %H:%M} UTC" in browser.get("/keys").text
 
 
-@pytest.mark.parametrize("ends", ["", "0", "-1", "36500", "30 "])
-def test_what_names_no_end_gives_none(service: Service, ends: str) -> None:
+@pytest.mark.parametrize("ends", ["0", "-1", "36500", "30 ", "never"])
+def test_an_end_that_is_no_choice_makes_no_key(service: Service, ends: str) -> None:
     browser = signed_in(service, new_person(service))
 
     page = browser.submit(browser.form("/keys"), name="Laptop", ends=ends)
+
+    assert page.status_code == 400
+    assert "Choose when the key ends." in page.text
+    assert "You have no key." in page.text
+
+
+@pytest.mark.parametrize("fields", [{}, {"ends": ""}])
+def test_a_key_for_which_no_end_is_chosen_has_none(
+    service: Service, fields: dict[str, str]
+) -> None:
+    browser = signed_in(service, new_person(service))
+
+    page = browser.submit(browser.form("/keys"), name="Laptop", **fields)
 
     [secret] = set(SECRET.findall(page.text))
     assert service.get("/me", key=secret).json()["key"]["expires_at"] is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -28,7 +30,8 @@ def upgrade() -> None:
     for table, column in COLUMNS:
         op.add_column(table, column)
     op.execute("UPDATE sessions SET proven_at = created_at")
-    op.execute("UPDATE clients SET used_at = approved_at")
+    _count_use_from_now()
+    op.create_index("ix_clients_network", "clients", ["network", "created_at"])
     op.create_table(
         "audit",
         sa.Column("id", sa.Integer, primary_key=True),
@@ -40,6 +43,7 @@ def upgrade() -> None:
         sa.Column("agent", sa.String(200), nullable=False),
         sa.Column("subject", sa.String(200), nullable=False),
     )
+    op.create_index("ix_audit_pace", "audit", ["account_id", "kind", "at"])
     op.create_table(
         "browsers",
         sa.Column("token_hash", sa.String(64), primary_key=True),
@@ -63,11 +67,28 @@ def upgrade() -> None:
         op.execute(f"CREATE TRIGGER audit_lasts {when} EXECUTE FUNCTION audit_lasts()")
 
 
+def _count_use_from_now() -> None:
+    # Nothing says when an app last got tokens. It had some within the last 90 days if it has a
+    # grant, so it counts as used now; if it has none, it got its last ones before that.
+    clients = sa.table(
+        "clients",
+        *(sa.column(name, sa.DateTime(timezone=True)) for name in ("approved_at", "used_at")),
+        sa.column("client_id", sa.String),
+    )
+    granted = clients.c.client_id.in_(
+        sa.select(sa.column("client_id")).select_from(sa.table("grants"))
+    )
+    now = dt.datetime.now(dt.UTC)
+    used_at = sa.case((granted, now), else_=now - dt.timedelta(days=90))
+    op.execute(clients.update().where(clients.c.approved_at.is_not(None)).values(used_at=used_at))
+
+
 def downgrade() -> None:
     """Drop the columns and the tables."""
     for table in ("used_forms", "browsers", "audit"):
         op.drop_table(table)
     if op.get_bind().dialect.name != "sqlite":
         op.execute("DROP FUNCTION audit_lasts()")
+    op.drop_index("ix_clients_network", "clients")
     for table, column in reversed(COLUMNS):
         op.drop_column(table, column.name)
