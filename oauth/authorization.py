@@ -129,12 +129,14 @@ class Authorization:
         account_id: int,
         *,
         form: Form | None = None,
+        session: str | None = None,
         read_only: bool = False,
         actor: Actor = OPERATOR,
     ) -> str:
         """The address that takes the code to the client (RFC 6749 section 4.1.2).
 
         Raises:
+            SignedOutError: the session has ended meanwhile.
             PageError: the form was used already, the account has too many apps or approves too
                 often, or the client was deleted meanwhile.
         """
@@ -146,6 +148,7 @@ class Authorization:
                 request.redirect_uri,
                 request.code_challenge,
                 form=form,
+                session=session,
                 read_only=read_only,
                 actor=actor,
             )

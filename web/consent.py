@@ -95,6 +95,7 @@ class Consent:
             request,
             account.id,
             form=Form(token, until),
+            session=visit.secret,
             read_only="read_only" in visit.form,
             actor=visit.actor,
         )

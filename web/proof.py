@@ -6,7 +6,12 @@ It is asked for at sign-in, and before what a stolen session must not do.
 from __future__ import annotations
 
 from store.accounts import Account, hash_secret
-from store.errors import DatabaseUnavailableError, PasswordsBusyError, WeakPasswordError
+from store.errors import (
+    DatabaseUnavailableError,
+    PasswordsBusyError,
+    SignedOutError,
+    WeakPasswordError,
+)
 from store.passwords import Asker, check_strength
 from web.refusals import Refusal
 from web.site import Site
@@ -70,13 +75,14 @@ async def check_owner(site: Site, visit: Visit, account: Account) -> None:
     """Let pass who proved the password a short while ago, or proves it with the form.
 
     Raises:
-        Refusal: as `check_password`, or the session has ended.
+        Refusal: as `check_password`.
+        SignedOutError: the session has ended.
     """
     if await site.sessions.is_proven(visit.secret):
         return
     await check_password(site, visit, account, visit.form.get("password", ""))
     if not await site.sessions.prove(visit.secret):
-        raise Refusal(403, "You have been signed out. Sign in and try again.")
+        raise SignedOutError
 
 
 async def hash_new(site: Site, visit: Visit, password: str) -> str:

@@ -325,6 +325,14 @@ def test_a_client_that_does_not_read_is_disconnected() -> None:
         assert len(read_to_end(client)) < 40_000_000
 
 
+def busy(port: int, app: Echo) -> socket.socket:
+    """A connection whose request the app is at work on."""
+    client = connect(port)
+    client.sendall(BUSY)
+    assert app.begun.acquire(timeout=30)
+    return client
+
+
 def test_who_does_not_read_is_disconnected_where_the_system_does_not_do_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -357,14 +365,6 @@ def test_an_answer_that_comes_after_the_connection_was_given_up_is_dropped(
         assert sent.wait(30)
 
     assert [record.getMessage() for record in caplog.records if record.exc_info] == []
-
-
-def busy(port: int, app: Echo) -> socket.socket:
-    """A connection whose request the app is at work on."""
-    client = connect(port)
-    client.sendall(BUSY)
-    assert app.begun.acquire(timeout=30)
-    return client
 
 
 def test_who_waits_longest_without_a_request_gives_way() -> None:
