@@ -147,7 +147,10 @@ def test_purge_says_that_a_part_failed_and_does_the_others(tmp_path: Path) -> No
     assert kept(tmp_path) == SWEPT | {"clients": 4, "grants": 2, "tokens": 2}
 
 
-def test_the_service_sweeps_all_of_it_by_itself(tmp_path: Path) -> None:
+def test_the_service_sweeps_all_of_it_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("screener.sweeping.START_SECONDS", 0)
     furnish(tmp_path)
     assert all(kept(tmp_path)[name] > count for name, count in SWEPT.items())
 
