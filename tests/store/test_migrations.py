@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import AsyncIterator
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -57,7 +58,7 @@ async def furnish(database: Database, now: dt.datetime) -> None:
     """Rows of schema 0005: of an account with everything, and of apps without tokens."""
     then, client = now - 200 * DAY, {"auth_method": "none", "name": "A", "redirect_uris": []}
     account, grant = {"account_id": 1, "created_at": then}, {"grant_id": 1, "kind": Kind.REFRESH}
-    rows = [
+    rows: list[tuple[sa.Table, dict[str, Any]]] = [
         (tables.accounts, {"id": 1, "email": "ada@example.com", "plan": "premium", "active": True}),
         (tables.keys, {**account, "prefix": "k", "secret_hash": hash_secret("k"), "name": "k"}),
         (tables.sessions, {**account, "token_hash": hash_secret("s"), "seen_at": now}),
