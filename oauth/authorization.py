@@ -93,17 +93,17 @@ class Authorization:
         client_ids = _values(query, "client_id")
         return len(client_ids) == 1 and self._clients.has_document(client_ids[0])
 
-    async def check(self, query: Query, address: str | None = None) -> AuthorizationRequest:
+    async def check(self, query: Query, network: str | None = None) -> AuthorizationRequest:
         """The checked request of a query.
 
-        With a network address, the app's client document is fetched if it is new or stale, and the
-        fetch counts for that address. Without one, the app is taken as it was last seen.
+        With a network, the app's client document is fetched if it is new or stale, and the
+        fetch counts for that network. Without one, the app is taken as it was last seen.
 
         Raises:
             PageError: the client or its redirect address is not known.
             RedirectError: anything else is wrong.
         """
-        client = await self._client(query, address)
+        client = await self._client(query, network)
         redirect_uri = _redirect_uri(query, client)
         try:
             return self._request(single(query), client, redirect_uri)
@@ -129,12 +129,14 @@ class Authorization:
         account_id: int,
         *,
         form: Form | None = None,
+        session: str | None = None,
         read_only: bool = False,
         actor: Actor,
     ) -> str:
         """The address that takes the code to the client (RFC 6749 section 4.1.2).
 
         Raises:
+            SignedOutError: the session has ended meanwhile.
             PageError: the form was used already, the account has too many apps or approves too
                 often, or the client was deleted meanwhile.
         """
@@ -146,6 +148,7 @@ class Authorization:
                 request.redirect_uri,
                 request.code_challenge,
                 form=form,
+                session=session,
                 read_only=read_only,
                 actor=actor,
             )
@@ -162,21 +165,21 @@ class Authorization:
         body = AccessDeniedError().get_body()
         return self._location(request.redirect_uri, request.state, body)
 
-    async def _client(self, query: Query, address: str | None) -> Client:
+    async def _client(self, query: Query, network: str | None) -> Client:
         client_ids = _values(query, "client_id")
         if len(client_ids) == 1:
-            client = await self._find(client_ids[0], address)
+            client = await self._find(client_ids[0], network)
             if client is not None:
                 return client
         raise PageError(
             "This app is not registered here. Remove it where you use it; add it again."
         )
 
-    async def _find(self, client_id: str, address: str | None) -> Client | None:
-        if address is None:
+    async def _find(self, client_id: str, network: str | None) -> Client | None:
+        if network is None:
             return await self._clients.find(client_id)
         try:
-            return await self._clients.meet(client_id, address)
+            return await self._clients.meet(client_id, network)
         except DocumentError as error:
             raise PageError(error.message, error.status, error.retry_after) from error
 

@@ -11,11 +11,12 @@ import logging
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_server.operations.callers import Caller
+from store.audit import MAX_TEXT
 from store.errors import DatabaseError
 from store.principals import Principals
 
-MAX_CREDENTIAL, MAX_NAME = 512, 200
-"""Most bytes of an Authorization field that is read, and of a client's own name that are kept."""
+MAX_CREDENTIAL = 512
+"""Most bytes of an Authorization field that is read."""
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class BearerMiddleware:
             elif name == b"x-service-client":
                 service = value
         address, *_port = scope.get("client") or ("",)
-        client = (service or agent)[:MAX_NAME].decode("latin-1")
+        client = (service or agent)[:MAX_TEXT].decode("latin-1")
         if not client.isprintable():
             client = "".join(filter(str.isprintable, client))
         if not credentials:

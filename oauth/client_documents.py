@@ -75,7 +75,7 @@ class ClientDocuments:
         self._turns: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._pauses: OrderedDict[str, dt.datetime] = OrderedDict()
 
-    async def client(self, client_id: str, address: str) -> Client:
+    async def client(self, client_id: str, network: str) -> Client:
         """The client that a document describes; the document is read if the stored client is stale.
 
         Raises:
@@ -86,22 +86,22 @@ class ClientDocuments:
             kept = await self._grants.client(client_id)
             if kept is not None and kept.fresh_until and self._clock() < kept.fresh_until:
                 return kept
-            self._admit(client_id, address)
-            return await self._renew(client_id, address)
+            self._admit(client_id, network)
+            return await self._renew(client_id, network)
 
-    def _admit(self, client_id: str, address: str) -> None:
+    def _admit(self, client_id: str, network: str) -> None:
         until = self._pauses.get(client_id)
         if until is not None and self._clock() < until:
             wait = PAUSE.seconds
             message = f"This app's description could not be read. Wait {wait} s and try again."
             raise DocumentError(message, 503, wait)
-        until_free = self._quota.seconds_to_wait(address)
+        until_free = self._quota.seconds_to_wait(network)
         if until_free is not None:
-            log.warning("No descriptions of apps are read for %s for now: too many.", address)
+            log.warning("No descriptions of apps are read for %s for now: too many.", network)
             message = f"Too many new apps. Wait {until_free} s and try again."
             raise DocumentError(message, 429, until_free)
 
-    async def _renew(self, client_id: str, address: str) -> Client:
+    async def _renew(self, client_id: str, network: str) -> Client:
         try:
             document = await self._read(client_id)
             metadata = DocumentMetadata(parse_object(document.body), {})
@@ -116,7 +116,7 @@ class ClientDocuments:
             metadata["client_name"],
             tuple(metadata["redirect_uris"]),
             self._clock() + lifetime(document.max_age),
-            network=address,
+            network=network,
         )
 
     def _pause(self, client_id: str) -> None:

@@ -44,14 +44,14 @@ class Clients:
             return None
         return await self._grants.client(client_id)
 
-    async def meet(self, client_id: str, address: str) -> Client | None:
-        """A client as it is now: a new or stale document is read, which counts for an address.
+    async def meet(self, client_id: str, network: str) -> Client | None:
+        """A client as it is now: a new or stale document is read, which counts for a network.
 
         Raises:
             DocumentError: it cannot be read, does not describe this client, or too many were read.
         """
         if self._documents is not None and self.has_document(client_id):
-            return await self._documents.client(client_id, address)
+            return await self._documents.client(client_id, network)
         return await self.find(client_id)
 
     async def authenticate(self, request: Request, form: dict[str, str]) -> Client:

@@ -1,4 +1,4 @@
-"""Quota: how many apps a network address may introduce, by registration or by client document."""
+"""Quota: how many apps a network may introduce, by registration or by client document."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Quota:
         self._counters = Counters(per_minute, MINUTE, file=file)
         self._clock = clock
 
-    def seconds_to_wait(self, address: str) -> int | None:
-        """Count an app of an address; returns None, or the seconds to wait if it is refused."""
-        hit = self._counters.hit(address, self._clock())
+    def seconds_to_wait(self, network: str) -> int | None:
+        """Count an app of a network; returns None, or the seconds to wait if it is refused."""
+        hit = self._counters.hit(network, self._clock())
         return None if hit.counted else max(1, math.ceil(hit.reset))

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.limits import Limiter
-from store.errors import DatabaseUnavailableError
+from store.errors import DatabaseUnavailableError, TooOftenError
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
@@ -46,6 +46,8 @@ def with_oauth_errors(endpoint: Endpoint, limiter: Limiter) -> Endpoint:
                 return too_many((limited.details or {})["retry_after_seconds"])
             status, body, headers = error()
             return JSONResponse(body, status, headers=dict(headers))
+        except TooOftenError as error:
+            return too_many(error.wait)
         except DatabaseUnavailableError:
             # Never `invalid_grant`: hosts delete their tokens on that.
             response = json_response({"error": "temporarily_unavailable"}, 503)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mcp_server.http.guard import MAX_FIELD_BYTES, MAX_FIELDS, MAX_QUERY
 from mcp_server.operations.errors import CATALOGUE
 from mcp_server.operations.kinds import KINDS, Kind
 from mcp_server.operations.limits import Quotas
@@ -256,7 +257,11 @@ def _errors() -> str:
     ]
     return (
         "## Errors\n\nBranch on `error`, never on `message`; `fix` says what to do next.\n\n"
-        f"{table(('status', 'code', 'when', 'fix'), rows)}"
+        f"{table(('status', 'code', 'when', 'fix'), rows)}\n\n"
+        f"`bad_request` also comes with 414: the query is over {MAX_QUERY // 1024} KB. What is not "
+        "HTTP, comes too late, or has a header over "
+        f"{MAX_FIELD_BYTES // 1024} KB or {MAX_FIELDS} fields is refused in plain text (400, 408, "
+        "431), and the connection ends."
     )
 
 

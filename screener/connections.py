@@ -4,8 +4,9 @@ uvicorn takes `Connection` by its setting `http`. A parser of its own follows th
 what the client owes at any moment: a head, a body or nothing. Behind it, uvicorn's own protocol
 gets asyncio's callbacks, but nothing of a message that is refused.
 
-A connection that is refused gets a short answer and is read on for a moment without keeping any of
-it: if a socket is closed with bytes unread, the client may lose the answer (RFC 9112 section 9.6).
+A connection whose message is refused gets a short answer and is read on for a moment without
+keeping any of it: if a socket is closed with bytes unread, the client may lose the answer (RFC 9112
+section 9.6). One for which there is no room may lose its answer so, as it is closed at once.
 """
 
 from __future__ import annotations
@@ -168,12 +169,12 @@ class Connection(asyncio.Protocol):
         self._unparsed = 0
         if self._owed == 1:
             self._outlet.is_used = False
-            self._door.keep(self)
         self._deadline = self._clock() + self._bounds.body_seconds
 
     def on_message_complete(self) -> None:
         self._phase = Phase.IDLE
         self._begun = False
+        self._door.keep(self)
         self._rest()
 
     # What the app and the door call

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from mcp_server.http.guard import MAX_FIELD_BYTES, MAX_FIELDS, share_of
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -26,8 +28,8 @@ class Bounds:
     """For the client to read what has been sent."""
     linger_seconds: float = 2
     """For which a refused connection is read on."""
-    head_bytes: int = 64 * 1024
-    fields: int = 100
+    head_bytes: int = MAX_FIELD_BYTES
+    fields: int = MAX_FIELDS
     pipelined: int = 16
     """Requests of one connection that are not answered yet."""
     connections: int = 1024
@@ -35,7 +37,7 @@ class Bounds:
     @property
     def share(self) -> int:
         """The most connections of one network."""
-        return self.connections // 4
+        return share_of(self.connections)
 
     @property
     def tick(self) -> float:
@@ -72,21 +74,31 @@ class Door:
         self._is_watching = False
 
     def admit(self, visitor: Visitor) -> bool:
-        """Whether there is room; if none is left, who waits longest for a head gives way."""
+        """Whether there is room; if none is left, who waits longest for a request gives way.
+
+        In a network that has its share it is one of its own.
+        """
         if self._held[visitor.network] >= self.bounds.share and not self._trusts(visitor):
-            return False
-        if len(self._open) >= self.bounds.connections:
-            if not self._waiting:
+            if not self._end_oldest(visitor.network):
                 return False
-            oldest = next(iter(self._waiting))
-            self.leave(oldest)
-            oldest.end()
+        elif len(self._open) >= self.bounds.connections and not self._end_oldest():
+            return False
         if not self._is_watching:
             self._is_watching = True
             self._look_later()
         self._open.add(visitor)
         self._held[visitor.network] += 1
         self._waiting[visitor] = None
+        return True
+
+    def _end_oldest(self, network: str | None = None) -> bool:
+        """End the connection that waits longest for a whole request; False if none does."""
+        waiting = (v for v in self._waiting if network is None or v.network == network)
+        oldest = next(waiting, None)
+        if oldest is None:
+            return False
+        self.leave(oldest)
+        oldest.end()
         return True
 
     def leave(self, visitor: Visitor) -> None:
@@ -99,7 +111,7 @@ class Door:
                 del self._held[visitor.network]
 
     def keep(self, visitor: Visitor) -> None:
-        """A connection has sent a head: it gives way to nobody."""
+        """A connection has sent a request: until it is answered it gives way to nobody."""
         self._waiting.pop(visitor, None)
 
     def wait(self, visitor: Visitor) -> None:

@@ -152,6 +152,7 @@ class Accounts:
         accounts, now = tables.accounts, self._clock()
         async with self._database.write() as connection:
             account = await account_of(connection, email)
+            await lock_account(connection, account.id)
             expected = accounts.c.password_hash == replacing if replacing else sa.true()
             changed = await connection.execute(
                 accounts.update()
@@ -179,9 +180,13 @@ class Accounts:
         """End every key and app of an account, and every session but that of the token `but`.
 
         The known browser with the token `browser` stays known.
+
+        Raises:
+            AccountError: the account has been deleted meanwhile.
         """
         now, kept = self._clock(), [hash_secret(token) for token in (but, browser) if token]
         async with self._database.write() as connection:
+            await lock_account(connection, account_id)
             sessions = await end_sessions(connection, account_id, but=kept)
             if sessions:
                 subject = f"{sessions} sessions"

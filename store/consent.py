@@ -14,6 +14,7 @@ from store import tables
 from store.accounts import lock_account
 from store.audit import Kind
 from store.errors import TooManyError
+from store.owner import check_owner
 from store.pace import check_pace
 from store.used_forms import Form, use_up
 
@@ -25,17 +26,26 @@ GRANTS_PER_HOUR = 30
 
 
 async def check_consent(
-    connection: AsyncConnection, account_id: int, form: Form, clock: Callable[[], dt.datetime]
+    connection: AsyncConnection,
+    account_id: int,
+    form: Form,
+    clock: Callable[[], dt.datetime],
+    session: str | None = None,
 ) -> None:
     """Use up a consent form, in the transaction of the approval.
 
+    With the token of a session, that session must be the account's.
+
     Raises:
         AccountError: the account has been deleted meanwhile.
+        SignedOutError: the session has ended, or was proven too long ago.
         TooManyError: the account has as many live approvals as it may.
         TooOftenError: it approved too often within the last hour.
         UsedFormError: the form was used before.
     """
     await lock_account(connection, account_id)
+    if session is not None:
+        await check_owner(connection, account_id, session, clock())
     await use_up(connection, form)
     grants = tables.grants
     live = (grants.c.account_id == account_id) & grants.c.revoked_at.is_(None)

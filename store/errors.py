@@ -74,6 +74,13 @@ class StalePasswordError(StoreError):
     """A password was changed, or its account deactivated, while it was being verified."""
 
 
+class SignedOutError(StoreError):
+    """The session has ended meanwhile, or its password was given too long ago."""
+
+    def __init__(self) -> None:
+        super().__init__("You have been signed out. Sign in and try again.")
+
+
 class UnknownClientError(StoreError):
     """An app is not registered, or no longer registered."""
 

@@ -174,16 +174,18 @@ class Grants:
         code_challenge: str,
         *,
         form: Form | None = None,
+        session: str | None = None,
         read_only: bool = False,
         actor: Actor = OPERATOR,
     ) -> str:
         """Record that an account approved a client; return the authorization code, shown only once.
 
-        With the form of a consent page, it is the only approval by that form.
+        With the form of a consent page, it is the only approval by that form, and the session
+        whose token is given must be the account's.
 
         Raises:
             AccountError, UnknownClientError: account or client has been deleted meanwhile.
-            TooManyError, TooOftenError, UsedFormError: as `check_consent` says.
+            SignedOutError, TooManyError, TooOftenError, UsedFormError: as `check_consent` says.
         """
         clients = tables.clients
         code = self._new_credential(Credential.CODE)
@@ -196,7 +198,7 @@ class Grants:
         }
         async with self._database.write() as connection:
             if form is not None:
-                await check_consent(connection, account_id, form, self._clock)
+                await check_consent(connection, account_id, form, self._clock, session)
             now = self._clock()
             approved = await connection.execute(
                 clients.update()

@@ -25,6 +25,7 @@ from store.accounts import (
 from store.audit import OPERATOR, Actor, Kind, note
 from store.database import Database
 from store.errors import AccountError, TooManyError
+from store.owner import check_owner
 from store.pace import check_pace
 
 PREFIX_LENGTH = 16
@@ -89,14 +90,17 @@ class Keys:
         expires_at: dt.datetime | None = None,
         read_only: bool = False,
         per_hour: int | None = None,
+        session: str | None = None,
         actor: Actor = OPERATOR,
     ) -> tuple[Key, str]:
         """Make a key and return it with its secret, which cannot be read again.
 
-        With `per_hour`, an owner may make no more keys than that within an hour.
+        With `per_hour`, an owner may make no more keys than that within an hour. With the token of
+        a session, that session must be the account's.
 
         Raises:
             AccountError: no such account, an unusable name, or an end that is past.
+            SignedOutError: the session has ended, or was proven too long ago.
             TooManyError: the account has as many live keys as it may.
             TooOftenError: too many keys were made within the last hour.
         """
@@ -106,6 +110,8 @@ class Keys:
         async with self._database.write() as connection:
             account = await account_of(connection, email)
             await lock_account(connection, account.id)
+            if session is not None:
+                await check_owner(connection, account.id, session, self._clock())
             await self._check_room(connection, account.id)
             if per_hour is not None:
                 now = self._clock()

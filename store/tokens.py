@@ -20,7 +20,14 @@ from store.audit import Actor, note
 from store.audit import Kind as Event
 from store.credentials import LIFETIMES, Kind, new_credential, new_seed, successor
 from store.database import Database
+from store.errors import TooOftenError
 from store.keys import Key, Principal
+
+HOUR = dt.timedelta(hours=1)
+REFRESHES_AN_HOUR = 60
+"""Refreshes of one grant; a host needs one a week, or one at each of its starts."""
+REMEMBERED = 1_000
+"""Used refresh tokens of a grant that are remembered, so that showing one again is noticed."""
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +76,7 @@ class Tokens:
         usable = [shown, codes.c.code_challenge == code_challenge]
         if redirect_uri is not None:
             usable.append(codes.c.redirect_uri == redirect_uri)
-        if not await self._holds(codes, shown):
+        if not await self._holds(codes, shown, client_id):
             return None
         async with self._database.write() as connection:
             grant_id = await _consume(connection, codes, usable, client_id, now)
@@ -87,13 +94,17 @@ class Tokens:
         A client that presents its used token again loses the grant (RFC 9700 section 4.14.2).
         Within the leeway, however, the last used token returns the same pair again while that pair
         is unused, so a client whose connection broke need not sign in again.
+
+        Raises:
+            TooOftenError: the grant was refreshed too often within the last hour.
         """
         tokens, now = tables.tokens, self._clock()
         shown = sa.and_(
             tokens.c.token_hash == hash_secret(refresh_token), tokens.c.kind == Kind.REFRESH
         )
-        if not await self._holds(tokens, shown):
+        if not await self._holds(tokens, shown, client_id):
             return None
+        await self._check_pace(shown, now)
         seed = new_seed() if self._leeway else None
         async with self._database.write() as connection:
             grant_id = await _consume(connection, tokens, [shown], client_id, now, seed=seed)
@@ -103,6 +114,7 @@ class Tokens:
                         tokens.c.grant_id == grant_id, tokens.c.kind == Kind.ACCESS
                     )
                 )
+                await _forget_oldest(connection, grant_id)
                 pair = _successors(refresh_token, seed) if seed else self._new_pair()
                 return await self._issue(connection, grant_id, pair, now)
             if again := await self._issued(connection, refresh_token, client_id, now):
@@ -114,7 +126,7 @@ class Tokens:
         """Revoke the grant behind a token of either kind, if it is this client's (RFC 7009)."""
         tokens = tables.tokens
         shown = tokens.c.token_hash == hash_secret(token)
-        if not await self._holds(tokens, shown):
+        if not await self._holds(tokens, shown, client_id):
             return
         async with self._database.write() as connection:
             await _revoke(connection, tokens, shown, client_id, self._clock(), actor)
@@ -148,10 +160,33 @@ class Tokens:
         key = Key(row.prefix, row.name, aware(row.since), None, read_only=row.read_only)
         return Principal(to_account(row), key, aware(row.expires_at))
 
-    async def _holds(self, table: sa.Table, shown: sa.ColumnElement[bool]) -> bool:
-        """Whether a credential is stored at all: a guess must not wait for, or hold, the writer."""
+    async def _holds(self, table: sa.Table, shown: sa.ColumnElement[bool], client_id: str) -> bool:
+        """Whether a live grant of a client has a credential, used or not.
+
+        A guess must neither wait for the database's writer nor become one.
+        """
+        grants = tables.grants
+        query = (
+            sa.select(grants.c.id)
+            .join(table, table.c.grant_id == grants.c.id)
+            .where(shown, grants.c.client_id == client_id, grants.c.revoked_at.is_(None))
+        )
         async with self._database.read() as connection:
-            return await connection.scalar(sa.select(table.c.grant_id).where(shown)) is not None
+            return await connection.scalar(query) is not None
+
+    async def _check_pace(self, shown: sa.ColumnElement[bool], now: dt.datetime) -> None:
+        """Refuse a grant that is refreshed too often: each refresh leaves a row."""
+        tokens, used = tables.tokens, tables.tokens.alias()
+        query = (
+            sa.select(sa.func.count(), sa.func.min(used.c.consumed_at))
+            .join(tokens, tokens.c.grant_id == used.c.grant_id)
+            .where(shown, tokens.c.consumed_at.is_(None), used.c.kind == Kind.REFRESH)
+            .where(used.c.consumed_at > now - HOUR, used.c.consumed_at <= now)
+        )
+        async with self._database.read() as connection:
+            number, first = (await connection.execute(query)).one()
+        if number >= REFRESHES_AN_HOUR:
+            raise TooOftenError(int((aware(first) + HOUR - now).total_seconds()) + 1)
 
     def _new_pair(self) -> Pair:
         return Pair(self._new_credential(Kind.ACCESS), self._new_credential(Kind.REFRESH))
@@ -244,6 +279,18 @@ async def _note_issue(
     row = (await connection.execute(query.where(grants.c.id == grant_id))).one()
     subject = f"{row.prefix} {row.name}"
     await note(connection, Event.TOKENS_ISSUED, actor, now, row.account_id, subject)
+
+
+async def _forget_oldest(connection: AsyncConnection, grant_id: int) -> None:
+    """Delete the refresh tokens that a grant used longest ago, beyond those that are remembered."""
+    tokens = tables.tokens
+    oldest = (
+        sa.select(tokens.c.token_hash)
+        .where(tokens.c.grant_id == grant_id, tokens.c.consumed_at.is_not(None))
+        .order_by(tokens.c.consumed_at.desc(), tokens.c.token_hash)
+        .offset(REMEMBERED)
+    )
+    await connection.execute(tokens.delete().where(tokens.c.token_hash.in_(oldest)))
 
 
 async def _revoke_if_used(

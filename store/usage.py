@@ -31,7 +31,7 @@ PENDING_BYTES = 4 * 1024 * 1024
 """Bytes of the lines held between two writes; beyond them all clients count as `OTHER`."""
 LINE_BYTES = 400
 """An upper bound on a line without the names that its client chose."""
-LINES_A_DAY = 1_000
+LINES_A_DAY = 300
 """Lines of an account and a day; beyond them all its clients count as `OTHER`."""
 OTHER = "(other)"
 UNCOUNTED = ("initialize",)

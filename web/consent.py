@@ -35,7 +35,7 @@ class Consent:
         if visit.account is None and self._authorization.reads_document(query):
             return RedirectResponse(sign_in_address(visit.request), 303)
         try:
-            request = await self._authorization.check(query, visit.address)
+            request = await self._authorization.check(query, visit.network)
         except PageError as error:
             raise _refusal(error) from error
         except RedirectError as error:
@@ -95,6 +95,7 @@ class Consent:
             request,
             account.id,
             form=Form(token, until),
+            session=visit.secret,
             read_only="read_only" in visit.form,
             actor=visit.actor,
         )

@@ -26,7 +26,7 @@ class Cookie:
 
     def read(self, request: Request) -> str | None:
         """The value that the browser sent; None if it is empty or too long for a token."""
-        value = request.cookies.get(self.name)
+        value = _values(request).get(self.name)
         return value if value and len(value) <= MAX_TOKEN else None
 
     def set(self, response: Response, value: str) -> None:
@@ -58,3 +58,16 @@ def cookies_of(public_url: str, session_seconds: int, browser_seconds: int) -> C
         Cookie(f"{prefix}visit", secure),
         Cookie(f"{prefix}browser", secure, browser_seconds),
     )
+
+
+def _values(request: Request) -> dict[str, str]:
+    """The cookies of a request (RFC 6265 section 4.2.1); of a repeated name, the first.
+
+    Quoted values are not decoded: no token has one, and the standard library takes quadratic time.
+    """
+    found: dict[str, str] = {}
+    for field in request.headers.getlist("cookie"):
+        for pair in field.split(";"):
+            name, _, value = pair.partition("=")
+            found.setdefault(name.strip(), value.strip())
+    return found

@@ -9,13 +9,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from mcp_server.http.guard import AGENT_PATHS, OAUTH_PATHS, is_below
 from mcp_server.http.requests import prefers_html
 from mcp_server.operations.errors import ApiError
 from web.assets import load_assets
 from web.pages import Pages
 from web.refusals import Refusal
 
-PROGRAMS = ("/api", "/mcp", "/oauth/token", "/oauth/register", "/oauth/revoke", "/.well-known")
+PROGRAMS = (*AGENT_PATHS, *OAUTH_PATHS, "/.well-known")
 
 SENTENCES = {
     404: "There is no such page. The address may be mistyped.",
@@ -45,7 +46,7 @@ def exception_handlers(docs_url: str) -> dict[Any, Handler]:
 
 def _response(request: Request, error: ApiError, docs_url: str, pages: Pages) -> Response:
     path, accept = request.url.path, request.headers.get("accept", "").encode("latin-1")
-    for_programs = any(path == start or path.startswith(f"{start}/") for start in PROGRAMS)
+    for_programs = is_below(path, PROGRAMS)
     if prefers_html(accept) and not for_programs:
         response = pages.refuse(path, Refusal(error.status, SENTENCES[error.status]))
     else:

@@ -85,6 +85,7 @@ class KeysPage:
             expires_at=self._site.clock() + dt.timedelta(days=days) if days else None,
             read_only="read_only" in form,
             per_hour=KEYS_PER_HOUR,
+            session=visit.secret,
             actor=visit.actor,
         )
 

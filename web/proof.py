@@ -6,7 +6,12 @@ It is asked for at sign-in, and before what a stolen session must not do.
 from __future__ import annotations
 
 from store.accounts import Account, hash_secret
-from store.errors import DatabaseUnavailableError, PasswordsBusyError, WeakPasswordError
+from store.errors import (
+    DatabaseUnavailableError,
+    PasswordsBusyError,
+    SignedOutError,
+    WeakPasswordError,
+)
 from store.passwords import Asker, check_strength
 from web.refusals import Refusal
 from web.site import Site
@@ -26,7 +31,7 @@ class BusyRefusal(Refusal):
         super().__init__(503, message, WAIT_SECONDS)
 
 
-async def prove(site: Site, visit: Visit, email: str, password: str) -> str | None:
+async def verify_password(site: Site, visit: Visit, email: str, password: str) -> str | None:
     """The hash that a password matches; None if it is wrong, which is recorded.
 
     Neither the time nor the number of writes depends on whether the account exists.
@@ -36,10 +41,10 @@ async def prove(site: Site, visit: Visit, email: str, password: str) -> str | No
         BusyRefusal: too many passwords are being hashed.
     """
     browser = await _known_browser(site, visit, email)
-    attempt = site.throttle.count(email, visit.address, browser)
+    attempt = site.throttle.count(email, visit.network, browser)
     try:
         encoded = await site.accounts.password_hash(email)
-        asker = Asker(visit.address, browser is not None)
+        asker = Asker(visit.network, browser is not None)
         right = await site.passwords.verify(encoded, password, asker)
     except PasswordsBusyError as error:
         site.throttle.give_back(attempt)
@@ -58,9 +63,9 @@ async def check_password(site: Site, visit: Visit, account: Account, password: s
     """Check the password of the account, and return the hash that it fits.
 
     Raises:
-        Refusal: it is another password, or as `prove`.
+        Refusal: it is another password, or as `verify_password`.
     """
-    encoded = await prove(site, visit, account.email, password)
+    encoded = await verify_password(site, visit, account.email, password)
     if encoded is None:
         raise Refusal(400, WRONG)
     return encoded
@@ -70,13 +75,14 @@ async def check_owner(site: Site, visit: Visit, account: Account) -> None:
     """Let pass who proved the password a short while ago, or proves it with the form.
 
     Raises:
-        Refusal: as `check_password`, or the session has ended.
+        Refusal: as `check_password`.
+        SignedOutError: the session has ended.
     """
     if await site.sessions.is_proven(visit.secret):
         return
     await check_password(site, visit, account, visit.form.get("password", ""))
     if not await site.sessions.prove(visit.secret):
-        raise Refusal(403, "You have been signed out. Sign in and try again.")
+        raise SignedOutError
 
 
 async def hash_new(site: Site, visit: Visit, password: str) -> str:
@@ -88,7 +94,7 @@ async def hash_new(site: Site, visit: Visit, password: str) -> str:
     """
     try:
         check_strength(password)
-        return await site.passwords.hash(password, Asker(visit.address, visit.account is not None))
+        return await site.passwords.hash(password, Asker(visit.network, visit.account is not None))
     except WeakPasswordError as error:
         raise Refusal(400, str(error)) from error
     except PasswordsBusyError as error:

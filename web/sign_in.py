@@ -7,7 +7,7 @@ from starlette.responses import Response
 from store.accounts import Account
 from store.errors import AccountError
 from web.consent import AUTHORIZE
-from web.proof import prove
+from web.proof import verify_password
 from web.refusals import Refusal
 from web.session_form import SessionForm
 from web.visit import Visit
@@ -24,7 +24,7 @@ class SignIn(SessionForm):
 
     async def _authenticate(self, visit: Visit) -> tuple[Account, str]:
         email, password = visit.form.get("email", ""), visit.form.get("password", "")
-        encoded = await prove(self._site, visit, email, password)
+        encoded = await verify_password(self._site, visit, email, password)
         if encoded is None:
             raise Refusal(400, WRONG)
         try:

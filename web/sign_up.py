@@ -23,7 +23,7 @@ class SignUp(SessionForm):
         # is the same for an invalid address. Every attempt counts, even a successful one, so that
         # accounts cannot be made in bulk.
         email, password = visit.form.get("email", ""), visit.form.get("password", "")
-        attempt = self._site.sign_up_throttle.count(email, visit.address)
+        attempt = self._site.sign_up_throttle.count(email, visit.network)
         try:
             encoded = await hash_new(self._site, visit, password)
         except BusyRefusal:

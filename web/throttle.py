@@ -71,7 +71,6 @@ class Throttle:
         self._accounts = counters(guesses.account, "accounts")
         self._browsers = counters(guesses.browser, "browsers")
         self._right = counters(guesses.right, "right")
-        self._told = counters(1, "told")
         self._clock = clock
 
     def count(self, email: str, network: str, browser: str | None = None) -> Attempt:
@@ -93,7 +92,7 @@ class Throttle:
             hit = counters.hit(bucket, now)
             if not hit.counted:
                 _take_back(attempt.buckets[:place], now)
-                raise self._refusal(network, hit.reset, now)
+                raise _refusal(network, hit.reset)
         return attempt
 
     def give_back(self, attempt: Attempt) -> None:
@@ -106,12 +105,12 @@ class Throttle:
         if self._right.hit(attempt.account, now).counted:
             _take_back(attempt.buckets, now)
 
-    def _refusal(self, network: str, reset: float, now: Moment) -> Refusal:
-        if self._told.hit(network, now).counted:
-            log.warning("Password attempts from %s are refused for now: too many.", network)
-        wait = max(1, math.ceil(reset))
-        minutes = math.ceil(wait / 60)
-        return Refusal(429, f"Too many attempts. Wait {minutes} min and try again.", wait)
+
+def _refusal(network: str, reset: float) -> Refusal:
+    log.warning("Password attempts from %s are refused for now: too many.", network)
+    wait = max(1, math.ceil(reset))
+    minutes = math.ceil(wait / 60)
+    return Refusal(429, f"Too many attempts. Wait {minutes} min and try again.", wait)
 
 
 def _take_back(buckets: Iterable[tuple[Counters, str]], now: Moment) -> None:

@@ -27,8 +27,8 @@ class Visit:
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
-    def address(self) -> str:
-        """The network address that limits count by."""
+    def network(self) -> str:
+        """What limits count by, as `Caller.network` says."""
         caller: Caller = self.request.scope["caller"]
         return caller.network
 
@@ -36,7 +36,7 @@ class Visit:
     def actor(self) -> Actor:
         """Who acts, as the audit log names them."""
         agent = self.request.scope["caller"].client
-        return Actor("owner" if self.account else "stranger", self.address, agent)
+        return Actor("owner" if self.account else "stranger", self.network, agent)
 
     def token(self, address: str) -> str:
         """The token of a form that posts to an address."""

@@ -13,7 +13,12 @@ from mcp_server.operations.errors import ApiError
 from oauth.responses import Endpoint
 from store.accounts import Account
 from store.browsers import LIFETIME
-from store.errors import AccountError, DatabaseUnavailableError, StalePasswordError
+from store.errors import (
+    AccountError,
+    DatabaseUnavailableError,
+    SignedOutError,
+    StalePasswordError,
+)
 from store.sessions import TOKEN_BYTES
 from web.cookies import cookies_of
 from web.forms import check_form, read_form
@@ -24,7 +29,7 @@ from web.site import Site
 from web.visit import Visit
 
 BUSY = Refusal(503, "The service is busy. Wait a moment and try again.", retry_after=2)
-
+SIGNED_OUT = Refusal(403, str(SignedOutError()))
 
 Handler = Callable[[Visit], Awaitable[Response]]
 MemberHandler = Callable[[Visit, Account], Awaitable[Response]]
@@ -102,6 +107,10 @@ class Visits:
                 return await work(visit)
             except Refusal as refusal:
                 return self._pages.respond("message.html", visit, refusal=refusal)
+            except (AccountError, SignedOutError):
+                # The session or the whole account has ended since the visit began.
+                stranger = replace(visit, account=None)
+                return self._pages.respond("message.html", stranger, refusal=SIGNED_OUT)
             except DatabaseUnavailableError:
                 return self._pages.respond("message.html", visit, refusal=BUSY)
 
@@ -110,7 +119,7 @@ class Visits:
     def _count(self, visit: Visit) -> None:
         account_id = visit.account.id if visit.account else None
         try:
-            self._site.services.limiter.count_page(visit.address, account_id)
+            self._site.services.limiter.count_page(visit.network, account_id)
         except ApiError as error:
             wait = (error.details or {})["retry_after_seconds"]
             raise Refusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error

@@ -20,9 +20,15 @@ MAX_FIELDS, MAX_FIELD_BYTES = 100, 64 * 1024
 CONNECTION = "connection"
 """Under this name a server may put the `Answering` connection into the state of a scope."""
 
-AGENT_PATHS = ("/api/", "/mcp")
-"""What begins so is answered with the Error body; anything else in words for people."""
+AGENT_PATHS = ("/api", "/mcp")
+"""What is below is answered with the Error body; anything else in words for people."""
 OAUTH_PATHS = ("/oauth/token", "/oauth/register", "/oauth/revoke")
+
+FIXES = {
+    400: "Send one Host field.",
+    414: "Send a shorter query.",
+    431: "Send fewer or shorter header fields.",
+}
 
 NOSNIFF: Header = (b"x-content-type-options", b"nosniff")
 HSTS: Header = (b"strict-transport-security", b"max-age=31536000")
@@ -113,28 +119,36 @@ class Guard:
         return None
 
     def _bad(self, path: str, status: int, text: str) -> HttpResponse:
-        if not path.startswith(AGENT_PATHS):
+        if not is_below(path, AGENT_PATHS):
             return response(status, text.encode(), TEXT)
-        fix = "Send one Host field, a short query and few header fields."
-        refusal = error_response(ApiError("bad_request", text, fix=fix), self._docs_url)
+        error = ApiError("bad_request", text, fix=FIXES[status])
+        refusal = error_response(error, self._docs_url)
         refusal.status = status
         return refusal
 
     def _busy(self, path: str, network: str) -> HttpResponse | None:
         """The refusal of one request too many."""
-        if (
-            self._under_way < self._at_once
-            and self._by_network.get(network, 0) < self._at_once // 4
-        ):
+        held = self._by_network.get(network, 0)
+        if self._under_way < self._at_once and held < share_of(self._at_once):
             return None
-        if path.startswith(AGENT_PATHS):
+        if is_below(path, AGENT_PATHS):
             return error_response(busy(), self._docs_url)
-        if path.startswith(OAUTH_PATHS):
+        if is_below(path, OAUTH_PATHS):
             refusal = response(503, b'{"error":"temporarily_unavailable"}')
         else:
             refusal = response(503, b"The service is busy; try again in a moment.", TEXT)
         refusal.headers += (b"cache-control", b"no-store"), (b"retry-after", b"1")
         return refusal
+
+
+def is_below(path: str, starts: Iterable[str]) -> bool:
+    """Whether a path is one of these, or below one of them."""
+    return any(path == start or path.startswith(f"{start}/") for start in starts)
+
+
+def share_of(whole: int) -> int:
+    """The part of connections, or of requests under way, that one network may have."""
+    return whole // 4
 
 
 def _size(headers: Iterable[Header]) -> int:

@@ -43,7 +43,9 @@ KEPT_REACH = 512
 
 SLOTS = 131_072
 MOST_BYTES = 256 * 1024 * 1024
-"""Most address space of one table; memory is used only for the slots that were hit."""
+"""Most address space of a table that counts days; memory is used only for slots that were hit."""
+STRANGERS_BYTES = 16 * 1024 * 1024
+"""The same of one whose buckets give way, since strangers can make any number of them."""
 
 SECONDS_A_DAY = 86_400
 
@@ -102,7 +104,8 @@ class Counters:
         self._seconds = seconds
         self._per_day = per_day
         self._words = RING + size
-        self._slots = max(8, min(SLOTS, MOST_BYTES // (WORD * self._words)))
+        most = STRANGERS_BYTES if per_day is None else MOST_BYTES
+        self._slots = max(8, min(SLOTS, most // (WORD * self._words)))
         self._reach = min(self._slots, REACH if per_day is None else KEPT_REACH)
         self._file = None if file is None else _open(file, self._bytes)
         self._lock: AbstractContextManager[object] = nullcontext()

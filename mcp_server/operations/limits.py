@@ -118,8 +118,8 @@ class Limiter:
             ApiError: `rate_limited`, with the seconds to wait.
         """
         principal = caller.principal
-        whose = f"key {principal.key.prefix}" if principal else f"address {caller.network}"
-        self._count_other(f"{kind} {whose}", "with one key" if principal else "from one address")
+        whose = f"account {principal.account.id}" if principal else f"address {caller.network}"
+        self._count_other(f"{kind} {whose}", "of one account" if principal else "from one address")
 
     def count_page(self, network: str, account_id: int | None) -> None:
         """Count a page, for the account that is signed in or else for the address.

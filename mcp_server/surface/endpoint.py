@@ -198,6 +198,7 @@ class McpEndpoint:
         route = classify_inbound_request(decoded, headers=routing)
         request = _request(decoded)
         if isinstance(route, InboundLadderRejection):
+            self._services.limiter.count_other(scope["caller"], "list")
             return _rejection(route, request.id)
         caller = scope["caller"]._replace(host=host_name(route.client_info))
         version = route.protocol_version
@@ -249,6 +250,7 @@ class McpEndpoint:
         try:
             methods.validate_client_request("tools/call", version, params)
         except (ValidationError, KeyError):
+            self._services.limiter.count_other(caller, "list")
             return None
         operation, arguments = TOOLS.get(params["name"]), params.get("arguments") or {}
         if operation is None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +29,14 @@ class Server:
     def url(self) -> str:
         """Its address."""
         return f"http://127.0.0.1:{self.port}"
+
+
+def until(is_so: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait for something, with an end."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, "it did not happen in time"
+        threading.Event().wait(0.05)
 
 
 @contextmanager

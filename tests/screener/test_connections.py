@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 import threading
@@ -9,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import anyio.to_thread
 import pytest
 import uvicorn
 
@@ -24,6 +26,7 @@ PATIENT = Bounds(LONG, LONG, LONG, LONG, LONG, LONG)
 """No time is up within a test."""
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+BUSY = b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -34,6 +37,8 @@ class Echo:
 
     def __init__(self) -> None:
         self.left = threading.Event()
+        self.begun = threading.Semaphore(0)
+        self.go = threading.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -41,6 +46,9 @@ class Echo:
         if scope["path"] == "/now":
             await response(200)(scope, receive, send)
             return
+        if scope["path"] == "/busy":
+            self.begun.release()
+            await anyio.to_thread.run_sync(self.go.wait)
         if scope["path"] == "/large":
             await send({"type": "http.response.start", "status": 200, "headers": []})
             for _ in range(40):
@@ -183,6 +191,19 @@ def test_a_head_that_is_too_large_is_refused(patient: int, head: bytes) -> None:
     assert status(exchange(patient, head[:-9], head[-9:])) == 431
 
 
+def test_who_still_sends_after_a_refusal_meets_no_reset() -> None:
+    """RFC 9112 section 9.6: with a reset, the client may lose the answer."""
+    with listening() as port, connect(port) as client:
+        client.sendall(b"GET / HTTP/1.1\r\na: " + b"b" * 70_000)
+        answer = read_to_end(client)
+        for _ in range(50):
+            client.sendall(b"b" * 1000)
+        client.shutdown(socket.SHUT_WR)
+
+        assert status(answer) == 431
+        assert client.recv(1) == b""
+
+
 def test_a_client_that_goes_on_sending_reads_why_it_was_refused(patient: int) -> None:
     answer = exchange(patient, b"GET / HTTP/1.1\r\n", *[b"a: b\r\n" * 1000] * 50)
 
@@ -304,10 +325,52 @@ def test_a_client_that_does_not_read_is_disconnected() -> None:
         assert len(read_to_end(client)) < 40_000_000
 
 
+def busy(port: int, app: Echo) -> socket.socket:
+    """A connection whose request the app is at work on."""
+    client = connect(port)
+    client.sendall(BUSY)
+    assert app.begun.acquire(timeout=30)
+    return client
+
+
+def test_who_does_not_read_is_disconnected_where_the_system_does_not_do_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("screener.connections._drop_when_unread", lambda *_: None)
+    app, bounds = Echo(), Bounds(LONG, LONG, LONG, LONG, 0.2, 0.2)
+
+    with listening(bounds, app) as port, connect(port) as client:
+        client.sendall(GET.replace(b"/ ", b"/large "))
+        assert app.left.wait(30)
+        assert len(read_to_end(client)) < 40_000_000
+
+
+def test_an_answer_that_comes_after_the_connection_was_given_up_is_dropped(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """uvicorn does not tell the first of two requests that the second one ended the connection."""
+    go, sent = asyncio.Event(), threading.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        loops.append(asyncio.get_running_loop())
+        await go.wait()
+        await response(200)(scope, receive, send)
+        sent.set()
+
+    with listening(Bounds(LONG, 0.2, LONG, LONG, LONG, LONG), app) as port, connect(port) as client:
+        client.sendall(GET + POST + b"he")
+        assert read_to_end(client) == b""
+        loops[0].call_soon_threadsafe(go.set)
+        assert sent.wait(30)
+
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == []
+
+
 def test_who_waits_longest_without_a_request_gives_way() -> None:
-    with listening(connections=8, trusted_proxies=("127.0.0.1",)) as port:
-        busy = connect(port)
-        busy.sendall(POST)  # its head is complete
+    app = Echo()
+    with listening(app=app, connections=8, trusted_proxies=("127.0.0.1",)) as port:
+        working = busy(port, app)
         waiting = [connect(port) for _ in range(7)]
         waiting[0].sendall(GET)
         assert status(read_answer(waiting[0])) == 200  # so the second waits longest
@@ -315,10 +378,27 @@ def test_who_waits_longest_without_a_request_gives_way() -> None:
             new.sendall(GET)
             assert status(read_answer(new)) == 200
             assert read_to_end(waiting[1]) == b""
-        for client in (busy, waiting[0]):
-            client.sendall(b"hello" if client is busy else GET)
-            assert status(read_answer(client)) == 200
-        for client in (busy, *waiting):
+        app.go.set()
+        assert status(read_answer(working)) == 200
+        waiting[0].sendall(GET)
+        assert status(read_answer(waiting[0])) == 200
+        for client in (working, *waiting):
+            client.close()
+
+
+def test_who_sends_a_body_slowly_gives_way_too() -> None:
+    with listening(connections=8, trusted_proxies=("127.0.0.1",)) as port:
+        clients = [connect(port) for _ in range(8)]
+        for client in clients:
+            client.sendall(POST.replace(b"Host: x", b"Host: x\r\nExpect: 100-continue"))
+            assert client.recv(100).startswith(b"HTTP/1.1 100")  # the app waits for the body
+        with connect(port) as new:
+            new.sendall(GET)
+            assert status(read_answer(new)) == 200
+            assert read_to_end(clients[0]) == b""
+        clients[1].sendall(b"hello")
+        assert status(read_answer(clients[1])) == 200
+        for client in clients:
             client.close()
 
 
@@ -337,32 +417,30 @@ def test_who_has_an_answer_but_never_sends_the_body_gives_way_too() -> None:
 
 
 def test_with_every_connection_busy_a_new_one_is_told_to_come_back() -> None:
-    with listening(connections=8, trusted_proxies=("127.0.0.0/8",)) as port:
-        clients = [connect(port) for _ in range(8)]
-        for client in clients:
-            client.sendall(POST.replace(b"Host: x", b"Host: x\r\nExpect: 100-continue"))
-            assert client.recv(100).startswith(b"HTTP/1.1 100")  # the app waits for the body
+    app = Echo()
+    with listening(app=app, connections=8, trusted_proxies=("127.0.0.0/8",)) as port:
+        clients = [busy(port, app) for _ in range(8)]
         answer = exchange(port)
 
         assert status(answer) == 503
         assert b"retry-after: 1" in answer
+        app.go.set()
         for client in clients:
-            client.sendall(b"hello")
             assert status(read_answer(client)) == 200
             client.close()
 
 
 def test_one_address_has_a_quarter_of_the_connections_and_gets_them_back() -> None:
-    with listening(connections=8) as port:
-        first, second = connect(port), connect(port)
-        for client in (first, second):
-            client.sendall(GET)
-            assert status(read_answer(client)) == 200
+    app = Echo()
+    with listening(app=app, connections=8) as port:
+        clients = [busy(port, app) for _ in range(2)]
         assert status(exchange(port)) == 503
-        first.sendall(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
-        assert status(read_to_end(first)) == 200
-        with connect(port) as new:
+        app.go.set()
+        for client in clients:
+            assert status(read_answer(client)) == 200
+        with connect(port) as new:  # whoever of its own waits longest gives way
             new.sendall(GET)
             assert status(read_answer(new)) == 200
-        first.close()
-        second.close()
+            assert read_to_end(clients[0]) == b""
+        for client in clients:
+            client.close()

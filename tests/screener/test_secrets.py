@@ -71,7 +71,7 @@ def test_no_secret_is_written_anywhere(night: Path, tmp_path: Path) -> None:
         for table in ("keys", "tokens", "accounts", "sessions", "audit"):
             with without(service, table):
                 calls(service, key, vault)
-                client.refresh(vault.keep("pso_ref_" + "z" * 40))
+                client.refresh(vault.keep("pso_rt_" + "z" * 43))
                 browser.get("/keys")
                 sign_in(Browser(service), person.email, PASSWORD, vault)
         change_password(browser, vault)
@@ -155,7 +155,7 @@ def keys_of(service: Service, browser: Browser, vault: Vault) -> str:
 def calls(service: Service, key: str, vault: Vault) -> None:
     """REST and MCP calls with a good credential, bad ones and none."""
     probe = {"X-Service-Client": "Probe"}
-    bad = (key[:-1], "ps_live_" + "q" * 48, "pso_acc_" + "q" * 43)
+    bad = (key[:-1], "ps_live_" + "q" * 48, "pso_at_" + "q" * 43)
     for credential in (key, "", *map(vault.keep, bad)):
         service.get("/me", key=credential, headers=probe)
         service.get("/scan?limit=x", key=credential, headers=probe)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +22,7 @@ import pytest
 from screener.settings import Settings
 from screener.supervisor import EXIT_CODE, MOST_FAILURES, keep_running
 from tests.postgres import PostgresServer, fresh_database
+from tests.screener.process import until
 from tests.service import Service, apart, copy_night, new_key, serving
 
 SCREENER = str(Path(sys.executable).with_name("screener"))
@@ -57,14 +58,6 @@ class Process(NamedTuple):
     live: Service
     server: subprocess.Popen[bytes]
     log: Path
-
-
-def until(is_so: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait for something, with an end."""
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end, "it did not happen in time"
-        threading.Event().wait(0.05)
 
 
 async def test_a_loop_that_failed_is_started_again() -> None:

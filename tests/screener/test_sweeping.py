@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from screener.settings import Settings, SettingsError, load_settings
 from screener.sweeping import Sweeper, counted, sweeper_of
@@ -19,7 +20,8 @@ from store.audit import OPERATOR, Kind, note
 from store.database import Database
 from store.errors import DatabaseUnavailableError
 from tests.screener.command import check_refusal, run
-from tests.service import apart
+from tests.screener.process import until
+from tests.service import apart, serving
 
 DAY = dt.timedelta(days=1)
 SETTINGS = {"SCREENER_AUDIT_DAYS": "30", "SCREENER_USAGE_DAYS": "10"}
@@ -54,15 +56,56 @@ def furnish(folder: Path) -> None:
                         seen_at=expires_at - 7 * DAY,
                     )
                 )
+            for age in (1, 400):
+                await add_apps(connection, account.id, now, age * DAY)
+                seen = {
+                    "token_hash": f"{age}",
+                    "account_id": account.id,
+                    "seen_at": now - age * DAY,
+                }
+                await connection.execute(tables.browsers.insert().values(seen))
         await database.close()
 
     apart(work)
 
 
+async def add_apps(
+    connection: AsyncConnection, account_id: int, now: dt.datetime, age: dt.timedelta
+) -> None:
+    """A client with an approval of some age, and one without that has an hour for each day."""
+    made = {"auth_method": "none", "name": "Probe", "redirect_uris": []}
+    approved = {"approved_at": now - age, "used_at": now - age, "created_at": now - age}
+    unapproved = {"created_at": now - age / 24}
+    for name, times in (("approved", approved), ("unapproved", unapproved)):
+        row = {"client_id": f"{name} {age.days}", **made, **times}
+        await connection.execute(tables.clients.insert().values(row))
+    grant = {"account_id": account_id, "client_id": f"approved {age.days}", "name": "Probe"}
+    inserted = await connection.execute(
+        tables.grants.insert()
+        .values(prefix=f"{age.days}", created_at=now - age, **grant)
+        .returning(tables.grants.c.id)
+    )
+    token = {"token_hash": f"{age.days}", "kind": "refresh", "expires_at": now - age + 90 * DAY}
+    await connection.execute(tables.tokens.insert().values(grant_id=inserted.scalar_one(), **token))
+
+
+SWEPT = {
+    "audit": 2,  # the newest event is that the account was added
+    "usage": 1,
+    "used_forms": 1,
+    "sessions": 1,
+    "browsers": 1,
+    "clients": 2,
+    "grants": 1,
+    "tokens": 1,
+}
+"""How many rows of each table a sweep keeps."""
+
+
 def kept(folder: Path) -> dict[str, int]:
     async def work() -> dict[str, int]:
         database = Database(Settings(data_dir=folder).accounts_url)
-        swept = (tables.audit, tables.usage, tables.used_forms, tables.sessions)
+        swept = [tables.metadata.tables[name] for name in SWEPT]
         async with database.read() as connection:
             counts = {
                 table.name: await connection.scalar(sa.select(sa.func.count()).select_from(table))
@@ -80,11 +123,11 @@ def test_purge_removes_what_is_too_old_and_says_what(tmp_path: Path) -> None:
     said = run(tmp_path, "purge", **SETTINGS).stderr
     again = run(tmp_path, "purge", **SETTINGS).stderr
 
-    for what in ("1 sessions", "1 used forms", "1 lines of usage", "1 events"):
+    removed = ("sessions", "used forms", "lines of usage", "events", "known browsers", "grants")
+    for what in (*(f"1 {what}" for what in removed), "2 hosts"):
         assert what in said
-        assert what.replace("1", "0", 1) in again
-    # The newest event is that the account was added.
-    assert kept(tmp_path) == {"audit": 2, "usage": 1, "used_forms": 1, "sessions": 1}
+        assert f"0{what[1:]}" in again
+    assert kept(tmp_path) == SWEPT
 
 
 def test_purge_says_that_a_part_failed_and_does_the_others(tmp_path: Path) -> None:
@@ -101,21 +144,16 @@ def test_purge_says_that_a_part_failed_and_does_the_others(tmp_path: Path) -> No
 
     assert done.returncode == 2
     assert "1 events" in done.stderr
-    assert kept(tmp_path) == {"audit": 2, "usage": 1, "used_forms": 1, "sessions": 1}
+    assert kept(tmp_path) == SWEPT | {"clients": 4, "grants": 2, "tokens": 2}
 
 
-async def test_the_service_sweeps_all_of_it_by_itself(tmp_path: Path) -> None:
+def test_the_service_sweeps_all_of_it_by_itself(tmp_path: Path) -> None:
     furnish(tmp_path)
-    settings = Settings(data_dir=tmp_path, audit_days=30, usage_days=10)
-    database = Database(settings.accounts_url)
+    assert all(kept(tmp_path)[name] > count for name, count in SWEPT.items())
 
-    rows, failures = await sweeper_of(settings, database).sweep()
-    await database.close()
-
-    assert failures == 0
-    assert {what: count for what, count in rows.items() if count} == dict.fromkeys(
-        ("sessions", "used forms", "lines of usage", "events"), 1
-    )
+    with serving(tmp_path, audit_days=30, usage_days=10):
+        # The account and the key of a served folder are two events more.
+        until(lambda: kept(tmp_path) == SWEPT | {"audit": 4})
 
 
 async def test_a_sweep_that_fails_is_logged_and_stops_no_other(

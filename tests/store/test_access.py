@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from store import tables
 from store.access import Ended
-from store.accounts import Account, Accounts, Plan, utc_now
+from store.accounts import Account, Accounts, Plan, hash_secret, lock_account, utc_now
 from store.audit import Actor, Kind
 from store.browsers import Browsers
 from store.database import Database
-from store.errors import AccountError, DatabaseUnavailableError, StalePasswordError
+from store.errors import (
+    AccountError,
+    DatabaseUnavailableError,
+    SignedOutError,
+    StalePasswordError,
+)
 from store.grants import Grants
 from store.keys import Keys
-from store.sessions import Sessions
+from store.sessions import PROOF, Sessions
 from store.tables import metadata
 from store.tokens import Tokens
 from store.usage import UsageLog
+from store.used_forms import Form
 from store.watchlist import Watchlist
 
 HASH = "the hash of a password"
@@ -243,3 +252,108 @@ async def test_a_call_under_way_changes_no_list_of_a_deleted_account(house: Hous
         await house.watchlist.replace(eve.account.id, ["AAPL"], 5)
     with pytest.raises(DatabaseUnavailableError):
         await house.watchlist.edit(eve.account.id, ["AAPL"], [], 5)
+
+
+Work = Callable[[House, Person], Coroutine[Any, Any, object]]
+
+
+def make_key(house: House, person: Person) -> Coroutine[Any, Any, object]:
+    return house.keys.create(person.account.email, "another", session=person.token)
+
+
+def make_app(house: House, person: Person) -> Coroutine[Any, Any, object]:
+    form = Form(person.token, utc_now() + dt.timedelta(hours=1))
+    return house.grants.approve(
+        person.account.id, "host", "A", CALLBACK, "c", form=form, session=person.token
+    )
+
+
+def end_everything(house: House, person: Person) -> Coroutine[Any, Any, object]:
+    return house.accounts.end_access(person.account.id)
+
+
+def change_password(house: House, person: Person) -> Coroutine[Any, Any, object]:
+    return house.accounts.set_password(person.account.email, "second", end_access=True)
+
+
+async def live(database: Database) -> int:
+    """How many keys and apps are not revoked."""
+    async with database.read() as connection:
+        counts = [
+            await connection.scalar(
+                sa.select(sa.func.count()).select_from(table).where(table.c.revoked_at.is_(None))
+            )
+            or 0
+            for table in (tables.keys, tables.grants)
+        ]
+    return sum(counts)
+
+
+@pytest.mark.parametrize("end", [end_everything, change_password])
+@pytest.mark.parametrize("make", [make_key, make_app])
+async def test_a_session_that_was_ended_makes_no_key_and_no_app(
+    house: House, make: Work, end: Work
+) -> None:
+    ada = await house.person("ada")
+    await make(house, ada)
+    await end(house, ada)
+
+    with pytest.raises(SignedOutError, match="signed out"):
+        await make(house, ada)
+
+    assert await live(house.database) == 0
+
+
+@pytest.mark.parametrize("end", [end_everything, change_password])
+@pytest.mark.parametrize("make", [make_key, make_app])
+async def test_what_a_session_makes_while_it_is_ended_ends_with_it(
+    house: House, make: Work, end: Work
+) -> None:
+    ada = await house.person("ada")
+    async with house.database.write() as connection:
+        await lock_account(connection, ada.account.id)
+        works = [asyncio.create_task(work(house, ada)) for work in (end, make)]
+        await asyncio.wait(works, timeout=0.1)  # whether they are waiting by then or not
+
+    ended, made = await asyncio.gather(*works, return_exceptions=True)
+
+    assert isinstance(ended, Ended)
+    assert isinstance(made, SignedOutError | tuple | str)
+    assert await live(house.database) == 0
+
+
+@pytest.mark.parametrize("end", [end_everything, change_password])
+async def test_an_approval_under_way_ends_with_its_session(house: House, end: Work) -> None:
+    ada = await house.person("ada")
+    form = {"form_hash": hash_secret(ada.token), "expires_at": utc_now()}
+    async with house.database.engine.connect() as holder:
+        # On PostgreSQL the approval waits for this row when it has found the session.
+        await holder.execute(tables.used_forms.insert().values(form))
+        works = []
+        for work in (make_app, end):
+            works.append(asyncio.create_task(work(house, ada)))
+            await asyncio.wait(works, timeout=0.1)
+        await holder.rollback()
+
+    made, ended = await asyncio.gather(*works, return_exceptions=True)
+
+    assert isinstance(made, SignedOutError | str)
+    assert isinstance(ended, Ended)
+    assert await live(house.database) == 0
+
+
+@pytest.mark.parametrize("make", [make_key, make_app])
+async def test_a_session_makes_nothing_for_another_account_or_long_after_its_password(
+    house: House, make: Work
+) -> None:
+    ada, eve = await house.person("ada"), await house.person("eve")
+    before = await live(house.database)
+
+    with pytest.raises(SignedOutError):
+        await make(house, Person(eve.account, eve.secret, eve.access, ada.token))
+    async with house.database.write() as connection:
+        await connection.execute(tables.sessions.update().values(proven_at=utc_now() - PROOF))
+    with pytest.raises(SignedOutError):
+        await make(house, ada)
+
+    assert await live(house.database) == before

@@ -7,17 +7,20 @@ import datetime as dt
 from collections.abc import AsyncIterator
 
 import pytest
+import sqlalchemy as sa
 
 from store import tables
 from store.accounts import Accounts, Plan, hash_secret
 from store.credentials import LIFETIMES, PREFIXES, Kind, new_credential, new_seed, successor
 from store.database import Database
+from store.errors import TooOftenError
 from store.grants import Grants
 from store.keys import Key
 from store.tokens import Pair, Tokens
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 SECOND = dt.timedelta(seconds=1)
+HOUR = dt.timedelta(hours=1)
 CALLBACK = "http://127.0.0.1/callback"
 
 
@@ -379,3 +382,42 @@ def test_successors_look_like_all_credentials_and_never_repeat() -> None:
         assert credential.startswith(PREFIXES[kind])
         assert len(credential) == len(new_credential(kind))
         assert credential.removeprefix(PREFIXES[kind]).isalnum()
+
+
+async def test_a_grant_is_refreshed_so_often_within_an_hour_and_its_token_stays_good(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.tokens.REFRESHES_AN_HOUR", 2)
+    pair, now = await redeemed(database), START
+    for _ in range(2):
+        now += SECOND
+        fresh = await at(database, now).rotate(pair.refresh, "host")
+        assert fresh is not None
+        used, pair = pair, fresh
+
+    with pytest.raises(TooOftenError) as refusal:
+        await at(database, now).rotate(pair.refresh, "host")
+
+    assert refusal.value.wait == 3600
+    assert await at(database, now).principal(pair.access) is not None
+    assert await at(database, START + HOUR + SECOND).rotate(pair.refresh, "host") is not None
+    # A token that was used before is never excused by the pace.
+    assert await at(database, now).rotate(used.refresh, "host") is None
+    [grant] = await Grants(database).all_grants()
+    assert grant.revoked_at is not None
+
+
+async def test_of_the_used_tokens_of_a_grant_the_oldest_are_forgotten(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.tokens.REMEMBERED", 3)
+    pair, now = await redeemed(database), START
+    for _ in range(6):
+        now += SECOND
+        fresh = await at(database, now).rotate(pair.refresh, "host")
+        assert fresh is not None
+        pair = fresh
+
+    async with database.read() as connection:
+        rows = await connection.scalar(sa.select(sa.func.count()).select_from(tables.tokens))
+    assert rows == 3 + 2

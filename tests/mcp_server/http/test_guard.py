@@ -76,15 +76,17 @@ async def ask(guard: Guard, scope: Scope) -> Answer:
 
 
 @pytest.mark.parametrize(
-    ("more", "status"),
+    ("more", "status", "fix"),
     [
-        ({"headers": [(b"host", b"a"), (b"host", b"a")]}, 400),
-        ({"query_string": b"a" * 8193}, 414),
-        ({"headers": [(b"a", b"b")] * 101}, 431),
-        ({"headers": [(b"a", b"b" * 65_536)]}, 431),
+        ({"headers": [(b"host", b"a"), (b"host", b"a")]}, 400, "Send one Host field."),
+        ({"query_string": b"a" * 8193}, 414, "Send a shorter query."),
+        ({"headers": [(b"a", b"b")] * 101}, 431, "Send fewer or shorter header fields."),
+        ({"headers": [(b"a", b"b" * 65_536)]}, 431, "Send fewer or shorter header fields."),
     ],
 )
-async def test_what_is_out_of_bounds_reaches_no_handler(more: dict[str, Any], status: int) -> None:
+async def test_what_is_out_of_bounds_reaches_no_handler(
+    more: dict[str, Any], status: int, fix: str
+) -> None:
     async def reached(*_: object) -> None:
         raise AssertionError("A handler was called.")
 
@@ -93,8 +95,8 @@ async def test_what_is_out_of_bounds_reaches_no_handler(more: dict[str, Any], st
 
     assert page.status == call.status == status
     assert page.field(b"content-type") == b"text/plain; charset=utf-8"
-    assert orjson.loads(call.body)["error"] == "bad_request"
-    assert orjson.loads(call.body)["docs_url"] == DOCS
+    body = orjson.loads(call.body)
+    assert (body["error"], body["fix"], body["docs_url"]) == ("bad_request", fix, DOCS)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,10 @@ def depth_of(value: object) -> int:
 @pytest.mark.parametrize("depth", [0, 1, MAX_DEPTH])
 @pytest.mark.parametrize("inner", ["1", '"["', "{}"])
 def test_json_up_to_the_bound_is_decoded(depth: int, inner: str) -> None:
-    assert depth_of(decode(nested(depth - (inner == "{}"), inner))) <= MAX_DEPTH
+    """A text between brackets is no level, and an object is one."""
+    outer = max(0, depth - (inner == "{}"))
+
+    assert depth_of(decode(nested(outer, inner))) == outer + (inner == "{}")
 
 
 @pytest.mark.parametrize(

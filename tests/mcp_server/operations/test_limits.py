@@ -113,8 +113,8 @@ def test_requests_that_are_no_calls_count_beside_the_calls_of_their_key() -> Non
     with pytest.raises(ApiError) as refusal:
         limiter.count_other(keyed("a"), "list")
 
-    assert refusal.value.message == "More than 2 requests in 60 s with one key; wait 60 s."
-    limiter.count_other(keyed("b"), "list")
+    assert refusal.value.message == "More than 2 requests in 60 s of one account; wait 60 s."
+    limiter.count_other(keyed("b", account_id=2), "list")
     limiter.count(keyed("a"), "rest")
 
 
