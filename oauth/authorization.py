@@ -18,7 +18,7 @@ from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
 from oauth.redirects import destination, is_loopback, is_registered, with_response
-from store.audit import OPERATOR, Actor
+from store.audit import Actor
 from store.errors import (
     AccountError,
     TooManyError,
@@ -131,7 +131,7 @@ class Authorization:
         form: Form | None = None,
         session: str | None = None,
         read_only: bool = False,
-        actor: Actor = OPERATOR,
+        actor: Actor,
     ) -> str:
         """The address that takes the code to the client (RFC 6749 section 4.1.2).
 

@@ -15,6 +15,7 @@ from oauth.clients import Clients
 from oauth.fetching import Document
 from oauth.metadata import ProtectedResource
 from oauth.quota import Quota
+from store.audit import Actor
 from store.database import Database
 from store.grants import Grants
 from tests.oauth.conversation import (
@@ -324,7 +325,7 @@ def test_a_client_deleted_while_its_page_was_open_gets_no_code(
         authorization = authorization_of(service, database)
         request = await authorization.check(host.query())
         await Grants(database).delete_client(host.client_id)
-        await authorization.approve(request, host.account_id)
+        await authorization.approve(request, host.account_id, actor=Actor("owner"))
 
     with pytest.raises(PageError, match="no longer"):
         on_database(service, work)
