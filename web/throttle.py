@@ -86,7 +86,7 @@ class Throttle:
         self._clock = clock
 
     def count(self, email: str, network: str, browser: str | None = None) -> Attempt:
-        """Count an attempt; `browser` is the hash of a token that this account's browser holds.
+        """Count an attempt; `browser` names a known browser of the account.
 
         Raises:
             TooManyRefusal: there were too many attempts.
