@@ -100,8 +100,8 @@ class Sessions:
             await note(connection, Kind.SIGN_IN, actor, now, account_id)
         return token
 
-    async def note_failure(self, email: str, actor: Actor) -> None:
-        """Record a wrong password, with the account if there is one: one write in either case.
+    async def note_failure(self, email: str, actor: Actor, subject: str = "") -> None:
+        """Record a sign-in that failed, with the account if there is one: one write in either case.
 
         What was typed as an address is not kept, since people type passwords there.
         """
@@ -111,7 +111,7 @@ class Sessions:
         query = query.with_for_update(read=True, key_share=True)
         async with self._database.write() as connection:
             account_id = await connection.scalar(query)
-            await note(connection, Kind.SIGN_IN_FAILED, actor, self._clock(), account_id)
+            await note(connection, Kind.SIGN_IN_FAILED, actor, self._clock(), account_id, subject)
 
     async def account(self, token: str) -> Account | None:
         """The account of a live session; None for any other token or an inactive account."""

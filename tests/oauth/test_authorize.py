@@ -71,7 +71,8 @@ def test_a_request_says_who_asks_and_where_the_code_goes(service: Service) -> No
     [
         ("http://[::1]:1/cb", "[::1] (this computer)"),
         ("https://app.example.com:8443/cb", "app.example.com:8443"),
-        ("cursor://anysphere/cb", "cursor://"),
+        ("cursor://anysphere/cb", "cursor://anysphere"),
+        ("cursor://anysphere?x=//y", "cursor://anysphere"),
         ("com.example.app:/cb", "com.example.app:/"),
     ],
 )

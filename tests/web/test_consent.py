@@ -179,7 +179,12 @@ def test_an_app_whose_name_cannot_be_seen_has_none(service: Service, name: str) 
 
 @pytest.mark.parametrize(
     ("name", "warned"),
-    [("\u0421laude", True), ("Claude \u041a\u043b\u043e\u0434", False), ("Claude", False)],
+    [
+        ("\u0421laude", True),
+        ("\uff23laude", True),
+        ("Claude \u041a\u043b\u043e\u0434", False),
+        ("Claude", False),
+    ],
 )
 def test_a_name_in_letters_of_several_alphabets_is_warned_of(
     service: Service, name: str, warned: bool
