@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from ipaddress import IPv6Address
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 MAX_LENGTH = 2000
@@ -82,7 +83,7 @@ def is_acceptable(uri: object) -> bool:
         return False
     web = LOOPBACK.fullmatch(uri) or HTTPS.fullmatch(uri)
     if web is not None:
-        return web[2] is None or 0 < int(web[2]) < 65536
+        return _is_host(web[1]) and (web[2] is None or 0 < int(web[2]) < 65536)
     native = NATIVE.fullmatch(uri)
     return native is not None and not _is_taken(native[1])
 
@@ -122,6 +123,17 @@ def with_response(uri: str, answer: Iterable[tuple[str, str]]) -> str:
 def _is_taken(scheme: str) -> bool:
     """Whether a scheme is not an app's own: browsers, systems or well-known programs handle it."""
     return scheme in NOT_NATIVE or scheme.startswith(FAMILIES)
+
+
+def _is_host(host: str) -> bool:
+    """Whether what stands in brackets is an IPv6 address; a name is checked by its expression."""
+    if not host.startswith("["):
+        return True
+    try:
+        IPv6Address(host[1:-1])
+    except ValueError:
+        return False
+    return True
 
 
 def _same_loopback(uri: str, known: str) -> bool:
