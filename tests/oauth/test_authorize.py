@@ -299,7 +299,7 @@ def test_a_refusal_answers_with_state_and_issuer(host: Host, service: Service) -
 
     async def refuse(database: Any) -> str:
         authorization = authorization_of(service, database)
-        return authorization.refuse(await authorization.check(host.query()))
+        return await authorization.refuse(await authorization.check(host.query()))
 
     answer = answer_in(on_database(service, refuse))
 

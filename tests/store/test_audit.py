@@ -122,7 +122,7 @@ CHANGES: dict[str, tuple[Change, list[Kind]]] = {
     ),
     "Accounts.set_active": (
         lambda house: house.accounts.set_active(ADA, active=False),
-        [Kind.ACCOUNT_DEACTIVATED],
+        [Kind.SESSION_ENDED, Kind.ACCOUNT_DEACTIVATED],
     ),
     "Accounts.set_password": (
         lambda house: house.accounts.set_password(ADA, "another", actor=SOMEBODY),
@@ -204,7 +204,7 @@ SILENT = {
     "Sessions": {"account", "all", "is_proven", "of_account", "prove", "sweep"},
     "Grants": {
         *("add_client", "keep_document"),  # an app of nobody's yet
-        *("all_grants", "approves", "client", "clients", "held", "of_account", "sweep"),
+        *("all_grants", "approves", "client", "clients", "held", "of_account", "refuse", "sweep"),
     },
     # An app refreshes its tokens every hour.
     "Tokens": {"principal", "rotate"},

@@ -20,6 +20,7 @@ from store.passwords import Passwords
 from tests.service import Service, apart, serving
 from tests.web.browser import PASSWORD, PASSWORD_HASH, Browser
 from tests.web.people import new_person, signed_in
+from web.forms import form_token
 
 OFF_SITE = (
     "https://evil.example/",
@@ -346,6 +347,22 @@ def test_a_deactivated_account_is_signed_out_at_once(service: Service) -> None:
     service.accounts(lambda accounts: accounts.set_active(account.email, active=False))
 
     assert not is_signed_in(browser)
+
+
+def test_who_signs_in_again_leaves_no_older_session_behind(service: Service) -> None:
+    first, second = new_person(service), new_person(service)
+    browser = signed_in(service, first)
+    old = browser.cookies["session"]
+    token = form_token(old, "/sign-in")
+
+    answer = browser.post(
+        "/sign-in", data={"token": token, "email": second.email, "password": PASSWORD}
+    )
+
+    assert answer.status_code == 303
+    assert is_signed_in(browser)
+    with Browser(service, cookies={"session": old}) as thief:
+        assert not is_signed_in(thief)
 
 
 def test_guessing_is_stopped_for_known_and_unknown_accounts_alike(
