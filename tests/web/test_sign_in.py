@@ -432,3 +432,15 @@ def test_a_body_that_is_no_form_of_ours_is_refused(
 
     assert answer.status_code == status
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
+
+
+def test_a_quoted_cookie_is_not_decoded(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+    token = browser.cookies["session"]
+
+    def status(cookie: str) -> int:
+        return httpx.get(f"{service.url}/keys", headers={"Cookie": cookie}).status_code
+
+    assert status(f"other=1; session={token}; session=2") == 200
+    assert status(f'session="{token}"') == 303
+    assert status('session="' + "\\" * 60_000 + '"') == 303
