@@ -18,7 +18,7 @@ from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
 from oauth.redirects import destination, is_loopback, is_registered, with_response
-from store.audit import OPERATOR, Actor
+from store.audit import Actor
 from store.errors import (
     AccountError,
     TooManyError,
@@ -131,7 +131,7 @@ class Authorization:
         form: Form | None = None,
         session: str | None = None,
         read_only: bool = False,
-        actor: Actor = OPERATOR,
+        actor: Actor,
     ) -> str:
         """The address that takes the code to the client (RFC 6749 section 4.1.2).
 
@@ -160,8 +160,17 @@ class Authorization:
             raise PageError(str(error), 429, error.wait) from error
         return self._location(request.redirect_uri, request.state, [("code", code)])
 
-    def refuse(self, request: AuthorizationRequest) -> str:
-        """The address that takes the person's refusal to the client (RFC 6749 section 4.1.2.1)."""
+    async def refuse(self, request: AuthorizationRequest, form: Form | None = None) -> str:
+        """The address that takes the person's refusal to the client (RFC 6749 section 4.1.2.1).
+
+        Raises:
+            PageError: the form was used already.
+        """
+        if form is not None:
+            try:
+                await self._grants.refuse(form)
+            except UsedFormError as error:
+                raise PageError(str(error), 409) from error
         body = AccessDeniedError().get_body()
         return self._location(request.redirect_uri, request.state, body)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from ipaddress import IPv6Address
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 MAX_LENGTH = 2000
@@ -23,37 +24,49 @@ HTTPS = re.compile(
     rf"https://((?:{LABEL}\.)*{LABEL}|\[[0-9A-Fa-f:.]+\])(?::([0-9]{{1,5}}))?(?:[/?].*)?"
 )
 
-NATIVE = re.compile(r"([a-z][a-z0-9+.-]*):/[^\[\]@]*")
-"""An app's own scheme (RFC 8252 section 7.1), always followed by a slash."""
+NATIVE = re.compile(r"([a-z][a-z0-9.-]*):/[^\[\]@]*")
+"""An app's own scheme (RFC 8252 section 7.1), always followed by a slash. A plus sign is for
+layered protocols (`svn+ssh`) and for web sites that handle a scheme (`web+x`)."""
 
 OF_BROWSERS = """
-    about about-source attachment blob cid content data dns edge extension feed file filesystem ftp
-    ftps gopher http https intent jar javascript livescript mailto mhtml mid mk mocha news nntp
-    opera pics res resource snews urn vbscript view-source wais ws wss wyciwyg
+    about about-source attachment blob cdl cid content data dns edge extension feed file filesystem
+    ftp ftps gopher http https hxxp hxxps ie.http intent jar javascript livescript mailto mhtml mid
+    mk mocha news nntp opera pics res resource snews ttp urn vbscript view-source wais ws wss
+    wyciwyg
 """
 OF_OTHER_MACHINES = """
-    afp cifs dav davs dict ed2k finger fish git imap irc irc6 ircs jdbc ldap ldapi ldaps magnet nfs
-    nx pop rdp rlogin rsync rtmp rtmps rtsp rtsps sftp smb spice ssh svn telnet tftp tn3270 vnc
-    webdav webdavs
+    admin afc afp archive burn cifs computer dav davs dict ed2k finger fish git google-drive gphoto2
+    imap irc irc6 irc7 ircs jdbc ldap ldapi ldaps ldapx magnet mtp network nfs nx
+    onedrive pop rdp recent recentlyused remote rlogin rsync rtmp rtmps rtsp rtsps rtspu sftp smb
+    smb2 spice ssh sshfs svn tar telnet tftp tn3270 trash unreal vnc webdav webdavs zip
+"""
+OF_PROGRAMS = """
+    bash bat cmd cscript jnlp jnlps jse kioexec msiexec osascript perl ps1 powershell pwsh python
+    regedit rundll32 script sh sourcetree terminal vbe vbs wscript wsf wsh wt
 """
 OF_SYSTEMS = """
-    apt appstore bingmaps bingnews bingweather calculator hcp help insiderhub macappstore
-    macappstores market mms mmst onenote onenote-cmd outlookcal prefs prefs-root ridl search shell
-    shortcuts steam systempreferences wallet zune
+    appstream appstore apt bingmaps bingnews bingweather calculator control desktop explorer
+    filenamesearch fonts ghelp gnome-help hcp help info insiderhub launcher macappstore
+    macappstores man market mms mmst mmsu ms nautilus nxm odopen onenote onenote-cmd outlookcal
+    prefs prefs-root programs recoll ridl search settings shell shortcut shortcuts snap steam
+    systempreferences timeline wallet yelp zune
 """
 OF_CALLS = """
-    callto facetime facetime-audio facetime-group geo h323 im imessage maps messages mumble pres
-    sip sips skype sms smsto teamspeak tel telprompt webcal webcals whatsapp xmpp
+    bitcoin callto facetime facetime-audio facetime-group geo h323 im imessage maps messages
+    msteams mumble net2phone pres sip sips skype sms smsto teamspeak tel telprompt tg webcal
+    webcals whatsapp xmpp zoommtg zoomus
 """
-NOT_NATIVE = frozenset(f"{OF_BROWSERS} {OF_OTHER_MACHINES} {OF_SYSTEMS} {OF_CALLS}".split())
+NOT_NATIVE = frozenset(
+    f"{OF_BROWSERS} {OF_OTHER_MACHINES} {OF_PROGRAMS} {OF_SYSTEMS} {OF_CALLS}".split()
+)
 """Schemes that browsers, operating systems or well-known programs handle (IANA, "Uniform Resource
 Identifier (URI) Schemes", and vendors' manuals); an app's own scheme is none of them."""
 
 FAMILIES = (
-    *("android-", "applescript", "chrome", "com.android.", "com.apple.", "firefox"),
-    *("googlechrome", "itms", "itunes", "microsoft-", "microsoft.", "moz-", "ms-", "mswindows"),
-    *("search-", "shell-", "web+", "windows", "x-apple", "x-help", "x-man-page", "x-safari"),
-    *("x-web-search", "xbox"),
+    *("android-", "applescript", "chrome", "com.android.", "com.apple.", "com.microsoft."),
+    *("firefox", "googlechrome", "itms", "itunes", "microsoft-", "microsoft.", "moz-", "ms-"),
+    *("mswindows", "search-", "shell-", "vnd.", "windows", "x-apple", "x-help", "x-man-page"),
+    *("x-safari", "x-web-search", "xbox"),
 )
 """How the names of further ones begin."""
 
@@ -70,7 +83,7 @@ def is_acceptable(uri: object) -> bool:
         return False
     web = LOOPBACK.fullmatch(uri) or HTTPS.fullmatch(uri)
     if web is not None:
-        return web[2] is None or 0 < int(web[2]) < 65536
+        return _is_host(web[1]) and (web[2] is None or 0 < int(web[2]) < 65536)
     native = NATIVE.fullmatch(uri)
     return native is not None and not _is_taken(native[1])
 
@@ -98,7 +111,7 @@ def destination(uri: str) -> str:
     address = urlsplit(uri)
     if address.scheme == "https":
         return address.netloc
-    return f"{address.scheme}:" + ("//" if "://" in uri else "/")
+    return f"{address.scheme}:" + (f"//{address.netloc}" if "://" in uri else "/")
 
 
 def with_response(uri: str, answer: Iterable[tuple[str, str]]) -> str:
@@ -110,6 +123,17 @@ def with_response(uri: str, answer: Iterable[tuple[str, str]]) -> str:
 def _is_taken(scheme: str) -> bool:
     """Whether a scheme is not an app's own: browsers, systems or well-known programs handle it."""
     return scheme in NOT_NATIVE or scheme.startswith(FAMILIES)
+
+
+def _is_host(host: str) -> bool:
+    """Whether what stands in brackets is an IPv6 address; a name is checked by its expression."""
+    if not host.startswith("["):
+        return True
+    try:
+        IPv6Address(host[1:-1])
+    except ValueError:
+        return False
+    return True
 
 
 def _same_loopback(uri: str, known: str) -> bool:

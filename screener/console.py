@@ -164,7 +164,7 @@ def prepare_data_dir(chosen: Settings) -> None:
         StoreError: it cannot be made, written or restricted.
     """
     try:
-        private_folder(chosen.data_dir)
+        private_folder(chosen.data_dir.resolve())
         narrow(chosen.data_dir / name for name in DATA)
         probe = chosen.data_dir / ".writable"
         probe.touch(mode=0o600)

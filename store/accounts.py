@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -22,7 +22,8 @@ from store.database import Database
 from store.errors import AccountError, StalePasswordError
 
 ALPHABET = string.ascii_letters + string.digits
-EMAIL = re.compile(r"^[^@\s]{1,64}@[^@\s]{1,189}$")
+EMAIL = re.compile(r"[!-?A-~]{1,64}@[!-?A-~]{1,189}")
+"""Of a new account: printable ASCII, in which nothing looks like something else or hides."""
 
 
 class Plan(StrEnum):
@@ -79,9 +80,9 @@ class Accounts:
         Raises:
             AccountError: the address is malformed or taken.
         """
+        if not EMAIL.fullmatch(email.strip()):
+            raise AccountError(f"{email!a} is not an e-mail address of plain ASCII characters.")
         email = email.strip().lower()
-        if not EMAIL.match(email):
-            raise AccountError(f"{email!r} is not an e-mail address.")
         row = {
             "email": email,
             "plan": plan,
@@ -120,7 +121,9 @@ class Accounts:
         return await self._set(email, Kind.PLAN_CHANGED, plan, plan=plan)
 
     async def set_active(self, email: str, *, active: bool) -> Account:
-        """Deactivate an account, which disables its keys, or reactivate it."""
+        """Deactivate an account, which disables its keys and ends its sessions, or reactivate it,
+        which brings the keys back.
+        """
         kind = Kind.ACCOUNT_REACTIVATED if active else Kind.ACCOUNT_DEACTIVATED
         return await self._set(email, kind, active=active)
 
@@ -187,10 +190,7 @@ class Accounts:
         now, kept = self._clock(), [hash_secret(token) for token in (but, browser) if token]
         async with self._database.write() as connection:
             await lock_account(connection, account_id)
-            sessions = await end_sessions(connection, account_id, but=kept)
-            if sessions:
-                subject = f"{sessions} sessions"
-                await note(connection, Kind.SESSION_ENDED, actor, now, account_id, subject)
+            sessions = await self._end_sessions(connection, account_id, actor, kept)
             return Ended(sessions, *await end_credentials(connection, account_id, actor, now))
 
     async def delete(self, email: str, *, actor: Actor = OPERATOR) -> dict[str, int]:
@@ -207,7 +207,17 @@ class Accounts:
             await lock_account(connection, account.id, deleting=True)
             deleted = await delete_account(connection, account.id)
             await note(connection, Kind.ACCOUNT_DELETED, actor, self._clock(), account.id)
+        await self._database.forget()
         return deleted
+
+    async def _end_sessions(
+        self, connection: AsyncConnection, account_id: int, actor: Actor, but: Collection[str] = ()
+    ) -> int:
+        sessions = await end_sessions(connection, account_id, but=but)
+        if sessions:
+            at, subject = self._clock(), f"{sessions} sessions"
+            await note(connection, Kind.SESSION_ENDED, actor, at, account_id, subject)
+        return sessions
 
     async def _set(self, email: str, kind: Kind, subject: str = "", **values: object) -> Account:
         async with self._database.write() as connection:
@@ -216,6 +226,8 @@ class Accounts:
                 tables.accounts.update().where(tables.accounts.c.id == account.id).values(values)
             )
             await note(connection, kind, OPERATOR, self._clock(), account.id, subject)
+            if kind is Kind.ACCOUNT_DEACTIVATED:
+                await self._end_sessions(connection, account.id, OPERATOR)
             return await account_of(connection, email)
 
 

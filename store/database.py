@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -108,6 +108,16 @@ class Database:
         if self.engine.dialect.name == "sqlite" and path:
             private_file(Path(path))
 
+    async def forget(self) -> None:
+        """Empty the log of SQLite, which still holds what was deleted; not while others read it."""
+        if self.engine.dialect.name != "sqlite":
+            return
+        with suppress(DatabaseUnavailableError), _translated():
+            async with self.engine.connect() as connection:
+                # Outside any transaction, which SQLAlchemy would begin.
+                driver: Any = (await connection.get_raw_connection()).driver_connection
+                await driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     async def close(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
@@ -179,6 +189,8 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 -
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA foreign_keys = ON")
+    # What is deleted, as an account, is gone from the file too.
+    cursor.execute("PRAGMA secure_delete = ON")
     cursor.close()
 
 

@@ -20,6 +20,8 @@ OTHERS = 0o077
 def private_folder(folder: Path) -> Path:
     """Make a folder that only its owner may enter, or restrict an existing one to its owner.
 
+    A link is followed; the folder that it leads to is not restricted.
+
     Raises:
         StoreError: the folder cannot be made or restricted.
     """
@@ -27,7 +29,7 @@ def private_folder(folder: Path) -> Path:
         for each in (*reversed(folder.parents), folder):
             if each == folder or not each.exists():
                 each.mkdir(mode=0o700, exist_ok=True)
-        if os.name != "nt" and folder.stat().st_mode & OTHERS:
+        if os.name != "nt" and not folder.is_symlink() and folder.stat().st_mode & OTHERS:
             folder.chmod(0o700)
     except OSError as error:
         raise StoreError(
@@ -40,13 +42,14 @@ def private_folder(folder: Path) -> Path:
 def private_file(path: Path) -> Path:
     """Make a file that only its owner may read, or restrict an existing one to its owner.
 
-    SQLite gives the files beside a database the permissions of the database itself.
+    SQLite gives the files beside a database the permissions of the database itself. A link is
+    followed; the file that it leads to is not restricted.
 
     Raises:
         OSError: the file cannot be made or restricted.
     """
     path.touch(mode=0o600)
-    if os.name != "nt" and path.stat().st_mode & OTHERS:
+    if os.name != "nt" and not path.is_symlink() and path.stat().st_mode & OTHERS:
         path.chmod(0o600)
     return path
 
@@ -56,14 +59,18 @@ def narrow(paths: Iterable[Path]) -> None:
 
     A folder within a folder is entered only if it was wide: a closed one protects what it holds,
     and there may be very many charts. What does not exist is passed over, and so are links, since
-    what they lead to may be others'.
+    what they lead to may be others'. A link among the paths themselves is one that this user or
+    root made: through another's, whoever made it would have what is written here.
 
     Raises:
-        StoreError: something is wider and cannot be restricted.
+        StoreError: something is wider and cannot be restricted, or is another user's link.
     """
     if os.name == "nt":
         return
+    paths = list(paths)
     try:
+        for path in paths:
+            _check_link(path)
         waiting = [held for path in paths for held in _narrowed(path, enter=True)]
         while waiting:
             waiting += _narrowed(waiting.pop())
@@ -72,6 +79,11 @@ def narrow(paths: Iterable[Path]) -> None:
             f"Others may read {error.filename}, and it cannot be made private ({error.strerror}); "
             "let its owner run this."
         ) from error
+
+
+def _check_link(path: Path) -> None:
+    if path.is_symlink() and path.lstat().st_uid not in (0, os.geteuid()):
+        raise StoreError(f"{path} is a link that another user made; remove it.")
 
 
 def _narrowed(path: Path, *, enter: bool = False) -> list[Path]:

@@ -24,7 +24,7 @@ from store.errors import UnknownClientError
 from store.lapsed import remove_clients, remove_grants
 from store.unapproved import make_room
 from store.upserts import upsert
-from store.used_forms import Form
+from store.used_forms import Form, use_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +228,15 @@ class Grants:
             subject = f"{grant['prefix']} {name}"
             await note(connection, Kind.APP_APPROVED, actor, now, account_id, subject)
         return code
+
+    async def refuse(self, form: Form) -> None:
+        """Use up the form of a consent page by which nothing is approved.
+
+        Raises:
+            UsedFormError: the form was used before.
+        """
+        async with self._database.write() as connection:
+            await use_up(connection, form)
 
     async def approves(self, account_id: int, client_id: str) -> bool:
         """Whether an account has approved a client, and not revoked that."""

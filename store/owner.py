@@ -29,5 +29,5 @@ async def check_owner(
         sessions.c.token_hash == hash_secret(token), sessions.c.account_id == account_id
     )
     proven_at = await connection.scalar(query)
-    if proven_at is None or aware(proven_at) <= now - PROOF:
+    if proven_at is None or not now - PROOF < aware(proven_at) <= now:
         raise SignedOutError

@@ -1,14 +1,14 @@
 """Passwords: argon2id at the strength OWASP asks for, off the event loop, in a bounded queue.
 
 Each hash needs 64 MiB while it runs, so few run at once and few wait. Some places are kept for
-browsers in which the account signed in before, which go first, and no network takes all of the
-others. Whoever finds no place is told so at once.
+browsers in which the account signed in before, which go first; no account takes all of these, and
+no network all of the others. Whoever finds no place is told so at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from typing import NamedTuple, TypeVar
 
@@ -43,6 +43,8 @@ class Queue(NamedTuple):
     """Of the places to wait: those for known browsers only."""
     per_network: int = 4
     """Running and waiting from one network; known browsers are counted apart from others."""
+    per_account: int = 2
+    """Running and waiting for the known browsers of one account, from all networks."""
 
 
 class Asker(NamedTuple):
@@ -50,8 +52,8 @@ class Asker(NamedTuple):
 
     network: str = ""
     """The address that limits count by; empty at the command line, where nobody competes."""
-    known: bool = False
-    """Whether the account signed in with this browser before."""
+    account: str | None = None
+    """The account that signed in with this browser before, which makes it a known browser."""
 
 
 QUEUE = Queue()
@@ -66,7 +68,8 @@ class Passwords:
         self._slots = anyio.CapacityLimiter(queue.at_once)
         # Strangers wait here first, so that a known browser waits behind none that only waits.
         self._strangers = anyio.CapacityLimiter(queue.at_once)
-        self._inside: Counter[Asker] = Counter()
+        self._inside = 0
+        self._held: Counter[Hashable] = Counter()
 
     async def hash(self, password: str, asker: Asker = ALONE) -> str:
         """The encoded argon2id hash of a password (RFC 9106).
@@ -88,25 +91,36 @@ class Passwords:
     async def _run(self, asker: Asker, work: Callable[..., T], *arguments: str) -> T:
         async with AsyncExitStack() as stack:
             stack.enter_context(self._place(asker))
-            if not asker.known:
+            if asker.account is None:
                 await stack.enter_async_context(self._strangers)
             return await anyio.to_thread.run_sync(work, *arguments, limiter=self._slots)
 
     @contextmanager
     def _place(self, asker: Asker) -> Iterator[None]:
         places = self._queue.at_once + self._queue.waiting
-        if not asker.known:
+        if asker.account is None:
             places -= self._queue.reserved
-        crowded = asker.network and self._inside[asker] >= self._queue.per_network
-        if crowded or self._inside.total() >= places:
+        shares = self._shares(asker)
+        crowded = any(self._held[share] >= most for share, most in shares.items())
+        if crowded or self._inside >= places:
             raise PasswordsBusyError("Too many passwords are being verified; try again.")
-        self._inside[asker] += 1
+        self._inside += 1
+        self._held.update(shares.keys())
         try:
             yield
         finally:
-            self._inside[asker] -= 1
-            if not self._inside[asker]:
-                del self._inside[asker]
+            self._inside -= 1
+            self._held.subtract(shares.keys())
+            self._held = +self._held
+
+    def _shares(self, asker: Asker) -> dict[Hashable, int]:
+        """What an asker's place is counted for, and how many places each may have."""
+        shares = dict[Hashable, int]()
+        if asker.network:
+            shares[asker.network, asker.account is None] = self._queue.per_network
+        if asker.account is not None:
+            shares[asker.account] = self._queue.per_account
+        return shares
 
 
 def check_strength(password: str) -> None:

@@ -72,9 +72,17 @@ class Sessions:
         self._clock = clock
         self._token_factory = token_factory
 
-    async def start(self, account_id: int, password_hash: str, *, actor: Actor = OPERATOR) -> str:
+    async def start(
+        self,
+        account_id: int,
+        password_hash: str,
+        *,
+        replacing: str | None = None,
+        actor: Actor = OPERATOR,
+    ) -> str:
         """Start a session after the password behind this hash was verified; return its token.
 
+        The session with the token `replacing`, of this account or another, ends.
         An account has at most PER_ACCOUNT: the one unused for longest gives way.
 
         Raises:
@@ -85,6 +93,8 @@ class Sessions:
         async with self._database.write() as connection:
             if not await _still_holds(connection, account_id, password_hash):
                 raise StalePasswordError("The account has been changed meanwhile. Sign in again.")
+            if replacing is not None:
+                await self._end(connection, replacing, actor)
             await _make_room(connection, account_id)
             await connection.execute(
                 tables.sessions.insert().values(
@@ -100,8 +110,8 @@ class Sessions:
             await note(connection, Kind.SIGN_IN, actor, now, account_id)
         return token
 
-    async def note_failure(self, email: str, actor: Actor) -> None:
-        """Record a wrong password, with the account if there is one: one write in either case.
+    async def note_failure(self, email: str, actor: Actor, subject: str = "") -> None:
+        """Record a sign-in that failed, with the account if there is one: one write in either case.
 
         What was typed as an address is not kept, since people type passwords there.
         """
@@ -111,7 +121,7 @@ class Sessions:
         query = query.with_for_update(read=True, key_share=True)
         async with self._database.write() as connection:
             account_id = await connection.scalar(query)
-            await note(connection, Kind.SIGN_IN_FAILED, actor, self._clock(), account_id)
+            await note(connection, Kind.SIGN_IN_FAILED, actor, self._clock(), account_id, subject)
 
     async def account(self, token: str) -> Account | None:
         """The account of a live session; None for any other token or an inactive account."""
@@ -135,15 +145,8 @@ class Sessions:
 
     async def end(self, token: str, *, actor: Actor = OPERATOR) -> None:
         """End the session with this token, if there is one."""
-        sessions = tables.sessions
         async with self._database.write() as connection:
-            ended = await connection.execute(
-                sessions.delete()
-                .where(sessions.c.token_hash == hash_secret(token))
-                .returning(sessions.c.account_id)
-            )
-            for account_id in ended.scalars():
-                await note(connection, Kind.SIGN_OUT, actor, self._clock(), account_id)
+            await self._end(connection, token, actor)
 
     async def is_proven(self, token: str) -> bool:
         """Whether the password was given in this session within the time that PROOF says."""
@@ -225,6 +228,16 @@ class Sessions:
         return (sessions.c.seen_at > now - self._idle) & (
             sessions.c.created_at > now - self.lifetime
         )
+
+    async def _end(self, connection: AsyncConnection, token: str, actor: Actor) -> None:
+        sessions = tables.sessions
+        ended = await connection.execute(
+            sessions.delete()
+            .where(sessions.c.token_hash == hash_secret(token))
+            .returning(sessions.c.account_id)
+        )
+        for account_id in ended.scalars():
+            await note(connection, Kind.SIGN_OUT, actor, self._clock(), account_id)
 
     async def _touch(self, token: str, now: dt.datetime) -> None:
         async with self._database.write() as connection:

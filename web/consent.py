@@ -5,11 +5,12 @@ from __future__ import annotations
 from starlette.responses import RedirectResponse, Response
 
 from oauth.authorization import AuthorizationRequest, PageError, RedirectError
-from oauth.names import clean, mixes_alphabets
+from oauth.names import clean, may_imitate
 from store.accounts import Account
 from store.used_forms import Form
 from web.forms import OUT_OF_DATE, TOKEN_FIELD, once_until
 from web.pages import Pages
+from web.proof import check_owner
 from web.refusals import Refusal
 from web.return_paths import address_of, sign_in_address
 from web.site import Site
@@ -24,6 +25,7 @@ class Consent:
     """The consent page for requests that the authorization server has checked."""
 
     def __init__(self, site: Site, pages: Pages, visits: Visits) -> None:
+        self._site = site
         self._authorization = site.authorization
         self._pages = pages
         self._visits = visits
@@ -45,16 +47,24 @@ class Consent:
             return await self._broken(visit, visit.account, error)
         if visit.account is None:
             return RedirectResponse(sign_in_address(visit.request), 303)
+        return await self._page(request, visit)
+
+    async def _page(
+        self, request: AuthorizationRequest, visit: Visit, refusal: Refusal | None = None
+    ) -> Response:
         return self._pages.respond(
             "consent.html",
             visit,
+            refusal=refusal,
             redirects_off_site=True,
             name=shown_name(request.client_name),
-            mixed=mixes_alphabets(request.client_name),
+            imitates=may_imitate(request.client_name),
             host=request.client_host,
             destination=request.destination,
             action=address_of(visit.request),
             token=visit.once_token(address_of(visit.request), self._clock()),
+            proven=await self._site.sessions.is_proven(visit.secret),
+            read_only="read_only" in visit.form,
         )
 
     async def _broken(self, visit: Visit, account: Account, error: RedirectError) -> Response:
@@ -72,14 +82,21 @@ class Consent:
         )
 
     async def decide(self, visit: Visit, account: Account) -> Response:
-        """Approve or refuse the very request that was shown: the form's token covers its query."""
+        """Approve or refuse the very request that was shown: the form's token covers its query.
+
+        To approve takes the password too, once the sign-in is old.
+        """
         decision = visit.form.get("decision")
         if decision not in ("approve", "refuse"):
             raise Refusal(400, "Go back, and choose Approve or Refuse.")
         try:
             request = await self._authorization.check(visit.request.query_params.multi_items())
             if decision == "refuse":
-                return _to_client(self._authorization.refuse(request))
+                return _to_client(await self._authorization.refuse(request, _form_of(visit)))
+            try:
+                await check_owner(self._site, visit, account)
+            except Refusal as refusal:
+                return await self._page(request, visit, refusal)
             return _to_client(await self._approve(request, visit, account))
         except PageError as error:
             raise _refusal(error) from error
@@ -87,14 +104,10 @@ class Consent:
             return _to_client(error.location)
 
     async def _approve(self, request: AuthorizationRequest, visit: Visit, account: Account) -> str:
-        token = visit.form[TOKEN_FIELD]
-        until = once_until(token)
-        if until is None:  # check_form lets no such token pass
-            raise Refusal(403, OUT_OF_DATE)
         return await self._authorization.approve(
             request,
             account.id,
-            form=Form(token, until),
+            form=_form_of(visit),
             session=visit.secret,
             read_only="read_only" in visit.form,
             actor=visit.actor,
@@ -107,6 +120,14 @@ def shown_name(name: str) -> str:
     if len(shown) > NAME_LENGTH:
         shown = shown[: NAME_LENGTH - 1] + "…"
     return shown or "An app without a name"
+
+
+def _form_of(visit: Visit) -> Form:
+    token = visit.form[TOKEN_FIELD]
+    until = once_until(token)
+    if until is None:  # check_form lets no such token pass
+        raise Refusal(403, OUT_OF_DATE)
+    return Form(token, until)
 
 
 def _refusal(error: PageError) -> Refusal:

@@ -37,7 +37,7 @@ class Password:
     async def _change(self, visit: Visit, account: Account) -> str:
         site = self._site
         encoded = await check_password(site, visit, account, visit.form.get("current", ""))
-        new = await hash_new(site, visit, visit.form.get("new", ""))
+        new = await hash_new(site, visit, visit.form.get("new", ""), account)
         try:
             await site.accounts.set_password(
                 account.email,

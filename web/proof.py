@@ -6,6 +6,7 @@ It is asked for at sign-in, and before what a stolen session must not do.
 from __future__ import annotations
 
 from store.accounts import Account, hash_secret
+from store.audit import Actor
 from store.errors import (
     DatabaseUnavailableError,
     PasswordsBusyError,
@@ -15,9 +16,16 @@ from store.errors import (
 from store.passwords import Asker, check_strength
 from web.refusals import Refusal
 from web.site import Site
+from web.throttle import Attempt, TooManyRefusal
 from web.visit import Visit
 
 WRONG = "The current password is not right."
+
+REFUSED = "refused: too many attempts"
+"""What the log says of an attempt whose password was not verified."""
+
+SIGNED_IN = "signed in"
+"""The name of every session of an account whose browser is not known by a token."""
 
 WAIT_SECONDS = 3
 """After which a full queue of hashes has room again, unless more come."""
@@ -40,11 +48,12 @@ async def verify_password(site: Site, visit: Visit, email: str, password: str) -
         Refusal: 429, there were too many attempts.
         BusyRefusal: too many passwords are being hashed.
     """
+    email = email.strip().lower()
     browser = await _known_browser(site, visit, email)
-    attempt = site.throttle.count(email, visit.network, browser)
+    attempt = await _count(site, visit, email, browser)
     try:
         encoded = await site.accounts.password_hash(email)
-        asker = Asker(visit.network, browser is not None)
+        asker = Asker(visit.network, None if browser is None else email)
         right = await site.passwords.verify(encoded, password, asker)
     except PasswordsBusyError as error:
         site.throttle.give_back(attempt)
@@ -53,7 +62,7 @@ async def verify_password(site: Site, visit: Visit, email: str, password: str) -
         site.throttle.give_back(attempt)
         raise
     if not right:
-        await site.sessions.note_failure(email, visit.actor)
+        await site.sessions.note_failure(email, _actor(visit, email))
         return None
     site.throttle.succeed(attempt)
     return encoded
@@ -85,8 +94,8 @@ async def check_owner(site: Site, visit: Visit, account: Account) -> None:
         raise SignedOutError
 
 
-async def hash_new(site: Site, visit: Visit, password: str) -> str:
-    """The hash of a newly chosen password.
+async def hash_new(site: Site, visit: Visit, password: str, account: Account | None = None) -> str:
+    """The hash of a newly chosen password, for an account that proved its old one, or a new one.
 
     Raises:
         Refusal: 400, it is too short or too long.
@@ -94,17 +103,38 @@ async def hash_new(site: Site, visit: Visit, password: str) -> str:
     """
     try:
         check_strength(password)
-        return await site.passwords.hash(password, Asker(visit.network, visit.account is not None))
+        asker = Asker(visit.network, account.email if account else None)
+        return await site.passwords.hash(password, asker)
     except WeakPasswordError as error:
         raise Refusal(400, str(error)) from error
     except PasswordsBusyError as error:
         raise BusyRefusal from error
 
 
+async def _count(site: Site, visit: Visit, email: str, browser: str | None) -> Attempt:
+    """Count an attempt; the first that its bucket refuses is recorded, for any address alike."""
+    try:
+        return site.throttle.count(email, visit.network, browser)
+    except TooManyRefusal as refusal:
+        if refusal.first:
+            await site.sessions.note_failure(email, _actor(visit, email), REFUSED)
+        raise
+
+
 async def _known_browser(site: Site, visit: Visit, email: str) -> str | None:
-    """The hash of what only a browser of this account holds: its session, or its own token."""
-    if visit.account is not None and visit.account.email == email:
-        return hash_secret(visit.secret)
+    """What names a browser of this account, which it proves by its own token or a session.
+
+    Sessions are as many as one likes, so they have one name.
+    """
     if visit.browser is not None and await site.browsers.knows(visit.browser, email):
         return hash_secret(visit.browser)
-    return None
+    return SIGNED_IN if _is_own(visit, email) else None
+
+
+def _actor(visit: Visit, email: str) -> Actor:
+    """Who tries a password: with that of another account, a visitor is a stranger."""
+    return visit.actor if _is_own(visit, email) else visit.actor._replace(name="stranger")
+
+
+def _is_own(visit: Visit, email: str) -> bool:
+    return visit.account is not None and visit.account.email == email

@@ -51,6 +51,16 @@ class Attempt(NamedTuple):
     buckets: tuple[tuple[Counters, str], ...]
 
 
+class TooManyRefusal(Refusal):
+    """429: there were too many attempts."""
+
+    def __init__(self, message: str, retry_after: int, *, first: bool) -> None:
+        super().__init__(429, message, retry_after)
+        self.first = first
+        """Whether it is the first in the window for its account, or for a network over its own
+        limit, which may name any account."""
+
+
 class Throttle:
     """Counts the attempts of the last quarter of an hour.
 
@@ -71,13 +81,14 @@ class Throttle:
         self._accounts = counters(guesses.account, "accounts")
         self._browsers = counters(guesses.browser, "browsers")
         self._right = counters(guesses.right, "right")
+        self._refused = counters(1, "refused")
         self._clock = clock
 
     def count(self, email: str, network: str, browser: str | None = None) -> Attempt:
-        """Count an attempt; `browser` is the hash of a token that this account's browser holds.
+        """Count an attempt; `browser` names a known browser of the account.
 
         Raises:
-            Refusal: 429, there were too many attempts.
+            TooManyRefusal: there were too many attempts.
         """
         now, account = self._clock(), hash_secret(email.strip().lower())
         buckets = (
@@ -92,7 +103,9 @@ class Throttle:
             hit = counters.hit(bucket, now)
             if not hit.counted:
                 _take_back(attempt.buckets[:place], now)
-                raise _refusal(network, hit.reset)
+                refused = network if counters is self._networks else account
+                first = self._refused.hit(refused, now).counted
+                raise _refusal(network, hit.wait, first=first)
         return attempt
 
     def give_back(self, attempt: Attempt) -> None:
@@ -106,11 +119,11 @@ class Throttle:
             _take_back(attempt.buckets, now)
 
 
-def _refusal(network: str, reset: float) -> Refusal:
+def _refusal(network: str, wait: int, *, first: bool) -> TooManyRefusal:
     log.warning("Password attempts from %s are refused for now: too many.", network)
-    wait = max(1, math.ceil(reset))
     minutes = math.ceil(wait / 60)
-    return Refusal(429, f"Too many attempts. Wait {minutes} min and try again.", wait)
+    message = f"Too many attempts. Wait {minutes} min and try again."
+    return TooManyRefusal(message, wait, first=first)
 
 
 def _take_back(buckets: Iterable[tuple[Counters, str]], now: Moment) -> None:

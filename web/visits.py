@@ -75,12 +75,19 @@ class Visits:
     ) -> Response:
         """Start a session under a new token, remember the browser, and go on to a page.
 
+        The session that the browser had before ends.
+
         Raises:
             Refusal: the password was changed, or the account deleted, since it was proven.
         """
         owner = visit.actor._replace(name="owner")
         try:
-            token = await self._site.sessions.start(account.id, password_hash, actor=owner)
+            token = await self._site.sessions.start(
+                account.id,
+                password_hash,
+                replacing=visit.secret if visit.account else None,
+                actor=owner,
+            )
             browser = await self._site.browsers.remember(visit.browser, account.id)
         except (AccountError, StalePasswordError) as error:
             raise Refusal(400, str(error)) from error

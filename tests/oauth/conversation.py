@@ -13,6 +13,7 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from oauth.authorization import Authorization, AuthorizationRequest
 from oauth.metadata import ProtectedResource
 from store.accounts import Accounts, Plan
+from store.audit import Actor
 from store.database import Database
 from store.grants import Grants
 from tests.service import Service, on_database
@@ -85,7 +86,7 @@ class Host:
         async def work(database: Database) -> str:
             authorization = authorization_of(self.service, database)
             request = await authorization.check(query or self.query())
-            return await authorization.approve(request, self.account_id)
+            return await authorization.approve(request, self.account_id, actor=Actor("owner"))
 
         return on_database(self.service, work)
 

@@ -15,6 +15,7 @@ from oauth.clients import Clients
 from oauth.fetching import Document
 from oauth.metadata import ProtectedResource
 from oauth.quota import Quota
+from store.audit import Actor
 from store.database import Database
 from store.grants import Grants
 from tests.oauth.conversation import (
@@ -70,7 +71,8 @@ def test_a_request_says_who_asks_and_where_the_code_goes(service: Service) -> No
     [
         ("http://[::1]:1/cb", "[::1] (this computer)"),
         ("https://app.example.com:8443/cb", "app.example.com:8443"),
-        ("cursor://anysphere/cb", "cursor://"),
+        ("cursor://anysphere/cb", "cursor://anysphere"),
+        ("cursor://anysphere?x=//y", "cursor://anysphere"),
         ("com.example.app:/cb", "com.example.app:/"),
     ],
 )
@@ -297,7 +299,7 @@ def test_a_refusal_answers_with_state_and_issuer(host: Host, service: Service) -
 
     async def refuse(database: Any) -> str:
         authorization = authorization_of(service, database)
-        return authorization.refuse(await authorization.check(host.query()))
+        return await authorization.refuse(await authorization.check(host.query()))
 
     answer = answer_in(on_database(service, refuse))
 
@@ -324,7 +326,7 @@ def test_a_client_deleted_while_its_page_was_open_gets_no_code(
         authorization = authorization_of(service, database)
         request = await authorization.check(host.query())
         await Grants(database).delete_client(host.client_id)
-        await authorization.approve(request, host.account_id)
+        await authorization.approve(request, host.account_id, actor=Actor("owner"))
 
     with pytest.raises(PageError, match="no longer"):
         on_database(service, work)

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from oauth.names import BLANK, clean, mixes_alphabets
+from oauth.names import BLANK, clean, may_imitate
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,8 @@ from oauth.names import BLANK, clean, mixes_alphabets
         "ភាសាខ្មែរ",
         "Tiếng Việt",
         "한국어",
-        "IT-отдел & Söhne (2) ✓ 🚀",
+        "IT-отдел & Söhne (2) + 1 €",
+        "⠃⠗⠇",
     ],
 )
 def test_a_name_in_any_script_stays_as_it_is(name: str) -> None:
@@ -36,6 +37,23 @@ def test_nothing_invisible_is_left_of_a_name() -> None:
     assert clean("a" + "".join(sorted(hidden | BLANK)) + "b").replace(" ", "") == "ab"
     for blank in BLANK:
         assert clean(blank * 3) == ""
+
+
+@pytest.mark.parametrize("symbol", [*"✓✔✅☑🗸🗹√🛡🔒⭐®", "👍🏽", "✔️"])
+def test_no_symbol_says_that_a_name_was_checked(symbol: str) -> None:
+    assert clean(f"Claude {symbol} verified{symbol}") == "Claude verified"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("\uff23laude", "\U0001d402laude", "\u216daude"),
+        *("\u1d04\u029f\u1d00\u1d1c\u1d05\u1d07", "\u1d04laude", "Cla\u1d1cde", "Cl\u0251ude"),
+        *("\u0261it", "\ua730oo", "Claude Cod\u1d49", "Cl\uab64ude"),
+    ],
+)
+def test_rare_forms_of_common_letters_are_noticed(name: str) -> None:
+    assert may_imitate(name)
 
 
 @pytest.mark.parametrize("space", ["\n", "\t", "\u00a0", "\u3000", "\u2028", "  "])
@@ -57,14 +75,24 @@ def test_a_mark_without_a_letter_is_dropped() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["\u0421laude", "Clau\u03b4e", "\U0001d402laud\u0435", "\u0421\u0301laude", "a \u0421x"]
+    "name",
+    [
+        *("\u0421laude", "Clau\u03b4e", "\U0001d402laud\u0435", "\u0421\u0301laude", "a \u0421x"),
+        *("\u0421\u200blaude", "\ua4dalaude", "\u13dflaude"),
+    ],
 )
 def test_letters_of_several_alphabets_in_one_word_are_noticed(name: str) -> None:
-    assert mixes_alphabets(name)
+    assert may_imitate(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["Claude", "\u041a\u043b\u043e\u0434 Code", "Claude 名前", "\u03b1 1", ""]
+    "name",
+    [
+        *("Claude", "\u041a\u043b\u043e\u0434 Code", "Claude 名前", "\u03b1 1", ""),
+        *("Claude\uff08中文\uff09\uff01", "\uff71\uff8c\uff9f\uff98", "ทำงาน"),
+        *("Az\u0259rbaycan", "\u0190\u028b\u025bgb\u025b", "Foo™", "O\u02bbzbek"),
+        *("Ünïcode 名前", "العربية", "Tiếng Việt"),
+    ],
 )
 def test_a_word_in_one_alphabet_is_nothing_special(name: str) -> None:
-    assert not mixes_alphabets(name)
+    assert not may_imitate(name)

@@ -102,6 +102,18 @@ def test_an_account_is_deleted_under_a_running_service(live: Service) -> None:
     assert account.email not in run(live.settings.data_dir, "account", "list").stdout
 
 
+def test_a_deleted_address_is_in_no_file(tmp_path: Path) -> None:
+    add(tmp_path)
+    for number in range(3):
+        add(tmp_path, f"other{number}@example.com")
+
+    run(tmp_path, "account", "delete", EMAIL, "--yes")
+
+    files = list(tmp_path.glob("accounts.sqlite*"))
+    assert files
+    assert [file.name for file in files if EMAIL.encode() in file.read_bytes()] == []
+
+
 def test_an_account_is_deleted_only_after_a_yes(tmp_path: Path) -> None:
     add(tmp_path)
 

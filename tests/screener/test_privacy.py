@@ -131,6 +131,18 @@ def test_what_others_could_read_is_closed_by_the_next_command(
     assert wide(data_dir) == ["data/notes.txt"]  # not ours, and in a closed folder
 
 
+def test_a_data_folder_given_by_a_link_is_closed(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    data.chmod(0o755)
+    (tmp_path / "link").symlink_to(data)
+
+    run(tmp_path / "link", "account", "add", "ada@example.com", "--plan", "premium")
+
+    assert (data / "accounts.sqlite").exists()
+    assert wide(data) == []
+
+
 def test_files_that_others_could_read_are_closed_in_a_folder_that_was_closed(
     data_dir: Path,
 ) -> None:

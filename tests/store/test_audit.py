@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import datetime as dt
 import inspect
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
+from oauth.authorization import Authorization
 from store import events, tables
 from store.accounts import Accounts, Plan, hash_secret
 from store.audit import MAX_TEXT, Actor, Kind, note
@@ -119,7 +122,7 @@ CHANGES: dict[str, tuple[Change, list[Kind]]] = {
     ),
     "Accounts.set_active": (
         lambda house: house.accounts.set_active(ADA, active=False),
-        [Kind.ACCOUNT_DEACTIVATED],
+        [Kind.SESSION_ENDED, Kind.ACCOUNT_DEACTIVATED],
     ),
     "Accounts.set_password": (
         lambda house: house.accounts.set_password(ADA, "another", actor=SOMEBODY),
@@ -201,7 +204,7 @@ SILENT = {
     "Sessions": {"account", "all", "is_proven", "of_account", "prove", "sweep"},
     "Grants": {
         *("add_client", "keep_document"),  # an app of nobody's yet
-        *("all_grants", "approves", "client", "clients", "held", "of_account", "sweep"),
+        *("all_grants", "approves", "client", "clients", "held", "of_account", "refuse", "sweep"),
     },
     # An app refreshes its tokens every hour.
     "Tokens": {"principal", "rotate"},
@@ -283,6 +286,34 @@ async def test_a_change_that_fails_or_changes_nothing_leaves_no_event(house: Hou
     assert not await house.keys.revoke_own(house.account_id + 1, house.prefix)
 
     assert await house.log.events() == before
+
+
+NAMING = {
+    name
+    for owner in (Accounts, Keys, Sessions, Grants, Tokens, Authorization)
+    for name, method in inspect.getmembers(owner, inspect.iscoroutinefunction)
+    if "actor" in inspect.signature(method).parameters and name != "note_failure"
+}
+"""The methods that take an actor by name, by default the operator or an app."""
+
+PARTS = {"accounts", "keys", "sessions", "grants", "tokens", "authorization"}
+
+
+@pytest.mark.parametrize("package", ["oauth", "web"])
+def test_a_page_and_an_endpoint_say_who_acts(package: str) -> None:
+    silent, calls = list[str](), 0
+    for path in Path(str(resources.files(package))).glob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+                continue
+            part = ast.unparse(call.func.value).split(".")[-1].removeprefix("_")
+            if part in PARTS and call.func.attr in NAMING:
+                calls += 1
+                if "actor" not in [keyword.arg for keyword in call.keywords]:
+                    silent.append(f"{path.name}:{call.lineno}")
+
+    assert calls >= 4
+    assert silent == []
 
 
 async def test_an_app_is_connected_once_and_not_at_each_refresh(house: House) -> None:

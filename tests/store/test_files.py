@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from store.checkpoints import Checkpoints
 from store.database import Database
 from store.errors import StoreError
-from store.files import private_file, private_folder, replace_file
+from store.files import narrow, private_file, private_folder, replace_file
 from store.nights import Nights
 
 
@@ -78,3 +79,30 @@ def test_a_file_that_others_may_read_is_narrowed(tmp_path: Path) -> None:
     (tmp_path / "wide").chmod(0o666)
 
     assert mode(private_file(tmp_path / "wide")) == 0o600
+
+
+def test_what_a_link_leads_to_keeps_its_permissions(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir(mode=0o755)
+    (tmp_path / "file").touch(mode=0o644)
+    for name, wide in (("folder", 0o755), ("file", 0o644)):
+        (tmp_path / name).chmod(wide)
+        (tmp_path / f"to {name}").symlink_to(tmp_path / name)
+
+    private_folder(tmp_path / "to folder")
+    private_file(tmp_path / "to file")
+
+    assert (mode(tmp_path / "folder"), mode(tmp_path / "file")) == (0o755, 0o644)
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root makes links of others"
+)
+def test_a_link_in_the_data_folder_that_another_user_made_is_refused(tmp_path: Path) -> None:
+    link = tmp_path / "nights"
+    link.symlink_to(tmp_path)
+    narrow([link])
+
+    os.chown(link, 65534, 65534, follow_symlinks=False)
+
+    with pytest.raises(StoreError, match="nights is a link that another user made; remove it"):
+        narrow([link])

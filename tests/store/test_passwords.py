@@ -133,7 +133,7 @@ async def test_strangers_fill_no_more_than_their_part_of_the_queue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Two run and twelve wait; four more places are for known browsers."""
-    known = [(1, Asker(f"192.0.2.{number}", known=True)) for number in range(6)]
+    known = [(1, Asker(f"192.0.2.{number}", f"account {number}")) for number in range(6)]
 
     away = await turned_away(monkeypatch, *strangers(20), *known)
 
@@ -144,10 +144,29 @@ async def test_one_network_takes_four_places_and_its_known_browsers_have_four_of
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     crowd = (70, Asker("203.0.113.0"))
+    known = [(1, Asker("203.0.113.0", f"account {number}")) for number in range(6)]
 
-    away = await turned_away(monkeypatch, crowd, (6, Asker("203.0.113.0", known=True)), crowd)
+    away = await turned_away(monkeypatch, crowd, *known, crowd)
 
-    assert away == [66, 2, 70]
+    assert away == [66, 0, 0, 0, 0, 1, 1, 70]
+
+
+async def test_one_account_takes_two_places_with_all_its_browsers_and_networks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    eve = [(4, Asker(f"203.0.113.{number}", "eve")) for number in range(5)]
+
+    away = await turned_away(monkeypatch, *eve, (2, Asker("192.0.2.1", "ada")))
+
+    assert away == [2, 4, 4, 4, 4, 0]
+
+
+async def test_places_of_an_account_are_free_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    passwords, eve = Passwords(), Asker("203.0.113.0", "eve")
+    monkeypatch.setattr(module, "_matches", lambda _encoded, _password: True)
+
+    for _ in range(10):
+        assert await passwords.verify(CHEAP, PASSWORD, eve)
 
 
 async def test_a_known_browser_goes_before_strangers_who_wait(
@@ -162,7 +181,9 @@ async def test_a_known_browser_goes_before_strangers_who_wait(
     monkeypatch.setattr(module, "_matches", noted)
     async with anyio.create_task_group() as group:
         for name in ("first", "second", "third", "known"):
-            group.start_soon(passwords.verify, CHEAP, name, Asker(name, name == "known"))
+            group.start_soon(
+                passwords.verify, CHEAP, name, Asker(name, "ada" if name == "known" else None)
+            )
             await anyio.wait_all_tasks_blocked()
         go.set()
 

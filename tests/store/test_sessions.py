@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from store import tables
 from store.access import Ended
 from store.accounts import Accounts, Plan
-from store.audit import Actor
+from store.audit import Actor, Kind
 from store.database import Database
 from store.errors import StalePasswordError
 from store.sessions import PER_ACCOUNT, PROOF, Sessions, handle_of
@@ -169,10 +169,10 @@ async def test_sessions_that_ran_out_are_swept(
         assert list(owners) == [2, 1]
 
 
-async def test_an_inactive_account_has_no_session_until_it_is_active_again(
+async def test_deactivating_an_account_ends_its_sessions_for_good(
     sessions: Sessions, database: Database
 ) -> None:
-    token = await sessions.start(1, HASH)
+    token, other = await sessions.start(1, HASH), await sessions.start(2, HASH)
     accounts = Accounts(database)
 
     await accounts.set_active("ada@example.com", active=False)
@@ -180,7 +180,22 @@ async def test_an_inactive_account_has_no_session_until_it_is_active_again(
     await accounts.set_active("ada@example.com", active=True)
 
     assert silenced is None
-    assert await sessions.account(token) is not None
+    assert await sessions.account(token) is None
+    assert await sessions.account(other) is not None
+    audit = tables.audit
+    async with database.read() as connection:
+        kinds = list(await connection.scalars(sa.select(audit.c.kind).order_by(audit.c.id)))
+    assert kinds[-3:] == [Kind.ACCOUNT_DEACTIVATED, Kind.SESSION_ENDED, Kind.ACCOUNT_REACTIVATED]
+
+
+async def test_a_session_that_replaces_another_ends_it(sessions: Sessions) -> None:
+    old, kept = await sessions.start(1, HASH), await sessions.start(1, HASH)
+
+    new = await sessions.start(2, HASH, replacing=old)
+
+    assert await sessions.account(old) is None
+    assert await sessions.account(kept) is not None
+    assert await sessions.account(new) is not None
 
 
 async def test_a_new_password_ends_every_session_of_the_account_alone(

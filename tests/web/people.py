@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from urllib.parse import urlencode
 
-from store.accounts import Account, Plan
+from store import tables
+from store.accounts import Account, Plan, utc_now
 from store.database import Database
 from store.grants import Grant, Grants
 from store.watchlist import Watchlist
@@ -64,3 +66,16 @@ def authorize_address(client_id: str, /, **changes: str) -> str:
         "state": "xyz",
     }
     return "/oauth/authorize?" + urlencode({**query, **changes})
+
+
+def age_sign_in(service: Service, account: Account, minutes: int) -> None:
+    """Let the account's last proof of the password be some minutes old."""
+    sessions, then = tables.sessions, utc_now() - dt.timedelta(minutes=minutes)
+
+    async def age(database: Database) -> None:
+        async with database.write() as connection:
+            await connection.execute(
+                sessions.update().where(sessions.c.account_id == account.id).values(proven_at=then)
+            )
+
+    on_database(service, age)

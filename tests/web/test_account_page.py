@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -250,3 +253,28 @@ def test_a_new_password_ends_keys_and_apps_if_that_is_chosen(
     assert [service.get("/me", key=key).status_code for key in (secret, token)] == [status] * 2
     assert (events_of(service, account)[-1][:2]) == (Kind.SIGN_IN, "owner")
     assert len(grants_of(service, account)) == 1
+
+
+def test_who_is_deleted_while_a_form_is_on_its_way_is_signed_out(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+    form = browser.form("/account")
+    path = service.settings.data_dir / "accounts.sqlite"
+    with ThreadPoolExecutor() as pool, closing(sqlite3.connect(path)) as writer:
+        writer.isolation_level = None
+        writer.execute("BEGIN IMMEDIATE")
+        sent = pool.submit(browser.submit, form, everything="yes")
+        wait([sent], timeout=0.3)  # it has found its visitor, and waits to write
+        writer.execute("DELETE FROM sessions WHERE account_id = ?", (account.id,))
+        writer.execute("DELETE FROM browsers WHERE account_id = ?", (account.id,))
+        writer.execute("DELETE FROM accounts WHERE id = ?", (account.id,))
+        writer.execute("COMMIT")
+
+    answer = sent.result()
+
+    assert answer.status_code in (303, 403)
+    assert answer.status_code == 303 or "You have been signed out" in answer.text
+    assert account.email not in answer.text
+    assert account.email not in caplog.text

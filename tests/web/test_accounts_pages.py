@@ -11,6 +11,7 @@ from store.passwords import Asker, Passwords
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import new_person, signed_in
+from web.forms import form_token
 
 NEW = "a staple for the horse"
 
@@ -112,6 +113,25 @@ def test_a_taken_address_and_none_at_all_look_and_cost_alike(open_service: Servi
     assert hashed == [NEW] * 2
     assert answers[0].status_code == answers[1].status_code == 400
     assert answers[0].text == answers[1].text
+
+
+def test_at_sign_up_nobody_is_a_known_browser(
+    open_service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = Browser(open_service)
+    form = browser.form("/sign-up")
+    browser.submit(form, email="first@example.com", password=NEW)
+    token = form_token(browser.cookies["session"], "/sign-up")
+    askers, plain = list[Asker](), Passwords.hash
+
+    async def noted(passwords: Passwords, password: str, asker: Asker) -> str:
+        askers.append(asker)
+        return await plain(passwords, password, asker)
+
+    monkeypatch.setattr(Passwords, "hash", noted)
+    browser.submit(form, token=token, email="second@example.com", password=NEW)
+
+    assert [asker.account for asker in askers] == [None]
 
 
 def change(browser: Browser, current: str, new: str) -> tuple[int, str]:

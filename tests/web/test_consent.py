@@ -16,10 +16,11 @@ from store.accounts import utc_now
 from store.database import Database
 from store.grants import Grants
 from tests.service import Service, copy_night, on_database, serving
-from tests.web.browser import PASSWORD, Browser
+from tests.web.browser import PASSWORD, Browser, Forms
 from tests.web.people import (
     CALLBACK,
     VERIFIER,
+    age_sign_in,
     authorize_address,
     grants_of,
     new_app,
@@ -71,6 +72,55 @@ def test_refusing_sends_the_app_no_code(service: Service) -> None:
     assert refused["state"] == ["xyz"]
     assert "code" not in refused
     assert grants_of(service, account) == []
+
+
+def test_a_form_that_refused_approves_nothing(service: Service) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+    form = browser.form(address)
+
+    assert browser.submit(form, decision="refuse").status_code == 303
+    again = [browser.submit(form, decision=decision) for decision in ("approve", "refuse")]
+
+    assert [answer.status_code for answer in again] == [409, 409]
+    assert grants_of(service, account) == []
+
+
+def test_an_approval_takes_a_password_once_the_sign_in_is_old(service: Service) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+    fresh = browser.get(address).text
+    age_sign_in(service, account, 16)
+
+    page = browser.get(address).text
+    old = browser.form(address)
+    refused = [
+        browser.submit(old, decision="approve", read_only="yes", **given)
+        for given in ({}, {"password": "wrong"})
+    ]
+    none_made = grants_of(service, account)
+    [form] = [form for form in Forms(refused[1].text).found if form.action == address]
+    approved = browser.submit(form, decision="approve", password=PASSWORD)
+
+    assert 'type="password"' not in fresh
+    assert 'type="password"' in page
+    assert [answer.status_code for answer in refused] == [400, 400]
+    assert "current password is not right" in refused[0].text
+    assert form.fields["token"] != old.fields["token"]
+    assert none_made == []
+    assert "code" in parameters(approved)
+    assert [grant.read_only for grant in grants_of(service, account)] == [True]
+    assert 'type="password"' not in browser.get(address).text
+
+
+def test_an_app_is_refused_without_a_password(service: Service) -> None:
+    account, address = new_person(service), authorize_address(new_app(service))
+    browser = signed_in(service, account)
+    age_sign_in(service, account, 16)
+
+    refused = browser.submit(browser.form(address), decision="refuse")
+
+    assert parameters(refused)["error"] == ["access_denied"]
 
 
 def test_an_app_that_was_approved_is_asked_about_again(service: Service) -> None:
@@ -179,7 +229,12 @@ def test_an_app_whose_name_cannot_be_seen_has_none(service: Service, name: str) 
 
 @pytest.mark.parametrize(
     ("name", "warned"),
-    [("\u0421laude", True), ("Claude \u041a\u043b\u043e\u0434", False), ("Claude", False)],
+    [
+        ("\u0421laude", True),
+        ("\uff23laude", True),
+        ("Claude \u041a\u043b\u043e\u0434", False),
+        ("Claude", False),
+    ],
 )
 def test_a_name_in_letters_of_several_alphabets_is_warned_of(
     service: Service, name: str, warned: bool

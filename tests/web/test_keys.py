@@ -19,6 +19,7 @@ from tests.web.browser import PASSWORD, Browser, Forms
 from tests.web.people import (
     CALLBACK,
     VERIFIER,
+    age_sign_in,
     authorize_address,
     grants_of,
     new_app,
@@ -204,19 +205,6 @@ def test_an_account_holds_so_many_keys_and_no_more(service: Service) -> None:
 
     assert answer.status_code == 400
     assert "at most 50 live keys" in answer.text
-
-
-def age_sign_in(service: Service, account: Account, minutes: int) -> None:
-    """Let the account's last proof of the password be some minutes old."""
-    sessions, then = tables.sessions, utc_now() - dt.timedelta(minutes=minutes)
-
-    async def age(database: Database) -> None:
-        async with database.write() as connection:
-            await connection.execute(
-                sessions.update().where(sessions.c.account_id == account.id).values(proven_at=then)
-            )
-
-    on_database(service, age)
 
 
 def keys_of(service: Service, account: Account) -> list[Key]:

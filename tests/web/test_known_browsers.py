@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from store import tables
+from store import passwords, tables
 from store.accounts import Account, Accounts
 from store.audit import Kind
 from store.database import Database
 from store.errors import AccountError
 from tests.service import Service, on_database, serving
-from tests.web.browser import PASSWORD, Browser
+from tests.web.browser import PASSWORD, Browser, Form
 from tests.web.people import new_person
+from web.forms import form_token
+from web.proof import REFUSED
 
 STRANGER, OWNER = "203.0.113.5", "198.51.100.9"
 YEAR = 365 * 24 * 3600
@@ -67,7 +71,7 @@ def test_an_account_that_is_deleted_while_it_signs_in_is_told_so(
     """Between the session and the browser, and before the session."""
     account = new_person(service)
     deletes = (
-        f"CREATE TRIGGER gone AFTER INSERT ON sessions WHEN NEW.account_id = {account.id} BEGIN "  # noqa: S608
+        "CREATE TRIGGER gone AFTER INSERT ON sessions BEGIN "
         "DELETE FROM sessions WHERE account_id = NEW.account_id; "
         "DELETE FROM accounts WHERE id = NEW.account_id; END"
     )
@@ -180,11 +184,109 @@ def test_wrong_passwords_are_recorded_without_what_was_typed(
     ]
 
 
-def test_what_the_throttle_refuses_is_not_recorded(proxied: Service, ada: Account) -> None:
-    guess(proxied, ada, 60, STRANGER)
+def failures(service: Service, account: Account | None) -> list[tuple[str, str]]:
+    """Actor and subject of each failed sign-in of an account, or of none, oldest first."""
+    wanted = account.id if account else None
+    found = events(service, Kind.SIGN_IN_FAILED)
+    return [(actor, subject) for _, owner, actor, _, subject in found if owner == wanted]
 
-    failed = [event for event in events(proxied, Kind.SIGN_IN_FAILED) if event[1] == ada.id]
-    assert len(failed) == 20
+
+def test_what_the_throttle_refuses_of_an_account_is_recorded_once(
+    proxied: Service, ada: Account
+) -> None:
+    for network in ("203.0.113.31", "203.0.113.32"):
+        guess(proxied, ada, 30, network)
+
+    assert failures(proxied, ada) == [
+        *[("stranger", "")] * 20,
+        ("stranger", REFUSED),
+        *[("stranger", "")] * 20,
+    ]
+
+
+def test_what_the_throttle_refuses_of_an_unknown_account_is_recorded_alike(
+    proxied: Service,
+) -> None:
+    before, browser = len(failures(proxied, None)), at(proxied, "203.0.113.33")
+    form = browser.form("/sign-in")
+    for _ in range(25):
+        browser.submit(form, email="nobody@example.com", password="wrong")
+
+    recorded = failures(proxied, None)[before:]
+    assert recorded == [*[("stranger", "")] * 20, ("stranger", REFUSED)]
+
+
+def test_who_guesses_the_password_of_another_account_is_a_stranger(
+    proxied: Service, ada: Account
+) -> None:
+    eve, browser = new_person(proxied), at(proxied, "203.0.113.34")
+    form = browser.form("/sign-in")
+    browser.sign_in(eve.email)
+    token = form_token(browser.cookies["session"], "/sign-in")
+    for email in (ada.email, f" {eve.email.upper()}"):
+        answer = browser.submit(form, token=token, email=email, password="wrong")
+        assert answer.status_code == 400
+
+    assert failures(proxied, ada) == [("stranger", "")]
+    assert failures(proxied, eve) == [("owner", "")]
+
+
+def change(browser: Browser, current: str) -> int:
+    """The status of a change of password."""
+    form = browser.form("/account/password")
+    return browser.submit(form, current=current, new="a staple for the horse").status_code
+
+
+def test_all_sessions_of_an_account_share_their_guesses_and_a_known_browser_keeps_its_own(
+    proxied: Service, ada: Account
+) -> None:
+    laptop = at(proxied, OWNER)
+    laptop.sign_in(ada.email)
+    thieves = [at(proxied, f"203.0.113.{number}") for number in range(40, 45)]
+    for thief in thieves:
+        thief.sign_in(ada.email)
+        thief.cookies.delete("browser")
+
+    statuses = [change(thief, "wrong") for thief in thieves for _ in range(6)]
+
+    assert statuses == [400] * 20 + [429] * 10
+    assert change(laptop, PASSWORD) == 303
+
+
+def test_sessions_of_one_account_leave_places_to_known_browsers_of_others(
+    proxied: Service, ada: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifteen sessions from five networks guess at once; of twenty guesses, two are verified."""
+    eve, go, matches = new_person(proxied), threading.Event(), passwords._matches
+    laptop = at(proxied, OWNER)
+    laptop.sign_in(ada.email)
+    laptop.submit(laptop.form("/keys", "/sign-out"))
+    bots = [at(proxied, f"203.0.113.{50 + number % 5}") for number in range(15)]
+    for bot in bots:
+        bot.sign_in(eve.email)
+    forms = [(bot, bot.form("/account/password")) for bot in bots]
+    entry = laptop.form("/sign-in")
+
+    def held(encoded: str, password: str) -> bool:
+        go.wait(timeout=60)
+        return matches(encoded, password)
+
+    def guess_current(bot: Browser, form: Form) -> int:
+        return bot.submit(form, current="wrong", new="wrong").status_code
+
+    monkeypatch.setattr(passwords, "_matches", held)
+    with ThreadPoolExecutor(21) as executor:
+        try:
+            guesses = [executor.submit(guess_current, *bot) for bot in (forms * 2)[:20]]
+            ended = as_completed(guesses, timeout=20)
+            away = [next(ended).result() for _ in range(18)]
+            owner = executor.submit(laptop.submit, entry, email=ada.email, password=PASSWORD)
+        finally:
+            go.set()
+        answer = owner.result()
+
+    assert away == [503] * 18
+    assert answer.status_code == 303
 
 
 def test_signing_in_and_out_is_recorded_as_the_owners_doing(proxied: Service, ada: Account) -> None:

@@ -20,6 +20,7 @@ from store.passwords import Passwords
 from tests.service import Service, apart, serving
 from tests.web.browser import PASSWORD, PASSWORD_HASH, Browser
 from tests.web.people import new_person, signed_in
+from web.forms import form_token
 
 OFF_SITE = (
     "https://evil.example/",
@@ -348,6 +349,22 @@ def test_a_deactivated_account_is_signed_out_at_once(service: Service) -> None:
     assert not is_signed_in(browser)
 
 
+def test_who_signs_in_again_leaves_no_older_session_behind(service: Service) -> None:
+    first, second = new_person(service), new_person(service)
+    browser = signed_in(service, first)
+    old = browser.cookies["session"]
+    token = form_token(old, "/sign-in")
+
+    answer = browser.post(
+        "/sign-in", data={"token": token, "email": second.email, "password": PASSWORD}
+    )
+
+    assert answer.status_code == 303
+    assert is_signed_in(browser)
+    with Browser(service, cookies={"session": old}) as thief:
+        assert not is_signed_in(thief)
+
+
 def test_guessing_is_stopped_for_known_and_unknown_accounts_alike(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
@@ -415,3 +432,15 @@ def test_a_body_that_is_no_form_of_ours_is_refused(
 
     assert answer.status_code == status
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
+
+
+def test_a_quoted_cookie_is_not_decoded(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+    token = browser.cookies["session"]
+
+    def status(cookie: str) -> int:
+        return httpx.get(f"{service.url}/keys", headers={"Cookie": cookie}).status_code
+
+    assert status(f"other=1; session={token}; session=2") == 200
+    assert status(f'session="{token}"') == 303
+    assert status('session="' + "\\" * 60_000 + '"') == 303

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_server.operations.counters import Moment
 from web.refusals import Refusal
-from web.throttle import Guesses, Throttle
+from web.throttle import Guesses, Throttle, TooManyRefusal
 
 ADA, EVE = "ada@example.com", "eve@example.com"
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
@@ -136,6 +136,27 @@ def test_an_attempt_that_its_network_may_not_make_costs_the_account_nothing() ->
     throttle.give_back(attempt)
 
     assert not refused(throttle, ADA, HOME)
+
+
+def test_the_first_refusal_is_one_for_an_account_and_one_for_a_network_over_its_own_limit() -> None:
+    now = 10_000.0
+    throttle = Throttle(Guesses(pair=1, network=2), clock=lambda: Moment(now, now))
+
+    def first(email: str, network: str) -> bool:
+        with pytest.raises(TooManyRefusal) as refusal:
+            throttle.count(email, network)
+        return refusal.value.first
+
+    for network in (HOME, ELSEWHERE):
+        throttle.count(ADA, network)
+    assert [first(ADA, HOME), first(ADA, HOME), first(ADA, ELSEWHERE)] == [True, False, False]
+
+    throttle.count(EVE, HOME)
+    assert [first(f"person{n}@example.com", HOME) for n in range(3)] == [True, False, False]
+
+    now += 15 * 60
+    throttle.count(ADA, HOME)
+    assert first(ADA, HOME)
 
 
 def test_guesses_come_back_after_a_quarter_of_an_hour() -> None:
