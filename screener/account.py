@@ -106,7 +106,7 @@ def delete(
 
 @accounts_app.command("deactivate")
 def deactivate(email: Email) -> None:
-    """Silence an account: its keys answer 401 until it is reactivated."""
+    """Silence an account: its keys answer 401 until it is reactivated. Its browsers sign out."""
     with_accounts(lambda accounts: accounts.set_active(email, active=False))
     err.print(f"{email} is inactive now.")
 
