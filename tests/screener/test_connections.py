@@ -438,6 +438,9 @@ def test_one_address_has_a_quarter_of_the_connections_and_gets_them_back() -> No
         app.go.set()
         for client in clients:
             assert status(read_answer(client)) == 200
+        for client in clients:  # so the first waits longest
+            client.sendall(GET)
+            assert status(read_answer(client)) == 200
         with connect(port) as new:  # whoever of its own waits longest gives way
             new.sendall(GET)
             assert status(read_answer(new)) == 200

@@ -11,7 +11,7 @@ import pytest
 from screener.settings import Settings
 from screener.terminal import harmless
 from store import tables
-from store.accounts import Accounts, Plan
+from store.accounts import Accounts, Plan, utc_now
 from store.database import Database
 from store.grants import Grants
 from store.keys import Keys
@@ -76,12 +76,18 @@ def test_every_list_prints_a_stored_name_as_it_stands_in_one_line(
 
 
 def test_what_is_told_of_an_account_is_one_line_too(tmp_path: Path) -> None:
-    email = "[/x]\x1b[2J@example.com"
-    run(tmp_path, "account", "add", email, "--plan", "premium")
+    email = "[/x]\x1b[2j@example.com"
+
+    async def keep(database: Database) -> None:  # as an older version could
+        row = {"email": email, "plan": Plan.PREMIUM, "active": True, "created_at": utc_now()}
+        async with database.write() as connection:
+            await connection.execute(tables.accounts.insert().values(row))
+
+    on(tmp_path, keep)
     told = run(tmp_path, "account", "deactivate", email)
     refused = run(tmp_path, "key", "list", "\x1b[2J@example.com")
 
-    assert told.stderr == "[/x]\N{REPLACEMENT CHARACTER}[2J@example.com is inactive now.\n"
+    assert told.stderr == "[/x]\N{REPLACEMENT CHARACTER}[2j@example.com is inactive now.\n"
     assert refused.stderr.startswith("screener: There is no account \N{REPLACEMENT CHARACTER}[2J@")
 
 
