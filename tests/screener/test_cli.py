@@ -399,7 +399,7 @@ def test_what_was_never_signed_in_is_listed_as_nothing_and_purged_as_nothing(
 ) -> None:
     for kind in ("session", "grant", "client"):
         assert run(tmp_path, kind, "list").returncode == 0
-    assert "0 grants, 0 hosts, 0 sessions" in run(tmp_path, "purge").stderr
+    assert "0 grants, 0 hosts, 0 keys, 0 sessions" in run(tmp_path, "purge").stderr
     check_refusal(run(tmp_path, "grant", "revoke", "pso_app_nothing1"), "no grant")
     check_refusal(run(tmp_path, "client", "delete", "nobody"), "no client")
     check_refusal(run(tmp_path, "session", "end", "no@example.com"), "no account")
