@@ -127,10 +127,13 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._stalled = self._clock() + self._bounds.unread_seconds
+        self._door.wait(self)  # a client that does not read gives way to one that does
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
         self._stalled = math.inf
+        if self._owed and self._phase is not Phase.BODY:
+            self._door.keep(self)
         self._inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -83,8 +83,8 @@ class Settings(BaseSettings):
     other_per_minute: int = Field(
         default=300,
         ge=1,
-        description="Requests a minute that are not calls, of each kind: lists and pages of one "
-        "account; lists, pages and refused requests of one address.",
+        description="Requests a minute that are not calls, of each kind: lists of one account, "
+        "pages of one sign-in; lists, pages and refused requests of one address.",
     )
     connections: int = Field(
         default=1024, ge=8, description="Open connections of one process, at most."

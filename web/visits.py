@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from mcp_server.operations.errors import ApiError
 from oauth.responses import Endpoint
-from store.accounts import Account
+from store.accounts import Account, hash_secret
 from store.browsers import LIFETIME
 from store.errors import (
     AccountError,
@@ -124,9 +124,10 @@ class Visits:
         return respond
 
     def _count(self, visit: Visit) -> None:
-        account_id = visit.account.id if visit.account else None
+        # By session and not by account: a thief's must not keep the owner from ending it.
+        session = hash_secret(visit.secret) if visit.account else None
         try:
-            self._site.services.limiter.count_page(visit.network, account_id)
+            self._site.services.limiter.count_page(visit.network, session)
         except ApiError as error:
             wait = (error.details or {})["retry_after_seconds"]
             raise Refusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error

@@ -121,13 +121,13 @@ class Limiter:
         whose = f"account {principal.account.id}" if principal else f"address {caller.network}"
         self._count_other(f"{kind} {whose}", "of one account" if principal else "from one address")
 
-    def count_page(self, network: str, account_id: int | None) -> None:
-        """Count a page, for the account that is signed in or else for the address.
+    def count_page(self, network: str, session: str | None) -> None:
+        """Count a page, for the session of who is signed in or else for the address.
 
         Raises:
             ApiError: `rate_limited`, with the seconds to wait.
         """
-        whose = f"address {network}" if account_id is None else f"account {account_id}"
+        whose = f"address {network}" if session is None else f"session {session}"
         self._count_other(f"page {whose}", "for pages")
 
     def _count_other(self, bucket: str, whose: str) -> None:

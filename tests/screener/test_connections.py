@@ -416,6 +416,19 @@ def test_who_has_an_answer_but_never_sends_the_body_gives_way_too() -> None:
             client.close()
 
 
+def test_who_does_not_read_an_answer_gives_way_too() -> None:
+    with listening(connections=8, trusted_proxies=("127.0.0.1",)) as port:
+        clients = [connect(port) for _ in range(8)]
+        for client in clients:
+            client.sendall(GET.replace(b"/ ", b"/large "))
+            assert client.recv(100).startswith(b"HTTP/1.1 200")  # and nothing more is read
+        with connect(port) as new:
+            new.sendall(GET)
+            assert status(read_answer(new)) == 200
+        for client in clients:
+            client.close()
+
+
 def test_with_every_connection_busy_a_new_one_is_told_to_come_back() -> None:
     app = Echo()
     with listening(app=app, connections=8, trusted_proxies=("127.0.0.0/8",)) as port:

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -18,7 +19,7 @@ from store.accounts import Account, utc_now
 from store.audit import Kind
 from store.browsers import Browsers
 from store.database import Database
-from tests.service import Service, on_database
+from tests.service import Service, on_database, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import (
     CALLBACK,
@@ -278,3 +279,16 @@ def test_who_is_deleted_while_a_form_is_on_its_way_is_signed_out(
     assert answer.status_code == 303 or "You have been signed out" in answer.text
     assert account.email not in answer.text
     assert account.email not in caplog.text
+
+
+def test_a_thief_who_reads_many_pages_keeps_nobody_from_ending_it(tmp_path: Path) -> None:
+    with serving(tmp_path, other_per_minute=8) as live:
+        account = new_person(live)
+        thief, owner = signed_in(live, account), signed_in(live, account)
+        codes = [thief.get("/account").status_code for _ in range(10)]
+
+        ended = owner.submit(owner.form("/account"), everything="yes")
+
+        assert (codes[0], codes[-1]) == (200, 429)
+        assert ended.headers["location"] == "/account?done=everything"
+        assert owner.get("/account").text.count('name="end"') == 0

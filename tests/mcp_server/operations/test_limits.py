@@ -139,10 +139,10 @@ def test_pages_of_strangers_stop_nobody_who_is_signed_in() -> None:
     with pytest.raises(ApiError):
         limiter.count_page("192.0.2.1", None)
 
-    limiter.count_page("192.0.2.1", 1)
-    limiter.count_page("192.0.2.1", 2)
+    limiter.count_page("192.0.2.1", "one")
+    limiter.count_page("192.0.2.1", "other")
     with pytest.raises(ApiError, match="for pages"):
-        limiter.count_page("192.0.2.2", 1)
+        limiter.count_page("192.0.2.2", "one")
 
 
 def test_a_key_is_refused_after_its_day_until_midnight_utc() -> None:
