@@ -60,7 +60,7 @@ NOT_NATIVE = frozenset(
     f"{OF_BROWSERS} {OF_OTHER_MACHINES} {OF_PROGRAMS} {OF_SYSTEMS} {OF_CALLS}".split()
 )
 """Schemes that browsers, operating systems or well-known programs handle (IANA, "Uniform Resource
-Identifier (URI) Schemes", and vendors' manuals); an app's own scheme is none of them."""
+Identifier (URI) Schemes", and vendors' manuals); no app has one of them for itself."""
 
 FAMILIES = (
     *("android-", "applescript", "chrome", "com.android.", "com.apple.", "com.microsoft."),
