@@ -23,7 +23,11 @@ class User:
         self.meanwhile = meanwhile
         self.questions: list[str] = []
 
-    async def asked(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+    async def asked(  # the SDK calls it with these names
+        self,
+        context: Any,
+        params: types.ElicitRequestParams,  # noqa: ARG002
+    ) -> types.ElicitResult:
         self.questions.append(params.message)
         if len(self.questions) == 1:
             self.meanwhile()
