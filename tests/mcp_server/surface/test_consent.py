@@ -26,7 +26,7 @@ class User:
     async def asked(  # the SDK calls it with these names
         self,
         context: Any,
-        params: types.ElicitRequestParams,  # noqa: ARG002
+        params: types.ElicitRequestParams,
     ) -> types.ElicitResult:
         self.questions.append(params.message)
         if len(self.questions) == 1:
