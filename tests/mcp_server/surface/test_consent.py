@@ -23,9 +23,9 @@ class User:
         self.meanwhile = meanwhile
         self.questions: list[str] = []
 
-    async def asked(  # the SDK calls it with these names
+    async def asked(
         self,
-        context: Any,
+        context: Any,  # noqa: ARG002 - the SDK calls it with these names
         params: types.ElicitRequestParams,
     ) -> types.ElicitResult:
         self.questions.append(params.message)
