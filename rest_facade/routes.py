@@ -32,7 +32,7 @@ ROUTES = (
     RestRoute("GET", "/tickers/{symbol}/chart.png", "get_pattern_chart", ("setup_id",)),
     RestRoute("GET", "/families", "get_family_track_record"),
     RestRoute("GET", "/families/{family}/stats", "get_family_track_record"),
-    RestRoute("GET", "/universe", "universe"),
+    RestRoute("GET", "/universe", "universe", ("search", "limit", "offset")),
     RestRoute("GET", "/demo", "demo_symbols"),
     RestRoute("GET", "/demo/{symbol}", "demo"),
     RestRoute("GET", "/demo/{symbol}/chart.png", "demo_chart", ("setup_id",)),

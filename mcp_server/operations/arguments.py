@@ -205,6 +205,31 @@ class ChangesArguments(Arguments):
     offset: Offset = 0
 
 
+class UniverseArguments(Arguments):
+    """What to look up in the universe, and which page of it; all of it without any of these."""
+
+    search: Annotated[
+        str | None,
+        Word,
+        Field(
+            description="A symbol, its beginning, or words of a name, also misspelt: `BTC/USDT`, "
+            "`berkshire`. The best match comes first.",
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        _clamped(1, 200),
+        Field(
+            description="Rows of a page; clamped to 1..200. 50 when only search or offset is given."
+        ),
+    ] = None
+    offset: Annotated[
+        int | None,
+        _clamped(0, MAX_OFFSET),
+        Field(description="Rows to skip; below 0 counts as 0."),
+    ] = None
+
+
 class SymbolsArguments(Arguments):
     """A whole tracked list."""
 
@@ -235,6 +260,7 @@ _REQUIREMENTS = {
     "max_distance_pct": "max_distance_pct must be a number of at least 0",
     "filters": f"filters must be the text of a JSON array, of at most {MAX_FILTERS} characters",
     "outcome": "outcome must be all, resolved or open",
+    "search": f"search must be text of at most {MAX_WORD} characters",
     "symbols": "symbols must be a list of texts",
     "add": "add must be a list of texts",
     "remove": "remove must be a list of texts",

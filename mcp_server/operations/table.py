@@ -19,6 +19,7 @@ from mcp_server.operations.arguments import (
     ScanArguments,
     SymbolArguments,
     SymbolsArguments,
+    UniverseArguments,
 )
 from mcp_server.operations.calls import Call
 from store.records import (
@@ -214,9 +215,11 @@ _TABLE = (
     Operation(
         "universe",
         market.universe,
-        "The symbols tonight's data covers.",
+        "The symbols tonight's data covers, or those that a search finds.",
+        UniverseArguments,
         access="keyless",
         sealed=True,
+        errors=("bad_request",),
     ),
     Operation("demo_symbols", market.demo_symbols, "The fixed demo symbols.", access="keyless"),
     Operation(
