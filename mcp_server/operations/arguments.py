@@ -116,22 +116,6 @@ class SymbolArguments(Arguments):
     ]
 
 
-class HistoryArguments(SymbolArguments):
-    """A ticker's history, how much of it, and which outcomes."""
-
-    limit: Annotated[
-        int,
-        _clamped(1, 100),
-        Field(description="How many rows, newest entry first; clamped to 1..100."),
-    ] = 50
-    outcome: Annotated[
-        Literal["all", "resolved", "open"],
-        BeforeValidator(_lower),
-        Word,
-        Field(description="all, resolved (win or loss) or open."),
-    ] = "all"
-
-
 class ChartArguments(SymbolArguments):
     """A setup of a ticker."""
 
@@ -159,6 +143,29 @@ Limit = Annotated[int, _clamped(1, 200), Field(description="Rows of a page; clam
 Offset = Annotated[
     int, _clamped(0, MAX_OFFSET), Field(description="Rows to skip; below 0 counts as 0.")
 ]
+
+
+class HistoryArguments(SymbolArguments):
+    """A ticker's history, how much of it, and which outcomes."""
+
+    limit: Annotated[
+        int,
+        _clamped(1, 100),
+        Field(description="How many rows, newest entry first; clamped to 1..100."),
+    ] = 50
+    outcome: Annotated[
+        Literal["all", "resolved", "open"],
+        BeforeValidator(_lower),
+        Word,
+        Field(description="all, resolved (win or loss) or open."),
+    ] = "all"
+    family: FamilyFilter = None
+
+
+class RecordArguments(SymbolArguments):
+    """A ticker, and of which family."""
+
+    family: FamilyFilter = None
 
 
 class ScanArguments(Arguments):

@@ -16,6 +16,7 @@ from mcp_server.operations.arguments import (
     EditArguments,
     FamilyArguments,
     HistoryArguments,
+    RecordArguments,
     ScanArguments,
     SymbolArguments,
     SymbolsArguments,
@@ -32,6 +33,7 @@ from store.records import (
     Patterns,
     Record,
     Scan,
+    TickerRecord,
     TrackedTickers,
 )
 
@@ -101,6 +103,7 @@ _TABLE = (
         patterns.get_pattern_history,
         "The past occurrences of one tracked ticker, newest entry first.",
         HistoryArguments,
+        RecordArguments,
         tracked=True,
         sealed=True,
         errors=("bad_request",),
@@ -110,6 +113,16 @@ _TABLE = (
             "Every past breakout of one tracked ticker as the nightly served it, wins and losses "
             "alike: entry, stop, target, exit, realized move and R multiple.",
         ),
+    ),
+    Operation(
+        "get_ticker_record",
+        patterns.get_ticker_record,
+        "The own track records of one tracked ticker, also without a current setup.",
+        RecordArguments,
+        tracked=True,
+        sealed=True,
+        errors=("bad_request",),
+        answers=(TickerRecord,),
     ),
     Operation(
         "get_pattern_chart",
