@@ -103,7 +103,6 @@ _TABLE = (
         patterns.get_pattern_history,
         "The past occurrences of one tracked ticker, newest entry first.",
         HistoryArguments,
-        RecordArguments,
         tracked=True,
         sealed=True,
         errors=("bad_request",),
