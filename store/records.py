@@ -314,7 +314,7 @@ class Availability(Record):
 
     symbol: Symbol
     available: bool
-    reason: Literal["not_covered"] | None = None
+    reason: Literal["not_covered", "not_sealed"] | None = None
 
     @model_serializer(mode="wrap")
     def _leave_out_absent_reason(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -327,13 +327,14 @@ class Availability(Record):
 class Patterns(Availability):
     """The setups of one ticker."""
 
+    reason: Literal["not_covered"] | None = None
     setups: list[Setup]
 
 
 class TickerRecord(Availability):
     """The own records of one ticker, also without a current setup."""
 
-    reason: Literal["not_covered", "not_sealed"] | None = Field(  # type: ignore[assignment]
+    reason: Literal["not_covered", "not_sealed"] | None = Field(
         default=None, description="`not_sealed`: the night was sealed without such records."
     )
     records: list[TrackRecord] = Field(
@@ -415,6 +416,8 @@ class TrackedTickers(Record):
     tickers: list[TrackedTicker]
     count: Count
     cap: Count
+    added: list[Symbol] = Field(description="What this change added.")
+    removed: list[str] = Field(description="What it dropped.")
 
 
 class AppliedFilters(Record):
@@ -436,6 +439,23 @@ class Scan(Record):
     limit: Count
     offset: Count
     setups: list[ScanSetup]
+
+
+class ScanRows(Record):
+    """One page of the scan, in short rows or full ones."""
+
+    available: bool
+    status: Literal["forming", "in_progress", "all"]
+    filters: dict[str, Any]
+    count: Count = Field(description="Matches before paging.")
+    limit: Count
+    offset: Count
+    setups: list[dict[str, Any]] = Field(
+        description="Compact rows: rank, symbol, setup_id, family, direction, status, attempt, "
+        "distance_to_trigger_pct, last_close, last_close_side, trigger_price, stop_price, "
+        "target_price, expected_gain_pct (if it wins), and win_rate_pct with win_rate_scope, "
+        "win_rate_trades and avg_loss_pct."
+    )
 
 
 class Change(Record):
