@@ -57,8 +57,8 @@ class Settings(BaseSettings):
     )
     allowed_origins: Words = Field(
         default=(),
-        description="Origins of pages that may call MCP on a private network, beside the public one "
-        "and loopback.",
+        description="Origins of pages that may call a private MCP address, beside its own and "
+        "loopback.",
     )
     demo_symbols: Words = Field(
         default=("MSFT", "AAPL", "GOOG", "IBM"), description="Symbols that anybody may read."
