@@ -97,7 +97,7 @@ class Settings(BaseSettings):
         default=60, ge=1, description="Apps that may register a minute from one address."
     )
     client_metadata_documents: bool = Field(
-        default=False,
+        default=True,
         description="Whether apps may be known by an https address, from which they are read.",
     )
     sign_up: bool = Field(
