@@ -36,14 +36,10 @@ def test_a_page_of_another_site_is_refused_by_a_server_on_loopback(
     service: Service, origin: str
 ) -> None:
     """A stranger's page reaches the server through the browser, and in no other way."""
-    keyed = httpx.post(
-        service.mcp_url,
-        json=PING,
-        headers={"Origin": origin, "Authorization": f"Bearer {service.key}"},
-    )
-
+    keyed = {"Origin": origin, "Authorization": f"Bearer {service.key}"}
+    for url in (service.mcp_url, f"{service.mcp_url}/extended"):
+        assert httpx.post(url, json=PING, headers=keyed).status_code == 403
     assert ping(service, origin).status_code == 403
-    assert keyed.status_code == 403
     for own in (service.url, "http://localhost:6274", "http://127.0.0.1:5173", "http://[::1]:1"):
         assert ping(service, own).status_code == 200
 

@@ -20,6 +20,7 @@ OPEN = {
     "/mcp": "POST",
     "/mcp/": "POST",
     "/mcp/demo": "POST",
+    "/mcp/extended": "POST",
     "/mcp/nothing": "POST",
     "/api/v1": "GET",
     "/api/v1/tickers": "PATCH",
