@@ -8,7 +8,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import anyio
 from starlette.applications import Starlette
@@ -16,7 +15,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mcp_server.http.guard import Guard
-from mcp_server.http.requests import Origins
 from mcp_server.operations.charts import Charts
 from mcp_server.operations.limits import Limiter
 from mcp_server.operations.services import Services
@@ -33,6 +31,7 @@ from oauth.metadata import resources_of
 from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
+from screener.origins import origins_of
 from screener.sessions import sessions_of
 from screener.settings import Settings
 from screener.supervisor import Loop, keep_running
@@ -58,7 +57,6 @@ log = logging.getLogger(__name__)
 
 BASE = "/api/v1"
 Clock = Callable[[], dt.datetime]
-LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
 
 def build_app(
@@ -95,7 +93,7 @@ def build_app(
         sign_up=settings.sign_up,
         clock=clock,
     )
-    origins = _origins(settings)
+    origins = origins_of(settings)
     endpoints = [
         McpEndpoint(build_server(services, toolset), toolset, services, origins)
         for toolset in toolsets(offer)
@@ -245,13 +243,3 @@ def _documents(
     if not settings.client_metadata_documents:
         return None
     return ClientDocuments(grants, (fetcher or Fetcher(Resolver())).read, quota)
-
-
-def _origins(settings: Settings) -> Origins:
-    """The Host and Origin headers that the MCP endpoints accept."""
-    host = urlsplit(settings.url).netloc
-    origins = [f"http://{name}" for name in LOOPBACK]
-    return Origins(
-        hosts=[host, *LOOPBACK, *settings.allowed_hosts],
-        origins=[settings.url, *origins, *settings.allowed_origins],
-    )
