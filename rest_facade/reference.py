@@ -194,6 +194,12 @@ def _reading() -> str:
 def _evidence() -> str:
     rows = [
         ["`win_rate_ci95`", "95% interval of `win_rate_pct`, percent."],
+        [
+            "`expected_r`",
+            "Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: of a "
+            "family towards zero; of a ticker, in the direction of its setup, towards the family's "
+            "in that direction. Drift is in it: compare `placebo_avg_r`.",
+        ],
         ["`compared`", "Trades that have random entries of their own."],
         [
             "`placebo_win_rate_pct`, `placebo_avg_r`",
