@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from screener import access, account, audit, bars, keys, ledger, night, research
+from screener import access, account, audit, bars, keys, ledger, listing, night, research
 from screener.console import err, out, plainly, prepare_data_dir, settings
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.add_typer(access.grants_app, name="grant")
 app.add_typer(access.clients_app, name="client")
 app.command()(access.purge)
 app.command()(audit.audit)
+app.command()(listing.listing)
 app.command()(night.nightly)
 app.command()(research.detect)
 

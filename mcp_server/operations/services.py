@@ -12,6 +12,8 @@ from store.principals import Principals
 from store.usage import UsageLog
 from store.watchlist import Watchlist
 
+PRIVACY_PATH, TERMS_PATH = "/privacy", "/terms"
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -21,6 +23,10 @@ class Offer:
     """Scheme and host, without a trailing slash."""
     demo_symbols: tuple[str, ...]
     beta: bool = True
+    registry_name: str | None = None
+    """The name in registries, if it does not follow from the address."""
+    operator: str | None = None
+    """Who runs the service."""
 
     @property
     def docs_url(self) -> str:
@@ -31,6 +37,21 @@ class Offer:
     def mcp_url(self) -> str:
         """The MCP endpoint."""
         return f"{self.public_url}/mcp"
+
+    @property
+    def demo_url(self) -> str:
+        """The MCP endpoint that needs no key."""
+        return f"{self.mcp_url}/demo"
+
+    @property
+    def privacy_url(self) -> str:
+        """What is stored of people, and for how long."""
+        return f"{self.public_url}{PRIVACY_PATH}"
+
+    @property
+    def terms_url(self) -> str:
+        """The terms of use."""
+        return f"{self.public_url}{TERMS_PATH}"
 
     @property
     def base_url(self) -> str:
