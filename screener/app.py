@@ -32,6 +32,8 @@ from oauth.metadata import ProtectedResource
 from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
+from rest_facade.listing import listing_routes
+from screener.policies import policies_of
 from screener.sessions import sessions_of
 from screener.settings import Settings
 from screener.supervisor import Loop, keep_running
@@ -88,6 +90,7 @@ def build_app(
         grants=grants,
         audit=AuditLog(database),
         audit_days=settings.audit_days,
+        policies=policies_of(settings),
         authorization=Authorization(grants, resource, clients),
         throttle=Throttle(folder=counters and counters / "sign-in"),
         sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
@@ -135,6 +138,7 @@ def build_app(
             quota,
             services.limiter,
         ),
+        *listing_routes(offer),
         *web_routes(site, reference),
     ]
     handlers = exception_handlers(offer.docs_url)

@@ -98,13 +98,6 @@ def ways(offer: Offer) -> tuple[Way, ...]:
         ),
         Way("cursor", "Cursor", "Open the link.", "link", _cursor(url)),
         Way("vscode", "VS Code", "Open the link.", "link", _vscode(url)),
-        Way(
-            "vscode_insiders",
-            "VS Code Insiders",
-            "Open the link.",
-            "link",
-            _vscode(url, "vscode-insiders"),
-        ),
         Way("goose", "Goose", "Open the link.", "link", _goose(url)),
         Way("json", "Any other host", "Put this into its settings.", "settings", _settings(url)),
         Way(
@@ -181,10 +174,10 @@ def _cursor(url: str) -> str:
     return f"cursor://anysphere.cursor-deeplink/mcp/install?{_query(name=NAME, config=config)}"
 
 
-def _vscode(url: str, scheme: str = "vscode") -> str:
+def _vscode(url: str) -> str:
     """The link of VS Code's handler (code.visualstudio.com, MCP developer guide)."""
     server = _compact({"name": NAME, "type": "http", "url": url})
-    return f"{scheme}:mcp/install?{quote(server, safe='')}"
+    return f"vscode:mcp/install?{quote(server, safe='')}"
 
 
 def _goose(url: str) -> str:
