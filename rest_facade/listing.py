@@ -167,7 +167,6 @@ def _plugin(offer: Offer) -> Document:
         "author": {"name": operator_of(offer), "url": offer.public_url},
         "homepage": offer.docs_url,
         "license": "MIT",
-        "privacyPolicyUrl": offer.privacy_url,
         "keywords": list(KEYWORDS),
     }
 

@@ -26,7 +26,7 @@ def policies_of(settings: Settings) -> Policies:
     )
     return Policies(
         privacy=_read("SCREENER_PRIVACY", settings.privacy) or default_privacy(offer, kept),
-        terms=_read("SCREENER_TERMS", settings.terms) or default_terms(offer),
+        terms=_read("SCREENER_TERMS", settings.terms) or default_terms(offer, settings.disclaimer),
     )
 
 

@@ -21,7 +21,6 @@ from screener.app import build_app, resume_days, services_of
 from screener.connections import Connection
 from screener.door import Bounds, Door
 from screener.logs import log_config
-from screener.policies import policies_of
 from screener.settings import Settings, SettingsError
 from screener.supervisor import EXIT_CODE
 from store.database import Database
@@ -83,10 +82,9 @@ def serve(settings: Settings, listener: socket.socket) -> None:
     Raises:
         CountersError: several processes cannot count calls together here.
         DatabaseError: the account database cannot be opened.
-        SettingsError: the system does not allow so many connections, or a policy is unreadable.
+        SettingsError: the system does not allow so many connections.
         SystemExit: a worker could not start.
     """
-    policies_of(settings)  # a text that cannot be read is told now, and not by each worker
     allow_files(settings.connections)
     anyio.run(_migrate, settings.accounts_url)  # once, and with one clear line if it fails
     if settings.workers == 1:

@@ -64,13 +64,13 @@ def default_privacy(offer: Offer, retention: Retention) -> str:
     )
 
 
-def default_terms(offer: Offer) -> str:
+def default_terms(offer: Offer, disclaimer: str) -> str:
     """Terms that promise nothing more than the licence and the disclaimer do."""
     return (
         f"# Terms\n\n{TITLE} at {offer.public_url} is run by {_operator(offer)}.\n\n"
-        "- **Educational chart analysis, not investment advice.** No edge is implied: track "
+        f"- **{disclaimer}** Repeat this where you act on the data. No edge is implied: track "
         "records describe the past, without costs, and say themselves how they compare with "
-        "random entries. The disclaimer that each answer carries holds.\n"
+        "random entries.\n"
         "- The data changes once a night and may be late, incomplete or wrong. Nights may be taken "
         "back.\n"
         "- Show the data as the content rules of the "
