@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -19,7 +20,7 @@ def test_the_picture_has_the_lines_and_the_ground_of_the_svg(pixels: int) -> Non
     lines = re.findall(r"M(\d+) (\d+)L(\d+) (\d+)", svg)
 
     def colour(x: float, y: float) -> str:
-        found = image.getpixel((int(x * pixels / 32), int(y * pixels / 32)))
+        found: Any = image.getpixel((int(x * pixels / 32), int(y * pixels / 32)))
         names = {"line": (255, 255, 255, 255), "ground": (29, 78, 216, 255), "none": (0, 0, 0, 0)}
         near = [name for name, other in names.items() if math.dist(found, other) < 16]
         return near[0] if near else str(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,7 +14,12 @@ from tests.screener.command import check_refusal, run
 from tests.service import Service, serving
 from tests.web.browser import Browser
 
-KEPT = {"usage_days": 123, "audit_days": 1_234, "session_idle_days": 3, "session_days": 17}
+KEPT: dict[str, Any] = {
+    "usage_days": 123,
+    "audit_days": 1_234,
+    "session_idle_days": 3,
+    "session_days": 17,
+}
 
 
 def test_the_default_names_the_value_of_each_setting_that_keeps_something(tmp_path: Path) -> None:
