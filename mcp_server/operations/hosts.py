@@ -65,6 +65,14 @@ class Way:
 def ways(offer: Offer) -> tuple[Way, ...]:
     """How each host connects to a service, the commonest first."""
     url, demo = offer.mcp_url, offer.demo_url
+    more = Way(
+        "extended",
+        "With more tools",
+        "The market scan, the universe, the changes of the night and more are at this address "
+        "instead, with the same sign-in and keys.",
+        "address",
+        offer.extended_url,
+    )
     return (
         Way(
             "claude",
@@ -100,6 +108,7 @@ def ways(offer: Offer) -> tuple[Way, ...]:
         Way("vscode", "VS Code", "Open the link.", "link", _vscode(url)),
         Way("goose", "Goose", "Open the link.", "link", _goose(url)),
         Way("json", "Any other host", "Put this into its settings.", "settings", _settings(url)),
+        *((more,) if offer.extended else ()),
         Way(
             "claude_code_demo",
             "Without an account",
@@ -135,7 +144,8 @@ def icons(offer: Offer) -> list[dict[str, object]]:
 
 def remotes(offer: Offer) -> tuple[str, ...]:
     """The addresses of the MCP endpoints."""
-    return (offer.mcp_url, offer.demo_url)
+    extended = (offer.extended_url,) if offer.extended else ()
+    return (offer.mcp_url, offer.demo_url, *extended)
 
 
 def registry_name(offer: Offer) -> str:

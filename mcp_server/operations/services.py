@@ -23,6 +23,8 @@ class Offer:
     """Scheme and host, without a trailing slash."""
     demo_symbols: tuple[str, ...]
     beta: bool = True
+    extended: bool = True
+    """Whether the extended tools are offered."""
     registry_name: str | None = None
     """The name in registries, if it does not follow from the address."""
     operator: str | None = None
@@ -37,6 +39,11 @@ class Offer:
     def mcp_url(self) -> str:
         """The MCP endpoint."""
         return f"{self.public_url}/mcp"
+
+    @property
+    def extended_url(self) -> str:
+        """The MCP endpoint with more tools than the seven."""
+        return f"{self.mcp_url}/extended"
 
     @property
     def demo_url(self) -> str:

@@ -21,6 +21,7 @@ from PIL import Image
 from mcp_server.operations.hosts import NAME, PROTOCOL_VERSIONS, icons, install, remotes, ways
 from mcp_server.operations.limits import Quotas
 from mcp_server.operations.services import Offer
+from mcp_server.surface.toolsets import toolsets
 from rest_facade.listing import catalog, listing_files, server_card, server_json
 from rest_facade.reference import reference, skill
 from tests.service import Service
@@ -33,7 +34,7 @@ OFFERS = [
     Offer("https://example.com:8443", ()),
     Offer("http://127.0.0.1:8000", ("AAPL",)),
     Offer("http://[::1]:8000", ("AAPL",)),
-    replace(OFFER, registry_name="com.example/charts", operator="Example Ltd"),
+    replace(OFFER, registry_name="com.example/charts", operator="Example Ltd", extended=False),
 ]
 SERVED = {
     "/server.json": "application/json",
@@ -66,7 +67,7 @@ def strings(node: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("offer", OFFERS)
 def test_server_json_fits_the_schema_of_the_registry(offer: Offer) -> None:
-    document = server_json(offer)
+    document: Any = server_json(offer)
 
     jsonschema.validate(document, schema("server-2025-12-11.schema.json"))
     assert document["$schema"] == schema("server-2025-12-11.schema.json")["$id"]
@@ -74,6 +75,8 @@ def test_server_json_fits_the_schema_of_the_registry(offer: Offer) -> None:
         {"type": "streamable-http", "url": url} for url in remotes(offer)
     ]
     assert "packages" not in document
+    endpoints = {offer.mcp_url + toolset.path for toolset in toolsets(offer)}
+    assert {remote["url"] for remote in document["remotes"]} == endpoints
 
 
 @pytest.mark.parametrize("offer", OFFERS)
