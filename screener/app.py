@@ -19,7 +19,7 @@ from mcp_server.http.guard import Guard
 from mcp_server.http.requests import Origins
 from mcp_server.operations.charts import Charts
 from mcp_server.operations.limits import Limiter
-from mcp_server.operations.services import Offer, Services
+from mcp_server.operations.services import Services
 from mcp_server.surface.endpoint import McpEndpoint
 from mcp_server.surface.server import build_server
 from mcp_server.surface.toolsets import toolsets
@@ -29,7 +29,7 @@ from oauth.challenge import ChallengeMiddleware
 from oauth.client_documents import ClientDocuments
 from oauth.clients import Clients
 from oauth.fetching import Fetcher, Resolver
-from oauth.metadata import ProtectedResource
+from oauth.metadata import resources_of
 from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
@@ -81,7 +81,7 @@ def build_app(
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
     services = services_of(settings, database, counters, clock)
     offer = services.offer
-    resource, *others = _resources(offer)
+    resource, *others = resources_of(offer)
     site = Site(
         services=services,
         accounts=Accounts(database),
@@ -191,17 +191,6 @@ class Front:
         if surface is None:
             surface = self._facade if self._facade.owns(path) else self._pages
         await surface(scope, receive, send)
-
-
-def _resources(offer: Offer) -> list[ProtectedResource]:
-    """The protected resources, the MCP address first; each knows the others."""
-    urls = [offer.mcp_url, *([offer.extended_url] if offer.extended else [])]
-    return [
-        ProtectedResource(
-            url, offer.public_url, offer.docs_url, tuple(other for other in urls if other != url)
-        )
-        for url in urls
-    ]
 
 
 async def _migrate(database: Database) -> None:

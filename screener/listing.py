@@ -9,16 +9,17 @@ import typer
 
 from screener.console import err, fail, out, settings
 
-Folder = Annotated[Path, typer.Argument(help="Folder to write into; it is made if need be.")]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="It is made if need be.")]
 
 
 def listing(folder: Folder) -> None:
-    """Write what registries and marketplaces read, with this service's own address.
+    """Write what registries and marketplaces keep, with this service's own address.
 
-    FOLDER/server.json is for the MCP registry: `mcp-publisher login dns`, then `mcp-publisher
-    publish`. FOLDER itself is a Claude marketplace with one plugin (a skill and the connector):
-    push it to a git repository, and `claude plugin marketplace add` takes that. Set
-    SCREENER_PUBLIC_URL first, and SCREENER_OPERATOR to say who runs the service.
+    `server.json` is for the MCP registry (`mcp-publisher publish`).
+
+    The folder is a Claude marketplace, with a plugin of the skill and the connector: push it to git.
+
+    Set SCREENER_PUBLIC_URL and SCREENER_OPERATOR first. More in docs/deployment.md, "Being found".
     """
     from mcp_server.operations.hosts import registry_name
     from rest_facade.listing import listing_files

@@ -309,13 +309,12 @@ class Envelope(Record):
     )
 
 
-class Patterns(Record):
-    """The setups of one ticker."""
+class Availability(Record):
+    """Whether the night has what was asked of a ticker."""
 
     symbol: Symbol
     available: bool
-    reason: Literal["not_covered"] | None = None
-    setups: list[Setup]
+    reason: Literal["not_covered", "not_sealed"] | None = None
 
     @model_serializer(mode="wrap")
     def _leave_out_absent_reason(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -323,6 +322,26 @@ class Patterns(Record):
         if self.reason is None:
             del fields["reason"]
         return fields
+
+
+class Patterns(Availability):
+    """The setups of one ticker."""
+
+    reason: Literal["not_covered"] | None = None
+    setups: list[Setup]
+
+
+class TickerRecord(Availability):
+    """The own records of one ticker, also without a current setup."""
+
+    reason: Literal["not_covered", "not_sealed"] | None = Field(
+        default=None, description="`not_sealed`: the night was sealed without such records."
+    )
+    records: list[TrackRecord] = Field(
+        description="One for each family in which the ticker has a resolved trade. `expected_r` of "
+        "a family that is traded both ways is of both directions, shrunk towards the family's; "
+        "`by_direction` has that of each."
+    )
 
 
 class Demo(Patterns):

@@ -122,22 +122,6 @@ class SymbolArguments(Arguments):
     ]
 
 
-class HistoryArguments(SymbolArguments):
-    """A ticker's history, how much of it, and which outcomes."""
-
-    limit: Annotated[
-        int,
-        _clamped(1, 100),
-        Field(description="How many rows, newest entry first; clamped to 1..100."),
-    ] = 50
-    outcome: Annotated[
-        Literal["all", "resolved", "open"],
-        BeforeValidator(_lower),
-        Word,
-        Field(description="all, resolved (win or loss) or open."),
-    ] = "all"
-
-
 class ChartArguments(SymbolArguments):
     """A setup of a ticker."""
 
@@ -165,6 +149,29 @@ Limit = Annotated[int, _clamped(1, 200), Field(description="Rows of a page; clam
 Offset = Annotated[
     int, _clamped(0, MAX_OFFSET), Field(description="Rows to skip; below 0 counts as 0.")
 ]
+
+
+class HistoryArguments(SymbolArguments):
+    """A ticker's history, how much of it, and which outcomes."""
+
+    limit: Annotated[
+        int,
+        _clamped(1, 100),
+        Field(description="How many rows, newest entry first; clamped to 1..100."),
+    ] = 50
+    outcome: Annotated[
+        Literal["all", "resolved", "open"],
+        BeforeValidator(_lower),
+        Word,
+        Field(description="all, resolved (win or loss) or open."),
+    ] = "all"
+    family: FamilyFilter = None
+
+
+class RecordArguments(SymbolArguments):
+    """A ticker, and of which family."""
+
+    family: FamilyFilter = None
 
 
 class ScanArguments(Arguments):
@@ -223,6 +230,31 @@ class ChangesArguments(Arguments):
     offset: Offset = 0
 
 
+class UniverseArguments(Arguments):
+    """What to look up in the universe, and which page of it; all of it without any of these."""
+
+    search: Annotated[
+        str | None,
+        Word,
+        Field(
+            description="A symbol, its beginning, or words of a name, also misspelt: `BTC/USDT`, "
+            "`berkshire`. The best match comes first.",
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        _clamped(1, 200),
+        Field(
+            description="Rows of a page; clamped to 1..200. 50 when only search or offset is given."
+        ),
+    ] = None
+    offset: Annotated[
+        int | None,
+        _clamped(0, MAX_OFFSET),
+        Field(description="Rows to skip; below 0 counts as 0."),
+    ] = None
+
+
 class SymbolsArguments(Arguments):
     """A whole tracked list."""
 
@@ -254,6 +286,7 @@ _REQUIREMENTS = {
     "filters": f"filters must be the text of a JSON array, of at most {MAX_FILTERS} characters",
     "rows": "rows must be compact or full",
     "outcome": "outcome must be all, resolved or open",
+    "search": f"search must be text of at most {MAX_WORD} characters",
     "symbols": "symbols must be a list of texts",
     "add": "add must be a list of texts",
     "remove": "remove must be a list of texts",
