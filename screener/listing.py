@@ -17,7 +17,7 @@ def listing(folder: Folder) -> None:
 
     `server.json` is for the MCP registry (`mcp-publisher publish`).
 
-    The folder is a Claude marketplace, with a plugin of the skill and the connector: push it to git.
+    The folder is a Claude marketplace, with a plugin of skill and connector: push it to git.
 
     Set SCREENER_PUBLIC_URL and SCREENER_OPERATOR first. More in docs/deployment.md, "Being found".
     """
