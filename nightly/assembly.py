@@ -129,16 +129,16 @@ class Statistics:
 
     def records(self, analysis: Analysis) -> list[TrackRecord]:
         """A symbol's own records: one for each family in which it has a resolved trade."""
-        everything = (self._ticker_record(self._ticker(analysis, family)) for family in Family)
-        return [record for record in everything if record is not None]
+        samples = (self._ticker(analysis, family) for family in _traded(analysis))
+        return [record for sample in samples if (record := self._ticker_record(sample))]
 
     def _ticker(self, analysis: Analysis, family: Family) -> Sample:
         """The trades of a symbol in a family."""
-        resolved = analysis.facts[analysis.facts["outcome"] != Outcome.OPEN]
         start = to_date(analysis.scored_from) if analysis.scored_from else self._as_of
+        mine = _of_family(_resolved(analysis), family)
         sides = self._families[family].sides
         priors = {way: side.expected_r or 0.0 for way, side in sides.items()}
-        return self._sample(family, analysis.symbol, _of_family(resolved, family), start, priors)
+        return self._sample(family, analysis.symbol, mine, start, priors)
 
     def _ticker_record(
         self, sample: Sample, direction: Direction | None = None
@@ -186,11 +186,19 @@ def _record_groups(analyses: Sequence[Analysis]) -> Iterator[Group]:
     for family in Family:
         yield group_of(family)
     for analysis in analyses:
-        resolved = analysis.facts[analysis.facts["outcome"] != Outcome.OPEN]
-        for number in np.unique(resolved["family"]) if analysis.covered else ():
-            family = FAMILIES[number]
+        for family in _traded(analysis) if analysis.covered else ():
             for direction in (None, *family.directions):
                 yield group_of(family, direction, analysis.symbol)
+
+
+def _traded(analysis: Analysis) -> list[Family]:
+    """The families in which a symbol has a resolved trade, in their fixed order."""
+    return [FAMILIES[number] for number in np.unique(_resolved(analysis)["family"])]
+
+
+def _resolved(analysis: Analysis) -> Rows:
+    trades: Rows = analysis.facts[analysis.facts["outcome"] != Outcome.OPEN]
+    return trades
 
 
 def _of_family(facts: Rows, family: Family) -> Rows:

@@ -96,10 +96,9 @@ class Trades:
             mask &= self.decades[span] == group.decade
         if group.fate is not None:
             mask &= facts["fate"] == FATES[group.fate]
-        if group.regime in TRENDS:
-            mask &= self.trend[span] == TRENDS[group.regime]
-        elif group.regime is not None:
-            mask &= self.volatility[span] == THIRDS[group.regime]
+        if group.regime is not None:
+            trend, third = TRENDS.get(group.regime), THIRDS.get(group.regime)
+            mask &= self.volatility[span] == third if trend is None else self.trend[span] == trend
         return np.flatnonzero(mask) + (span.start or 0)
 
     def tested(self, groups: Iterable[Group]) -> dict[Group, Tested]:

@@ -6,7 +6,7 @@ A tool takes only the arguments that it shows, as a route of REST takes only its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -166,6 +166,15 @@ FILTERS: Schema = {
 }
 
 _MORE = _named(
+    replace(SEVEN["get_pattern_history"], arguments=("symbol", "limit", "outcome", "family")),
+    _tool(
+        "get_ticker_record",
+        "Track record of a ticker",
+        "How the patterns of one tracked ticker did before, for each family in which it has a "
+        "resolved trade, also without a current setup.",
+        "symbol",
+        "family",
+    ),
     _tool(
         "scan_setups",
         "Market-wide scan",
@@ -192,8 +201,11 @@ _MORE = _named(
     _tool(
         "get_universe",
         "Covered symbols",
-        "The symbols that tonight's data covers, with name, exchange and industry.",
+        "The symbols that tonight's data covers, with name, exchange and industry; looked up by "
+        "symbol, beginning or name.",
+        *("search", "limit", "offset"),
         operation="universe",
+        defaults={"limit": 20},
     ),
     _tool(
         "get_changes",

@@ -15,6 +15,7 @@ from tests.service import Service, new_key, serving
 
 MORE = {
     *("scan_setups", "add_tickers", "remove_tickers", "get_universe", "get_changes"),
+    "get_ticker_record",
 }
 
 
@@ -123,6 +124,52 @@ async def test_an_untracked_ticker_is_one_call_away(service: Service, url: str) 
         "199 of 200 slots are free: call add_tickers with this symbol, then retry."
     )
     assert not answer.is_error
+
+
+async def test_history_is_filtered_by_family_here_alone(service: Service, url: str) -> None:
+    async with connected(url, service.key) as client:
+        some = await call(client, "get_pattern_history", symbol="MSFT", family="triangle")
+    async with connected(service.mcp_url, service.key) as client:
+        ignored = await call(client, "get_pattern_history", symbol="MSFT", family="triangle")
+
+    of_route = service.get("/tickers/MSFT/history?family=triangle").json()
+    assert some.structured_content == of_route
+    assert ignored.structured_content == service.get("/tickers/MSFT/history").json()
+    assert ignored.structured_content != of_route
+
+
+async def test_a_symbol_is_found_by_its_name_or_beginning(service: Service, url: str) -> None:
+    async with connected(url, service.key) as client:
+        found = (await call(client, "get_universe", search="AAP")).structured_content
+        whole = (await call(client, "get_universe")).structured_content
+
+    assert found is not None
+    assert whole is not None
+    assert found["symbols"][0]["symbol"] == "AAPL"
+    assert whole["limit"] == 20
+
+
+async def test_a_ticker_has_a_record_without_a_setup(service: Service, url: str) -> None:
+    async with connected(url, service.key) as client:
+        result = await call(client, "get_ticker_record", symbol="IBM")
+
+    assert result.structured_content == service.get("/tickers/IBM/record").json()
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/extended"])
+async def test_a_symbol_that_nobody_can_track_is_refused_with_the_nearest_ones(
+    service: Service, path: str
+) -> None:
+    async with connected(service.url + path, service.key) as client:
+        mistyped = await call(client, "get_ticker_patterns", symbol="AAPLE")
+        listed = await call(client, "set_tracked_tickers", symbols=["AAPL", "MSTF"])
+
+    assert texts(mistyped)[0] == (
+        "ticker_not_tracked: This symbol is not tracked, and tonight's data does not know it. "
+        "Nearest: AAPL. 196 of 200 slots are free, but this symbol cannot be tracked: leave the "
+        "list as it is and use a known symbol that the user means."
+    )
+    assert "Unknown: MSTF. Nearest: MSTF: MSFT." in texts(listed)[0]
 
 
 def test_it_has_metadata_of_its_own(service: Service, url: str) -> None:
