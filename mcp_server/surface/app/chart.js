@@ -1,7 +1,15 @@
 // The chart: lightweight-charts with candles, volume and the drawing of the setup.
 
-const { createChart, CandlestickSeries, HistogramSeries, PriceScaleMode, CrosshairMode } = LightweightCharts;
+const { createChart, CandlestickSeries, HistogramSeries, PriceScaleMode, CrosshairMode, TickMarkType } = LightweightCharts;
+const PLAIN = { priceLineVisible: false, lastValueVisible: false };
 const FEWEST_BARS = 60, MOST_BARS = 260;
+
+/** A date on the time axis: a year, a month or a day. */
+function tickText(date, kind) {
+  const shapes = { [TickMarkType.Year]: { year: "numeric" }, [TickMarkType.Month]: { month: "short" } };
+  const shape = shapes[kind] ?? { month: "short", day: "numeric" };
+  return new Intl.DateTimeFormat("en-US", { ...shape, timeZone: "UTC" }).format(date);
+}
 
 class SetupChart {
   constructor(container, data, onBar) {
@@ -34,8 +42,8 @@ class SetupChart {
       autoSize: true,
       layout: { attributionLogo: false, fontSize: 11, panes: { enableResize: false } },
       localization: { locale: "en-US", timeFormatter: (time) => dateText(new Date(time * 1000)) },
-      rightPriceScale: { mode: PriceScaleMode.Logarithmic, scaleMargins: { top: 0.06, bottom: 0.06 } },
-      timeScale: { minBarSpacing: 0.6, minimumHeight: 26 },
+      rightPriceScale: { mode: PriceScaleMode.Logarithmic, entireTextOnly: true, scaleMargins: { top: 0.07, bottom: 0.08 } },
+      timeScale: { minBarSpacing: 0.6, minimumHeight: 26, tickMarkFormatter: (time, kind) => tickText(new Date(time * 1000), kind) },
       crosshair: { mode: CrosshairMode.Normal },
       handleScroll: { mouseWheel: false, vertTouchDrag: false },
       handleScale: { mouseWheel: false, axisPressedMouseMove: { time: true, price: false } },
@@ -45,15 +53,15 @@ class SetupChart {
   addSeries() {
     const { bars } = this.data;
     const priceFormat = { type: "custom", formatter: this.price, minMove: 10 ** -this.decimals };
-    this.candles = this.chart.addSeries(CandlestickSeries, { priceFormat, priceLineVisible: false, borderVisible: false });
+    this.candles = this.chart.addSeries(CandlestickSeries, { priceFormat, ...PLAIN, borderVisible: false });
     this.candles.setData(this.times.map((time, at) => ({
       time, open: bars.open[at], high: bars.high[at], low: bars.low[at], close: bars.close[at],
     })));
     this.candles.attachPrimitive(this.drawing);
     if (!bars.volume?.some((volume) => volume !== null)) return;
-    const options = { priceFormat: { type: "volume" }, priceLineVisible: false, lastValueVisible: false };
+    const options = { priceFormat: { type: "volume" }, ...PLAIN };
     this.volume = this.chart.addSeries(HistogramSeries, options, 1);
-    this.volume.priceScale().applyOptions({ scaleMargins: { top: 0.12, bottom: 0 } });
+    this.volume.priceScale().applyOptions({ mode: PriceScaleMode.Normal, scaleMargins: { top: 0.15, bottom: 0 } });
     const [prices, volumes] = this.chart.panes();
     prices.setStretchFactor(5);
     volumes.setStretchFactor(1);

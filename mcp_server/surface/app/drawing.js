@@ -1,7 +1,7 @@
 // Drawing: the setup on the bars, as a primitive of lightweight-charts.
 
 const COLOURS = ["paper", "title", "muted", "rule", "grid", "up", "down", "line", "body", "trigger",
-  "target", "stop", "reward", "risk", "entry", "on-level"];
+  "target", "stop", "reward", "risk", "entry", "last", "on-level"];
 
 /** The colours of the theme that is shown, in any notation of CSS, as rgba; and the font. */
 function themeColours() {
@@ -60,7 +60,15 @@ class SetupDrawing {
       renderer: () => ({ draw: (target) => target.useMediaCoordinateSpace((scope) => this.paint(scope, draw)) }),
     });
     this.views = [view("bottom", () => this.drawTints()), view("normal", () => this.drawSetup())];
-    this.labels = data.plans.flatMap((plan) => ["target", "trigger", "stop"].map((kind) => this.axisLabel(kind, plan)));
+    this.labels = this.axisLabels();
+  }
+
+  /** A label for each price, once: of two equal ones the trigger's. */
+  axisLabels() {
+    const { data } = this;
+    const levels = ["trigger", "stop", "target"].flatMap((kind) => data.plans.map((plan) => [kind, plan[`${kind}_price`]]));
+    const known = new Map([...levels, ["last", data.last_close]].reverse().map(([kind, value]) => [this.price(value), [kind, value]]));
+    return [...known.values()].map(([kind, value]) => this.axisLabel(kind, value));
   }
 
   attached({ chart, series, requestUpdate }) { Object.assign(this, { chart, series, requestUpdate }); }
@@ -83,8 +91,7 @@ class SetupDrawing {
     return { priceRange: fittingRange(low, high, last >= this.last ? levels : []) };
   }
 
-  axisLabel(kind, plan) {
-    const value = plan[`${kind}_price`];
+  axisLabel(kind, value) {
     return {
       coordinate: () => this.y(value) ?? -1000,
       text: () => this.price(value),
@@ -94,7 +101,13 @@ class SetupDrawing {
     };
   }
 
-  x(index) { return this.chart.timeScale().logicalToCoordinate(index); }
+  /** The pixel of a session index, also of one between two bars, for which the library has none. */
+  x(index) {
+    const scale = this.chart.timeScale(), whole = Math.floor(index);
+    const [left, right] = [whole, whole + 1].map((at) => scale.logicalToCoordinate(at));
+    return left === null ? null : left + (index - whole) * (right - left);
+  }
+
   y(price) { return this.series.priceToCoordinate(price); }
   point({ index, price }) { return [this.x(index), this.y(price)]; }
 
@@ -190,12 +203,13 @@ class SetupDrawing {
       const name = capital(kind);
       const away = y[kind] < 0 ? " ↑" : y[kind] > this.height ? " ↓" : "";
       const words = [`${name}${change}${away}`, `${name}${away}`].find((text) => this.wide(text) <= free - 8);
-      const at = Math.min(Math.max(y[kind] + side * 10, 10), this.height - 22);
+      const near = y[kind] + side * 10, inside = near > 8 && near < this.height - 8;
+      const at = Math.min(Math.max(inside ? near : y[kind] - side * 10, 8), this.height - 8);
       if (words) this.text(words, Math.min(right, this.width) - 5, at, colours[kind], "right");
     };
     say("target", room);
     say("stop", -sign);
-    if (!this.data.entry) say("trigger", sign);
+    say("trigger", sign);
   }
 
   wide(text) {

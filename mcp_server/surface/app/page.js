@@ -37,8 +37,8 @@ function showResult(result) {
 }
 
 function showWords(data, setups) {
-  const title = `${data.symbol}  ·  ${data.family_label}  ·  ${data.direction}, ${statusText(data.status)}`;
-  byId("title").textContent = document.title = title;
+  document.title = `${data.symbol}: ${data.family_label}`;
+  byId("title").replaceChildren(...titleParts(data));
   byId("facts").textContent = factsText(data);
   byId("age").textContent = ageText(data, new Date());
   byId("age").hidden = !byId("age").textContent;

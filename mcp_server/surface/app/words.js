@@ -23,10 +23,9 @@ function decimalsOf(price) {
   return price >= 1 ? 2 : Math.min(12, 4 - Math.floor(Math.log10(price)));
 }
 
+/** Prices as the service's sentences have them: rounded by their exact value, in groups of three. */
 function priceFormat(decimals) {
-  const shape = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  const format = new Intl.NumberFormat("en-US", shape);
-  return (price) => format.format(price);
+  return (price) => price.toFixed(decimals).replace(/\B(?=(\d{3})+(?=\.))/g, ",");
 }
 
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 });
@@ -63,9 +62,21 @@ function chartText(data, price) {
   });
   return [
     `Daily candles of ${data.symbol} on a log price axis, with volume.`,
-    `${data.family_label}, ${data.direction}, ${statusText(data.status)}, as of ${data.as_of_session}.`,
+    `${data.family_label}, ${directionText(data)}, ${statusText(data.status)}, as of ${data.as_of_session}.`,
     `Last close ${price(data.last_close)}.`, ...lines, ...plans, entry,
   ].join(" ").trim();
+}
+
+/** The direction of a setup, or those of its plans if they differ. */
+const directionText = (data) => [...new Set(data.plans.map((plan) => plan.direction))].join(" or ");
+
+/** Symbol and pattern, then direction and status as badges in the colour of their kind. */
+function titleParts(data) {
+  const kind = (value, known) => (known.includes(value) ? `badge ${value}` : "badge");
+  const name = `${data.symbol}  ·  ${data.family_label}`;
+  const direction = directionText(data);
+  return [name, " ", element("span", kind(direction, ["bullish", "bearish"]), capital(direction)), " ",
+    element("span", kind(data.status, ["forming", "in_progress"]), capital(statusText(data.status)))];
 }
 
 function factsText(data) {
@@ -110,7 +121,7 @@ function recordElements(records, symbol) {
   const head = element("tr", "", ...names.map((name) => element("th", "", name)));
   const rows = known.map(([name, record]) => element("tr", "", element("th", "", name),
     element("td", "", record.sample_size),
-    element("td", "", `${record.win_rate_pct}%`),
+    element("td", "", `${record.win_rate_pct.toFixed(2)}%`),
     element("td", "", percentText(record.avg_win_pct)),
     element("td", "", percentText(record.avg_loss_pct))));
   for (const cell of head.children) cell.scope = "col";
