@@ -180,12 +180,14 @@ class SetupDrawing {
       }
     }
     for (const box of this.boxes(this.width)) this.drawLevels(box);
-    for (const { touches } of Object.values(data.lines)) for (const touch of touches) this.dot(this.point(touch), colours.line, 3.6);
+    for (const { touches } of Object.values(data.lines)) for (const touch of touches) this.dot(this.point(touch), colours.line, this.width < 480 ? 2.8 : 3.6);
     if (data.entry) {
       const [x, y] = this.point(data.entry);
       this.stroke([x, 0], [x, this.height], colours.entry, 1, [1, 4]);
       this.dot([x, y], colours.entry, 5);
-      this.text(`Entry ${dateText(isoDate(data.entry.date), { weekday: undefined, year: undefined })}`, x + 6, this.height - 9, colours.entry, "left");
+      const words = `Entry ${dateText(isoDate(data.entry.date), { weekday: undefined, year: undefined })}`;
+      const fits = x > this.wide(words) + 12;
+      this.text(words, fits ? x - 6 : x + 6, this.height - 9, colours.entry, fits ? "right" : "left");
     }
   }
 

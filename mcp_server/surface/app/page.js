@@ -54,8 +54,8 @@ function showWords(data, setups) {
 
 /** The values of a bar in the legend; the two lines where they are drawn. */
 function showBar({ data, price }, index) {
-  byId("legend").replaceChildren(...barValues(data, price, index).map(([kind, name, value]) =>
-    element("span", kind, name ? `${name} ` : "", element("b", "", value))));
+  byId("legend").replaceChildren(...barValues(data, price, index).flatMap(([kind, name, value]) =>
+    [element("span", kind, name ? `${name} ` : "", element("b", "", value)), " "]));
 }
 
 function barValues(data, price, index) {

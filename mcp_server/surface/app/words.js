@@ -106,7 +106,7 @@ function planElements(data, price) {
     } else list.append(level("trigger", "Trigger", trigger, `last close ${price(data.last_close)}`));
     list.append(level("stop", "Stop", stop, changeText(stop, from)));
     list.append(level("target", "Target", target, `${changeText(target, from)}, ${reward} R`));
-    if (data.entry) list.append(level("last wide", "Last close", data.last_close, changeText(data.last_close, from)));
+    if (data.entry) list.append(level("last", "Last close", data.last_close, changeText(data.last_close, from)));
     const title = data.plans.length > 1 ? [element("h2", "", `${capital(plan.direction)} plan`)] : [];
     return [...title, list];
   });
