@@ -1,21 +1,20 @@
 """The chart page: one self-contained HTML document, which an MCP host shows beside a result.
 
 It follows the MCP Apps extension, `io.modelcontextprotocol/ui` of 2026-01-26. Its parts are in
-`app/`; they are joined when the program starts, so that the page needs no other origin and runs
+`app/`; they are joined once, when the program starts, so that the page needs no other origin and runs
 under the extension's default content security policy.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from importlib import resources
 from importlib.metadata import version
 from typing import Final
 
+import mcp_types as types
 import orjson
-
-EXTENSION: Final = "io.modelcontextprotocol/ui"
-"""The extension's identifier among the capabilities."""
 
 PAGE_URI: Final = "ui://pattern-screener/chart"
 PAGE_TYPE: Final = "text/html;profile=mcp-app"
@@ -42,3 +41,12 @@ def chart_page() -> str:
     parts["version"] = orjson.dumps(version("pattern-screener")).decode()
     template = folder.joinpath("page.html").read_text("utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], template)
+
+
+@lru_cache(maxsize=1)
+def page_content() -> types.TextResourceContents:
+    """The page as the content of its resource. It names no origin, so that a host allows none."""
+    meta = {"ui": {"prefersBorder": True}}
+    return types.TextResourceContents(
+        uri=PAGE_URI, mime_type=PAGE_TYPE, text=chart_page(), _meta=meta
+    )

@@ -1,4 +1,4 @@
-"""Host pages in a browser: the chart page in a sandboxed frame under the extension's default policy."""
+"""Host pages in a browser: the chart page in a sandboxed frame, under the default policy."""
 
 from __future__ import annotations
 

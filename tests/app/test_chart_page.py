@@ -26,7 +26,7 @@ from tests.web.test_chromium import SWITCHES
 pytestmark = pytest.mark.engine
 
 SETUPS = ("AAPL", "GOOG", "IBM", "MSFT")
-"""A running triangle, a forming pennant, a forming wedge and a running triangle's second attempt."""
+"""A running triangle, a forming pennant, a forming wedge and another running triangle."""
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>{{library}}&amp;'
 PHONE = {"width": 375, "height": 740}
@@ -141,7 +141,7 @@ def test_the_page_shows_the_texts_of_the_setup_whole(
     records = host.text("#records")
     for record in shown["records"].values():
         assert record["summary"] in records
-    assert "−9.01%" in records
+    assert "\N{MINUS SIGN}9.01%" in records
     assert host.text("#rule").startswith(shown["trigger_rule"])
     assert host.text("#disclaimer") == shown["disclaimer"]
     plans = host.text("#plans")
