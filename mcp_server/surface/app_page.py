@@ -1,8 +1,8 @@
 """The chart page: one self-contained HTML document, which an MCP host shows beside a result.
 
 It follows the MCP Apps extension, `io.modelcontextprotocol/ui` of 2026-01-26. Its parts are in
-`app/`; they are joined once, when the program starts, so that the page needs no other origin and runs
-under the extension's default content security policy.
+`app/`. They are joined once, when the program starts, so that the page needs no other origin and
+runs under the extension's default content security policy.
 """
 
 from __future__ import annotations

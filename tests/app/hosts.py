@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_server.surface.app_page import chart_page
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Frame, Page
+    from playwright.sync_api import ConsoleMessage, Frame, Page
 
 HERE = Path(__file__).parent
 
@@ -31,12 +31,12 @@ HOST_PAGE = b"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data
 
 
 @contextmanager
-def host_site(script: bytes) -> Iterator[str]:
+def host_site(script: bytes, page: str = "") -> Iterator[str]:
     """The address of a host page that runs a script, with the chart page beside it."""
     files = {
         "/": ("text/html; charset=utf-8", HOST_PAGE, ""),
         "/host.js": ("text/javascript; charset=utf-8", script, ""),
-        "/app": ("text/html; charset=utf-8", chart_page().encode(), POLICY),
+        "/app": ("text/html; charset=utf-8", (page or chart_page()).encode(), POLICY),
     }
 
     class Site(BaseHTTPRequestHandler):
@@ -86,21 +86,22 @@ class Host:
 
     def open(self, address: str, **context: Any) -> None:
         """Open the chart page and shake hands with it; `context` is the hostContext."""
-        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(address)
         frame = "document.getElementById('app')"
         self.page.evaluate(f"context => host.open({frame}, context)", context)
 
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
     def show(self, result: Mapping[str, Any], **arguments: Any) -> None:
         """Send the input and the result of a call."""
         self.page.evaluate("args => host.input(args)", arguments)
         self.page.evaluate("result => host.result(result)", dict(result))
-        self.frame.wait_for_function(
-            "() => window.patternChart || document.getElementById('message').textContent"
-            ".indexOf('Waiting') < 0"
-        )
+        self.frame.wait_for_function("() => !message.textContent.startsWith('Waiting')")
 
     def change(self, **context: Any) -> None:
         """Tell the page of a change of the hostContext."""

@@ -17,10 +17,12 @@ import pytest
 from PIL import Image
 
 from mcp_server.operations.chart_data import chart_data
-from mcp_server.surface.app_page import DATA_KEY
+from mcp_server.surface.app_page import DATA_KEY, PAGE_URI
 from tests.app.hosts import HERE as HOSTS
 from tests.app.hosts import Host, host_site, official_script
 from tests.contract.market import active_book
+from tests.mcp_server.surface.test_server import post
+from tests.service import Service
 from tests.web.test_chromium import SWITCHES
 
 pytestmark = pytest.mark.engine
@@ -354,27 +356,29 @@ def test_hostile_text_is_shown_as_text(host: Host, address: str, data: dict[str,
     assert host.frame.title().startswith("<img")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"bars": {}},
-        {"bars": None},
-        {"lines": {"upper": 1, "lower": []}},
-        {"plans": []},
-        {"plans": [{"trigger_price": "1", "stop_price": -1, "target_price": None}]},
-        {"as_of_session": "no date"},
-        {"records": None},
-    ],
+UNDRAWABLE: tuple[dict[str, Any], ...] = (
+    {"bars": {}},
+    {"bars": None},
+    {"lines": {"upper": 1, "lower": []}},
+    {"plans": []},
+    {"plans": [{"trigger_price": "1", "stop_price": -1, "target_price": None}]},
+    {"as_of_session": "no date"},
+    {"records": None},
 )
+
+
 def test_data_that_cannot_be_drawn_is_refused_in_a_sentence(
-    host: Host, address: str, data: dict[str, Any], change: dict[str, Any]
+    host: Host, address: str, data: dict[str, Any]
 ) -> None:
     host.open(address)
-    host.show(result_of({**data["AAPL"], **change}))
+    for change in UNDRAWABLE:
+        host.show(result_of({**data["AAPL"], **change}))
+        host.frame.wait_for_function("() => message.textContent.endsWith('cannot be drawn.')")
+        assert host.frame.locator("#setup").is_hidden()
 
-    assert host.text("#message") == "There is no chart: its data cannot be drawn."
-    host.show(result_of(data["AAPL"]))
-    assert host.text("#title").startswith("AAPL")
+        host.show(result_of(data["AAPL"]))
+        host.frame.wait_for_function("() => !message.textContent && patternChart")
+        assert host.text("#title").startswith("AAPL")
 
 
 def test_a_refusal_shows_its_own_text(host: Host, address: str) -> None:
@@ -434,3 +438,16 @@ def test_pings_are_answered_and_unknown_requests_refused(host: Host) -> None:
         host.open(address)
         assert host.page.evaluate("host.ask('ping', {})") == {}
         assert host.page.evaluate("host.ask('toString', {})")["code"] == -32601
+
+
+def test_the_page_of_the_service_draws_a_call_of_the_service(host: Host, service: Service) -> None:
+    read = post(service.mcp_url, service.key, "resources/read", uri=PAGE_URI).json()["result"]
+    call = {"name": "demo", "arguments": {"symbol": "AAPL"}}
+    result = post(f"{service.mcp_url}/demo", "", "tools/call", **call).json()["result"]
+    with host_site((HOSTS / "plain.js").read_bytes(), read["contents"][0]["text"]) as address:
+        host.open(address)
+        host.show(result, symbol="AAPL")
+
+    setup = result["structuredContent"]["setups"][0]
+    assert host.text("#title").startswith(f"AAPL · {setup['family_label']}")
+    assert setup["track_record"]["family"]["summary"] in host.text("#records")

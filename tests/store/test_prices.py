@@ -15,7 +15,7 @@ VOLUME = np.array([1e6, np.nan, 3.4e38], dtype=np.float32)
 
 @pytest.mark.parametrize("volume", [VOLUME, None], ids=["with volume", "without, as before"])
 def test_bars_are_read_as_they_were_stored(volume: npt.NDArray[np.float32] | None) -> None:
-    prices = Prices(DAYS, COLUMN, COLUMN + 1, COLUMN / 2, COLUMN, volume)
+    prices = Prices(DAYS, COLUMN, COLUMN + 1, COLUMN[::-1], COLUMN, volume)
 
     read = Prices.decode(prices.encode(), len(DAYS))
 

@@ -26,6 +26,7 @@ function showResult(result) {
   if (result.isError || !data) return say(absenceText(result));
   try {
     check(data);
+    byId("message").textContent = "";
     byId("message").hidden = true;
     byId("setup").hidden = false;
     shown = new SetupChart(byId("chart"), data, showBar);
