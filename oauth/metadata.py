@@ -17,6 +17,8 @@ from authlib.oauth2.rfc6749.errors import InvalidScopeError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from mcp_server.operations.services import Offer
+
 SCOPE = "patterns"
 """The single scope: everything the account's key can do."""
 
@@ -76,6 +78,17 @@ class ProtectedResource:
         address = urlsplit(self.resource)
         known = (self.resource, *self.others, f"{address.scheme}://{address.netloc}")
         return resource is None or resource.removesuffix("/") in known
+
+
+def resources_of(offer: Offer) -> list[ProtectedResource]:
+    """The protected resources of a service, the MCP address first; each knows the others."""
+    urls = [offer.mcp_url, *([offer.extended_url] if offer.extended else [])]
+    return [
+        ProtectedResource(
+            url, offer.public_url, offer.docs_url, tuple(other for other in urls if other != url)
+        )
+        for url in urls
+    ]
 
 
 def server_metadata(

@@ -79,9 +79,10 @@ def _basics(offer: Offer) -> str:
         "`lineage_id` stays the same from night to night. `GET /changes` says what became of each "
         "lineage since the night before.\n"
         "- Symbols are upper-case letters, digits and dots. A crypto pair has no separator: "
-        "`BTCUSD`, `ETHUSDT`; a class of shares has a dot: `BRK.B`.\n"
+        "`BTCUSD`, `ETHUSDT`; a class of shares has a dot: `BRK.B`. `GET /universe?search=apple` "
+        "finds symbols by symbol, beginning or name, also misspelt.\n"
         "- The scan, the families, the universe and the demo need no tracked ticker. Patterns, "
-        "history and charts work only on tickers that the account tracks.\n"
+        "history, records and charts work only on tickers that the account tracks.\n"
         f"- The five families are {families}.\n"
         "- No edge is implied: on the symbols we measured no family beat random entries with the "
         "same stops and targets. Each record says how the night's trades compare with theirs. "
@@ -193,6 +194,12 @@ def _reading() -> str:
 def _evidence() -> str:
     rows = [
         ["`win_rate_ci95`", "95% interval of `win_rate_pct`, percent."],
+        [
+            "`expected_r`",
+            "Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: of a "
+            "family towards zero; of a ticker, in the direction of its setup, towards the family's "
+            "in that direction. Drift is in it: compare `placebo_avg_r`.",
+        ],
         ["`compared`", "Trades that have random entries of their own."],
         [
             "`placebo_win_rate_pct`, `placebo_avg_r`",
@@ -218,6 +225,9 @@ def _evidence() -> str:
     return (
         "## Reading a track record\n\n"
         f"{table(('field', 'what it is'), rows)}\n\n"
+        "`GET /tickers/{symbol}/record` has a ticker's own record of every family, also without a "
+        "current setup. The same record is shown beside its setups, with `expected_r` in their "
+        "direction; without a setup, that of a family traded both ways is of both directions.\n\n"
         "Never present `not_distinguishable` or `too_few` as an edge. A field is null where there "
         "is nothing to say: `by_direction` in a family that is traded one way, `lift_r_se` with "
         "`too_few`, the placebo without any compared trade, `as_served` under 30 trades that were "

@@ -57,7 +57,8 @@ class Settings(BaseSettings):
     )
     allowed_origins: Words = Field(
         default=(),
-        description="Origin headers that MCP accepts beside the public one and loopback.",
+        description="Origins of pages that may call a private MCP address, beside its own and "
+        "loopback.",
     )
     demo_symbols: Words = Field(
         default=("MSFT", "AAPL", "GOOG", "IBM"), description="Symbols that anybody may read."
@@ -99,7 +100,7 @@ class Settings(BaseSettings):
         default=60, ge=1, description="Apps that may register a minute from one address."
     )
     client_metadata_documents: bool = Field(
-        default=False,
+        default=True,
         description="Whether apps may be known by an https address, from which they are read.",
     )
     sign_up: bool = Field(

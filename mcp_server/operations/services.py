@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from mcp_server.operations.answers import Answers
 from mcp_server.operations.charts import Charts
+from mcp_server.operations.directory import Directories, Directory
 from mcp_server.operations.limits import Limiter
 from store.active_night import ActiveNight
+from store.book import Book
 from store.principals import Principals
 from store.usage import UsageLog
 from store.watchlist import Watchlist
@@ -57,3 +59,8 @@ class Services:
     limiter: Limiter
     charts: Charts
     answers: Answers = field(default_factory=Answers)
+    directories: Directories = field(default_factory=Directories)
+
+    def directory(self, book: Book) -> Directory:
+        """The directory of a night, in which symbols are looked up."""
+        return self.directories.of(book)

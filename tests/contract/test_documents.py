@@ -148,7 +148,8 @@ def test_the_client_header_is_documented_on_keyed_routes(document: Any) -> None:
         operation = document["paths"][route.path][route.method.lower()]
         headers = [p["name"] for p in operation.get("parameters", []) if p["in"] == "header"]
         keyed = {} not in operation["security"]
-        assert headers == (["X-Service-Client"] if keyed else [])
+        conditional = ["If-Match"] if route.method != "GET" else []
+        assert headers == [*conditional, *(["X-Service-Client"] if keyed else [])]
 
 
 @pytest.mark.proves("ENV-open")
