@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_server.operations.errors import CATALOGUE
+from mcp_server.operations.hosts import TITLE
 from mcp_server.operations.lean import Schema
 from mcp_server.operations.rules import CONTENT_RULES
 from mcp_server.operations.schemas import input_schema, record_schemas
@@ -37,10 +38,11 @@ def openapi(offer: Offer) -> Schema:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "Pattern screener",
+            "title": TITLE,
             "version": "v1",
             "summary": "Breakout chart patterns of a nightly market scan.",
             "description": _description(),
+            "termsOfService": offer.terms_url,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": offer.base_url}],

@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from mcp_server.operations.callers import Caller
+from mcp_server.operations.hosts import icons
 from mcp_server.operations.schemas import output_schema
 from mcp_server.operations.services import Offer, Services
 from mcp_server.surface.app_page import PAGE_TYPE, PAGE_URI, page_content
@@ -93,6 +94,7 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
         title=toolset.title,
         instructions=instructions(offer, toolset),
         website_url=offer.docs_url,
+        icons=[types.Icon.model_validate(icon) for icon in icons(offer)],
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
         on_call_tool=respond_to_tool_call,
