@@ -1,0 +1,85 @@
+"""The table of clients: what each can do here. Tests hold every cell, and docs/hosts.md shows it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+HERE = Path(__file__).parent
+LOCKS = HERE.parents[1] / "locks"
+
+Era = Literal["legacy", "2026-07-28"]
+Way = Literal["keyless", "key", "sign-in"]
+Place = Literal["hosts", "hosts-sdk1", "node"]
+"""Where a client is installed: from locks/PLACE.lock, or from package-lock.json."""
+
+BOTH: tuple[Era, ...] = ("legacy", "2026-07-28")
+WAYS: tuple[Way, ...] = ("keyless", "key", "sign-in")
+
+
+@dataclass(frozen=True)
+class HostClient:
+    """One client, and the program of `programs/` that has it list and call all tools."""
+
+    name: str
+    package: str
+    place: Place
+    program: str
+    eras: tuple[Era, ...]
+    after_expiry: Literal["refreshes", "signs in again"] = "refreshes"
+    """What it does when its access token has run out, a week after sign-in."""
+    note: str = ""
+
+    @property
+    def version(self) -> str:
+        """The locked version."""
+        if self.place == "node":
+            packages = json.loads((HERE / "package-lock.json").read_text())["packages"]
+            version: str = packages[f"node_modules/{self.package}"]["version"]
+            return version
+        lock = (LOCKS / f"{self.place}.lock").read_text()
+        found = re.search(rf"^{re.escape(self.package)}==(\S+)", lock, re.MULTILINE)
+        assert found is not None, f"{self.package} is not in {self.place}.lock"
+        return found[1]
+
+
+CLIENTS = (
+    HostClient("Python SDK", "mcp", "hosts", "python_sdk.py", BOTH),
+    HostClient("Python SDK 1", "mcp", "hosts-sdk1", "python_sdk_1.py", ("legacy",)),
+    HostClient("FastMCP", "fastmcp-slim", "hosts", "fastmcp_client.py", BOTH),
+    HostClient("TypeScript SDK 1", "@modelcontextprotocol/sdk", "node", "typescript_1.mjs", ("legacy",)),
+    HostClient("TypeScript SDK 2", "@modelcontextprotocol/client", "node", "typescript_2.mjs", BOTH),
+    HostClient("mcp-remote", "mcp-remote", "node", "mcp_remote.py", BOTH),
+    HostClient("Inspector CLI", "@modelcontextprotocol/inspector", "node", "inspector.py", BOTH),
+    HostClient(
+        "LangChain", "langchain-mcp-adapters", "hosts-sdk1", "langchain_adapters.py", ("legacy",)
+    ),
+    HostClient("OpenAI Agents SDK", "openai-agents", "hosts", "openai_agents.py", ("2026-07-28",)),
+    HostClient("Pydantic AI", "pydantic-ai-slim", "hosts", "pydantic_ai_toolset.py", BOTH),
+)
+
+
+def table() -> str:
+    """The table of docs/hosts.md."""
+    head = "client, version, without a key, by key, by sign-in, after a week, 2025 handshake, 2026-07-28, note"
+    lines = [_row(head.split(", ")), _row(["---"] * 9)]
+    return "\n".join(lines + [_row(_cells(client)) for client in CLIENTS])
+
+
+def _cells(client: HostClient) -> list[str]:
+    eras = ["yes" if era in client.eras else "no" for era in BOTH]
+    return [
+        client.name,
+        f"`{client.package}` {client.version}",
+        *["all tools"] * len(WAYS),
+        client.after_expiry,
+        *eras,
+        client.note,
+    ]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

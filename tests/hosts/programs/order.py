@@ -1,0 +1,82 @@
+"""What each program here is told, what it says, and how time passes in it.
+
+The order is one JSON object, the first argument: the endpoint's `url`, a `key` or "", the `era` to
+speak, the `calls` to make and whether to `sign_in`. On stdout a program says one JSON object a line:
+`visit`, an address for a person, answered by the address that the browser was sent back to; `open`,
+the same for a program that has its own server for the way back; and `round`, what it has seen. Then
+it reads how many seconds have passed and makes another round, or ends when there is nothing to read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a program is to do."""
+
+    url: str
+    key: str
+    era: str
+    calls: list[tuple[str, dict[str, Any]]]
+    sign_in: bool
+    node: str
+    modules: str
+    folder: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The credentials, as header fields."""
+        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
+
+
+def order() -> Order:
+    """The order."""
+    return Order(**json.loads(sys.argv[1]))
+
+
+def say(**what: Any) -> None:
+    """Say one thing."""
+    print(json.dumps(what), flush=True)
+
+
+async def hear() -> str:
+    """The next line, without its end."""
+    return (await asyncio.to_thread(sys.stdin.readline)).strip()
+
+
+def result(tool: str, said: str | None, *, failed: bool = False, images: int = 0) -> dict[str, Any]:
+    """What a call answered: its first text, whether it was an error, and how many images it had."""
+    return {"tool": tool, "failed": failed, "said": said, "images": images}
+
+
+def blocks(tool: str, content: Any, *, failed: bool = False) -> dict[str, Any]:
+    """What a call answered, from the content blocks of the protocol."""
+    texts = [block.text for block in content if block.type == "text"]
+    images = sum(block.type == "image" for block in content)
+    return result(tool, next(iter(texts), None), failed=failed, images=images)
+
+
+def run(once: Callable[[], Awaitable[dict[str, Any]]]) -> None:
+    """Make rounds until nothing more is heard."""
+
+    async def rounds() -> None:
+        while True:
+            say(round=await once())
+            if not (passed := await hear()):
+                return
+            _let_pass(float(passed))
+
+    asyncio.run(rounds())
+
+
+def _let_pass(seconds: float) -> None:
+    before = time.time
+    time.time = lambda: before() + seconds
