@@ -27,6 +27,7 @@ from mcp_server.operations.charts import Charts
 from mcp_server.operations.limits import Limiter, Quotas
 from mcp_server.operations.scan import scan
 from mcp_server.operations.services import Offer, Services
+from mcp_server.operations.surfaces import NO_CONDITIONS, REST
 from nightly.features import COLUMNS
 from screener.nightly import seal_sample
 from screener.settings import Settings
@@ -134,7 +135,7 @@ def contenders(
 
     def ours(jitter: float) -> bytes | None:
         arguments = ScanArguments(filters=filters(jitter))
-        call = Call(arguments, Caller("127.0.0.1"), book, built, False)
+        call = Call(arguments, Caller("127.0.0.1"), book, built, REST, NO_CONDITIONS)
         coroutine = scan(call)
         try:
             coroutine.send(None)

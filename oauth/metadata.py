@@ -23,7 +23,7 @@ SCOPE = "patterns"
 AUTH_METHODS = ("none", "client_secret_basic", "client_secret_post")
 GRANT_TYPES = ("authorization_code", "refresh_token")
 
-RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource/mcp"
+RESOURCE_METADATA_ROOT = "/.well-known/oauth-protected-resource"
 SERVER_METADATA_PATH = "/.well-known/oauth-authorization-server"
 
 log = logging.getLogger(__name__)
@@ -31,18 +31,25 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ProtectedResource:
-    """The MCP endpoint as a protected resource."""
+    """An MCP endpoint as a protected resource."""
 
     resource: str
     """The MCP address, byte for byte."""
     authorization_server: str
     """The issuer, without a trailing slash."""
     documentation: str
+    others: tuple[str, ...] = ()
+    """The addresses of the same service whose tokens are good here too, and the other way round."""
+
+    @property
+    def metadata_path(self) -> str:
+        """The path of the metadata (RFC 9728 section 3.1)."""
+        return RESOURCE_METADATA_ROOT + urlsplit(self.resource).path
 
     @property
     def metadata_url(self) -> str:
-        """Where the metadata is found (RFC 9728 section 3.1)."""
-        return self.authorization_server + RESOURCE_METADATA_PATH
+        """Where the metadata is found."""
+        return self.authorization_server + self.metadata_path
 
     def metadata(self) -> dict[str, object]:
         """The metadata document (RFC 9728 section 2)."""
@@ -63,9 +70,11 @@ class ProtectedResource:
         return "Bearer " + ", ".join(parts)
 
     def is_named_by(self, resource: str | None) -> bool:
-        """Whether a `resource` parameter (RFC 8707) is this address or its origin, or is absent."""
+        """Whether a `resource` parameter (RFC 8707) is absent, this address, one of the others or
+        their origin.
+        """
         address = urlsplit(self.resource)
-        known = (self.resource, f"{address.scheme}://{address.netloc}")
+        known = (self.resource, *self.others, f"{address.scheme}://{address.netloc}")
         return resource is None or resource.removesuffix("/") in known
 
 

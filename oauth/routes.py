@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.routing import Route
 
 from mcp_server.operations.limits import Limiter
 from oauth.clients import Clients
 from oauth.metadata import (
-    RESOURCE_METADATA_PATH,
+    RESOURCE_METADATA_ROOT,
     SERVER_METADATA_PATH,
     MetadataEndpoint,
     ProtectedResource,
@@ -26,15 +28,19 @@ def oauth_routes(
     grants: Grants,
     tokens: Tokens,
     resource: ProtectedResource,
+    others: Sequence[ProtectedResource],
     clients: Clients,
     quota: Quota,
     limiter: Limiter,
 ) -> list[Route]:
-    """Discovery, registration, tokens and revocation; /oauth/authorize belongs to the pages."""
+    """Discovery of this resource and the others, registration, tokens and revocation.
+
+    /oauth/authorize belongs to the pages.
+    """
     documents = {
-        RESOURCE_METADATA_PATH: resource.metadata(),
+        **{each.metadata_path: each.metadata() for each in (resource, *others)},
         # Some hosts request this address without reading the challenge.
-        RESOURCE_METADATA_PATH.removesuffix("/mcp"): resource.metadata(),
+        RESOURCE_METADATA_ROOT: resource.metadata(),
         SERVER_METADATA_PATH: server_metadata(resource, client_documents=clients.read_documents),
     }
     endpoints: dict[str, Endpoint] = {

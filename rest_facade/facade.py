@@ -9,13 +9,19 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.types import Receive, Scope, Send
 
-from mcp_server.http.requests import MAX_BODY, BodyTooLargeError, DisconnectedError, read_body
+from mcp_server.http.requests import (
+    MAX_BODY,
+    BodyTooLargeError,
+    DisconnectedError,
+    Header,
+    read_body,
+)
 from mcp_server.http.responses import (
     PRIVATE,
     PRIVATE_HOUR,
@@ -23,7 +29,9 @@ from mcp_server.http.responses import (
     PUBLIC_HOUR,
     HttpResponse,
     answer_response,
+    change_response,
     error_response,
+    matches,
 )
 from mcp_server.operations.age import Age
 from mcp_server.operations.answers import JSON, PNG, Answer
@@ -32,6 +40,7 @@ from mcp_server.operations.decoding import JsonError, decode
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.gate import admit, invoke
 from mcp_server.operations.services import Services
+from mcp_server.operations.surfaces import NO_CONDITIONS, REST, Conditions
 from mcp_server.operations.table import OPERATIONS
 from oauth.metadata import ProtectedResource
 from rest_facade.documents import documents, link_map, night_fields
@@ -102,12 +111,14 @@ class Facade:
         else:
             given = raw
         operation = OPERATIONS[route.operation]
-        # A change is neither answered 304 (RFC 9110 section 15.4.5) nor worth compressing.
-        headers = scope["headers"] if route.method == "GET" else ()
+        conditions = _conditions(scope["headers"]) if operation.changes else NO_CONDITIONS
         answer, left = await invoke(
-            operation, given, scope["caller"], self._services, surface="rest"
+            operation, given, scope["caller"], self._services, surface=REST, conditions=conditions
         )
-        return answer_response(answer, headers, AGES[operation.access, answer.media_type], left)
+        if operation.changes:
+            return change_response(answer, left)
+        age = AGES[operation.access, answer.media_type]
+        return answer_response(answer, scope["headers"], age, left)
 
     def _document(self, scope: Scope, path: str) -> HttpResponse:
         document = self.documents.get(path)
@@ -115,7 +126,7 @@ class Facade:
             return error_response(ApiError("not_found"), self._services.offer.docs_url)
         if scope["method"] not in ("GET", "HEAD"):
             return self._not_allowed(["GET", "HEAD"])
-        left = admit("keyless", scope["caller"], self._services, "rest")
+        left = admit("keyless", scope["caller"], self._services, REST)
         if document is not None:
             return answer_response(document, scope["headers"], PUBLIC_HOUR, left)
         return answer_response(self._map(), scope["headers"], PUBLIC, left)
@@ -160,6 +171,16 @@ def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, st
         return None
     name = next(iter(methods.values())).path.split("/")[2][1:-1]
     return methods, {name: value}
+
+
+def _conditions(headers: Iterable[Header]) -> Conditions:
+    """What the sender of a change demands of the tracked list (RFC 9110 section 13.1.1)."""
+    fields = [value for name, value in headers if name == b"if-match"]
+    return (
+        Conditions(unchanged=functools.partial(matches, b",".join(fields)))
+        if fields
+        else NO_CONDITIONS
+    )
 
 
 async def _read_query(

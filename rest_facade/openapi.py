@@ -64,7 +64,8 @@ def _description() -> str:
 
 
 def _components() -> Schema:
-    models = tuple(dict.fromkeys(m for op in OPERATIONS.values() for m in op.answers))
+    served = (OPERATIONS[route.operation] for route in ROUTES)
+    models = tuple(dict.fromkeys(model for operation in served for model in operation.answers))
     roots, shared = record_schemas((Envelope, *models), REFERENCE)
     names = [Envelope.__name__, *(model.__name__ for model in models)]
     return {**shared, **dict(zip(names, roots, strict=True)), "Error": _error_schema()}
@@ -215,6 +216,15 @@ def _parameters(route: RestRoute, operation: Operation) -> list[Schema]:
         }
         for name in (*in_path, *route.query)
     ]
+    if operation.changes:
+        parameters.append(
+            {
+                "name": "If-Match",
+                "in": "header",
+                "description": "The ETag of the list as GET answered it; any other list stays.",
+                "schema": {"type": "string"},
+            }
+        )
     if operation.access == "keyed":
         parameters.append(
             {

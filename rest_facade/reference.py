@@ -9,9 +9,9 @@ from mcp_server.operations.errors import CATALOGUE
 from mcp_server.operations.kinds import KINDS, Kind
 from mcp_server.operations.limits import Quotas
 from mcp_server.operations.rules import CONTENT_RULES
-from mcp_server.operations.schemas import input_schema
 from mcp_server.operations.services import Offer
 from mcp_server.operations.table import OPERATIONS
+from mcp_server.surface.toolsets import EXTENDED, SEVEN, Tool
 from rest_facade.routes import ROUTES
 from store.changes import KINDS as CHANGES
 from store.changes import REASONS
@@ -33,7 +33,7 @@ def reference(offer: Offer, quotas: Quotas) -> str:
         _rules(),
         _connecting(offer),
         _endpoints(offer),
-        _tools(),
+        _tools(offer),
         _reading(),
         _evidence(),
         _changes(),
@@ -137,23 +137,33 @@ def _endpoints(offer: Offer) -> str:
     )
 
 
-def _tools() -> str:
-    rows = []
-    for operation in OPERATIONS.values():
-        if operation.tool is not None:
-            schema = input_schema(operation)
-            names = [
-                name if name in schema.get("required", ()) else f"{name}?"
-                for name in schema["properties"]
-            ]
-            access = "yes" if operation.access == "keyed" else "no"
-            arguments = ", ".join(names) or "none"
-            rows.append([f"`{operation.name}`", access, arguments, operation.tool.description])
-    return (
-        f"## MCP tools\n\n{table(('tool', 'key', 'arguments', 'what it is'), rows)}\n\n"
+def _tools(offer: Offer) -> str:
+    head = ("tool", "key", "arguments", "what it is")
+    seven = table(head, [_tool(tool, offer) for tool in SEVEN.values()])
+    parts = [
+        "## MCP tools",
+        seven,
         "Results carry the JSON as text and as structured content. A tool error's text begins with "
-        "its code and ends with the fix."
-    )
+        "its code and ends with the fix. `list_tracked_tickers` has for each ticker `symbol`, "
+        "`covered` and `setups`, each with `setup_id`, `family`, `direction`, `status`, `attempt` "
+        "and `distance_to_trigger_pct`. A client of 2026-07-28 that declares elicitation is asked "
+        "to confirm a call of `set_tracked_tickers` that drops a ticker.",
+    ]
+    if offer.extended:
+        more = [tool for name, tool in EXTENDED.tools.items() if tool is not SEVEN.get(name)]
+        parts += [
+            f"`{offer.extended_url}` has these seven and more, with the same keys and limits:",
+            table(head, [_tool(tool, offer) for tool in more]),
+        ]
+    return "\n\n".join(parts)
+
+
+def _tool(tool: Tool, offer: Offer) -> list[str]:
+    schema = tool.input_schema
+    required = schema.get("required", ())
+    names = [name if name in required else f"{name}?" for name in schema["properties"]]
+    access = "yes" if tool.operation.access == "keyed" else "no"
+    return [f"`{tool.name}`", access, ", ".join(names) or "none", tool.describe(offer)]
 
 
 def _reading() -> str:

@@ -19,9 +19,10 @@ from mcp_server.http.guard import Guard
 from mcp_server.http.requests import Origins
 from mcp_server.operations.charts import Charts
 from mcp_server.operations.limits import Limiter
-from mcp_server.operations.services import Services
+from mcp_server.operations.services import Offer, Services
 from mcp_server.surface.endpoint import McpEndpoint
 from mcp_server.surface.server import build_server
+from mcp_server.surface.toolsets import toolsets
 from oauth.authorization import Authorization
 from oauth.bearer import BearerMiddleware
 from oauth.challenge import ChallengeMiddleware
@@ -78,7 +79,7 @@ def build_app(
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
     services = services_of(settings, database, counters, clock)
     offer = services.offer
-    resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
+    resource, *others = _resources(offer)
     site = Site(
         services=services,
         accounts=Accounts(database),
@@ -95,8 +96,10 @@ def build_app(
         clock=clock,
     )
     origins = _origins(settings)
-    full = McpEndpoint(build_server(services), services, origins)
-    keyless = McpEndpoint(build_server(services, keyless=True), services, origins, keyless=True)
+    endpoints = [
+        McpEndpoint(build_server(services, toolset), toolset, services, origins)
+        for toolset in toolsets(offer)
+    ]
     loops: dict[str, Loop] = {
         "that looks for a new night": services.active_night.keep_polling,
         "that writes the usage log": services.usage.keep_writing,
@@ -118,8 +121,8 @@ def build_app(
             stack.callback(group.cancel_scope.cancel)
             for name, loop in loops.items():
                 group.start_soon(keep_running, name, loop)
-            await stack.enter_async_context(full.running())
-            await stack.enter_async_context(keyless.running())
+            for endpoint in endpoints:
+                await stack.enter_async_context(endpoint.running())
             # What was made by now lives as long as the process: nothing to look through again.
             gc.freeze()
             yield
@@ -131,6 +134,7 @@ def build_app(
             grants,
             _tokens(settings, database, clock),
             resource,
+            others,
             clients,
             quota,
             services.limiter,
@@ -139,9 +143,15 @@ def build_app(
     ]
     handlers = exception_handlers(offer.docs_url)
     pages = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    named = {each.resource: each for each in (resource, *others)}
     agents = {
-        "/mcp": ChallengeMiddleware(full, resource, services),
-        "/mcp/demo": ChallengeMiddleware(keyless, resource, services, keyless=True),
+        f"/mcp{endpoint.toolset.path}": ChallengeMiddleware(
+            endpoint,
+            named.get(offer.mcp_url + endpoint.toolset.path, resource),
+            services,
+            keyless=endpoint.toolset.keyless,
+        )
+        for endpoint in endpoints
     }
     app: ASGIApp = Guard(
         BearerMiddleware(Front(facade, agents, pages), services.principals),
@@ -177,6 +187,17 @@ class Front:
         if surface is None:
             surface = self._facade if self._facade.owns(path) else self._pages
         await surface(scope, receive, send)
+
+
+def _resources(offer: Offer) -> list[ProtectedResource]:
+    """The protected resources, the MCP address first; each knows the others."""
+    urls = [offer.mcp_url, *([offer.extended_url] if offer.extended else [])]
+    return [
+        ProtectedResource(
+            url, offer.public_url, offer.docs_url, tuple(other for other in urls if other != url)
+        )
+        for url in urls
+    ]
 
 
 async def _migrate(database: Database) -> None:

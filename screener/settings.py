@@ -63,6 +63,9 @@ class Settings(BaseSettings):
         default=("MSFT", "AAPL", "GOOG", "IBM"), description="Symbols that anybody may read."
     )
     key_prefix: str = Field(default="ps_live_", description="First 8 characters of every API key.")
+    extended: bool = Field(
+        default=True, description="Whether /mcp/extended offers more tools than the seven."
+    )
     beta: bool = Field(default=True, description="Whether Premium accounts have API access too.")
     source: str = Field(
         default="Pattern screener nightly", description="Data source label, sealed."
@@ -209,7 +212,12 @@ class Settings(BaseSettings):
         """What the service tells its clients."""
         from mcp_server.operations.services import Offer
 
-        return Offer(public_url=self.url, demo_symbols=self.demo_symbols, beta=self.beta)
+        return Offer(
+            public_url=self.url,
+            demo_symbols=self.demo_symbols,
+            beta=self.beta,
+            extended=self.extended,
+        )
 
     @property
     def quotas(self) -> Quotas:

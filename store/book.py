@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from store.briefs import briefs_by_symbol
 from store.errors import BookError
 from store.evidence import Evidence
 from store.families import Family
@@ -122,6 +123,7 @@ class Book:
     ) -> None:
         self._connection = connection
         self.evidence = Evidence.read(connection)
+        self._briefs = briefs_by_symbol(self.evidence.bodies)
         self.session = session
         self.data_version = data_version
         self.disclaimer = disclaimer
@@ -191,6 +193,10 @@ class Book:
     def patterns(self, symbol: str) -> bytes | None:
         """The stored Patterns body of a symbol; None if the symbol had no bars."""
         return self._value("SELECT body FROM patterns WHERE symbol = ?", symbol)
+
+    def briefs(self, symbol: str) -> bytes:
+        """The current setups of a symbol in short, as the items of a JSON list."""
+        return self._briefs.get(symbol, b"")
 
     def setup(self, symbol: str, setup_id: str) -> StoredSetup | None:
         """A current setup of a symbol by its id."""

@@ -397,6 +397,8 @@ class TrackedTickers(Record):
     tickers: list[TrackedTicker]
     count: Count
     cap: Count
+    added: list[Symbol] = Field(description="What this change added.")
+    removed: list[str] = Field(description="What it dropped.")
 
 
 class AppliedFilters(Record):
@@ -418,6 +420,23 @@ class Scan(Record):
     limit: Count
     offset: Count
     setups: list[ScanSetup]
+
+
+class ScanRows(Record):
+    """One page of the scan, in short rows or full ones."""
+
+    available: bool
+    status: Literal["forming", "in_progress", "all"]
+    filters: dict[str, Any]
+    count: Count = Field(description="Matches before paging.")
+    limit: Count
+    offset: Count
+    setups: list[dict[str, Any]] = Field(
+        description="Compact rows: rank, symbol, setup_id, family, direction, status, attempt, "
+        "distance_to_trigger_pct, last_close, last_close_side, trigger_price, stop_price, "
+        "target_price, expected_gain_pct (if it wins), and win_rate_pct with win_rate_scope, "
+        "win_rate_trades and avg_loss_pct."
+    )
 
 
 class Change(Record):

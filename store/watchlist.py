@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -11,6 +12,27 @@ from store import tables
 from store.accounts import lock_account
 from store.database import Database
 from store.errors import AccountError, DatabaseUnavailableError
+
+
+class Edited(NamedTuple):
+    """A tracked list before and after a change."""
+
+    before: list[str]
+    after: list[str]
+
+    @property
+    def added(self) -> list[str]:
+        """What is new, in the order of the list."""
+        return [symbol for symbol in self.after if symbol not in self.before]
+
+    @property
+    def removed(self) -> list[str]:
+        """What is gone, in the order that it had."""
+        return [symbol for symbol in self.before if symbol not in self.after]
+
+
+class ChangedError(Exception):
+    """The list is not the one that the change was decided on; nothing was changed."""
 
 
 class OverCapError(Exception):
@@ -33,41 +55,55 @@ class Watchlist:
         async with self._database.read() as connection:
             return await _symbols(connection, account_id)
 
-    async def replace(self, account_id: int, symbols: Sequence[str], cap: int) -> list[str]:
+    async def replace(
+        self,
+        account_id: int,
+        symbols: Sequence[str],
+        cap: int,
+        *,
+        expected: Sequence[str] | None = None,
+    ) -> Edited:
         """Replace the whole list by `symbols`, which must be distinct and upper case.
 
         Raises:
+            ChangedError: the list is not the `expected` one; nothing was changed.
             OverCapError: there are more symbols than the cap; nothing was changed.
         """
         if len(symbols) > cap:
             raise OverCapError(len(symbols), cap)
         async with self._database.write() as connection:
-            await _lock(connection, account_id)
+            before = await _locked(connection, account_id, expected)
             await _write(connection, account_id, symbols)
-        return list(symbols)
+        return Edited(before, list(symbols))
 
     async def edit(
-        self, account_id: int, add: Sequence[str], remove: Collection[str], cap: int
-    ) -> list[str]:
+        self,
+        account_id: int,
+        add: Sequence[str],
+        remove: Collection[str],
+        cap: int,
+        *,
+        expected: Sequence[str] | None = None,
+    ) -> Edited:
         """Remove symbols, then append new ones. A list already over the cap may still shrink.
 
         Raises:
+            ChangedError: the list is not the `expected` one; nothing was changed.
             OverCapError: an addition would exceed the cap; nothing was changed.
         """
         async with self._database.write() as connection:
-            await _lock(connection, account_id)
-            kept = [s for s in await _symbols(connection, account_id) if s not in remove]
+            before = await _locked(connection, account_id, expected)
+            kept = [s for s in before if s not in remove]
             after = list(dict.fromkeys([*kept, *add]))
             if len(after) > max(cap, len(kept)):
                 raise OverCapError(len(after), cap)
             await _write(connection, account_id, after)
-        return after
+        return Edited(before, after)
 
     async def move(self, account_id: int, symbol: str, steps: int) -> list[str]:
         """Move a symbol down the list, or up if `steps` is negative, at most to either end."""
         async with self._database.write() as connection:
-            await _lock(connection, account_id)
-            symbols = await _symbols(connection, account_id)
+            symbols = await _locked(connection, account_id)
             if symbol in symbols:
                 place = symbols.index(symbol) + steps
                 symbols.remove(symbol)
@@ -85,13 +121,20 @@ async def _symbols(connection: AsyncConnection, account_id: int) -> list[str]:
     return list((await connection.execute(query)).scalars())
 
 
-async def _lock(connection: AsyncConnection, account_id: int) -> None:
+async def _locked(
+    connection: AsyncConnection, account_id: int, expected: Sequence[str] | None = None
+) -> list[str]:
+    """The list, which nobody else changes until the transaction ends."""
     # Two simultaneous changes would both build on the same old list.
     try:
         await lock_account(connection, account_id)
     except AccountError as error:
         # The next call is told so: its credential is gone.
         raise DatabaseUnavailableError(str(error)) from error
+    symbols = await _symbols(connection, account_id)
+    if expected is not None and symbols != list(expected):
+        raise ChangedError
+    return symbols
 
 
 async def _write(connection: AsyncConnection, account_id: int, symbols: Sequence[str]) -> None:

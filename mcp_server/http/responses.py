@@ -88,11 +88,36 @@ def answer_response(
         form = answer.forms[age, coding] = _form(answer, age, coding)
     headers = [*form.shared]
     if allowance is not None:
-        headers += (b"ratelimit-policy", allowance.policy), (b"ratelimit", allowance.state)
+        headers += quota_fields(allowance)
     if known and names_etag(known, form.etag):
         return HttpResponse(304, headers)
     headers += form.content
     return HttpResponse(200, headers, form.body)
+
+
+def change_response(answer: Answer, allowance: Allowance) -> HttpResponse:
+    """The response to a change of the tracked list.
+
+    It has no ETag, since it is not the list as a GET would answer it (RFC 9110 section 9.3.4).
+    """
+    made = response(200, answer.body, answer.media_type)
+    made.headers += (b"cache-control", b"no-store"), *quota_fields(allowance)
+    return made
+
+
+def matches(if_match: bytes, tag: bytes) -> bool:
+    """Whether an If-Match field names the representation whose body has this tag, in any coding.
+
+    The comparison is strong (RFC 9110 section 13.1.1): a weak tag never matches.
+    """
+    named = {candidate.strip() for candidate in if_match.split(b",")}
+    ours = {b'"%b"' % tag, *(b'"%b-%b"' % (tag, coding.encode()) for coding in CODINGS)}
+    return named == {b"*"} or not named.isdisjoint(ours)
+
+
+def quota_fields(allowance: Allowance) -> tuple[Header, Header]:
+    """The state of the caller's quotas, as the draft `ratelimit-headers` has it."""
+    return (b"ratelimit-policy", allowance.policy), (b"ratelimit", allowance.state)
 
 
 def is_compressible(answer: Answer) -> bool:
@@ -138,6 +163,5 @@ def error_response(
         fields["retry-after"] = str(wait)
     headers = [(name.encode(), value.encode("latin-1")) for name, value in fields.items()]
     if error.allowance is not None:
-        headers.append((b"ratelimit-policy", error.allowance.policy))
-        headers.append((b"ratelimit", error.allowance.state))
+        headers += quota_fields(error.allowance)
     return HttpResponse(error.status, headers, body)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
+import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from mcp_server.operations.errors import ApiError
@@ -75,6 +76,11 @@ def _finite(value: object) -> object:
 
 def _clamped(low: int, high: int) -> BeforeValidator:
     return BeforeValidator(lambda value: min(max(_integer(value), low), high))
+
+
+def _text_of_list(value: object) -> object:
+    # An agent sends JSON as JSON; its text is what is bounded, parsed and kept.
+    return orjson.dumps(value).decode() if isinstance(value, list) else value
 
 
 def _upper(value: object) -> object:
@@ -184,10 +190,22 @@ class ScanArguments(Arguments):
     filters: Annotated[
         str | None,
         _at_most(MAX_FILTERS),
+        BeforeValidator(_text_of_list),
         Field(description="URL-encoded JSON array of at most 50 predicates; see the table."),
     ] = None
     limit: Limit = 50
     offset: Offset = 0
+
+
+class ScanSetupsArguments(ScanArguments):
+    """The same, and how much each row says."""
+
+    rows: Annotated[
+        Literal["compact", "full"],
+        BeforeValidator(_lower),
+        Word,
+        Field(description="compact, or full as get_ticker_patterns answers."),
+    ] = "compact"
 
 
 class ChangesArguments(Arguments):
@@ -234,6 +252,7 @@ _REQUIREMENTS = {
     "status": "status must be forming, in_progress or all",
     "max_distance_pct": "max_distance_pct must be a number of at least 0",
     "filters": f"filters must be the text of a JSON array, of at most {MAX_FILTERS} characters",
+    "rows": "rows must be compact or full",
     "outcome": "outcome must be all, resolved or open",
     "symbols": "symbols must be a list of texts",
     "add": "add must be a list of texts",
@@ -268,6 +287,17 @@ def check_symbols(raw: Sequence[str]) -> list[str]:
     if rejected:
         raise ApiError("invalid_symbol", details={"rejected": rejected})
     return list(dict.fromkeys(symbol.upper() for symbol in given))
+
+
+def check_some(raw: Sequence[str]) -> list[str]:
+    """At least one symbol, checked as `check_symbols` does.
+
+    Raises:
+        ApiError: `bad_request` if there is none, `invalid_symbol`.
+    """
+    if not raw:
+        raise ApiError("bad_request", "symbols must name a symbol.")
+    return check_symbols(raw)
 
 
 def check_edit(add: Sequence[str], remove: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -9,6 +9,7 @@ from mcp_server.operations.arguments import Arguments
 from mcp_server.operations.callers import TRACKED_CAPS, Caller
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
+from mcp_server.operations.surfaces import Conditions, Surface
 from store.book import Book
 from store.keys import Principal
 
@@ -22,8 +23,8 @@ class Call(NamedTuple, Generic[ArgumentsT]):
     caller: Caller
     book: Book
     services: Services
-    pictures: bool
-    """Whether the surface can show an image beside the JSON."""
+    surface: Surface
+    conditions: Conditions
 
     @property
     def principal(self) -> Principal:

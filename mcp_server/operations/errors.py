@@ -28,8 +28,10 @@ class ErrorEntry:
     status: int
     condition: str
     fix: str
+    tool_fix: str = ""
+    """The fix for an agent, which has tools and no routes; as `fix` if it is empty."""
     in_contract: bool = True
-    """False for a code that only a router or a failing server sends."""
+    """False for a code beside those that the interface promises."""
 
 
 _ROWS = (
@@ -38,30 +40,37 @@ _ROWS = (
         401,
         "Keyed route called without the Bearer header.",
         "Send the header `Authorization: Bearer <API_KEY>` on every keyed call.",
+        "Ask the user to connect again and sign in, or to set the header `Authorization: Bearer "
+        "<API_KEY>` in the host.",
     ),
     ErrorEntry(
         "invalid_api_key",
         401,
         "Unknown, expired or revoked key, or inactive account.",
         "Create a new key and send that one.",
+        "Ask the user for a new key in the settings of the host, or to connect again and sign in.",
     ),
     ErrorEntry(
         "forbidden",
         403,
         "The account lacks a plan with API access.",
         "Upgrade the plan; the same key then works.",
+        "Ask the user to upgrade the plan; the same connection then works.",
     ),
     ErrorEntry(
         "ticker_not_tracked",
         403,
         "Patterns, history or chart asked for a ticker that the account does not track.",
         "Add it with PUT or PATCH /tickers (or the tool set_tracked_tickers), then retry.",
+        "Read list_tracked_tickers, call set_tracked_tickers with that whole list plus this "
+        "symbol, then retry.",
     ),
     ErrorEntry(
         "rate_limited",
         429,
         "The key or, without one, the address called too often.",
         "Wait details.retry_after_seconds, retry once, then back off.",
+        "Wait a minute, retry once, then back off.",
     ),
     ErrorEntry(
         "bad_request",
@@ -72,63 +81,90 @@ _ROWS = (
     ErrorEntry(
         "invalid_symbol",
         400,
-        "A symbol is not letters, digits and dots; details.rejected lists them.",
-        "Use upper-case exchange symbols such as AAPL or BRK.B.",
+        "A symbol is not letters, digits and dots; nothing changed.",
+        "Use upper-case exchange symbols such as AAPL or BRK.B in place of details.rejected.",
+        "Use upper-case exchange symbols such as AAPL or BRK.B in place of those.",
     ),
     ErrorEntry(
         "unknown_symbol",
         400,
-        "A symbol is well formed but not known; details.unknown lists them.",
-        "Check the symbols against GET /universe.",
+        "A symbol is well formed but not known; nothing changed.",
+        "Check the symbols of details.unknown against GET /universe.",
+        "Leave the unknown symbols out, or use a known one that the user means, and call again "
+        "with the whole list.",
     ),
     ErrorEntry(
         "ticker_cap_exceeded",
         400,
         "The tracked list would exceed its cap; nothing changed.",
         "Send at most details.cap symbols, or remove some first.",
+        "Ask the user which tickers may go; never choose on your own.",
     ),
     ErrorEntry(
         "unknown_family",
         404,
         "The family is not one of the five.",
         "Use one of details.allowed.",
+        "Use one of those, or leave family out for all.",
     ),
     ErrorEntry(
         "setup_not_found",
         404,
         "No current setup with this id on this ticker; ids change every night.",
         "Read the ticker's patterns again and use a setup_id from there.",
+        "Call get_ticker_patterns for the symbol again and use a setup_id from there.",
     ),
     ErrorEntry(
         "chart_unavailable",
         404,
         "The setup exists but cannot be drawn: its price history is not stored.",
         "Present it from the JSON and draw the lines from their endpoints.",
+        "Present it from what get_ticker_patterns gives and draw the lines from their endpoints.",
     ),
     ErrorEntry(
         "not_a_demo_symbol",
         404,
         "The symbol is outside the demo set.",
         "Use one of details.demo_symbols.",
+        "Use one of those.",
     ),
-    ErrorEntry("not_found", 404, "No such address.", "See the documentation.", False),
     ErrorEntry(
-        "method_not_allowed", 405, "Method not offered here.", "Use an allowed method.", False
+        "precondition_failed",
+        412,
+        "The tracked list is not the one that was read; nothing changed.",
+        "Read GET /tickers again, decide again, and send its new ETag in If-Match.",
+        "Read list_tracked_tickers again before you change the list.",
+        in_contract=False,
     ),
-    ErrorEntry("payload_too_large", 413, "The body is too large.", "Send a smaller body.", False),
+    ErrorEntry("not_found", 404, "No such address.", "See the documentation.", in_contract=False),
+    ErrorEntry(
+        "method_not_allowed",
+        405,
+        "Method not offered here.",
+        "Use an allowed method.",
+        in_contract=False,
+    ),
+    ErrorEntry(
+        "payload_too_large",
+        413,
+        "The body is too large.",
+        "Send a smaller body.",
+        in_contract=False,
+    ),
     ErrorEntry(
         "internal_error",
         500,
         "The service failed; the operator can see why in its log.",
         "Retry once; if it persists, tell the operator.",
-        False,
+        in_contract=False,
     ),
     ErrorEntry(
         "unavailable",
         503,
         "The service is busy.",
         "Wait details.retry_after_seconds, then retry.",
-        False,
+        "Wait a second, then retry.",
+        in_contract=False,
     ),
 )
 
@@ -153,7 +189,7 @@ class ApiError(Exception):
         self.status = entry.status
         self.message = message or entry.condition
         self.fix = fix or entry.fix
-        self.tool_fix = tool_fix or self.fix
+        self.tool_fix = tool_fix or fix or entry.tool_fix or entry.fix
         """The fix for an agent, which has tools and no routes."""
         self.details = dict(details) if details else None
         self.allowance = allowance
@@ -174,7 +210,10 @@ class ApiError(Exception):
 
     def text(self) -> str:
         """The text of a tool error: begins with the code, ends with the fix."""
-        named = "".join(f" {name}: {_words(value)}." for name, value in self._shown())
+        named = "".join(
+            f" {name.replace('_', ' ').capitalize()}: {_words(value)}."
+            for name, value in self._shown()
+        )
         return f"{self.code}: {self.message}{named} {self.tool_fix}"
 
     def _shown(self) -> Iterator[tuple[str, Any]]:
@@ -195,4 +234,6 @@ def busy(retry_after_seconds: int = 1, allowance: Allowance | None = None) -> Ap
 
 
 def _words(value: object) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_words(part)}" for name, part in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

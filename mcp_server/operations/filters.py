@@ -76,15 +76,24 @@ def parse_filters(text: str) -> tuple[Predicate, ...]:
     try:
         raw = decode(text)
     except JsonError as error:
-        raise ApiError("bad_request", f"filters is {error}.", fix=_FIX) from error
+        raise _malformed(f"filters is {error}.") from error
     if not isinstance(raw, list) or len(raw) > MAX_PREDICATES:
-        message = f"filters must be a JSON array of at most {MAX_PREDICATES} predicates."
-        raise ApiError("bad_request", message, fix=_FIX)
+        raise _malformed(f"filters must be a JSON array of at most {MAX_PREDICATES} predicates.")
     predicates = {_parse(position, item) for position, item in enumerate(raw)}
     return tuple(sorted(predicates, key=lambda predicate: predicate.order))
 
 
-_FIX = 'Send filters such as [{"kind":"rsi","op":"<","value":40}], URL-encoded.'
+_EXAMPLE = 'Send filters such as [{"kind":"rsi","op":"<","value":40}]'
+
+
+def _malformed(message: str, details: Mapping[str, object] | None = None) -> ApiError:
+    return ApiError(
+        "bad_request",
+        message,
+        fix=f"{_EXAMPLE}, URL-encoded.",
+        tool_fix=f"{_EXAMPLE}.",
+        details=details,
+    )
 
 
 class _FaultError(Exception):
@@ -94,7 +103,7 @@ class _FaultError(Exception):
 def _parse(position: int, raw: object) -> Predicate:
     if not isinstance(raw, dict) or not isinstance(raw.get("kind"), str):
         message = f"filters[{position}] must be an object with a kind."
-        raise ApiError("bad_request", message, fix=_FIX, details={"allowed": list(KINDS)})
+        raise _malformed(message, {"allowed": list(KINDS)})
     kind = KINDS.get(raw["kind"])
     if kind is None:
         message = f"filters[{position}] has an unknown kind."

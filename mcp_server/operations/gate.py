@@ -13,12 +13,14 @@ from typing import Any
 
 from mcp_server.operations.allowances import Allowance
 from mcp_server.operations.answers import Answer, Result
-from mcp_server.operations.arguments import Arguments, read_arguments
+from mcp_server.operations.arguments import read_arguments
 from mcp_server.operations.callers import PLANS_WITH_ACCESS, TRACKED_CAPS, Caller
 from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError, busy
 from mcp_server.operations.services import Services
+from mcp_server.operations.surfaces import NO_CONDITIONS, Conditions, Surface
 from mcp_server.operations.table import Access, Operation
+from mcp_server.operations.untracked import not_tracked
 from store.errors import DatabaseError
 from store.keys import Principal
 
@@ -34,13 +36,14 @@ async def invoke(
     caller: Caller,
     services: Services,
     *,
-    surface: str,
-    pictures: bool = False,
+    surface: Surface,
+    conditions: Conditions = NO_CONDITIONS,
 ) -> Result:
     """Call an operation.
 
     Raises:
         ApiError: any code of the operation's `codes`, or `unavailable`.
+        ConsentNeededError: the user must agree first; `conditions` says that they can be asked.
     """
     allowance = admit(operation.access, caller, services, surface)
     principal = caller.principal
@@ -53,8 +56,11 @@ async def invoke(
         given = raw if isinstance(raw, dict) else await raw()
         arguments: Any = read_arguments(operation.arguments, given)
         if operation.tracked:
-            await _check_tracked(arguments.symbol, principal, services)
-        return Result(await _answer(operation, arguments, caller, services, pictures), allowance)
+            await _check_tracked(arguments.symbol, principal, services, surface)
+        # Nothing is waited for between here and the pin in `_answer`: it is of this book.
+        book = services.active_night.book
+        call: Call[Any] = Call(arguments, caller, book, services, surface, conditions)
+        return Result(await _answer(operation, call), allowance)
     except ApiError as error:
         error.allowance = allowance
         raise
@@ -63,24 +69,28 @@ async def invoke(
         raise busy(allowance=allowance) from error
 
 
-async def _answer(
-    operation: Operation, arguments: Arguments, caller: Caller, services: Services, pictures: bool
-) -> Answer:
+async def _answer(operation: Operation, call: Call[Any]) -> Answer:
     """The kept answer of a sealed operation, else the handler's answer."""
-    version, pictured = services.active_night.book.data_version, pictures and operation.pictured
-    key = (version, operation.name, pictured, *vars(arguments).values())
+    services = call.services
+    key = (
+        call.book.data_version,
+        operation.name,
+        operation.pictured and call.surface.pictures,
+        operation.pictured and call.surface.app,
+        operation.personal and call.caller.principal is not None,
+        *vars(call.arguments).values(),
+    )
     kept = services.answers.get(key) if operation.sealed else None
     if kept is not None:
         return kept
-    # Nothing was waited for since the version was read: it is of the book that is pinned.
-    with services.active_night.pin() as book:
-        answer = await operation.handler(Call(arguments, caller, book, services, pictured))
+    with services.active_night.pin():
+        answer = await operation.handler(call)
     if operation.sealed:
         services.answers.keep(key, answer)
     return answer
 
 
-def admit(access: Access, caller: Caller, services: Services, surface: str) -> Allowance:
+def admit(access: Access, caller: Caller, services: Services, surface: Surface) -> Allowance:
     """Check a caller's credential and count the call; returns what is left of its quotas.
 
     Raises:
@@ -91,7 +101,7 @@ def admit(access: Access, caller: Caller, services: Services, surface: str) -> A
     if caller.refused is not None or (access == "keyed" and caller.principal is None):
         services.limiter.count_other(caller, "refused")
         raise ApiError("invalid_api_key" if caller.refused else "missing_api_key")
-    allowance = services.limiter.count(caller, surface)
+    allowance = services.limiter.count(caller, surface.name)
     if caller.principal is not None:
         services.principals.remember(caller.principal)
     return allowance
@@ -115,32 +125,12 @@ def _check_may_change(operation: Operation, principal: Principal | None) -> None
         )
 
 
-async def _check_tracked(symbol: str, principal: Principal | None, services: Services) -> None:
+async def _check_tracked(
+    symbol: str, principal: Principal | None, services: Services, surface: Surface
+) -> None:
     if principal is None:
         raise ApiError("missing_api_key")
     tracked = await services.principals.tracked(principal)
     if symbol not in tracked:
-        raise _not_tracked(TRACKED_CAPS[principal.account.plan], len(tracked))
-
-
-_ROUTES = "PUT or PATCH /tickers (or the tool set_tracked_tickers; it and PUT take the whole list)"
-
-
-def _not_tracked(cap: int, count: int) -> ApiError:
-    free = max(0, cap - count)
-    slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
-    if not free:
-        # The user chooses which ticker goes: an agent must not drop one on its own.
-        return ApiError(
-            "ticker_not_tracked",
-            fix=f"{slots}: remove a ticker that may go, add this one with {_ROUTES}, then retry.",
-            tool_fix=f"{slots}: ask the user which tracked ticker may go, read "
-            "list_tracked_tickers, call set_tracked_tickers with that list and this symbol in "
-            "place of that ticker, then retry.",
-        )
-    return ApiError(
-        "ticker_not_tracked",
-        fix=f"{slots}: add the ticker with {_ROUTES}, then retry.",
-        tool_fix=f"{slots}: read list_tracked_tickers, call set_tracked_tickers with that whole "
-        "list plus this symbol (it replaces the list), then retry.",
-    )
+        cap = TRACKED_CAPS[principal.account.plan]
+        raise not_tracked(symbol, services, surface, cap, max(0, cap - len(tracked)))

@@ -17,6 +17,8 @@ from mcp_server.operations.patterns import find_setup, patterns_body
 from store.book import Book, StoredSetup
 from store.families import Family
 
+SIGNED_IN = "You are signed in: the tickers that you track are read in the same way."
+
 
 async def get_family_track_record(call: Call[FamilyArguments]) -> Answer:
     """One family's track record, or all five in their fixed order."""
@@ -37,11 +39,15 @@ async def demo(call: Call[SymbolArguments]) -> Answer:
     _check_demo(offer.demo_symbols, symbol)
     body = patterns_body(call.book, symbol)
     step = (
-        "To read every ticker you track, ask for an API key and send it as "
-        f"`Authorization: Bearer <API_KEY>`, or connect {offer.mcp_url} and sign in."
+        SIGNED_IN
+        if call.caller.principal
+        else (
+            "To read every ticker you track, ask for an API key and send it as "
+            f"`Authorization: Bearer <API_KEY>`, or connect {offer.mcp_url} and sign in."
+        )
     )
     fields = b"%b,%b" % (body[:-1], orjson.dumps({"demo": True, "next": step})[1:])
-    setup = _first_setup(call.book, symbol, body) if call.pictures else None
+    setup = _first_setup(call.book, symbol, body) if call.surface.pictures else None
     if setup is None:
         return call.answer(fields)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy.typing as npt
 import orjson
 
 from mcp_server.operations.answers import Answer
-from mcp_server.operations.arguments import ScanArguments
+from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
 from mcp_server.operations.calls import Call
 from mcp_server.operations.filters import Predicate, parse_filters
+from store.briefs import compact
 from store.evidence import Evidence
 
 Mask = npt.NDArray[np.bool_]
@@ -20,11 +21,22 @@ Mask = npt.NDArray[np.bool_]
 
 async def scan(call: Call[ScanArguments]) -> Answer:
     """One page of the market-wide scan."""
+    return _page(call, lambda body: body)
+
+
+async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
+    """One page of the market-wide scan, each row in short unless the full rows are wanted."""
+    if call.arguments.rows == "full":
+        return _page(call, lambda body: body)
+    return _page(call, lambda body: orjson.dumps(compact(orjson.loads(body))))
+
+
+def _page(call: Call[Any], shown: Callable[[bytes], bytes]) -> Answer:
     arguments, book = call.arguments, call.book
     predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
     groups = select(book.evidence, arguments, predicates)
     count, rows = page(groups, arguments.offset, arguments.limit)
-    bodies = book.evidence.bodies.at(rows)
+    bodies = [shown(body) for body in book.evidence.bodies.at(rows)]
     return call.answer(_body(arguments, predicates, book.session is not None, count, bodies))
 
 

@@ -21,6 +21,8 @@ class Offer:
     """Scheme and host, without a trailing slash."""
     demo_symbols: tuple[str, ...]
     beta: bool = True
+    extended: bool = True
+    """Whether the extended tools are offered."""
 
     @property
     def docs_url(self) -> str:
@@ -31,6 +33,11 @@ class Offer:
     def mcp_url(self) -> str:
         """The MCP endpoint."""
         return f"{self.public_url}/mcp"
+
+    @property
+    def extended_url(self) -> str:
+        """The MCP endpoint with more tools than the seven."""
+        return f"{self.mcp_url}/extended"
 
     @property
     def base_url(self) -> str:

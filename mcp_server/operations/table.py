@@ -1,4 +1,8 @@
-"""The table of operations: all that the service does. MCP and REST are two renderings of it."""
+"""The table of operations: all that the service does. MCP and REST are two renderings of it.
+
+Which operations are tools is in `mcp_server.surface.toolsets`, which are routes in
+`rest_facade.routes`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from mcp_server.operations.arguments import (
     FamilyArguments,
     HistoryArguments,
     ScanArguments,
+    ScanSetupsArguments,
     SymbolArguments,
     SymbolsArguments,
 )
@@ -31,6 +36,7 @@ from store.records import (
     Patterns,
     Record,
     Scan,
+    ScanRows,
     TrackedTickers,
 )
 
@@ -38,14 +44,13 @@ Access = Literal["keyed", "keyless"]
 Handler = Callable[[Call[Any]], Awaitable[Answer]]
 COMMON = ("missing_api_key", "invalid_api_key", "forbidden", "rate_limited")
 KEYLESS = ("invalid_api_key", "rate_limited")
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """What agents read about an operation that is a tool."""
-
-    title: str
-    description: str
+EDIT_ERRORS = (
+    "bad_request",
+    "invalid_symbol",
+    "unknown_symbol",
+    "ticker_cap_exceeded",
+    "precondition_failed",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +69,14 @@ class Operation:
     sealed: bool = False
     """Whether the answer depends on the night and the arguments alone, and so is kept."""
     pictured: bool = False
-    """Whether a picture stands beside its JSON on a surface that shows pictures."""
+    """Whether it answers more where pictures, or a page of the client's own, can be shown."""
+    personal: bool = False
+    """Whether its answer also depends on whether the caller is signed in."""
     errors: tuple[str, ...] = ()
     """The error codes it may answer, besides the codes of its access."""
     answers: tuple[type[Record], ...] = ()
     """The records it may answer; none for a picture or a shape that the interface leaves open."""
     produces: Literal["application/json", "image/png"] = "application/json"
-    tool: Tool | None = None
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -88,12 +94,6 @@ _TABLE = (
         tracked=True,
         sealed=True,
         answers=(Patterns,),
-        tool=Tool(
-            "Current chart patterns",
-            "Current breakout setups (wedges, pennants, triangles) of one tracked ticker: the two "
-            "trend lines, the trigger rule, trade plans with trigger, stop and target, and how the "
-            "same pattern did before, for its family and for this ticker.",
-        ),
     ),
     Operation(
         "get_pattern_history",
@@ -104,11 +104,6 @@ _TABLE = (
         sealed=True,
         errors=("bad_request",),
         answers=(History,),
-        tool=Tool(
-            "Past occurrences",
-            "Every past breakout of one tracked ticker as the nightly served it, wins and losses "
-            "alike: entry, stop, target, exit, realized move and R multiple.",
-        ),
     ),
     Operation(
         "get_pattern_chart",
@@ -117,23 +112,14 @@ _TABLE = (
         ChartArguments,
         tracked=True,
         sealed=True,
+        pictured=True,
         errors=("bad_request", "setup_not_found", "chart_unavailable"),
         produces="image/png",
-        tool=Tool(
-            "Chart of a setup",
-            "A PNG chart of one current setup: candles on a log price axis, both trend lines, "
-            "trigger, stop and target. Take setup_id from get_ticker_patterns of this session.",
-        ),
     ),
     Operation(
         "list_tracked_tickers",
         tracking.list_tracked_tickers,
         "The tracked tickers in the user's order, and the cap.",
-        tool=Tool(
-            "Tracked tickers",
-            "The tickers this account tracks, in the user's order, each with whether tonight's "
-            "data covers it, and how many may be tracked.",
-        ),
     ),
     Operation(
         "set_tracked_tickers",
@@ -141,13 +127,8 @@ _TABLE = (
         "Replace the whole tracked list, all or nothing.",
         SymbolsArguments,
         changes=True,
-        errors=("bad_request", "invalid_symbol", "unknown_symbol", "ticker_cap_exceeded"),
+        errors=EDIT_ERRORS,
         answers=(TrackedTickers,),
-        tool=Tool(
-            "Set tracked tickers",
-            "Replace the whole list of tracked tickers, all or nothing. This also rewrites the "
-            "user's Main watchlist: read list_tracked_tickers first and keep what should stay.",
-        ),
     ),
     Operation(
         "get_family_track_record",
@@ -161,11 +142,6 @@ _TABLE = (
             FamilyEntry,
             Families,
         ),
-        tool=Tool(
-            "Family track record",
-            "How a pattern family did over about 20 years of daily bars: win rate with its sample, "
-            "average win and loss, R multiples, beside what random entries reached.",
-        ),
     ),
     Operation(
         "demo",
@@ -175,13 +151,9 @@ _TABLE = (
         access="keyless",
         sealed=True,
         pictured=True,
+        personal=True,
         errors=("not_a_demo_symbol",),
         answers=(Demo,),
-        tool=Tool(
-            "Demo",
-            "The current setups of one of the fixed demo symbols, with the chart of the first one; "
-            "needs no key.",
-        ),
     ),
     Operation("me", tracking.me, "The calling account, its plan and its limits.", answers=(Me,)),
     Operation(
@@ -192,6 +164,15 @@ _TABLE = (
         sealed=True,
         errors=("bad_request",),
         answers=(Scan,),
+    ),
+    Operation(
+        "scan_setups",
+        scan.scan_setups,
+        "The market-wide scan in short rows.",
+        ScanSetupsArguments,
+        sealed=True,
+        errors=("bad_request",),
+        answers=(ScanRows,),
     ),
     Operation(
         "changes",
@@ -208,7 +189,25 @@ _TABLE = (
         "Remove tickers from the tracked list, then add others; all or nothing.",
         EditArguments,
         changes=True,
-        errors=("bad_request", "invalid_symbol", "unknown_symbol", "ticker_cap_exceeded"),
+        errors=EDIT_ERRORS,
+        answers=(TrackedTickers,),
+    ),
+    Operation(
+        "add_tickers",
+        tracking.add_tickers,
+        "Add tickers to the tracked list; all or nothing.",
+        SymbolsArguments,
+        changes=True,
+        errors=EDIT_ERRORS,
+        answers=(TrackedTickers,),
+    ),
+    Operation(
+        "remove_tickers",
+        tracking.remove_tickers,
+        "Remove tickers from the tracked list.",
+        SymbolsArguments,
+        changes=True,
+        errors=EDIT_ERRORS,
         answers=(TrackedTickers,),
     ),
     Operation(
@@ -232,8 +231,3 @@ _TABLE = (
 )
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({row.name: row for row in _TABLE})
-
-TOOLS: Mapping[str, Operation] = MappingProxyType(
-    {name: operation for name, operation in OPERATIONS.items() if operation.tool is not None}
-)
-"""The seven operations that agents see as tools."""

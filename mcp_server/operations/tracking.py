@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import orjson
+import xxhash
 
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.arguments import (
@@ -13,41 +14,81 @@ from mcp_server.operations.arguments import (
     EditArguments,
     SymbolsArguments,
     check_edit,
+    check_some,
     check_symbols,
 )
 from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError
+from mcp_server.operations.surfaces import NO_CONDITIONS, Consent, ConsentNeededError
 from store.book import Book
-from store.watchlist import OverCapError
+from store.watchlist import ChangedError, Edited, OverCapError
+
+NAMED = 20
+"""Most tickers that a question to the user names."""
 
 
 async def list_tracked_tickers(call: Call[Arguments]) -> Answer:
-    """The tracked tickers in the user's order, and the cap."""
-    return _tickers(call, await call.services.principals.tracked(call.principal))
+    """The tracked tickers in the user's order, each with its setups in short, and the cap."""
+    return _list(call, await call.services.principals.tracked(call.principal))
 
 
 async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Replace the whole tracked list, all or nothing."""
     symbols = check_symbols(call.arguments.symbols)
     watchlist, account = call.services.watchlist, call.principal.account
-    check_known(call.book, symbols, await watchlist.symbols(account.id))
-    try:
-        after = await watchlist.replace(account.id, symbols, call.cap)
-    except OverCapError as error:
-        raise over_cap(error) from error
-    return _tickers(call, after)
+    before = await watchlist.symbols(account.id)
+    _check_unchanged(call, before)
+    check_known(call.book, symbols, before)
+    _check_fits(symbols, call.cap)
+    check_consent(call.conditions.consent, before, symbols)
+    return await _edited(
+        call, watchlist.replace(account.id, symbols, call.cap, expected=_expected(call, before))
+    )
 
 
 async def edit_tracked_tickers(call: Call[EditArguments]) -> Answer:
     """Remove, then add; all or nothing."""
     add, remove = check_edit(call.arguments.add, call.arguments.remove)
+    return await _edit(call, add, remove)
+
+
+async def add_tickers(call: Call[SymbolsArguments]) -> Answer:
+    """Append tickers that are not on the list yet; all or nothing."""
+    return await _edit(call, check_some(call.arguments.symbols), [])
+
+
+async def remove_tickers(call: Call[SymbolsArguments]) -> Answer:
+    """Remove tickers from the list; those not on it are ignored."""
+    return await _edit(call, [], check_some(call.arguments.symbols))
+
+
+async def _edit(call: Call[Any], add: Sequence[str], remove: Sequence[str]) -> Answer:
     watchlist, account = call.services.watchlist, call.principal.account
-    check_known(call.book, add, await watchlist.symbols(account.id))
+    before = await watchlist.symbols(account.id)
+    _check_unchanged(call, before)
+    check_known(call.book, add, before)
+    return await _edited(
+        call,
+        watchlist.edit(account.id, add, remove, call.cap, expected=_expected(call, before)),
+    )
+
+
+async def _edited(call: Call[Any], change: Awaitable[Edited]) -> Answer:
     try:
-        after = await watchlist.edit(account.id, add, remove, call.cap)
+        edited = await change
     except OverCapError as error:
         raise over_cap(error) from error
-    return _tickers(call, after)
+    except ChangedError as error:
+        raise ApiError("precondition_failed") from error
+    covered = ((symbol, _is_covered(call.book, symbol)) for symbol in edited.after)
+    body = {
+        "tickers": [{"symbol": symbol, "covered": known} for symbol, known in covered],
+        "count": len(edited.after),
+        "cap": call.cap,
+        "added": edited.added,
+        "removed": edited.removed,
+    }
+    return call.answer(orjson.dumps(body))
 
 
 async def me(call: Call[Arguments]) -> Answer:
@@ -98,8 +139,60 @@ def over_cap(error: OverCapError) -> ApiError:
     )
 
 
-def _tickers(call: Call[Any], symbols: Sequence[str]) -> Answer:
-    found = ((symbol, call.book.coverage(symbol)) for symbol in symbols)
-    tickers = [{"symbol": s, "covered": known is not None and known.covered} for s, known in found]
-    body = {"tickers": tickers, "count": len(tickers), "cap": call.cap}
-    return call.answer(orjson.dumps(body))
+def check_consent(consent: Consent | None, before: Sequence[str], symbols: Sequence[str]) -> None:
+    """Ask the user before their list loses a ticker, where the client can ask.
+
+    Raises:
+        ConsentNeededError: the user was not asked, or about another change.
+        ApiError: `precondition_failed`; the user does not agree.
+    """
+    lost = [symbol for symbol in before if symbol not in symbols]
+    if consent is None or not lost:
+        return
+    change = xxhash.xxh3_128_hexdigest(orjson.dumps([before, symbols]))
+    if consent.given is None or consent.to != change:
+        named = ", ".join(lost[:NAMED]) + (" and others" if len(lost) > NAMED else "")
+        question = (
+            f"This drops {len(lost)} of {len(before)} tracked tickers: {named}. The new list has "
+            f"{len(symbols)}. Go on?"
+        )
+        raise ConsentNeededError(question, change)
+    if not consent.given:
+        raise ApiError(
+            "precondition_failed",
+            "The user does not want to drop these tickers; nothing changed.",
+            tool_fix="Ask the user what the list should be.",
+        )
+
+
+def _check_unchanged(call: Call[Any], before: Sequence[str]) -> None:
+    unchanged = call.conditions.unchanged
+    if unchanged is not None and not unchanged(_list(call, before).tag):
+        raise ApiError("precondition_failed")
+
+
+def _expected(call: Call[Any], before: list[str]) -> list[str] | None:
+    """The list that a change was decided on, if its sender has seen one."""
+    return None if call.conditions == NO_CONDITIONS else before
+
+
+def _check_fits(symbols: Sequence[str], cap: int) -> None:
+    # Nobody is asked about a list that is refused anyway.
+    if len(symbols) > cap:
+        raise over_cap(OverCapError(len(symbols), cap))
+
+
+def _list(call: Call[Any], symbols: Sequence[str]) -> Answer:
+    book = call.book
+    items = (
+        b'{"symbol":%b,"covered":%b,"setups":[%b]}'
+        % (orjson.dumps(symbol), orjson.dumps(_is_covered(book, symbol)), book.briefs(symbol))
+        for symbol in symbols
+    )
+    count = orjson.dumps({"count": len(symbols), "cap": call.cap})[1:]
+    return call.answer(b'{"tickers":[%b],%b' % (b",".join(items), count))
+
+
+def _is_covered(book: Book, symbol: str) -> bool:
+    known = book.coverage(symbol)
+    return known is not None and known.covered

@@ -54,8 +54,8 @@ from mcp_server.operations.callers import Caller
 from mcp_server.operations.decoding import JsonError, decode
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
-from mcp_server.operations.table import TOOLS
 from mcp_server.surface.tools import call_tool, host_name
+from mcp_server.surface.toolsets import Toolset
 
 Decoded = dict[str, Any]
 """A JSON-RPC message."""
@@ -107,12 +107,12 @@ class McpEndpoint:
     """Serves an MCP server at one address."""
 
     def __init__(
-        self, server: Server[Any], services: Services, origins: Origins, *, keyless: bool = False
+        self, server: Server[Any], toolset: Toolset, services: Services, origins: Origins
     ) -> None:
         self._server = server
         self._services = services
         self._origins = origins
-        self._keyless = keyless
+        self.toolset = toolset
         self._lifespan_state: Any = None
         stamp = {types.SERVER_INFO_META_KEY: server.server_info_stamp}
         self._stamp = orjson.dumps(stamp)[1:-1]
@@ -153,7 +153,7 @@ class McpEndpoint:
         try:
             decoded = await _read_message(receive)
         finally:
-            if not _is_call(decoded):
+            if not self._is_call(decoded):
                 self._services.limiter.count_other(caller, "list")
         return decoded
 
@@ -252,20 +252,17 @@ class McpEndpoint:
         except (ValidationError, KeyError):
             self._services.limiter.count_other(caller, "list")
             return None
-        operation, arguments = TOOLS.get(params["name"]), params.get("arguments") or {}
-        if operation is None:
+        tool = self.toolset.tools.get(params["name"])
+        if tool is None:
             return None
-        return await call_tool(
-            operation, arguments, caller, self._services, keyless=self._keyless, stamp=stamp
-        )
+        return await call_tool(tool, self.toolset, params, version, caller, self._services, stamp)
 
-
-def _is_call(decoded: Decoded) -> bool:
-    """Whether a message calls one of the tools."""
-    params = decoded.get("params")
-    name = params.get("name") if isinstance(params, dict) else None
-    called = isinstance(name, str) and name in TOOLS
-    return called and decoded.get("method") == "tools/call" and "id" in decoded
+    def _is_call(self, decoded: Decoded) -> bool:
+        """Whether a message calls one of the tools."""
+        params = decoded.get("params")
+        name = params.get("name") if isinstance(params, dict) else None
+        called = isinstance(name, str) and name in self.toolset.tools
+        return called and decoded.get("method") == "tools/call" and "id" in decoded
 
 
 async def _read_message(receive: Receive) -> Decoded:

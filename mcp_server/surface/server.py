@@ -11,41 +11,55 @@ from importlib.metadata import version
 from typing import Any
 
 import mcp_types as types
+import orjson
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from mcp_server.operations.callers import Caller
-from mcp_server.operations.rules import instructions
-from mcp_server.operations.schemas import input_schema, output_schema
-from mcp_server.operations.services import Services
-from mcp_server.operations.table import TOOLS, Operation
+from mcp_server.operations.schemas import output_schema
+from mcp_server.operations.services import Offer, Services
+from mcp_server.surface.instructions import instructions
 from mcp_server.surface.tools import call_tool, host_name
+from mcp_server.surface.toolsets import Tool, Toolset
 
 Context = ServerRequestContext[Any]
 
+HOUR = CacheHint(ttl_ms=3_600_000, scope="public")
+STATIC: tuple[CacheableMethod, ...] = (
+    "server/discover",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+)
+"""What changes only with a release: its results may be reused for an hour, by anybody."""
 
-def tools() -> list[types.Tool]:
-    """The seven tools, in the order of the operation table."""
-    return [_tool(operation) for operation in TOOLS.values()]
+
+def tools(toolset: Toolset, offer: Offer) -> list[types.Tool]:
+    """What an address lists."""
+    return [_tool(tool, offer) for tool in toolset.tools.values()]
 
 
-def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
-    """The MCP server over the operations; a keyless server answers only keyless operations."""
-    listing = types.ListToolsResult(tools=tools())
+def build_server(services: Services, toolset: Toolset) -> Server[Any]:
+    """The MCP server of one address."""
+    offer = services.offer
+    listing = types.ListToolsResult(tools=tools(toolset, offer))
 
     async def list_tools(_context: Context, _params: object) -> types.ListToolsResult:
         return listing
 
     async def respond_to_tool_call(
         context: Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        operation = TOOLS.get(params.name)
-        if operation is None:
-            raise MCPError(types.INVALID_PARAMS, "Unknown tool; tools/list names the seven.")
-        result = await call_tool(
-            operation, params.arguments or {}, _caller(context), services, keyless=keyless
-        )
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        tool = toolset.tools.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, "Unknown tool; tools/list names the others.")
+        sent, version = context.params or {}, context.protocol_version
+        result = await call_tool(tool, toolset, sent, version, _caller(context), services)
+        if orjson.loads(result).get("resultType") == "input_required":
+            return types.InputRequiredResult.model_validate_json(result)
         return types.CallToolResult.model_validate_json(result)
 
     async def record_host(ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -59,18 +73,24 @@ def build_server(services: Services, *, keyless: bool = False) -> Server[Any]:
     async def no_resources(_context: Context, _params: object) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[])
 
+    async def no_templates(_context: Context, _params: object) -> types.ListResourceTemplatesResult:
+        # Some hosts ask for them wherever there are resources.
+        return types.ListResourceTemplatesResult(resource_templates=[])
+
     schemas = {tool.name: tool.input_schema for tool in listing.tools}
     server: Server[Any] = Server(
         "pattern-screener",
         version=version("pattern-screener"),
-        title="Pattern screener (demo)" if keyless else "Pattern screener",
-        instructions=instructions(),
-        website_url=services.offer.docs_url,
+        title=toolset.title,
+        instructions=instructions(offer, toolset),
+        website_url=offer.docs_url,
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
         on_call_tool=respond_to_tool_call,
         on_list_prompts=no_prompts,
         on_list_resources=no_resources,
+        on_list_resource_templates=no_templates,
+        cache_hints=dict.fromkeys(STATIC, HOUR),
     )
     server.middleware.append(record_host)
     return server
@@ -91,18 +111,18 @@ def _caller(context: Context) -> Caller:
     return caller._replace(host=host_name(said))
 
 
-def _tool(operation: Operation) -> types.Tool:
-    assert operation.tool is not None  # noqa: S101 - narrows the type; callers have checked
+def _tool(tool: Tool, offer: Offer) -> types.Tool:
+    changes = tool.operation.changes
     return types.Tool(
-        name=operation.name,
-        title=operation.tool.title,
-        description=operation.tool.description,
-        input_schema=input_schema(operation),
-        output_schema=output_schema(operation),
+        name=tool.name,
+        title=tool.title,
+        description=tool.describe(offer),
+        input_schema=tool.input_schema,
+        output_schema=output_schema(tool.operation),
         annotations=types.ToolAnnotations(
-            title=operation.tool.title,
-            read_only_hint=not operation.changes,
-            destructive_hint=operation.changes,
+            title=tool.title,
+            read_only_hint=not changes,
+            destructive_hint=changes and tool.name != "add_tickers",
             idempotent_hint=True,
             open_world_hint=False,
         ),

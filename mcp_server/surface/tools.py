@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import logging
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 
@@ -19,7 +18,9 @@ from mcp_server.operations.callers import Caller
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.gate import admit, invoke
 from mcp_server.operations.services import Services
-from mcp_server.operations.table import Operation
+from mcp_server.operations.surfaces import ConsentNeededError
+from mcp_server.surface.clients import Params, conditions_of, input_required, shows_apps
+from mcp_server.surface.toolsets import Tool, Toolset
 
 MAX_HOST = 200
 """Characters of a host's name that are kept."""
@@ -28,26 +29,37 @@ log = logging.getLogger(__name__)
 
 
 async def call_tool(
-    operation: Operation,
-    arguments: dict[str, Any],
+    tool: Tool,
+    toolset: Toolset,
+    params: Params,
+    version: str,
     caller: Caller,
     services: Services,
-    *,
-    keyless: bool,
     stamp: bytes = b"",
 ) -> bytes:
-    """The `CallToolResult` of a call as JSON; a refusal is a result with `isError`.
+    """The result of a call as JSON; a refusal is a result with `isError`.
 
-    `stamp` is the JSON that the modern protocol era adds to the result's `_meta`.
+    `params` are those of a valid `tools/call` of protocol version `version`. `stamp` is the JSON
+    that the modern protocol era adds to the result's `_meta`.
     """
+    surface = toolset.surface(app=shows_apps(version, params))
     try:
-        if keyless and operation.access == "keyed":
-            return _failed(_demo_refusal(caller, services), stamp)
-        result = await invoke(operation, arguments, caller, services, surface="mcp", pictures=True)
+        if toolset.keyless and tool.operation.access == "keyed":
+            return _failed(_demo_refusal(toolset, caller, services), stamp)
+        result = await invoke(
+            tool.operation,
+            tool.raw_arguments(params.get("arguments") or {}),
+            caller,
+            services,
+            surface=surface,
+            conditions=conditions_of(version, params),
+        )
     except ApiError as error:
         return _failed(error, stamp)
+    except ConsentNeededError as needed:
+        return input_required(needed, stamp)
     except Exception:
-        log.exception("The tool %s failed", operation.name)
+        log.exception("The tool %s failed", tool.name)
         return _failed(ApiError("internal_error"), stamp)
     return _succeeded(result, stamp)
 
@@ -60,13 +72,13 @@ def host_name(info: object) -> str:
     return "".join(filter(str.isprintable, text))[:MAX_HOST]
 
 
-def _demo_refusal(caller: Caller, services: Services) -> ApiError:
+def _demo_refusal(toolset: Toolset, caller: Caller, services: Services) -> ApiError:
     return ApiError(
         "missing_api_key",
         "The demo endpoint answers only demo and get_family_track_record.",
         fix=f"Connect {services.offer.mcp_url} instead and sign in, or send the header "
         "`Authorization: Bearer <API_KEY>` there.",
-        allowance=admit("keyless", caller, services, "mcp"),
+        allowance=admit("keyless", caller, services, toolset.surface()),
     )
 
 

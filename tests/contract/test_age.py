@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_server.operations.rules import instructions
+from mcp_server.surface.instructions import instructions
+from mcp_server.surface.toolsets import FULL
 from tests.resealed import rename_bars, reseal, withdraw
 from tests.service import Service, serving
 
@@ -78,7 +79,10 @@ def test_the_index_names_withdrawn_nights_newest_first(data_dir: Path) -> None:
 
 
 def test_agents_are_told_to_compare_and_what_the_fields_mean(service: Service) -> None:
-    reference, told = service.get("/llms.txt", key="").text, instructions()
+    reference, told = (
+        service.get("/llms.txt", key="").text,
+        instructions(service.settings.offer, FULL),
+    )
 
     for text in (reference, told):
         for word in (
@@ -91,4 +95,4 @@ def test_agents_are_told_to_compare_and_what_the_fields_mean(service: Service) -
         *("`verdict`", "`by_direction`", "`avg_r_after_costs`", "`as_served`", "corrected for all"),
     ):
         assert field in reference.replace("`, `", "`, `")
-    assert len(told) < 1300, "every agent reads them in every conversation"
+    assert len(told) < 1700, "every agent reads them in every conversation"

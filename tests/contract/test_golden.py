@@ -16,8 +16,8 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from mcp_server.operations.limits import Quotas
 from mcp_server.operations.services import Offer
-from mcp_server.operations.table import OPERATIONS
 from mcp_server.surface.server import tools
+from mcp_server.surface.toolsets import EXTENDED, FULL
 from rest_facade.documents import documents
 from tests.agent import call, connected
 from tests.service import Service
@@ -38,9 +38,9 @@ def pretty(value: Any) -> str:
 
 
 def test_the_tools_are_what_was_reviewed() -> None:
-    check_golden(
-        "tools.json", pretty([tool.model_dump(mode="json", by_alias=True) for tool in tools()])
-    )
+    for toolset, name in ((FULL, "tools.json"), (EXTENDED, "tools-extended.json")):
+        listed = [tool.model_dump(mode="json", by_alias=True) for tool in tools(toolset, OFFER)]
+        check_golden(name, pretty(listed))
 
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/llms.txt"])
@@ -75,16 +75,21 @@ STRUCTURED: dict[str, dict[str, Any]] = {
     "set_tracked_tickers": {"symbols": ["AAPL", "GOOG", "IBM", "MSFT"]},
     "get_family_track_record": {},
     "demo": {"symbol": "AAPL"},
+    "scan_setups": {"status": "all", "filters": [{"kind": "price", "op": ">", "value": 1}]},
+    "add_tickers": {"symbols": ["AAPL"]},
+    "remove_tickers": {"symbols": ["NONE"]},
+    "get_universe": {},
+    "get_changes": {},
 }
 
 
-@pytest.mark.parametrize("name", [name for name, row in OPERATIONS.items() if row.tool])
+@pytest.mark.parametrize("name", list(EXTENDED.tools))
 async def test_a_structured_result_fits_its_output_schema(service: Service, name: str) -> None:
-    schema = next(tool.output_schema for tool in tools() if tool.name == name)
+    schema = next(tool.output_schema for tool in tools(EXTENDED, OFFER) if tool.name == name)
     if schema is None:
-        assert OPERATIONS[name].produces == "image/png"
+        assert name == "get_pattern_chart"
         return
-    async with connected(service.mcp_url, service.key) as client:
+    async with connected(f"{service.mcp_url}/extended", service.key) as client:
         result = await call(client, name, **STRUCTURED[name])
 
     validator = jsonschema.Draft202012Validator(schema)

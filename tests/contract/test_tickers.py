@@ -74,7 +74,14 @@ def test_the_list_has_covered_flags_a_count_and_the_cap(market: Market, key: str
         {"symbol": "QUIET", "covered": True},
     ]
     assert (answer["count"], answer["cap"]) == (3, 200)
-    assert market.service.get("/tickers", key=key).json() == answer
+    assert (answer["added"], answer["removed"]) == (["SHORT", "QUIET"], ["M1", "M3"])
+    listed = market.service.get("/tickers", key=key).json()
+    assert [(t["symbol"], t["covered"]) for t in listed["tickers"]] == [
+        ("M2", True),
+        ("SHORT", False),
+        ("QUIET", True),
+    ]
+    assert (listed["count"], listed["cap"]) == (3, 200)
 
 
 @pytest.mark.proves("TICK-put", "TICK-put-names", "TICK-answer")
@@ -206,7 +213,7 @@ def test_a_symbol_that_left_the_reference_stays_tracked_and_is_not_covered(
     key = new_key(market.service.settings, "leaver@example.com", tracked=("M1", "GONE"))
 
     answer = market.service.get("/tickers", key=key).json()
-    assert answer["tickers"][1] == {"symbol": "GONE", "covered": False}
+    assert answer["tickers"][1] == {"symbol": "GONE", "covered": False, "setups": []}
     patterns = market.service.get("/tickers/GONE/patterns", key=key).json()
     assert (patterns["available"], patterns["setups"]) == (False, [])
     assert "reason" not in patterns
@@ -241,5 +248,8 @@ async def test_an_agent_with_a_full_list_is_told_to_ask_which_ticker_may_go(
     async with connected(market.service.mcp_url, key) as client:
         refusal = await call(client, "get_ticker_patterns", symbol="M250")
 
-    assert "0 of 200 slots are free: ask the user which tracked ticker may go" in texts(refusal)[0]
+    assert (
+        "0 of 200 slots are free, so one ticker must go first: ask the user which "
+        in texts(refusal)[0]
+    )
     assert "/tickers" not in texts(refusal)[0]

@@ -34,13 +34,16 @@ async def test_a_list_over_the_cap_changes_nothing(watchlist: Watchlist) -> None
 async def test_removals_come_before_additions(watchlist: Watchlist) -> None:
     await watchlist.replace(1, ["MSFT", "AAPL"], cap=2)
 
-    assert await watchlist.edit(1, add=["IBM", "AAPL"], remove=["MSFT"], cap=2) == ["AAPL", "IBM"]
+    edited = await watchlist.edit(1, add=["IBM", "AAPL"], remove=["MSFT"], cap=2)
+
+    assert edited.after == ["AAPL", "IBM"]
+    assert (edited.added, edited.removed) == (["IBM"], ["MSFT"])
 
 
 async def test_a_list_over_the_cap_may_shrink_but_not_grow(watchlist: Watchlist) -> None:
     await watchlist.replace(1, ["MSFT", "AAPL", "IBM"], cap=3)
 
-    assert await watchlist.edit(1, add=[], remove=["IBM"], cap=1) == ["MSFT", "AAPL"]
+    assert (await watchlist.edit(1, add=[], remove=["IBM"], cap=1)).after == ["MSFT", "AAPL"]
     with pytest.raises(OverCapError):
         await watchlist.edit(1, add=["GOOG"], remove=[], cap=1)
     assert await watchlist.symbols(1) == ["MSFT", "AAPL"]

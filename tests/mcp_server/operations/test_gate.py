@@ -17,6 +17,7 @@ from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.gate import Raw, invoke
 from mcp_server.operations.services import Services
+from mcp_server.operations.surfaces import REST, Surface
 from mcp_server.operations.table import OPERATIONS, Operation
 from screener.app import services_of
 from screener.settings import Settings
@@ -25,8 +26,10 @@ from store.database import Database
 from store.errors import DatabaseUnavailableError
 from store.keys import Keys
 from store.usage import Use
+from tests.service import copy_night
 
 EMAIL = "ada@example.com"
+SHOWING = Surface("mcp", pictures=True)
 
 
 @dataclass
@@ -60,7 +63,7 @@ class Gate:
     ) -> Result:
         """Invoke an operation, with the key unless told otherwise."""
         caller = await self.caller() if caller is None else caller
-        how = {"surface": "rest", **how}
+        how = {"surface": REST, **how}
         return await invoke(operation, raw or {}, caller, self.services, **how)
 
     async def refusal(self, operation: Operation, *given: Any, **how: Any) -> ApiError:
@@ -154,10 +157,10 @@ async def test_a_call_over_the_limit_is_refused_before_its_arguments_are_read(ga
 
 async def test_a_call_counts_on_the_surface_that_it_came_by(gate: Gate) -> None:
     operation, caller = gate.operation(access="keyless"), Caller("192.0.2.1")
-    for surface in ("rest", "mcp", "rest", "mcp"):
+    for surface in (REST, SHOWING, REST, SHOWING):
         await gate.call(operation, caller=caller, surface=surface)
 
-    for surface in ("rest", "mcp"):
+    for surface in (REST, SHOWING):
         refusal = await gate.refusal(operation, caller=caller, surface=surface)
         assert refusal.code == "rate_limited"
 
@@ -284,17 +287,16 @@ async def test_a_handler_is_given_the_call_as_it_is(gate: Gate) -> None:
     caller = await gate.caller(client="curl/8")
 
     await gate.call(gate.operation(), caller=caller)
-    await gate.call(gate.operation(), caller=caller, pictures=True)
+    await gate.call(gate.operation(), caller=caller, surface=SHOWING)
     await gate.call(gate.operation(pictured=True), caller=caller)
-    await gate.call(gate.operation(pictured=True), caller=caller, pictures=True)
+    await gate.call(gate.operation(pictured=True), caller=caller, surface=SHOWING)
 
     plain, *others = gate.handled
     assert isinstance(plain.arguments, Arguments)
     assert plain.caller is caller
     assert plain.book is gate.services.active_night.book
     assert plain.services is gate.services
-    # A picture takes an operation that has one and a surface that shows it.
-    assert [call.pictures for call in (plain, *others)] == [False, False, False, True]
+    assert [call.surface for call in (plain, *others)] == [REST, SHOWING, REST, SHOWING]
 
 
 TRACKED: dict[str, Any] = {"arguments": SymbolArguments, "tracked": True}
@@ -329,15 +331,17 @@ async def test_without_an_account_no_ticker_is_tracked(gate: Gate) -> None:
     ],
 )
 async def test_an_untracked_ticker_is_told_how_many_slots_are_free(
-    gate: Gate, count: int, slots: str, fix: str
+    gate: Gate, night: Path, tmp_path: Path, count: int, slots: str, fix: str
 ) -> None:
+    copy_night(night, tmp_path)
+    await gate.services.active_night.poll()
     await track(gate, *(f"A{number}" for number in range(count)))
     await Accounts(gate.database).set_plan(EMAIL, Plan.PREMIUM)
 
     refusal = await gate.refusal(gate.operation(**TRACKED), {"symbol": "IBM"})
 
     assert refusal.fix.startswith(f"{slots}: {fix}")
-    assert refusal.tool_fix.startswith(f"{slots}: ")
+    assert refusal.tool_fix.startswith(slots)
     assert ("ask the user" in refusal.tool_fix) is (count >= 50)
 
 
@@ -364,7 +368,7 @@ async def test_a_sealed_answer_is_made_once_for_each_way_to_ask(gate: Gate) -> N
     again = await gate.call(operation, {"symbol": "aapl"})
     others = [
         await gate.call(operation, {"symbol": "IBM"}),
-        await gate.call(operation, {"symbol": "AAPL"}, pictures=True),
+        await gate.call(operation, {"symbol": "AAPL"}, surface=SHOWING),
         await gate.call(other, {"symbol": "AAPL"}),
     ]
 

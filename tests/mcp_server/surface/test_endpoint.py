@@ -18,6 +18,7 @@ from mcp_server.http.requests import MAX_BODY, Origins
 from mcp_server.operations.callers import Caller
 from mcp_server.surface.endpoint import McpEndpoint
 from mcp_server.surface.server import build_server
+from mcp_server.surface.toolsets import FULL
 from screener.app import services_of
 from screener.settings import Settings
 from store.database import Database
@@ -104,8 +105,8 @@ async def paired(data_dir: Path) -> AsyncIterator[Pair]:
         services = services_of(settings, database, None)
         await services.active_night.poll()
         stack.callback(services.active_night.close)
-        server = build_server(services)
-        ours = McpEndpoint(server, services, Origins(["testserver"], ["http://testserver"]))
+        server = build_server(services, FULL)
+        ours = McpEndpoint(server, FULL, services, Origins(["testserver"], ["http://testserver"]))
         stock = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         await stack.enter_async_context(ours.running())
         await stack.enter_async_context(stock.run())

@@ -9,10 +9,15 @@ import pytest
 from mcp.shared.inbound import x_mcp_header_map
 
 from mcp_server.operations.rules import CONTENT_RULES
+from mcp_server.operations.services import Offer
 from mcp_server.operations.table import OPERATIONS
 from mcp_server.surface.server import tools
+from mcp_server.surface.toolsets import EXTENDED
 from tests.agent import ERAS, call, connected, texts
 from tests.service import Service
+
+LISTED = tools(EXTENDED, Offer("https://screener.example.com", ("AAPL", "GOOG")))
+CHANGING = {"set_tracked_tickers", "add_tickers", "remove_tickers"}
 
 SEVEN = [
     "get_ticker_patterns",
@@ -35,7 +40,7 @@ def post(url: str, key: str, method: str, **params: Any) -> httpx.Response:
 
 def test_no_tool_names_a_parameter_header() -> None:
     """Therefore the endpoint need not compare header fields with a call's arguments."""
-    assert [tool.name for tool in tools() if x_mcp_header_map(tool.input_schema)] == []
+    assert [tool.name for tool in LISTED if x_mcp_header_map(tool.input_schema)] == []
 
 
 @pytest.mark.proves("RULE-6", "MCP-seven")
@@ -67,12 +72,12 @@ async def test_the_instructions_carry_the_content_rules(service: Service) -> Non
 
 
 def test_every_tool_says_what_it_is_and_what_it_may_change() -> None:
-    for tool in tools():
+    for tool in LISTED:
         assert tool.title
         assert 40 <= len(tool.description or "") <= 400
         assert tool.annotations is not None
-        assert tool.annotations.read_only_hint is (tool.name != "set_tracked_tickers")
-        assert tool.annotations.destructive_hint is (tool.name == "set_tracked_tickers")
+        assert tool.annotations.read_only_hint is (tool.name not in CHANGING)
+        assert tool.annotations.destructive_hint is (tool.name in CHANGING - {"add_tickers"})
         for field in tool.input_schema["properties"].values():
             assert field["description"]
 

@@ -1,0 +1,55 @@
+"""The refusal of a ticker that the account does not track, and the way out that loses no ticker."""
+
+from __future__ import annotations
+
+from mcp_server.operations.errors import ApiError
+from mcp_server.operations.services import Services
+from mcp_server.operations.surfaces import Surface
+
+ROUTES = "PUT or PATCH /tickers (or the tool set_tracked_tickers; it and PUT take the whole list)"
+
+
+def not_tracked(symbol: str, services: Services, surface: Surface, cap: int, free: int) -> ApiError:
+    """The `ticker_not_tracked` of a symbol, for an account with so many free slots of its cap."""
+    slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
+    if services.active_night.book.coverage(symbol) is None:
+        return _unknown(slots)
+    return _no_slot(slots, surface) if free == 0 else _add(slots, surface)
+
+
+def _unknown(slots: str) -> ApiError:
+    return ApiError(
+        "ticker_not_tracked",
+        "This symbol is not tracked, and tonight's data does not know it.",
+        fix=f"{slots}, but this symbol cannot be tracked: check it against GET /universe.",
+        tool_fix=f"{slots}, but this symbol cannot be tracked: leave the list as it is and use a "
+        "known symbol that the user means.",
+    )
+
+
+def _no_slot(slots: str, surface: Surface) -> ApiError:
+    # The user chooses which ticker goes: an agent must not drop one on its own.
+    ask = f"{slots}, so one ticker must go first: ask the user which tracked ticker may go, "
+    edit = "call remove_tickers with it, call add_tickers with this symbol, then retry."
+    replace = (
+        "read list_tracked_tickers, call set_tracked_tickers with that list and this symbol in "
+        "place of that ticker, then retry."
+    )
+    return ApiError(
+        "ticker_not_tracked",
+        fix=f"{slots}: remove a ticker that may go, add this one with {ROUTES}, then retry.",
+        tool_fix=ask + (edit if surface.edits else replace),
+    )
+
+
+def _add(slots: str, surface: Surface) -> ApiError:
+    edit = "call add_tickers with this symbol, then retry."
+    replace = (
+        "read list_tracked_tickers, call set_tracked_tickers with that whole list plus this "
+        "symbol (it replaces the list), then retry."
+    )
+    return ApiError(
+        "ticker_not_tracked",
+        fix=f"{slots}: add the ticker with {ROUTES}, then retry.",
+        tool_fix=f"{slots}: {edit if surface.edits else replace}",
+    )

@@ -1,0 +1,216 @@
+"""The toolsets: which operations agents see as tools at which address, and what they read of each.
+
+A tool takes only the arguments that it shows, as a route of REST takes only its query parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from mcp_server.operations.kinds import KINDS
+from mcp_server.operations.schemas import Schema, input_schema
+from mcp_server.operations.services import Offer
+from mcp_server.operations.surfaces import Surface
+from mcp_server.operations.table import OPERATIONS, Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """An operation as agents see it."""
+
+    name: str
+    operation: Operation
+    title: str
+    description: str
+    """`{demo_symbols}` stands for the demo symbols."""
+    arguments: tuple[str, ...] = ()
+    """The arguments of the operation that it takes; others are ignored."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Defaults that differ from those of the operation."""
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+    """Schemas of arguments that differ from those of the operation."""
+
+    def raw_arguments(self, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of the operation, from those of a call; null stands for the default."""
+        taken = {name: sent[name] for name in self.arguments if sent.get(name) is not None}
+        return {**self.defaults, **taken}
+
+    def describe(self, offer: Offer) -> str:
+        """What it does, for a service with these demo symbols."""
+        return self.description.format(demo_symbols=", ".join(offer.demo_symbols))
+
+    @property
+    def input_schema(self) -> Schema:
+        """The JSON Schema of its arguments."""
+        whole = input_schema(self.operation)
+        shown = {name: self._schema(name, whole["properties"][name]) for name in self.arguments}
+        result: Schema = {"type": "object", "properties": shown}
+        required = [name for name in whole.get("required", ()) if name in shown]
+        return {**result, "required": required} if required else result
+
+    def _schema(self, name: str, schema: Schema) -> Schema:
+        schema = self.schemas.get(name, schema)
+        return {**schema, "default": self.defaults[name]} if name in self.defaults else schema
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """The tools of one address."""
+
+    path: str
+    """Where it is, below the MCP address."""
+    title: str
+    tools: Mapping[str, Tool]
+    keyless: bool = False
+    """Whether it answers only keyless operations, to anybody."""
+
+    def surface(self, *, app: bool = True) -> Surface:
+        """What a call comes by; `app` says whether the host may draw it on a page of its own."""
+        return Surface("mcp", pictures=True, app=app, edits="add_tickers" in self.tools)
+
+
+def _tool(
+    name: str,
+    title: str,
+    description: str,
+    *arguments: str,
+    operation: str = "",
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+    schemas: Mapping[str, Schema] = MappingProxyType({}),
+) -> Tool:
+    row = OPERATIONS[operation or name]
+    return Tool(name, row, title, description, arguments, defaults, schemas)
+
+
+def _named(*tools: Tool) -> Mapping[str, Tool]:
+    return MappingProxyType({tool.name: tool for tool in tools})
+
+
+SEVEN = _named(
+    _tool(
+        "get_ticker_patterns",
+        "Current chart patterns",
+        "Current breakout setups (wedges, pennants, triangles) of one tracked ticker: the two "
+        "trend lines, the trigger rule, trade plans with trigger, stop and target, and how the "
+        "same pattern did before, for its family and for this ticker.",
+        "symbol",
+    ),
+    _tool(
+        "get_pattern_history",
+        "Past occurrences",
+        "Every past breakout of one tracked ticker as the nightly served it, wins and losses "
+        "alike: entry, stop, target, exit, realized move and R multiple.",
+        "symbol",
+        "limit",
+        "outcome",
+    ),
+    _tool(
+        "get_pattern_chart",
+        "Chart of a setup",
+        "A PNG chart of one current setup: candles on a log price axis, both trend lines, "
+        "trigger, stop and target. Take setup_id from get_ticker_patterns of this session.",
+        "symbol",
+        "setup_id",
+    ),
+    _tool(
+        "list_tracked_tickers",
+        "Tracked tickers",
+        "Which of my tickers have a setup? Every ticker that this account tracks, in the user's "
+        "order, with whether tonight's data covers it and its setups in short (family, direction, "
+        "status, attempt, distance to the trigger), and how many may be tracked.",
+    ),
+    _tool(
+        "set_tracked_tickers",
+        "Set tracked tickers",
+        "Replace the whole list of tracked tickers, all or nothing; `removed` names what was "
+        "dropped. This also rewrites the user's Main watchlist: read list_tracked_tickers first "
+        "and keep what should stay.",
+        "symbols",
+    ),
+    _tool(
+        "get_family_track_record",
+        "Family track record",
+        "How a pattern family did over about 20 years of daily bars: win rate with its sample, "
+        "average win and loss, R multiples, beside what random entries reached.",
+        "family",
+    ),
+    _tool(
+        "demo",
+        "Demo",
+        "The current setups of one demo symbol ({demo_symbols}), with the chart of the first one; "
+        "needs no key.",
+        "symbol",
+    ),
+)
+"""The seven tools of the interface."""
+
+FILTERS: Schema = {
+    "type": "array",
+    "description": "Predicates that all must match, such as "
+    '{"kind":"rsi","op":"<","value":40}. Numeric kinds take op and value; choices and booleans '
+    "value; moving averages, performance and extremes also period (200, 252, ytd, 3m ...). "
+    "A refusal names what a kind takes.",
+    "items": {
+        "type": "object",
+        "properties": {
+            "kind": {"type": "string", "enum": list(KINDS)},
+            "op": {"type": "string", "enum": ["<", "<=", ">", ">=", "="]},
+            "value": {},
+            "period": {},
+        },
+        "required": ["kind", "value"],
+    },
+}
+
+_MORE = _named(
+    _tool(
+        "scan_setups",
+        "Market-wide scan",
+        "The best setups of the whole market tonight, ranked by typical gain if they win, filtered "
+        "and paged; no ticker needs to be tracked. Compact rows carry prices, distance to the "
+        "trigger and the win rate with its sample and average loss.",
+        *("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset"),
+        "rows",
+        defaults={"limit": 10},
+        schemas={"filters": FILTERS},
+    ),
+    _tool(
+        "add_tickers",
+        "Add tracked tickers",
+        "Append tickers to the tracked list; the others stay. Also changes the Main watchlist.",
+        "symbols",
+    ),
+    _tool(
+        "remove_tickers",
+        "Remove tracked tickers",
+        "Remove tickers from the tracked list; the others stay. Also changes the Main watchlist.",
+        "symbols",
+    ),
+    _tool(
+        "get_universe",
+        "Covered symbols",
+        "The symbols that tonight's data covers, with name, exchange and industry.",
+        operation="universe",
+    ),
+    _tool(
+        "get_changes",
+        "Changes since the night before",
+        "What became of each setup since the night before: new, triggered, stopped, reached or "
+        "expired, over the whole market.",
+        *("change", "family", "direction", "limit", "offset"),
+        operation="changes",
+        defaults={"limit": 20},
+    ),
+)
+
+FULL = Toolset("", "Pattern screener", SEVEN)
+DEMO = Toolset("/demo", "Pattern screener (demo)", SEVEN, keyless=True)
+EXTENDED = Toolset("/extended", "Pattern screener (extended)", MappingProxyType({**SEVEN, **_MORE}))
+
+
+def toolsets(offer: Offer) -> tuple[Toolset, ...]:
+    """The toolsets that a service offers."""
+    return (FULL, DEMO, EXTENDED) if offer.extended else (FULL, DEMO)
