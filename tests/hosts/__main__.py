@@ -37,7 +37,9 @@ def print_conformance(installed: Installed, night: Path) -> None:
 
     seal_sample(Settings(data_dir=night))
     with serving(night) as service:
-        print("| version | scenarios | checks passed | cannot apply | failed |\n|---|---|---|---|---|")
+        print(
+            "| version | scenarios | checks passed | cannot apply | failed |\n|---|---|---|---|---|"
+        )
         for version, names in sorted(scenarios(installed).items()):
             checks = check_server(installed, f"{service.url}/mcp/demo", version)
             passed = sum(check.passed for check in checks)

@@ -1,9 +1,10 @@
-"""The table of clients: what each can do here. Tests hold every cell, and docs/hosts.md shows it."""
+"""The table of clients: what each can do. Tests hold every cell, and docs/hosts.md shows it."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,12 +13,11 @@ HERE = Path(__file__).parent
 LOCKS = HERE.parents[1] / "locks"
 
 Era = Literal["legacy", "2026-07-28"]
-Way = Literal["keyless", "key", "sign-in"]
 Place = Literal["hosts", "hosts-sdk1", "node"]
 """Where a client is installed: from locks/PLACE.lock, or from package-lock.json."""
 
 BOTH: tuple[Era, ...] = ("legacy", "2026-07-28")
-WAYS: tuple[Way, ...] = ("keyless", "key", "sign-in")
+WAYS = ("without a key", "by key", "by sign-in")
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,12 @@ CLIENTS = (
     HostClient("Python SDK", "mcp", "hosts", "python_sdk.py", BOTH),
     HostClient("Python SDK 1", "mcp", "hosts-sdk1", "python_sdk_1.py", ("legacy",)),
     HostClient("FastMCP", "fastmcp-slim", "hosts", "fastmcp_client.py", BOTH),
-    HostClient("TypeScript SDK 1", "@modelcontextprotocol/sdk", "node", "typescript_1.mjs", ("legacy",)),
-    HostClient("TypeScript SDK 2", "@modelcontextprotocol/client", "node", "typescript_2.mjs", BOTH),
+    HostClient(
+        "TypeScript SDK 1", "@modelcontextprotocol/sdk", "node", "typescript_1.mjs", ("legacy",)
+    ),
+    HostClient(
+        "TypeScript SDK 2", "@modelcontextprotocol/client", "node", "typescript_2.mjs", BOTH
+    ),
     HostClient("mcp-remote", "mcp-remote", "node", "mcp_remote.py", BOTH),
     HostClient("Inspector CLI", "@modelcontextprotocol/inspector", "node", "inspector.py", BOTH),
     HostClient(
@@ -64,22 +68,16 @@ CLIENTS = (
 
 def table() -> str:
     """The table of docs/hosts.md."""
-    head = "client, version, without a key, by key, by sign-in, after a week, 2025 handshake, 2026-07-28, note"
-    lines = [_row(head.split(", ")), _row(["---"] * 9)]
-    return "\n".join(lines + [_row(_cells(client)) for client in CLIENTS])
+    head = ("client", "version", "era", *WAYS, "after a week", "note")
+    return "\n".join([_row(head), _row(["---"] * len(head)), *map(_row, map(_cells, CLIENTS))])
 
 
 def _cells(client: HostClient) -> list[str]:
-    eras = ["yes" if era in client.eras else "no" for era in BOTH]
-    return [
-        client.name,
-        f"`{client.package}` {client.version}",
-        *["all tools"] * len(WAYS),
-        client.after_expiry,
-        *eras,
-        client.note,
-    ]
+    eras = ["2025" if era == "legacy" else era for era in client.eras]
+    version = f"{client.version} of `{client.package}`"
+    ways = ["yes"] * len(WAYS)
+    return [client.name, version, ", ".join(eras), *ways, client.after_expiry, client.note]
 
 
-def _row(cells: list[str]) -> str:
+def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"

@@ -74,7 +74,10 @@ def lock_packages(folder: Path) -> None:
     """Write package-lock.json anew from package.json, without the address of a registry."""
     installed = Installed(folder)
     install_python(folder / "hosts", LOCKS / "hosts.lock")
-    run([*installed.npm, "install", "--package-lock-only", "--omit-lockfile-registry-resolved"], HERE)
+    run(
+        [*installed.npm, "install", "--package-lock-only", "--omit-lockfile-registry-resolved"],
+        HERE,
+    )
 
 
 def run(command: list[str], folder: Path | None = None) -> None:

@@ -40,5 +40,8 @@ def test_every_client_has_a_program_and_every_program_a_client() -> None:
 def test_no_lock_names_a_registry() -> None:
     locks = [*(ROOT / "locks").glob("*.lock"), ROOT / "tests" / "hosts" / "package-lock.json"]
 
-    assert [lock.name for lock in locks if '"resolved"' in (text := lock.read_text())
-            or "registry." in text or "index-url" in text] == []
+    assert [
+        lock.name
+        for lock in locks
+        if '"resolved"' in (text := lock.read_text()) or "registry." in text or "index-url" in text
+    ] == []

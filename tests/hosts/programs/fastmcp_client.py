@@ -9,7 +9,7 @@ import httpx2
 from fastmcp.client import Client
 from fastmcp.client.auth import OAuth
 from fastmcp.client.transports import StreamableHttpTransport
-from order import blocks, order, run, say
+from order import Called, blocks, order, run, say
 
 GIVEN = order()
 
@@ -33,16 +33,16 @@ def sign_in() -> httpx2.Auth | None:
 AUTH = sign_in()
 
 
-async def once() -> dict[str, Any]:
+async def once(calls: list[Called]) -> dict[str, Any]:
     """One session."""
     transport = StreamableHttpTransport(GIVEN.url, headers=GIVEN.headers, auth=AUTH)
     async with Client(transport, mode=GIVEN.era) as client:
         tools = [tool.name for tool in await client.list_tools()]
         results = []
-        for tool, arguments in GIVEN.calls:
+        for tool, arguments in calls:
             answer = await client.call_tool(tool, arguments, raise_on_error=False)
             results.append(blocks(tool, answer.content, failed=answer.is_error))
         return {"version": client.protocol_version, "tools": tools, "results": results}
 
 
-run(once)
+run(GIVEN, once)

@@ -9,7 +9,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from order import order, result, run, say
+from order import Called, order, result, run, say
 
 GIVEN = order()
 ERA = "legacy" if GIVEN.era == "legacy" else "modern"
@@ -18,6 +18,7 @@ ENVIRONMENT = {
     # A folder of its own for tokens, and a PATH without a browser to open.
     "HOME": GIVEN.folder,
     "MCP_STORAGE_DIR": GIVEN.folder,
+    "MCP_INSPECTOR_SECRET_STORE": "file",
     "PATH": str(Path(GIVEN.node).parent),
     # It signs in where it sees no terminal.
     "MCP_AUTO_OPEN_ENABLED": "true",
@@ -71,11 +72,11 @@ async def visits(process: asyncio.subprocess.Process) -> str:
     return "".join(lines)
 
 
-async def once() -> dict[str, Any]:
+async def once(calls: list[Called]) -> dict[str, Any]:
     """The list of tools and each call."""
     tools = [tool["name"] for tool in (await asked("tools/list"))["tools"]]
     results = []
-    for tool, arguments in GIVEN.calls:
+    for tool, arguments in calls:
         options = ("--tool-name", tool, "--tool-args-json", json.dumps(arguments))
         results.append(read(tool, await asked("tools/call", *options)))
     return {"version": None, "tools": tools, "results": results}
@@ -89,4 +90,4 @@ def read(tool: str, answer: dict[str, Any]) -> dict[str, Any]:
     return result(tool, next(iter(texts), None), failed=failed, images=images)
 
 
-run(once)
+run(GIVEN, once)

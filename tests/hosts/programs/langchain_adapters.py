@@ -6,20 +6,20 @@ from typing import Any
 
 from langchain_core.tools import BaseTool, ToolException
 from langchain_mcp_adapters.client import MultiServerMCPClient
-from order import order, result, run
+from order import Called, order, result, run
 from signing_in import provider
 
 GIVEN = order()
 AUTH = provider(GIVEN, "LangChain")
 
 
-async def once() -> dict[str, Any]:
+async def once(calls: list[Called]) -> dict[str, Any]:
     """All tools; each call is a session."""
     connection: Any = {"transport": "streamable_http", "url": GIVEN.url, "headers": GIVEN.headers}
     if AUTH is not None:
         connection["auth"] = AUTH
     tools = {tool.name: tool for tool in await MultiServerMCPClient({"it": connection}).get_tools()}
-    results = [await called(tools[tool], arguments) for tool, arguments in GIVEN.calls]
+    results = [await called(tools[tool], arguments) for tool, arguments in calls]
     return {"version": None, "tools": list(tools), "results": results}
 
 
@@ -36,4 +36,4 @@ async def called(tool: BaseTool, arguments: dict[str, Any]) -> dict[str, Any]:
     return result(tool.name, next(iter(texts), None), failed=failed, images=images)
 
 
-run(once)
+run(GIVEN, once)

@@ -10,11 +10,13 @@ from typing import Any, TextIO
 
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from order import blocks, order, run, say
+from order import Called, blocks, order, run, say
 
 GIVEN = order()
 PROTOCOL = "legacy" if GIVEN.era == "legacy" else "auto"
-HEADERS = [part for name, value in GIVEN.headers.items() for part in ("--header", f"{name}:{value}")]
+HEADERS = [
+    part for name, value in GIVEN.headers.items() for part in ("--header", f"{name}:{value}")
+]
 SERVER = StdioServerParameters(
     command=GIVEN.node,
     args=[f"{GIVEN.modules}/mcp-remote/dist/proxy.js", GIVEN.url, "--protocol", PROTOCOL, *HEADERS],
@@ -33,7 +35,7 @@ def watch(said: TextIO) -> None:
             say(open=address)
 
 
-async def once() -> dict[str, Any]:
+async def once(calls: list[Called]) -> dict[str, Any]:
     """One process of mcp-remote, whose own client speaks the 2025 handshake."""
     reading, writing = os.pipe()
     with os.fdopen(reading) as said, os.fdopen(writing, "w") as errors:
@@ -42,7 +44,7 @@ async def once() -> dict[str, Any]:
         async with Client(stdio_client(SERVER, errlog=errors), mode="legacy") as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
             results = []
-            for tool, arguments in GIVEN.calls:
+            for tool, arguments in calls:
                 answer = await client.call_tool(tool, arguments)
                 results.append(blocks(tool, answer.content, failed=bool(answer.is_error)))
         errors.close()
@@ -50,4 +52,4 @@ async def once() -> dict[str, Any]:
     return {"version": None, "tools": tools, "results": results}
 
 
-run(once)
+run(GIVEN, once)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from agents.mcp import MCPServerStreamableHttp
-from order import blocks, order, run
+from order import Called, blocks, order, run
 from signing_in import provider
 
 GIVEN = order()
 AUTH = provider(GIVEN, "OpenAI Agents SDK")
 
 
-async def once() -> dict[str, Any]:
+async def once(calls: list[Called]) -> dict[str, Any]:
     """One session."""
     params: dict[str, Any] = {"url": GIVEN.url, "headers": GIVEN.headers, "timeout": 30}
     if AUTH is not None:
@@ -20,7 +20,7 @@ async def once() -> dict[str, Any]:
     async with MCPServerStreamableHttp(params, client_session_timeout_seconds=30) as server:
         tools = [tool.name for tool in await server.list_tools()]
         results = []
-        for tool, arguments in GIVEN.calls:
+        for tool, arguments in calls:
             answer = await server.call_tool(tool, arguments)
             results.append(blocks(tool, answer.content, failed=bool(answer.is_error)))
         assert server.session is not None
@@ -28,4 +28,4 @@ async def once() -> dict[str, Any]:
         return {"version": version, "tools": tools, "results": results}
 
 
-run(once)
+run(GIVEN, once)

@@ -1,10 +1,11 @@
 """What each program here is told, what it says, and how time passes in it.
 
 The order is one JSON object, the first argument: the endpoint's `url`, a `key` or "", the `era` to
-speak, the `calls` to make and whether to `sign_in`. On stdout a program says one JSON object a line:
-`visit`, an address for a person, answered by the address that the browser was sent back to; `open`,
-the same for a program that has its own server for the way back; and `round`, what it has seen. Then
-it reads how many seconds have passed and makes another round, or ends when there is nothing to read.
+speak, the `calls` to make and whether to `sign_in`. On stdout a program says one JSON object a
+line: `visit`, an address for a person, answered by the address that the browser was sent back to;
+`open`, the same for a program that has its own server for the way back; and `round`, what it has
+seen. Then it reads how many seconds have passed and makes another round, with the first call alone,
+or ends when there is nothing to read.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+Called = tuple[str, dict[str, Any]]
+"""The name of a tool and its arguments."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -25,7 +29,7 @@ class Order:
     url: str
     key: str
     era: str
-    calls: list[tuple[str, dict[str, Any]]]
+    calls: list[Called]
     sign_in: bool
     node: str
     modules: str
@@ -44,7 +48,8 @@ def order() -> Order:
 
 def say(**what: Any) -> None:
     """Say one thing."""
-    print(json.dumps(what), flush=True)
+    sys.stdout.write(f"{json.dumps(what)}\n")
+    sys.stdout.flush()
 
 
 async def hear() -> str:
@@ -64,15 +69,17 @@ def blocks(tool: str, content: Any, *, failed: bool = False) -> dict[str, Any]:
     return result(tool, next(iter(texts), None), failed=failed, images=images)
 
 
-def run(once: Callable[[], Awaitable[dict[str, Any]]]) -> None:
-    """Make rounds until nothing more is heard."""
+def run(given: Order, once: Callable[[list[Called]], Awaitable[dict[str, Any]]]) -> None:
+    """Make rounds until nothing more is heard: the first with all calls, the others with one."""
 
     async def rounds() -> None:
+        calls = given.calls
         while True:
-            say(round=await once())
+            say(round=await once(calls))
             if not (passed := await hear()):
                 return
             _let_pass(float(passed))
+            calls = calls[:1]
 
     asyncio.run(rounds())
 

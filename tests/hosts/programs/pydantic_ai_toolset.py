@@ -7,7 +7,7 @@ from typing import Any
 
 from fastmcp.client import Client
 from fastmcp.client.transports import StreamableHttpTransport
-from order import order, result, run
+from order import Called, order, result, run
 from pydantic_ai import BinaryContent
 from pydantic_ai.exceptions import ModelRetry
 from pydantic_ai.mcp import MCPToolset
@@ -17,13 +17,13 @@ GIVEN = order()
 AUTH = provider(GIVEN, "Pydantic AI")
 
 
-async def once() -> dict[str, Any]:
+async def once(calls: list[Called]) -> dict[str, Any]:
     """One session."""
     transport = StreamableHttpTransport(GIVEN.url, headers=GIVEN.headers, auth=AUTH)
     client = Client(transport, mode=GIVEN.era)
     async with MCPToolset(client) as toolset:
         tools = [tool.name for tool in await toolset.list_tools()]
-        results = [await called(toolset, tool, arguments) for tool, arguments in GIVEN.calls]
+        results = [await called(toolset, tool, arguments) for tool, arguments in calls]
         return {"version": client.protocol_version, "tools": tools, "results": results}
 
 
@@ -40,4 +40,4 @@ async def called(toolset: MCPToolset[None], tool: str, arguments: dict[str, Any]
     return result(tool, text, images=images)
 
 
-run(once)
+run(GIVEN, once)

@@ -7,24 +7,24 @@ from typing import Any
 import httpx2
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from order import blocks, order, run
+from order import Called, blocks, order, run
 from signing_in import provider
 
 GIVEN = order()
 AUTH = provider(GIVEN, "Python SDK")
 
 
-async def once() -> dict[str, Any]:
+async def once(calls: list[Called]) -> dict[str, Any]:
     """One session."""
     async with httpx2.AsyncClient(headers=GIVEN.headers, auth=AUTH, timeout=30) as http:
         transport = streamable_http_client(GIVEN.url, http_client=http)
         async with Client(transport, mode=GIVEN.era) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
             results = []
-            for tool, arguments in GIVEN.calls:
+            for tool, arguments in calls:
                 answer = await client.call_tool(tool, arguments)
                 results.append(blocks(tool, answer.content, failed=bool(answer.is_error)))
             return {"version": client.protocol_version, "tools": tools, "results": results}
 
 
-run(once)
+run(GIVEN, once)

@@ -7,14 +7,14 @@ from typing import Any
 import httpx
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
-from order import blocks, order, run
+from order import Called, blocks, order, run
 from signing_in import provider
 
 GIVEN = order()
 AUTH = provider(GIVEN, "Python SDK 1")
 
 
-async def once() -> dict[str, Any]:
+async def once(calls: list[Called]) -> dict[str, Any]:
     """One session."""
     async with (
         httpx.AsyncClient(headers=GIVEN.headers, auth=AUTH, timeout=30) as http,
@@ -24,10 +24,10 @@ async def once() -> dict[str, Any]:
         version = (await session.initialize()).protocolVersion
         tools = [tool.name for tool in (await session.list_tools()).tools]
         results = []
-        for tool, arguments in GIVEN.calls:
+        for tool, arguments in calls:
             answer = await session.call_tool(tool, arguments)
             results.append(blocks(tool, answer.content, failed=answer.isError))
         return {"version": version, "tools": tools, "results": results}
 
 
-run(once)
+run(GIVEN, once)

@@ -9,11 +9,11 @@ const newClient = () => new Client({ name: "typescript-1", version: "1" });
 const newTransport = () =>
   new StreamableHTTPClientTransport(new URL(order.url), { authProvider, requestInit: { headers } });
 
-await run(async () => {
+await run(async (calls) => {
   const [client, transport] = await connected(newClient, newTransport, UnauthorizedError);
   const tools = (await client.listTools()).tools.map((tool) => tool.name);
   const results = [];
-  for (const [name, args] of order.calls) {
+  for (const [name, args] of calls) {
     results.push(result(name, await client.callTool({ name, arguments: args })));
   }
   const version = transport.protocolVersion;

@@ -8,11 +8,11 @@ const newClient = () => new Client({ name: "typescript-2", version: "1" }, { ver
 const newTransport = () =>
   new StreamableHTTPClientTransport(new URL(order.url), { authProvider, requestInit: { headers } });
 
-await run(async () => {
+await run(async (calls) => {
   const [client] = await connected(newClient, newTransport, UnauthorizedError);
   const tools = (await client.listTools()).tools.map((tool) => tool.name);
   const results = [];
-  for (const [name, args] of order.calls) {
+  for (const [name, args] of calls) {
     results.push(result(name, await client.callTool({ name, arguments: args })));
   }
   const version = client.getNegotiatedProtocolVersion();
