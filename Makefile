@@ -69,7 +69,7 @@ test: $(DEV) ## Lint, type-check and run the tests
 	$(BIN)/python -m tests.audit secrets
 	$(BIN)/pytest -n auto --dist worksteal -m "not engine"
 
-test-engines: $(DEV) ## Run the tests that need PostgreSQL, Node or Chromium; root installs them by apt
+test-engines: $(DEV) ## Run the tests that need PostgreSQL, Chromium or the clients of others; root installs the first two by apt
 	@.ci/engines
 	$(BIN)/pytest -n auto --dist worksteal -m engine -rs
 

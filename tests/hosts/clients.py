@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 HERE = Path(__file__).parent
 LOCKS = HERE.parents[1] / "locks"
@@ -17,6 +17,7 @@ Place = Literal["hosts", "hosts-sdk1", "node"]
 """Where a client is installed: from locks/PLACE.lock, or from package-lock.json."""
 
 BOTH: tuple[Era, ...] = ("legacy", "2026-07-28")
+LEGACY: tuple[Era, ...] = ("legacy",)
 WAYS = ("without a key", "by key", "by sign-in")
 
 
@@ -29,8 +30,8 @@ class HostClient:
     place: Place
     program: str
     eras: tuple[Era, ...]
-    after_expiry: Literal["refreshes", "signs in again"] = "refreshes"
-    """What it does when its access token has run out, a week after sign-in."""
+    started_again: Literal["refreshes", "signs in again"] = "refreshes"
+    """What it does when it has been started again and its stored access token has run out."""
     note: str = ""
 
     @property
@@ -46,37 +47,73 @@ class HostClient:
         return found[1]
 
 
+FORGETS: Final = "signs in again"
+"""The Python SDK stores no time of expiry with its tokens, and meets a 401 with a new sign-in."""
+
 CLIENTS = (
-    HostClient("Python SDK", "mcp", "hosts", "python_sdk.py", BOTH),
-    HostClient("Python SDK 1", "mcp", "hosts-sdk1", "python_sdk_1.py", ("legacy",)),
+    HostClient("Python SDK", "mcp", "hosts", "python_sdk.py", BOTH, FORGETS),
+    HostClient("Python SDK 1", "mcp", "hosts-sdk1", "python_sdk_1.py", LEGACY, FORGETS),
     HostClient("FastMCP", "fastmcp-slim", "hosts", "fastmcp_client.py", BOTH),
+    HostClient("TypeScript SDK", "@modelcontextprotocol/client", "node", "typescript_2.mjs", BOTH),
+    HostClient("TypeScript SDK 1", "@modelcontextprotocol/sdk", "node", "typescript_1.mjs", LEGACY),
     HostClient(
-        "TypeScript SDK 1", "@modelcontextprotocol/sdk", "node", "typescript_1.mjs", ("legacy",)
+        "mcp-remote",
+        "mcp-remote",
+        "node",
+        "mcp_remote.py",
+        BOTH,
+        note="speaks 2026-07-28 with `--protocol auto`; its own host always the handshake",
     ),
     HostClient(
-        "TypeScript SDK 2", "@modelcontextprotocol/client", "node", "typescript_2.mjs", BOTH
+        "Inspector CLI",
+        "@modelcontextprotocol/inspector",
+        "node",
+        "inspector.py",
+        BOTH,
+        note="without a keychain it keeps tokens only with `MCP_INSPECTOR_SECRET_STORE=file`",
     ),
-    HostClient("mcp-remote", "mcp-remote", "node", "mcp_remote.py", BOTH),
-    HostClient("Inspector CLI", "@modelcontextprotocol/inspector", "node", "inspector.py", BOTH),
     HostClient(
-        "LangChain", "langchain-mcp-adapters", "hosts-sdk1", "langchain_adapters.py", ("legacy",)
+        "LangChain",
+        "langchain-mcp-adapters",
+        "hosts-sdk1",
+        "langchain_adapters.py",
+        LEGACY,
+        FORGETS,
+        "needs the first major version of the Python SDK",
     ),
-    HostClient("OpenAI Agents SDK", "openai-agents", "hosts", "openai_agents.py", ("2026-07-28",)),
-    HostClient("Pydantic AI", "pydantic-ai-slim", "hosts", "pydantic_ai_toolset.py", BOTH),
+    HostClient(
+        "OpenAI Agents SDK",
+        "openai-agents",
+        "hosts",
+        "openai_agents.py",
+        ("2026-07-28",),
+        FORGETS,
+        "chooses the era itself, here the newer one",
+    ),
+    HostClient(
+        "Pydantic AI",
+        "pydantic-ai-slim",
+        "hosts",
+        "pydantic_ai_toolset.py",
+        BOTH,
+        FORGETS,
+        "here with the sign-in of the Python SDK",
+    ),
 )
 
 
 def table() -> str:
     """The table of docs/hosts.md."""
-    head = ("client", "version", "era", *WAYS, "after a week", "note")
+    later = ("a week later", "a week later, started again")
+    head = ("client", "version", "era", *WAYS, *later, "note")
     return "\n".join([_row(head), _row(["---"] * len(head)), *map(_row, map(_cells, CLIENTS))])
 
 
 def _cells(client: HostClient) -> list[str]:
     eras = ["2025" if era == "legacy" else era for era in client.eras]
     version = f"{client.version} of `{client.package}`"
-    ways = ["yes"] * len(WAYS)
-    return [client.name, version, ", ".join(eras), *ways, client.after_expiry, client.note]
+    later = ["refreshes", client.started_again]
+    return [client.name, version, ", ".join(eras), *["yes"] * len(WAYS), *later, client.note]
 
 
 def _row(cells: Iterable[str]) -> str:

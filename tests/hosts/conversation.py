@@ -39,9 +39,9 @@ class Conversation:
             else:
                 httpx.get(self.person(said["open"]), timeout=30)
 
-    def let_pass(self, seconds: float) -> None:
-        """Let time pass in the program, which then makes another round."""
-        self._say(str(seconds))
+    def let_pass(self, seconds: float, *, restart: bool = False) -> None:
+        """Let time pass in the program, which then makes another round, or first starts again."""
+        self._say(json.dumps({"seconds": seconds, "restart": restart}))
 
     def _say(self, line: str) -> None:
         assert self.process.stdin is not None

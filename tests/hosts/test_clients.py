@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from mcp_server.surface.toolsets import EXTENDED, FULL
-from store.tokens import LIFETIMES, Kind
+from store.credentials import LIFETIMES, Kind
 from tests.agent import connected, images, texts
 from tests.hosts.clients import CLIENTS, Era, HostClient
 from tests.hosts.conversation import speaking
@@ -186,12 +186,15 @@ def test_a_client_signs_in_and_goes_on_after_its_token_has_expired(
     def person(address: str) -> str:
         return approve(signed_in(patient, account), address)
 
+    visits = []
+    week = LIFETIMES[Kind.ACCESS] + timedelta(minutes=1)
     with speaking(client, installed, tmp_path, person, given) as program:
         check(program.round(), given, answers)
-        signed_in_first = program.visits
-        clock.later = LIFETIMES[Kind.ACCESS] + timedelta(minutes=1)
-        program.let_pass(clock.later.total_seconds())
-        check(program.round(), given, answers[:1])
+        visits.append(program.visits)
+        for restart in (False, True):
+            clock.later += week
+            program.let_pass(week.total_seconds(), restart=restart)
+            check(program.round(), given, answers[:1])
+            visits.append(program.visits)
 
-    assert signed_in_first == 1
-    assert program.visits == (1 if client.after_expiry == "refreshes" else 2)
+    assert visits == [1, 1, 1 if client.started_again == "refreshes" else 2]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import httpx2
 from fastmcp.client import Client
 from fastmcp.client.auth import OAuth
 from fastmcp.client.transports import StreamableHttpTransport
+from key_value.aio.stores.memory import MemoryStore
 from order import Called, blocks, order, run, say
 
 GIVEN = order()
 
 
-class SignIn(OAuth):
+class ElsewhereOAuth(OAuth):
     """FastMCP's own sign-in, whose browser is elsewhere."""
 
     async def redirect_handler(self, authorization_url: str) -> None:
@@ -22,20 +22,28 @@ class SignIn(OAuth):
         say(open=authorization_url)
 
 
-def sign_in() -> httpx2.Auth | None:
-    """The sign-in, if there is to be one; its tokens are kept in memory."""
-    if not GIVEN.sign_in:
-        return None
-    with warnings.catch_warnings(action="ignore"):
-        return SignIn(GIVEN.url, client_name="FastMCP")
+class SignIn:
+    """The sign-in, if there is to be one."""
+
+    def __init__(self) -> None:
+        self._kept = MemoryStore()
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew with the kept tokens."""
+        self.auth = self._new() if GIVEN.sign_in else None
+
+    def _new(self) -> OAuth:
+        with warnings.catch_warnings(action="ignore"):  # that tokens are kept in memory
+            return ElsewhereOAuth(GIVEN.url, client_name="FastMCP", token_storage=self._kept)
 
 
-AUTH = sign_in()
+SIGN_IN = SignIn()
 
 
 async def once(calls: list[Called]) -> dict[str, Any]:
     """One session."""
-    transport = StreamableHttpTransport(GIVEN.url, headers=GIVEN.headers, auth=AUTH)
+    transport = StreamableHttpTransport(GIVEN.url, headers=GIVEN.headers, auth=SIGN_IN.auth)
     async with Client(transport, mode=GIVEN.era) as client:
         tools = [tool.name for tool in await client.list_tools()]
         results = []
@@ -45,4 +53,4 @@ async def once(calls: list[Called]) -> dict[str, Any]:
         return {"version": client.protocol_version, "tools": tools, "results": results}
 
 
-run(GIVEN, once)
+run(GIVEN, once, SIGN_IN.restart)

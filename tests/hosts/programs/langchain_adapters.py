@@ -7,17 +7,17 @@ from typing import Any
 from langchain_core.tools import BaseTool, ToolException
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from order import Called, order, result, run
-from signing_in import provider
+from signing_in import SignIn
 
 GIVEN = order()
-AUTH = provider(GIVEN, "LangChain")
+SIGN_IN = SignIn(GIVEN, "LangChain")
 
 
 async def once(calls: list[Called]) -> dict[str, Any]:
     """All tools; each call is a session."""
     connection: Any = {"transport": "streamable_http", "url": GIVEN.url, "headers": GIVEN.headers}
-    if AUTH is not None:
-        connection["auth"] = AUTH
+    if SIGN_IN.auth is not None:
+        connection["auth"] = SIGN_IN.auth
     tools = {tool.name: tool for tool in await MultiServerMCPClient({"it": connection}).get_tools()}
     results = [await called(tools[tool], arguments) for tool, arguments in calls]
     return {"version": None, "tools": list(tools), "results": results}
@@ -36,4 +36,4 @@ async def called(tool: BaseTool, arguments: dict[str, Any]) -> dict[str, Any]:
     return result(tool.name, next(iter(texts), None), failed=failed, images=images)
 
 
-run(GIVEN, once)
+run(GIVEN, once, SIGN_IN.restart)

@@ -6,17 +6,17 @@ from typing import Any
 
 from agents.mcp import MCPServerStreamableHttp
 from order import Called, blocks, order, run
-from signing_in import provider
+from signing_in import SignIn
 
 GIVEN = order()
-AUTH = provider(GIVEN, "OpenAI Agents SDK")
+SIGN_IN = SignIn(GIVEN, "OpenAI Agents SDK")
 
 
 async def once(calls: list[Called]) -> dict[str, Any]:
     """One session."""
     params: dict[str, Any] = {"url": GIVEN.url, "headers": GIVEN.headers, "timeout": 30}
-    if AUTH is not None:
-        params["auth"] = AUTH
+    if SIGN_IN.auth is not None:
+        params["auth"] = SIGN_IN.auth
     async with MCPServerStreamableHttp(params, client_session_timeout_seconds=30) as server:
         tools = [tool.name for tool in await server.list_tools()]
         results = []
@@ -28,4 +28,4 @@ async def once(calls: list[Called]) -> dict[str, Any]:
         return {"version": version, "tools": tools, "results": results}
 
 
-run(GIVEN, once)
+run(GIVEN, once, SIGN_IN.restart)

@@ -14,9 +14,10 @@ export function result(tool, answer) {
   return { tool, failed: answer.isError ?? false, said: texts[0]?.text ?? null, images };
 }
 
-// A sign-in that keeps its tokens in memory.
+const kept = {};
+
+// A sign-in over the kept tokens.
 export function provider(name) {
-  const kept = {};
   const callback = "http://127.0.0.1:4321/callback";
   return {
     redirectUrl: callback,
@@ -54,12 +55,14 @@ export async function connected(newClient, newTransport, Unauthorized) {
 }
 
 // Makes rounds: the first with all calls, the others with one.
-export async function run(once) {
+export async function run(once, restart) {
   for (let calls = order.calls; ; calls = calls.slice(0, 1)) {
     say({ round: await once(calls) });
-    const passed = await hear();
-    if (!passed) process.exit(0);
+    const heard = await hear();
+    if (!heard) process.exit(0);
+    const passed = JSON.parse(heard);
     const before = Date.now;
-    Date.now = () => before() + Number(passed) * 1000;
+    Date.now = () => before() + passed.seconds * 1000;
+    if (passed.restart) restart();
   }
 }

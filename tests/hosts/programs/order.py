@@ -4,8 +4,8 @@ The order is one JSON object, the first argument: the endpoint's `url`, a `key` 
 speak, the `calls` to make and whether to `sign_in`. On stdout a program says one JSON object a
 line: `visit`, an address for a person, answered by the address that the browser was sent back to;
 `open`, the same for a program that has its own server for the way back; and `round`, what it has
-seen. Then it reads how many seconds have passed and makes another round, with the first call alone,
-or ends when there is nothing to read.
+seen. Then it reads how many `seconds` have passed, and whether it is to `restart` with nothing but
+its stored tokens, and makes another round, with the first call alone. With nothing to read it ends.
 """
 
 from __future__ import annotations
@@ -69,16 +69,23 @@ def blocks(tool: str, content: Any, *, failed: bool = False) -> dict[str, Any]:
     return result(tool, next(iter(texts), None), failed=failed, images=images)
 
 
-def run(given: Order, once: Callable[[list[Called]], Awaitable[dict[str, Any]]]) -> None:
+def run(
+    given: Order,
+    once: Callable[[list[Called]], Awaitable[dict[str, Any]]],
+    restart: Callable[[], None] = lambda: None,
+) -> None:
     """Make rounds until nothing more is heard: the first with all calls, the others with one."""
 
     async def rounds() -> None:
         calls = given.calls
         while True:
             say(round=await once(calls))
-            if not (passed := await hear()):
+            if not (heard := await hear()):
                 return
-            _let_pass(float(passed))
+            passed = json.loads(heard)
+            _let_pass(passed["seconds"])
+            if passed["restart"]:
+                restart()
             calls = calls[:1]
 
     asyncio.run(rounds())

@@ -11,15 +11,15 @@ from order import Called, order, result, run
 from pydantic_ai import BinaryContent
 from pydantic_ai.exceptions import ModelRetry
 from pydantic_ai.mcp import MCPToolset
-from signing_in import provider
+from signing_in import SignIn
 
 GIVEN = order()
-AUTH = provider(GIVEN, "Pydantic AI")
+SIGN_IN = SignIn(GIVEN, "Pydantic AI")
 
 
 async def once(calls: list[Called]) -> dict[str, Any]:
     """One session."""
-    transport = StreamableHttpTransport(GIVEN.url, headers=GIVEN.headers, auth=AUTH)
+    transport = StreamableHttpTransport(GIVEN.url, headers=GIVEN.headers, auth=SIGN_IN.auth)
     client = Client(transport, mode=GIVEN.era)
     async with MCPToolset(client) as toolset:
         tools = [tool.name for tool in await toolset.list_tools()]
@@ -40,4 +40,4 @@ async def called(toolset: MCPToolset[None], tool: str, arguments: dict[str, Any]
     return result(tool, text, images=images)
 
 
-run(GIVEN, once)
+run(GIVEN, once, SIGN_IN.restart)

@@ -8,16 +8,16 @@ import httpx
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from order import Called, blocks, order, run
-from signing_in import provider
+from signing_in import SignIn
 
 GIVEN = order()
-AUTH = provider(GIVEN, "Python SDK 1")
+SIGN_IN = SignIn(GIVEN, "Python SDK 1")
 
 
 async def once(calls: list[Called]) -> dict[str, Any]:
     """One session."""
     async with (
-        httpx.AsyncClient(headers=GIVEN.headers, auth=AUTH, timeout=30) as http,
+        httpx.AsyncClient(headers=GIVEN.headers, auth=SIGN_IN.auth, timeout=30) as http,
         streamable_http_client(GIVEN.url, http_client=http) as (reading, writing, _),
         ClientSession(reading, writing) as session,
     ):
@@ -30,4 +30,4 @@ async def once(calls: list[Called]) -> dict[str, Any]:
         return {"version": version, "tools": tools, "results": results}
 
 
-run(GIVEN, once)
+run(GIVEN, once, SIGN_IN.restart)

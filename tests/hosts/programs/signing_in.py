@@ -1,4 +1,4 @@
-"""Sign-in of the Python SDK, in its first and second major version, that keeps tokens in memory."""
+"""Sign-in of the Python SDK, in its first and second major version."""
 
 from __future__ import annotations
 
@@ -37,10 +37,21 @@ class Kept:
         self._client = client_info
 
 
-def provider(given: Order, name: str) -> OAuthClientProvider | None:
+class SignIn:
     """The sign-in of a host, if it is to sign in."""
-    if not given.sign_in:
-        return None
+
+    def __init__(self, given: Order, name: str) -> None:
+        self._given, self._name, self._kept = given, name, Kept()
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew with the kept tokens."""
+        given = self._given
+        self.auth = provider(given.url, self._name, self._kept) if given.sign_in else None
+
+
+def provider(url: str, name: str, kept: Kept) -> OAuthClientProvider:
+    """The SDK's sign-in over some kept tokens."""
 
     async def visit(address: str) -> None:
         say(visit=address)
@@ -55,4 +66,4 @@ def provider(given: Order, name: str) -> OAuthClientProvider | None:
     metadata = OAuthClientMetadata.model_validate(
         {"client_name": name, "redirect_uris": [CALLBACK]}
     )
-    return OAuthClientProvider(given.url, metadata, Kept(), visit, returned)
+    return OAuthClientProvider(url, metadata, kept, visit, returned)

@@ -4,7 +4,8 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { connected, headers, order, provider, result, run } from "./order.mjs";
 
-const authProvider = order.sign_in ? provider("TypeScript SDK 1") : undefined;
+const newProvider = () => (order.sign_in ? provider("TypeScript SDK 1") : undefined);
+let authProvider = newProvider();
 const newClient = () => new Client({ name: "typescript-1", version: "1" });
 const newTransport = () =>
   new StreamableHTTPClientTransport(new URL(order.url), { authProvider, requestInit: { headers } });
@@ -19,4 +20,4 @@ await run(async (calls) => {
   const version = transport.protocolVersion;
   await client.close();
   return { version, tools, results };
-});
+}, () => { authProvider = newProvider(); });

@@ -2,7 +2,8 @@
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from "@modelcontextprotocol/client";
 import { connected, headers, order, provider, result, run } from "./order.mjs";
 
-const authProvider = order.sign_in ? provider("TypeScript SDK 2") : undefined;
+const newProvider = () => (order.sign_in ? provider("TypeScript SDK 2") : undefined);
+let authProvider = newProvider();
 const mode = order.era === "legacy" ? "legacy" : { pin: order.era };
 const newClient = () => new Client({ name: "typescript-2", version: "1" }, { versionNegotiation: { mode } });
 const newTransport = () =>
@@ -18,4 +19,4 @@ await run(async (calls) => {
   const version = client.getNegotiatedProtocolVersion();
   await client.close();
   return { version, tools, results };
-});
+}, () => { authProvider = newProvider(); });
