@@ -49,6 +49,8 @@ class FamilyFacts:
 
     record: TrackRecord | None
     placebo: Placebo
+    expected_r: float
+    """Of both directions, not rounded; 0 without a resolved trade."""
     sides: Mapping[Direction, FamilySide]
 
 
@@ -89,6 +91,7 @@ class Statistics:
         return FamilyFacts(
             record=track_record(sample, placebo),
             placebo=placebo,
+            expected_r=expected_r(sample.facts["r"]),
             sides={direction: self._side(sample, direction) for direction in SIGNS},
         )
 
@@ -124,30 +127,54 @@ class Statistics:
             for f in Family
         ]
 
+    def records(self, analysis: Analysis) -> list[TrackRecord]:
+        """A symbol's own records: one for each family in which it has a resolved trade."""
+        samples = (self._ticker(analysis, family) for family in _traded(analysis))
+        return [record for sample in samples if (record := self._ticker_record(sample))]
+
+    def _ticker(self, analysis: Analysis, family: Family) -> Sample:
+        """The trades of a symbol in a family."""
+        start = to_date(analysis.scored_from) if analysis.scored_from else self._as_of
+        mine = _of_family(_resolved(analysis), family)
+        sides = self._families[family].sides
+        priors = {way: side.expected_r or 0.0 for way, side in sides.items()}
+        return self._sample(family, analysis.symbol, mine, start, priors)
+
+    def _ticker_record(
+        self, sample: Sample, direction: Direction | None = None
+    ) -> TrackRecord | None:
+        """The record of a symbol in a family; None without a trade.
+
+        Its expected R is that of a direction, since the two differ. Without one it is that of all
+        trades, which in a family that is traded one way is the same.
+        """
+        family = self._families[sample.family]
+        if direction is None and not sample.family.both_ways:
+            (direction,) = sample.family.directions
+        if direction is None:
+            expected = expected_r(sample.facts["r"], family.expected_r)
+        else:
+            expected = expected_r(sample.side(direction)["r"], sample.priors[direction])
+        return track_record(sample, family.placebo, expected)
+
     def candidates(self, analysis: Analysis) -> list[Candidate]:
         """A symbol's setups with their records, in serving order."""
         return [self._candidate(analysis, formation) for formation in analysis.formations]
 
     def _candidate(self, analysis: Analysis, formation: Formation) -> Candidate:
         family, direction = self._families[formation.family], formation.direction
-        resolved = analysis.facts[analysis.facts["outcome"] != Outcome.OPEN]
-        start = to_date(analysis.scored_from) if analysis.scored_from else self._as_of
-        mine = _of_family(resolved, formation.family)
-        priors = {way: side.expected_r or 0.0 for way, side in family.sides.items()}
-        sample = self._sample(formation.family, analysis.symbol, mine, start, priors)
+        sample = self._ticker(analysis, formation.family)
         side, own = family.sides[direction], sample.side(direction)
-        # The family's value for the direction in which the setup is traded: the two differ.
-        expected = expected_r(own["r"], priors[direction])
         assert analysis.features is not None  # noqa: S101 - a covered symbol has features
         return Candidate(
             formation=formation,
             records=TrackRecords(
-                family=family.record, ticker=track_record(sample, family.placebo, expected)
+                family=family.record, ticker=self._ticker_record(sample, direction)
             ),
             ticker_facts=own,
             ticker_side=side_record(sample, direction),
             family_side=side.record,
-            expected_r=expected if side.record else None,
+            expected_r=expected_r(own["r"], sample.priors[direction]) if side.record else None,
             win_in_atrs=side.win_in_atrs,
             listing=analysis.listing,
             features=analysis.features,
@@ -155,13 +182,23 @@ class Statistics:
 
 
 def _record_groups(analyses: Sequence[Analysis]) -> Iterator[Group]:
-    """The groups of all records that the night serves: families, and tickers with a setup."""
+    """The groups of all records that the night serves: of families, and of covered symbols."""
     for family in Family:
         yield group_of(family)
     for analysis in analyses:
-        for formation in analysis.formations:
-            for direction in (None, *formation.family.directions):
-                yield group_of(formation.family, direction, analysis.symbol)
+        for family in _traded(analysis) if analysis.covered else ():
+            for direction in (None, *family.directions):
+                yield group_of(family, direction, analysis.symbol)
+
+
+def _traded(analysis: Analysis) -> list[Family]:
+    """The families in which a symbol has a resolved trade, in their fixed order."""
+    return [FAMILIES[number] for number in np.unique(_resolved(analysis)["family"])]
+
+
+def _resolved(analysis: Analysis) -> Rows:
+    trades: Rows = analysis.facts[analysis.facts["outcome"] != Outcome.OPEN]
+    return trades
 
 
 def _of_family(facts: Rows, family: Family) -> Rows:

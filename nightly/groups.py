@@ -16,11 +16,10 @@ from nightly.lift import differences, half_years_of
 from nightly.market import CALM, FALLING, NORMAL, RISING, TURBULENT, Market
 from nightly.multiple import LEVEL, adjusted_p
 from nightly.patterns import FAMILIES
+from nightly.series import Places
 from store.families import Direction, Family
 from store.method import FEW, FEW_HALF_YEARS, Regime, SymbolFate
 from store.records import Verdict
-
-Mask = npt.NDArray[np.bool_]
 
 FATES: Final[Mapping[SymbolFate, Fate]] = {
     "current": Fate.CURRENT,
@@ -62,7 +61,8 @@ class Trades:
     """The resolved first attempts of all symbols."""
 
     facts: Rows
-    symbols: npt.NDArray[np.str_]
+    spans: Mapping[str, slice]
+    """Where the trades of each symbol stand."""
     decades: npt.NDArray[np.int64]
     trend: npt.NDArray[np.int8]
     volatility: npt.NDArray[np.int8]
@@ -72,41 +72,40 @@ class Trades:
         """The trades of each symbol, whose `FACTS` rows hold open ones too."""
         resolved = [(name, facts[facts["outcome"] != Outcome.OPEN]) for name, facts in found]
         facts = np.concatenate([rows for _, rows in resolved])
-        owners = np.repeat([name for name, _ in resolved], [len(rows) for _, rows in resolved])
+        ends = np.cumsum([len(rows) for _, rows in resolved]).tolist()
+        spans = map(slice, [0, *ends], ends)
         days = facts["entry_day"]
         return cls(
             facts,
-            owners,
+            {name: span for (name, _), span in zip(resolved, spans, strict=True)},
             np.array([to_date(day).year // 10 * 10 for day in days], np.int64),
             market.at(days, market.trend),
             market.at(days, market.volatility),
         )
 
-    def members(self, group: Group) -> Mask:
-        """Which trades belong to a group."""
-        mask = np.ones(len(self.facts), np.bool_)
+    def members(self, group: Group) -> Places:
+        """Where the trades of a group stand, in their order."""
+        span = slice(None) if group.symbol is None else self.spans[group.symbol]
+        facts = self.facts[span]
+        mask = np.ones(len(facts), np.bool_)
         if group.family is not None:
-            mask &= self.facts["family"] == FAMILIES.index(group.family)
+            mask &= facts["family"] == FAMILIES.index(group.family)
         if group.direction is not None:
-            mask &= self.facts["direction"] == SIGNS[group.direction]
-        if group.symbol is not None:
-            mask &= self.symbols == group.symbol
+            mask &= facts["direction"] == SIGNS[group.direction]
         if group.decade is not None:
-            mask &= self.decades == group.decade
+            mask &= self.decades[span] == group.decade
         if group.fate is not None:
-            mask &= self.facts["fate"] == FATES[group.fate]
+            mask &= facts["fate"] == FATES[group.fate]
         if group.regime is not None:
-            trend = TRENDS.get(group.regime)
-            mask &= (
-                self.volatility == THIRDS[group.regime] if trend is None else self.trend == trend
-            )
-        return mask
+            trend, third = TRENDS.get(group.regime), THIRDS.get(group.regime)
+            mask &= self.volatility[span] == third if trend is None else self.trend[span] == trend
+        return np.flatnonzero(mask) + (span.start or 0)
 
     def tested(self, groups: Iterable[Group]) -> dict[Group, Tested]:
         """The verdicts on groups, corrected for all of them that have enough trades.
 
-        Records of tickers are tested apart: one line of few trades would make it harder for all
-        others to differ, and which tickers have a record depends on the night's setups.
+        Records of tickers are tested apart: there are many of them, each of few trades, and they
+        would make it harder for all others to differ.
         """
         asked = dict.fromkeys(groups)
         tickers = [group for group in asked if group.symbol is not None]
@@ -115,18 +114,18 @@ class Trades:
     def _together(self, groups: Iterable[Group]) -> dict[Group, Tested]:
         values, times = differences(self.facts), half_years_of(self.facts)
         compared = np.isfinite(values)
-        lines = {group: self.members(group) & compared for group in groups}
-        large = {
-            group: line
-            for group, line in lines.items()
-            if line.sum() >= FEW and len(np.unique(times[line])) >= FEW_HALF_YEARS
-        }
+        verdicts: dict[Group, Tested] = {}
+        large: dict[Group, Places] = {}
+        for group in groups:
+            verdicts[group] = Tested("too_few")
+            line = self.members(group)
+            line = line[compared[line]]
+            if len(line) >= FEW and len(np.unique(times[line])) >= FEW_HALF_YEARS:
+                large[group] = line
         found = adjusted_p(np.nan_to_num(values), list(large.values()), times)
-        verdicts = {
-            group: Tested(_verdict(p, float(values[line].mean())), p)
-            for (group, line), p in zip(large.items(), found, strict=True)
-        }
-        return {group: verdicts.get(group, Tested("too_few")) for group in lines}
+        for (group, line), p in zip(large.items(), found, strict=True):
+            verdicts[group] = Tested(_verdict(p, float(values[line].mean())), p)
+        return verdicts
 
 
 def _verdict(p: float, mean: float) -> Verdict:

@@ -17,6 +17,7 @@ from nightly.history import Fate
 from nightly.lift import Lift, half_years_of
 from nightly.numbers import multiple, percent
 from nightly.placebo import FARTHEST, NEAREST, PAIRS
+from nightly.series import Places
 from store.families import Family
 from store.method import METHOD, Costs, Estimate, Measure, Method
 
@@ -53,11 +54,11 @@ def method(
     )
 
 
-def shown(trades: Trades) -> Iterator[tuple[Group, np.ndarray[tuple[int], np.dtype[np.bool_]]]]:
-    """The groups of the method page that have trades, with their members."""
+def shown(trades: Trades) -> Iterator[tuple[Group, Places]]:
+    """The groups of the method page that have trades, and where these stand."""
     for group in _groups(trades):
         members = trades.members(group)
-        if members.any():
+        if len(members):
             yield group, members
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nightly.bars import Floats
+from nightly.series import Mask, Places
 from nightly.splitmix import integers
 
 RESAMPLES: Final = 2000
@@ -25,13 +26,14 @@ SEED: Final = 20261122
 LEVEL: Final = 0.05
 """The chance that any line is wrongly said to differ."""
 
-Mask = npt.NDArray[np.bool_]
-
 
 def adjusted_p(
-    values: Floats, lines: Sequence[Mask], clusters: npt.NDArray[np.int64], seed: int = SEED
+    values: Floats,
+    lines: Sequence[Mask] | Sequence[Places],
+    clusters: npt.NDArray[np.int64],
+    seed: int = SEED,
 ) -> list[float]:
-    """For each line, a mask over the values, the adjusted p that its mean is not 0.
+    """For each line, a mask over the values or their places, the adjusted p that its mean is not 0.
 
     Whole clusters are drawn with replacement. Means are studentised by their clustered errors, in
     the resamples too. Every line needs values in at least two clusters.

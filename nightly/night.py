@@ -25,7 +25,7 @@ from store.manifest import SAMPLE, Inputs, Manifest, derive_version
 from store.method import METHOD
 from store.nights import Nights
 from store.publish import BookWriter
-from store.records import Patterns
+from store.records import Patterns, TickerRecord
 
 SOME = 3
 """Symbols whose reasons are given if none can be used."""
@@ -240,6 +240,11 @@ def _write_statistics(
 ) -> None:
     for entry in statistics.entries():
         writer.add_family(entry)
+    for analysis in analyses:
+        if analysis.covered:
+            records = statistics.records(analysis)
+            symbol = analysis.symbol
+            writer.add_records(TickerRecord(symbol=symbol, available=True, records=records))
     writer.add_universe(list(universe(analyses)))
     writer.add_method(statistics.method)
 

@@ -156,19 +156,18 @@ def _interval(facts: Rows) -> list[float]:
 
 
 def _lift(facts: Rows, tested: Tested) -> dict[str, Any]:
-    lift = Lift.of(facts)
+    # The error of a few trades is itself so uncertain that it may look like a finding.
+    lift = Lift.of(facts, errors=tested.verdict != "too_few")
     if lift is None:
         names = ("placebo_win_rate_pct", "placebo_avg_r", "lift_r", "lift_r_se")
         return {"compared": 0, **dict.fromkeys(names), "verdict": tested.verdict}
     error = lift.difference.error
-    # The error of a few trades is itself so uncertain that it may look like a finding.
-    few = tested.verdict == "too_few"
     return {
         "compared": lift.compared,
         "placebo_win_rate_pct": percent(lift.placebo_pct.mean),
         "placebo_avg_r": multiple(lift.placebo_r.mean),
         "lift_r": multiple(lift.difference.mean),
-        "lift_r_se": None if few or error is None else multiple(error),
+        "lift_r_se": None if error is None else multiple(error),
         "verdict": tested.verdict,
     }
 

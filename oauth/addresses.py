@@ -20,12 +20,20 @@ SPECIAL: tuple[IPv4Network | IPv6Network, ...] = (
 global."""
 
 
-def is_public(address: str) -> bool:
-    """Whether an address, in any notation, is on the public Internet."""
+def is_address(host: str) -> bool:
+    """Whether a host is an IP address and not a name."""
     try:
-        parsed = ip_address(address)
+        ip_address(host)
     except ValueError:
         return False
+    return True
+
+
+def is_public(address: str) -> bool:
+    """Whether an address, in any notation, is on the public Internet."""
+    if not is_address(address):
+        return False
+    parsed = ip_address(address)
     if isinstance(parsed, IPv6Address):
         if parsed in NAT64:
             return _is_public(IPv4Address(int(parsed) & 0xFFFF_FFFF))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
+import math
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
 from weakref import WeakValueDictionary
 
@@ -17,7 +18,7 @@ import anyio
 from authlib.oauth2.rfc6749.errors import OAuth2Error
 from authlib.oauth2.rfc7591 import InvalidClientMetadataError
 
-from oauth.fetching import Document, FetchError
+from oauth.fetching import NETWORK_SHARE, SECONDS, Document, FetchError
 from oauth.quota import Quota
 from oauth.registration import ClientMetadata, parse_object
 from store.accounts import utc_now
@@ -74,6 +75,7 @@ class ClientDocuments:
         self._clock = clock
         self._turns: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         self._pauses: OrderedDict[str, dt.datetime] = OrderedDict()
+        self._reading: Counter[str] = Counter()
 
     async def client(self, client_id: str, network: str) -> Client:
         """The client that a document describes; the document is read if the stored client is stale.
@@ -87,7 +89,11 @@ class ClientDocuments:
             if kept is not None and kept.fresh_until and self._clock() < kept.fresh_until:
                 return kept
             self._admit(client_id, network)
-            return await self._renew(client_id, network)
+            self._reading[network] += 1
+            try:
+                return await self._renew(client_id, network)
+            finally:
+                self._reading -= Counter((network,))
 
     def _admit(self, client_id: str, network: str) -> None:
         until = self._pauses.get(client_id)
@@ -95,6 +101,9 @@ class ClientDocuments:
             wait = PAUSE.seconds
             message = f"This app's description could not be read. Wait {wait} s and try again."
             raise DocumentError(message, 503, wait)
+        if self._reading[network] >= NETWORK_SHARE:
+            message = "Other new apps are being looked up from your network. Try again in a moment."
+            raise DocumentError(message, 503, math.ceil(SECONDS))
         until_free = self._quota.seconds_to_wait(network)
         if until_free is not None:
             log.warning("No descriptions of apps are read for %s for now: too many.", network)
@@ -150,12 +159,14 @@ class DocumentMetadata(ClientMetadata):
 
 
 def _sentence(client_id: str, error: FetchError | OAuth2Error) -> str:
-    reason = str(error.description) if isinstance(error, OAuth2Error) else str(error)
+    if isinstance(error, OAuth2Error):
+        reason, fix = str(error.description), "Tell the maker of the app."
+    else:
+        # This machine may have no way to the Internet, or a name server that is down.
+        reason = str(error)
+        fix = "Tell the maker of the app, or whoever runs this server if no app can be read."
     where = document_host(client_id)
-    return (
-        f"This app's description at {where} cannot be used: {reason.rstrip('.')}. "
-        "Tell the maker of the app."
-    )
+    return f"This app's description at {where} cannot be used: {reason.rstrip('.')}. {fix}"
 
 
 def is_address(client_id: str) -> bool:

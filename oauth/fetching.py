@@ -15,21 +15,29 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.lowlevel
 import httpcore2
 
 from oauth.addresses import is_public
 
 MAX_BYTES = 5 * 1024
+MAX_RECEIVED = MAX_BYTES + 16 * 1024
+"""Most bytes of a whole response: the document, its head, and what announces them."""
+PIECE = 4 * 1024
+"""Most bytes that are parsed before other work gets its turn."""
 SECONDS = 5.0
 """Time for a whole fetch, from its place in the queue to the last byte."""
 ATTEMPTS, ATTEMPT_SECONDS = 3, 1.5
 """How many addresses of a host are tried, and for how long each."""
 AT_ONCE = 8
 """Fetches under way; others wait for a place, within their own time."""
-RESOLVER_THREADS = 4
+NETWORK_SHARE = AT_ONCE // 4
+"""How many of them one network may have, so that slow servers of one person stop nobody else."""
+RESOLVER_THREADS = AT_ONCE
 
 HEADERS = (
     ("Accept", "application/json"),
@@ -86,9 +94,10 @@ class PublicBackend(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         for address in (await self._addresses(host, port))[:ATTEMPTS]:
             try:
-                return await self._backend.connect_tcp(
+                stream = await self._backend.connect_tcp(
                     address, port, timeout or ATTEMPT_SECONDS, local_address, socket_options
                 )
+                return BoundedStream(stream)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 continue
         raise httpcore2.ConnectError("No address answers.")
@@ -102,6 +111,51 @@ class PublicBackend(httpcore2.AsyncNetworkBackend):
         if not addresses or not all(map(is_public, addresses)):
             raise FetchError("its host has no address, or one that is not public")
         return addresses
+
+
+class BoundedStream(httpcore2.AsyncNetworkStream):
+    """A connection that gives few bytes at a time, and not many in all.
+
+    httpcore bounds neither the interim responses before the one that counts nor how finely a body
+    is cut, so a fast server could keep the parser, and with it the whole service, busy until the
+    time is up.
+    """
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._left = MAX_RECEIVED
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+        await anyio.lowlevel.checkpoint()
+        received = await self._stream.read(min(max_bytes, PIECE), timeout)
+        self._left -= len(received)
+        if self._left < 0:
+            raise FetchError(f"its response is over {MAX_RECEIVED // 1024} KB")
+        return received
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> httpcore2.AsyncNetworkStream:
+        try:
+            stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
+        except BaseException:
+            # httpcore leaves a connection open whose handshake the end of the time interrupts.
+            with anyio.CancelScope(shield=True):
+                await self.aclose()
+            raise
+        return BoundedStream(stream)
+
+    def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 - httpcore2's interface
+        return self._stream.get_extra_info(info)
 
 
 class Fetcher:

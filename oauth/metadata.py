@@ -17,6 +17,8 @@ from authlib.oauth2.rfc6749.errors import InvalidScopeError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from mcp_server.operations.services import PRIVACY_PATH, TERMS_PATH, Offer
+
 SCOPE = "patterns"
 """The single scope: everything the account's key can do."""
 
@@ -60,6 +62,8 @@ class ProtectedResource:
             "bearer_methods_supported": ["header"],
             "resource_name": "Pattern screener",
             "resource_documentation": self.documentation,
+            "resource_policy_uri": self.authorization_server + PRIVACY_PATH,
+            "resource_tos_uri": self.authorization_server + TERMS_PATH,
         }
 
     def challenge(self, error: str | None = None) -> str:
@@ -76,6 +80,17 @@ class ProtectedResource:
         address = urlsplit(self.resource)
         known = (self.resource, *self.others, f"{address.scheme}://{address.netloc}")
         return resource is None or resource.removesuffix("/") in known
+
+
+def resources_of(offer: Offer) -> list[ProtectedResource]:
+    """The protected resources of a service, the MCP address first; each knows the others."""
+    urls = [offer.mcp_url, *([offer.extended_url] if offer.extended else [])]
+    return [
+        ProtectedResource(
+            url, offer.public_url, offer.docs_url, tuple(other for other in urls if other != url)
+        )
+        for url in urls
+    ]
 
 
 def server_metadata(
@@ -104,6 +119,8 @@ def server_metadata(
         code_challenge_methods_supported=["S256"],
         authorization_response_iss_parameter_supported=True,
         service_documentation=resource.documentation,
+        op_policy_uri=issuer + PRIVACY_PATH,
+        op_tos_uri=issuer + TERMS_PATH,
     )
     if client_documents:
         document["client_id_metadata_document_supported"] = True

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from mcp_server.http.guard import MAX_FIELD_BYTES, MAX_FIELDS, MAX_QUERY
 from mcp_server.operations.errors import CATALOGUE
+from mcp_server.operations.hosts import NAME, SUMMARY, ways
 from mcp_server.operations.kinds import KINDS, Kind
 from mcp_server.operations.limits import Quotas
 from mcp_server.operations.rules import CONTENT_RULES
@@ -16,13 +17,6 @@ from rest_facade.routes import ROUTES
 from store.changes import KINDS as CHANGES
 from store.changes import REASONS
 from store.families import Family
-
-NAME = "pattern-screener"
-SUMMARY = (
-    "Breakout chart patterns (wedges, pennants, triangles) on stocks, ETFs and crypto, found by a "
-    "nightly market scan, each with its trend lines, trigger, stop, target and an honest record of "
-    "how the same pattern did."
-)
 
 
 def reference(offer: Offer, quotas: Quotas) -> str:
@@ -49,16 +43,6 @@ def skill(body: str) -> str:
     return f"---\nname: {NAME}\ndescription: {SUMMARY}\n---\n\n{body}"
 
 
-def install_commands(offer: Offer) -> dict[str, str]:
-    """The commands and settings that add the MCP endpoint to common hosts."""
-    add = f"claude mcp add --transport http {NAME}"
-    return {
-        "claude_code": f'{add} {offer.mcp_url} --header "Authorization: Bearer <API_KEY>"',
-        "claude_code_demo": f"{add}-demo {offer.mcp_url}/demo",
-        "json": f'{{"mcpServers": {{"{NAME}": {{"type": "http", "url": "{offer.mcp_url}"}}}}}}',
-    }
-
-
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
@@ -79,9 +63,10 @@ def _basics(offer: Offer) -> str:
         "`lineage_id` stays the same from night to night. `GET /changes` says what became of each "
         "lineage since the night before.\n"
         "- Symbols are upper-case letters, digits and dots. A crypto pair has no separator: "
-        "`BTCUSD`, `ETHUSDT`; a class of shares has a dot: `BRK.B`.\n"
+        "`BTCUSD`, `ETHUSDT`; a class of shares has a dot: `BRK.B`. `GET /universe?search=apple` "
+        "finds symbols by symbol, beginning or name, also misspelt.\n"
         "- The scan, the families, the universe and the demo need no tracked ticker. Patterns, "
-        "history and charts work only on tickers that the account tracks.\n"
+        "history, records and charts work only on tickers that the account tracks.\n"
         f"- The five families are {families}.\n"
         "- No edge is implied: on the symbols we measured no family beat random entries with the "
         "same stops and targets. Each record says how the night's trades compare with theirs. "
@@ -98,7 +83,7 @@ def _rules() -> str:
 
 
 def _connecting(offer: Offer) -> str:
-    commands = install_commands(offer)
+    rows = [[way.host, way.words, f"`{way.value}`"] for way in ways(offer)]
     return (
         "## Connecting\n\n"
         "Send `Authorization: Bearer <API_KEY>` on keyed calls. The same header takes an OAuth 2.0 "
@@ -106,9 +91,8 @@ def _connecting(offer: Offer) -> str:
         "(`expires_at`, or null) and whether it is `read_only`, as the owner of the account may "
         "choose: changing the tracked list then answers `forbidden`. `X-Service-Client: NAME` "
         "names your client in the account's usage log.\n\n"
-        f"```sh\n{commands['claude_code']}\n"
-        f"# without a key: demo and get_family_track_record answer\n"
-        f"{commands['claude_code_demo']}\n```"
+        f"{table(('host', 'how to add it', 'with'), rows)}\n\n"
+        "Without a key, `demo` and `get_family_track_record` answer."
     )
 
 
@@ -193,6 +177,12 @@ def _reading() -> str:
 def _evidence() -> str:
     rows = [
         ["`win_rate_ci95`", "95% interval of `win_rate_pct`, percent."],
+        [
+            "`expected_r`",
+            "Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: of a "
+            "family towards zero; of a ticker, in the direction of its setup, towards the family's "
+            "in that direction. Drift is in it: compare `placebo_avg_r`.",
+        ],
         ["`compared`", "Trades that have random entries of their own."],
         [
             "`placebo_win_rate_pct`, `placebo_avg_r`",
@@ -218,6 +208,9 @@ def _evidence() -> str:
     return (
         "## Reading a track record\n\n"
         f"{table(('field', 'what it is'), rows)}\n\n"
+        "`GET /tickers/{symbol}/record` has a ticker's own record of every family, also without a "
+        "current setup. The same record is shown beside its setups, with `expected_r` in their "
+        "direction; without a setup, that of a family traded both ways is of both directions.\n\n"
         "Never present `not_distinguishable` or `too_few` as an edge. A field is null where there "
         "is nothing to say: `by_direction` in a family that is traded one way, `lift_r_se` with "
         "`too_few`, the placebo without any compared trade, `as_served` under 30 trades that were "

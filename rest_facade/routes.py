@@ -19,6 +19,7 @@ class RestRoute:
 
 SCAN_QUERY = ("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset")
 CHANGES_QUERY = ("change", "family", "direction", "limit", "offset")
+HISTORY_QUERY = ("limit", "outcome", "family")
 
 ROUTES = (
     RestRoute("GET", "/me", "me"),
@@ -28,11 +29,12 @@ ROUTES = (
     RestRoute("PUT", "/tickers", "set_tracked_tickers"),
     RestRoute("PATCH", "/tickers", "edit_tracked_tickers"),
     RestRoute("GET", "/tickers/{symbol}/patterns", "get_ticker_patterns"),
-    RestRoute("GET", "/tickers/{symbol}/history", "get_pattern_history", ("limit", "outcome")),
+    RestRoute("GET", "/tickers/{symbol}/history", "get_pattern_history", HISTORY_QUERY),
+    RestRoute("GET", "/tickers/{symbol}/record", "get_ticker_record", ("family",)),
     RestRoute("GET", "/tickers/{symbol}/chart.png", "get_pattern_chart", ("setup_id",)),
     RestRoute("GET", "/families", "get_family_track_record"),
     RestRoute("GET", "/families/{family}/stats", "get_family_track_record"),
-    RestRoute("GET", "/universe", "universe"),
+    RestRoute("GET", "/universe", "universe", ("search", "limit", "offset")),
     RestRoute("GET", "/demo", "demo_symbols"),
     RestRoute("GET", "/demo/{symbol}", "demo"),
     RestRoute("GET", "/demo/{symbol}/chart.png", "demo_chart", ("setup_id",)),

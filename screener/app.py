@@ -8,7 +8,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import anyio
 from starlette.applications import Starlette
@@ -16,10 +15,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mcp_server.http.guard import Guard
-from mcp_server.http.requests import Origins
 from mcp_server.operations.charts import Charts
 from mcp_server.operations.limits import Limiter
-from mcp_server.operations.services import Offer, Services
+from mcp_server.operations.services import Services
 from mcp_server.surface.endpoint import McpEndpoint
 from mcp_server.surface.server import build_server
 from mcp_server.surface.toolsets import toolsets
@@ -29,10 +27,13 @@ from oauth.challenge import ChallengeMiddleware
 from oauth.client_documents import ClientDocuments
 from oauth.clients import Clients
 from oauth.fetching import Fetcher, Resolver
-from oauth.metadata import ProtectedResource
+from oauth.metadata import resources_of
 from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
+from rest_facade.listing import listing_routes
+from screener.origins import origins_of
+from screener.policies import policies_of
 from screener.sessions import sessions_of
 from screener.settings import Settings
 from screener.supervisor import Loop, keep_running
@@ -58,7 +59,6 @@ log = logging.getLogger(__name__)
 
 BASE = "/api/v1"
 Clock = Callable[[], dt.datetime]
-LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
 
 def build_app(
@@ -71,15 +71,15 @@ def build_app(
 
     Several processes that serve together count calls in files of one folder, `counters`.
     Documents of apps, where the settings let them be read, come from the Internet by default.
-    Tokens end by the clock, and pages and the map of links tell the age of the night by it.
+    Codes and tokens end by the clock, and pages and the map of links tell the age of the night by it.
     """
     database = Database(settings.accounts_url)
-    grants = Grants(database)
+    grants = Grants(database, clock=clock)
     quota = Quota(settings.registrations_per_minute, file=counters and counters / "apps")
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
     services = services_of(settings, database, counters, clock)
     offer = services.offer
-    resource, *others = _resources(offer)
+    resource, *others = resources_of(offer)
     site = Site(
         services=services,
         accounts=Accounts(database),
@@ -89,13 +89,14 @@ def build_app(
         grants=grants,
         audit=AuditLog(database),
         audit_days=settings.audit_days,
+        policies=policies_of(settings),
         authorization=Authorization(grants, resource, clients),
         throttle=Throttle(folder=counters and counters / "sign-in"),
         sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
         sign_up=settings.sign_up,
         clock=clock,
     )
-    origins = _origins(settings)
+    origins = origins_of(settings)
     endpoints = [
         McpEndpoint(build_server(services, toolset), toolset, services, origins)
         for toolset in toolsets(offer)
@@ -139,6 +140,7 @@ def build_app(
             quota,
             services.limiter,
         ),
+        *listing_routes(offer),
         *web_routes(site, reference),
     ]
     handlers = exception_handlers(offer.docs_url)
@@ -187,17 +189,6 @@ class Front:
         if surface is None:
             surface = self._facade if self._facade.owns(path) else self._pages
         await surface(scope, receive, send)
-
-
-def _resources(offer: Offer) -> list[ProtectedResource]:
-    """The protected resources, the MCP address first; each knows the others."""
-    urls = [offer.mcp_url, *([offer.extended_url] if offer.extended else [])]
-    return [
-        ProtectedResource(
-            url, offer.public_url, offer.docs_url, tuple(other for other in urls if other != url)
-        )
-        for url in urls
-    ]
 
 
 async def _migrate(database: Database) -> None:
@@ -256,13 +247,3 @@ def _documents(
     if not settings.client_metadata_documents:
         return None
     return ClientDocuments(grants, (fetcher or Fetcher(Resolver())).read, quota)
-
-
-def _origins(settings: Settings) -> Origins:
-    """The Host and Origin headers that the MCP endpoints accept."""
-    host = urlsplit(settings.url).netloc
-    origins = [f"http://{name}" for name in LOOPBACK]
-    return Origins(
-        hosts=[host, *LOOPBACK, *settings.allowed_hosts],
-        origins=[settings.url, *origins, *settings.allowed_origins],
-    )

@@ -131,6 +131,10 @@ class Book:
         self.next_session = next_session
         self.sample = sample
         """Whether the night was made of the bars that come with the program."""
+        self.holds_records = (
+            self._row("SELECT 1 FROM sqlite_master WHERE name = 'records'") is not None
+        )
+        """Whether tickers have records of their own; False in a night sealed before they had."""
         self.envelope = envelope(session, data_version, source, disclaimer, next_session)
 
     @classmethod
@@ -221,6 +225,12 @@ class Book:
             stored = self.history(symbol)
             if stored is not None:
                 yield symbol, stored
+
+    def records(self, symbol: str) -> bytes | None:
+        """The stored TickerRecord body of a covered symbol; None if the night has none."""
+        if not self.holds_records:
+            return None
+        return self._value("SELECT body FROM records WHERE symbol = ?", symbol)
 
     def prices(self, symbol: str) -> Prices | None:
         """The bars stored for a symbol's charts, or None when none are stored."""

@@ -31,7 +31,15 @@ from store.manifest import (
 )
 from store.method import Method
 from store.nights import Nights
-from store.records import Change, FamilyEntry, HistoryRow, Patterns, ScanSetup, Setup
+from store.records import (
+    Change,
+    FamilyEntry,
+    HistoryRow,
+    Patterns,
+    ScanSetup,
+    Setup,
+    TickerRecord,
+)
 
 FALL_LIMIT = 0.5
 """A night that covers or keeps history of less than this share of the last one is held back."""
@@ -113,6 +121,10 @@ class BookWriter:
         self._db.execute(
             "INSERT INTO history VALUES (?, ?, ?)", (symbol, outcomes, b"\n".join(rows))
         )
+
+    def add_records(self, record: TickerRecord) -> None:
+        """Store the own records of a covered symbol."""
+        self._db.execute("INSERT INTO records VALUES (?, ?)", (record.symbol, encode(record)))
 
     def add_prices(self, symbol: str, prices: Prices) -> None:
         """Store the bars that a symbol's charts are drawn from."""
@@ -202,7 +214,13 @@ class BookWriter:
             raise PublishError(
                 f"The new book is damaged ({problem}, {dangling}); run `screener nightly` again."
             )
-        for table, model in (("patterns", Patterns), ("setups", Setup), ("scan", ScanSetup)):
+        tables: tuple[tuple[str, type[BaseModel]], ...] = (
+            ("patterns", Patterns),
+            ("setups", Setup),
+            ("scan", ScanSetup),
+            ("records", TickerRecord),
+        )
+        for table, model in tables:
             self._validate(table, "body", model.model_validate_json)
         self._validate("families", "body", FamilyEntry.model_validate_json)
         self._validate("history", "rows", _validate_history)

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import mcp_types as types
 from mcp.client import Client
+from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 
 ERAS = ("legacy", "2026-07-28")
@@ -18,13 +19,22 @@ ERAS = ("legacy", "2026-07-28")
 
 @asynccontextmanager
 async def connected(
-    url: str, key: str = "", era: str = "legacy", host: types.Implementation | None = None
+    url: str,
+    key: str = "",
+    era: str = "legacy",
+    host: types.Implementation | None = None,
+    ask: ElicitationFnT | None = None,
 ) -> AsyncIterator[Client]:
-    """A connected client of a host; without a key it sends no credentials."""
+    """A connected client of a host; without a key it sends no credentials.
+
+    With `ask` it can ask its user.
+    """
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
         transport = streamable_http_client(url, http_client=http, terminate_on_close=False)
-        async with Client(transport, mode=era, client_info=host) as client:
+        async with Client(
+            transport, mode=era, client_info=host, elicitation_callback=ask
+        ) as client:
             yield client
 
 

@@ -25,6 +25,7 @@ from store.accounts import Accounts, Plan, utc_now
 from store.database import Database
 from store.keys import Keys
 from store.watchlist import Watchlist
+from tests.oauth.documents import offline
 
 T = TypeVar("T")
 
@@ -148,7 +149,10 @@ def serving(
     clock: Clock = utc_now,
     **settings: Any,
 ) -> Iterator[Service]:
-    """Serve a data folder on a free port within the block, with a key of a new account."""
+    """Serve a data folder on a free port within the block, with a key of a new account.
+
+    Without a fetcher, no document of an app is found: tests leave the Internet alone.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(128)
@@ -162,7 +166,7 @@ def serving(
         }
         chosen = Settings(data_dir=folder, port=port, **options)
         key = new_key(chosen, email)
-        app = build_app(chosen, fetcher, clock=clock)
+        app = build_app(chosen, fetcher or Fetcher(offline), clock=clock)
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             # uvicorn calls an app without arguments to see whether it makes one, and the wrapper

@@ -9,8 +9,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mcp_server.http.guard import AGENT_PATHS, OAUTH_PATHS, is_below
-from mcp_server.http.requests import prefers_html
+from mcp_server.http.guard import AGENT_PATHS, OAUTH_PATHS
+from mcp_server.http.requests import is_below, prefers_html
 from mcp_server.operations.errors import ApiError
 from web.assets import load_assets
 from web.pages import Pages

@@ -70,7 +70,7 @@ class WatchlistPage:
             if not symbols:
                 raise Refusal(400, "Type one symbol or several, such as AAPL, MSFT.")
             with self._services.active_night.pin() as book:
-                check_known(book, symbols, await watchlist.symbols(account.id))
+                check_known(self._services, book, symbols, await watchlist.symbols(account.id))
             await watchlist.edit(account.id, symbols, [], cap)
         except ApiError as error:
             raise Refusal(400, _sentence(error)) from error
@@ -100,4 +100,6 @@ def _sentence(error: ApiError) -> str:
     if error.code == "invalid_symbol":
         return "A symbol is letters, digits and dots, such as AAPL or BRK.B. Nothing was added."
     unknown = ", ".join(details.get("unknown", [])[:NAMED])
-    return f"The service does not know {unknown}. Nothing was added."
+    meant = dict.fromkeys(near for found in details.get("nearest", {}).values() for near in found)
+    hint = f" Perhaps you mean {' or '.join(list(meant)[:NAMED])}." if meant else ""
+    return f"The service does not know {unknown}. Nothing was added.{hint}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
-from mcp_server.http.requests import Header, Receive, Scope, Send
+from mcp_server.http.cors import cors_fields, preflight
+from mcp_server.http.requests import Header, Receive, Scope, Send, is_below
 from mcp_server.http.responses import HttpResponse, error_response, response
 from mcp_server.operations.callers import network_of
 from mcp_server.operations.errors import ApiError, busy
@@ -66,9 +67,14 @@ class Guard:
         names = [name for name, _ in scope["headers"]]
         address, *_port = scope.get("client") or ("",)
         network = network_of(address)
-        refusal = self._refusal(scope, names) or self._busy(scope["path"], network)
-        # No other protocol is offered, and what a client sends behind such a request is not read.
-        added = (*self._fields, CLOSE) if b"upgrade" in names else self._fields
+        path = scope["path"]
+        # A browser that asks first takes no place, so it is answered however busy the service is.
+        early = self._refusal(scope, names) or preflight(scope, names) or self._busy(path, network)
+        added = (*self._fields, *cors_fields(path))
+        if b"upgrade" in names:
+            # No other protocol is offered, and what a client sends behind such a request is not
+            # read.
+            added = (*added, CLOSE)
 
         async def receive_apart() -> Scope:
             # A client that sends its body slowly takes up a connection, and no place of others.
@@ -83,15 +89,15 @@ class Guard:
                 message["headers"] = [*message["headers"], *added]
             await send(message)
 
-        if refusal is None:
+        if early is None:
             self._enter(network)
         try:
-            if refusal is None:
+            if early is None:
                 await self._app(scope, receive_apart, send_with_fields)
             else:
-                await refusal(scope, receive, send_with_fields)
+                await early(scope, receive, send_with_fields)
         finally:
-            if refusal is None:
+            if early is None:
                 self._leave(network)
             if connection is not None:
                 connection.answered()
@@ -139,11 +145,6 @@ class Guard:
             refusal = response(503, b"The service is busy; try again in a moment.", TEXT)
         refusal.headers += (b"cache-control", b"no-store"), (b"retry-after", b"1")
         return refusal
-
-
-def is_below(path: str, starts: Iterable[str]) -> bool:
-    """Whether a path is one of these, or below one of them."""
-    return any(path == start or path.startswith(f"{start}/") for start in starts)
 
 
 def share_of(whole: int) -> int:

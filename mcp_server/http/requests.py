@@ -102,22 +102,37 @@ def names_etag(if_none_match: bytes, etag: bytes) -> bool:
     return if_none_match.strip() == b"*" or etag in named
 
 
-class Origins:
-    """The values of Host and Origin that are accepted, as a defence against DNS rebinding.
+def is_below(path: str, starts: Iterable[str]) -> bool:
+    """Whether a path is one of these, or below one of them."""
+    return any(path == start or path.startswith(f"{start}/") for start in starts)
 
-    An entry that ends in `:*` accepts every port.
+
+class Origins:
+    """The values of Host and Origin that are accepted, as a defence of a server that is private.
+
+    A stranger's page has a browser send requests to whatever the browser reaches, under a name of
+    the stranger (DNS rebinding) or under the server's own. An entry that ends in `:*` accepts every
+    port.
     """
 
-    def __init__(self, hosts: Iterable[str], origins: Iterable[str]) -> None:
+    def __init__(
+        self, hosts: Iterable[str], origins: Iterable[str], open_host: str | None = None
+    ) -> None:
         self._hosts = frozenset(host.encode() for host in hosts)
         self._origins = frozenset(origin.encode() for origin in origins)
+        self._open_host = None if open_host is None else open_host.encode()
 
     def knows_host(self, host: bytes) -> bool:
         """Whether a Host field names this service."""
         return host in self._hosts or _with_any_port(self._hosts, host)
 
-    def knows_origin(self, origin: bytes) -> bool:
-        """Whether a browser may call from this origin; other clients send no Origin."""
+    def admits(self, origin: bytes, host: bytes) -> bool:
+        """Whether a page of this origin may call this host; other clients send no Origin.
+
+        Any page may call the open host, since its author reaches that host without a browser too.
+        """
+        if host == self._open_host:
+            return True
         return origin in self._origins or _with_any_port(self._origins, origin)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from mcp_server.operations.errors import ApiError
 from store.families import Family
@@ -103,9 +103,13 @@ class FamilyArguments(Arguments):
 
     family: Annotated[
         str | None,
-        Field(
-            description="rising_wedge, falling_wedge, bullish_pennant, bearish_pennant or "
-            "triangle; all five when left out."
+        # Any other name is read too: its answer is `unknown_family`, which lists the five.
+        WithJsonSchema(
+            {
+                "description": "One of the five; all when left out.",
+                "enum": list(Family),
+                "type": "string",
+            }
         ),
         Name,
     ] = None
@@ -118,24 +122,8 @@ class SymbolArguments(Arguments):
         str,
         BeforeValidator(_upper),
         Name,
-        Field(description="Exchange symbol such as AAPL or BRK.B; case does not matter."),
+        Field(description="Such as AAPL, BRK.B or BTCUSD."),
     ]
-
-
-class HistoryArguments(SymbolArguments):
-    """A ticker's history, how much of it, and which outcomes."""
-
-    limit: Annotated[
-        int,
-        _clamped(1, 100),
-        Field(description="How many rows, newest entry first; clamped to 1..100."),
-    ] = 50
-    outcome: Annotated[
-        Literal["all", "resolved", "open"],
-        BeforeValidator(_lower),
-        Word,
-        Field(description="all, resolved (win or loss) or open."),
-    ] = "all"
 
 
 class ChartArguments(SymbolArguments):
@@ -153,18 +141,41 @@ FamilyFilter = Annotated[
     | None,
     BeforeValidator(_lower),
     Word,
-    Field(description="One of the five families; all when left out."),
+    Field(description="One of the five; all when left out."),
 ]
 DirectionFilter = Annotated[
     Literal["bullish", "bearish"] | None,
     BeforeValidator(_lower),
     Word,
-    Field(description="bullish or bearish; both when left out."),
+    Field(description="Both when left out."),
 ]
 Limit = Annotated[int, _clamped(1, 200), Field(description="Rows of a page; clamped to 1..200.")]
 Offset = Annotated[
     int, _clamped(0, MAX_OFFSET), Field(description="Rows to skip; below 0 counts as 0.")
 ]
+
+
+class HistoryArguments(SymbolArguments):
+    """A ticker's history, how much of it, and which outcomes."""
+
+    limit: Annotated[
+        int,
+        _clamped(1, 100),
+        Field(description="Rows, newest entry first; at most 100."),
+    ] = 50
+    outcome: Annotated[
+        Literal["all", "resolved", "open"],
+        BeforeValidator(_lower),
+        Word,
+        Field(description="resolved: win or loss."),
+    ] = "all"
+    family: FamilyFilter = None
+
+
+class RecordArguments(SymbolArguments):
+    """A ticker, and of which family."""
+
+    family: FamilyFilter = None
 
 
 class ScanArguments(Arguments):
@@ -176,7 +187,7 @@ class ScanArguments(Arguments):
         Literal["forming", "in_progress", "all"],
         BeforeValidator(_lower),
         Word,
-        Field(description="forming, in_progress, or all (forming first)."),
+        Field(description="all: forming first."),
     ] = "forming"
     max_distance_pct: Annotated[
         Annotated[float, Field(ge=0)] | None,
@@ -215,7 +226,7 @@ class ChangesArguments(Arguments):
         ChangeKind | None,
         BeforeValidator(_lower),
         Word,
-        Field(description="new, triggered, stopped, reached or expired; all when left out."),
+        Field(description="All when left out."),
     ] = None
     family: FamilyFilter = None
     direction: DirectionFilter = None
@@ -223,12 +234,37 @@ class ChangesArguments(Arguments):
     offset: Offset = 0
 
 
+class UniverseArguments(Arguments):
+    """What to look up in the universe, and which page of it; all of it without any of these."""
+
+    search: Annotated[
+        str | None,
+        Word,
+        Field(
+            description="A symbol, its beginning, or words of a name, also misspelt: `BTC/USDT`, "
+            "`berkshire`. The best match comes first.",
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        _clamped(1, 200),
+        Field(
+            description="Rows of a page; clamped to 1..200. 50 when only search or offset is given."
+        ),
+    ] = None
+    offset: Annotated[
+        int | None,
+        _clamped(0, MAX_OFFSET),
+        Field(description="Rows to skip; below 0 counts as 0."),
+    ] = None
+
+
 class SymbolsArguments(Arguments):
     """A whole tracked list."""
 
     symbols: Annotated[
         list[str],
-        Field(description="The symbols to track, in the order to keep."),
+        Field(description="Every symbol to track, in the order to keep."),
     ]
 
 
@@ -254,6 +290,7 @@ _REQUIREMENTS = {
     "filters": f"filters must be the text of a JSON array, of at most {MAX_FILTERS} characters",
     "rows": "rows must be compact or full",
     "outcome": "outcome must be all, resolved or open",
+    "search": f"search must be text of at most {MAX_WORD} characters",
     "symbols": "symbols must be a list of texts",
     "add": "add must be a list of texts",
     "remove": "remove must be a list of texts",

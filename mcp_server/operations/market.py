@@ -10,12 +10,16 @@ from mcp_server.operations.arguments import (
     ChartArguments,
     FamilyArguments,
     SymbolArguments,
+    UniverseArguments,
 )
 from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.patterns import find_setup, patterns_body
 from store.book import Book, StoredSetup
 from store.families import Family
+
+UNIVERSE_PAGE = 50
+"""Rows of a page of the universe, unless it is asked for another number."""
 
 SIGNED_IN = "You are signed in: the tickers that you track are read in the same way."
 
@@ -56,9 +60,24 @@ async def demo(call: Call[SymbolArguments]) -> Answer:
         return call.answer(fields, lasting=error.code == "chart_unavailable")
 
 
-async def universe(call: Call[Arguments]) -> Answer:
-    """The symbols that the night covers."""
-    return call.answer(b"{%b}" % call.book.universe())
+async def universe(call: Call[UniverseArguments]) -> Answer:
+    """The symbols that the night covers: all as they are stored, or one page of what is meant."""
+    search, limit, offset = call.arguments.search, call.arguments.limit, call.arguments.offset
+    stored = b"{%b}" % call.book.universe()
+    if search is None and limit is None and offset is None:
+        return call.answer(stored)
+    if search is None:
+        found = orjson.loads(stored)["symbols"]
+    else:
+        found = call.services.directory(call.book).search(search)
+    limit, offset = UNIVERSE_PAGE if limit is None else limit, offset or 0
+    page = {
+        "count": len(found),
+        "limit": limit,
+        "offset": offset,
+        "symbols": found[offset : offset + limit],
+    }
+    return call.answer(orjson.dumps(page))
 
 
 async def demo_symbols(call: Call[Arguments]) -> Answer:

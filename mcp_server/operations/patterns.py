@@ -1,4 +1,4 @@
-"""The per-ticker handlers: current patterns, past occurrences, and the chart of a setup."""
+"""The per-ticker handlers: current patterns, past occurrences, own records, a setup's chart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from typing import Any
 import orjson
 
 from mcp_server.operations.answers import Answer
-from mcp_server.operations.arguments import ChartArguments, HistoryArguments, SymbolArguments
+from mcp_server.operations.arguments import (
+    ChartArguments,
+    HistoryArguments,
+    RecordArguments,
+    SymbolArguments,
+)
 from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError
 from store.book import Book, StoredSetup
@@ -37,6 +42,8 @@ async def get_pattern_history(call: Call[HistoryArguments]) -> Answer:
     letters, rows = (stored.outcomes, stored.rows) if stored else ("", [])
     kept = LETTERS[arguments.outcome]
     matches = [row for letter, row in zip(letters, rows, strict=True) if letter in kept]
+    if arguments.family is not None:
+        matches = [row for row in matches if orjson.loads(row)["family"] == arguments.family]
     page = matches[: arguments.limit]
     head = {"symbol": arguments.symbol, "available": stored is not None}
     tail = {"count": len(page), "total": len(matches)}
@@ -44,6 +51,21 @@ async def get_pattern_history(call: Call[HistoryArguments]) -> Answer:
         b'%b,"occurrences":[%b],%b'
         % (orjson.dumps(head)[:-1], b",".join(page), orjson.dumps(tail)[1:])
     )
+
+
+async def get_ticker_record(call: Call[RecordArguments]) -> Answer:
+    """The own records of one tracked ticker, of all families or of one."""
+    symbol, family = call.arguments.symbol, call.arguments.family
+    stored = call.book.records(symbol)
+    if stored is None:
+        reason = "not_covered" if call.book.holds_records else "not_sealed"
+        fields = {"symbol": symbol, "available": False, "reason": reason, "records": []}
+        return call.answer(orjson.dumps(fields))
+    if family is None:
+        return call.answer(stored)
+    fields = orjson.loads(stored)
+    fields["records"] = [record for record in fields["records"] if record["family"] == family]
+    return call.answer(orjson.dumps(fields))
 
 
 async def get_pattern_chart(call: Call[ChartArguments]) -> Answer:

@@ -20,10 +20,12 @@ from mcp_server.operations.arguments import (
     EditArguments,
     FamilyArguments,
     HistoryArguments,
+    RecordArguments,
     ScanArguments,
     ScanSetupsArguments,
     SymbolArguments,
     SymbolsArguments,
+    UniverseArguments,
 )
 from mcp_server.operations.calls import Call
 from store.records import (
@@ -37,6 +39,7 @@ from store.records import (
     Record,
     Scan,
     ScanRows,
+    TickerRecord,
     TrackedTickers,
 )
 
@@ -104,6 +107,16 @@ _TABLE = (
         sealed=True,
         errors=("bad_request",),
         answers=(History,),
+    ),
+    Operation(
+        "get_ticker_record",
+        patterns.get_ticker_record,
+        "The own track records of one tracked ticker, also without a current setup.",
+        RecordArguments,
+        tracked=True,
+        sealed=True,
+        errors=("bad_request",),
+        answers=(TickerRecord,),
     ),
     Operation(
         "get_pattern_chart",
@@ -213,9 +226,11 @@ _TABLE = (
     Operation(
         "universe",
         market.universe,
-        "The symbols tonight's data covers.",
+        "The symbols tonight's data covers, or those that a search finds.",
+        UniverseArguments,
         access="keyless",
         sealed=True,
+        errors=("bad_request",),
     ),
     Operation("demo_symbols", market.demo_symbols, "The fixed demo symbols.", access="keyless"),
     Operation(

@@ -19,12 +19,13 @@ from mcp_server.operations.arguments import (
 )
 from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError
+from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import NO_CONDITIONS, Consent, ConsentNeededError
 from store.book import Book
 from store.watchlist import ChangedError, Edited, OverCapError
 
 NAMED = 20
-"""Most tickers that a question to the user names."""
+"""Most tickers that a question to the user names, and most unknown ones that are looked up."""
 
 
 async def list_tracked_tickers(call: Call[Arguments]) -> Answer:
@@ -38,7 +39,7 @@ async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
     watchlist, account = call.services.watchlist, call.principal.account
     before = await watchlist.symbols(account.id)
     _check_unchanged(call, before)
-    check_known(call.book, symbols, before)
+    check_known(call.services, call.book, symbols, before)
     _check_fits(symbols, call.cap)
     check_consent(call.conditions.consent, before, symbols)
     return await _edited(
@@ -66,7 +67,7 @@ async def _edit(call: Call[Any], add: Sequence[str], remove: Sequence[str]) -> A
     watchlist, account = call.services.watchlist, call.principal.account
     before = await watchlist.symbols(account.id)
     _check_unchanged(call, before)
-    check_known(call.book, add, before)
+    check_known(call.services, call.book, add, before)
     return await _edited(
         call,
         watchlist.edit(account.id, add, remove, call.cap, expected=_expected(call, before)),
@@ -119,15 +120,22 @@ async def me(call: Call[Arguments]) -> Answer:
     return call.answer(orjson.dumps(body))
 
 
-def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> None:
+def check_known(
+    services: Services, book: Book, symbols: Sequence[str], tracked: Sequence[str]
+) -> None:
     """Refuse symbols that neither the night nor the account's own list knows.
 
     Raises:
-        ApiError: `unknown_symbol`, listing them.
+        ApiError: `unknown_symbol`, listing them, and the known symbols nearest to the first ones.
     """
     unknown = [s for s in symbols if s not in tracked and book.coverage(s) is None]
-    if unknown:
-        raise ApiError("unknown_symbol", details={"unknown": unknown})
+    if not unknown:
+        return
+    directory = services.directory(book)
+    nearest = {symbol: directory.nearest(symbol) for symbol in unknown[:NAMED]}
+    found = {symbol: near for symbol, near in nearest.items() if near}
+    details = {"unknown": unknown, "nearest": found} if found else {"unknown": unknown}
+    raise ApiError("unknown_symbol", details=details)
 
 
 def over_cap(error: OverCapError) -> ApiError:

@@ -12,18 +12,20 @@ ROUTES = "PUT or PATCH /tickers (or the tool set_tracked_tickers; it and PUT tak
 def not_tracked(symbol: str, services: Services, surface: Surface, cap: int, free: int) -> ApiError:
     """The `ticker_not_tracked` of a symbol, for an account with so many free slots of its cap."""
     slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
-    if services.active_night.book.coverage(symbol) is None:
-        return _unknown(slots)
+    book = services.active_night.book
+    if book.coverage(symbol) is None:
+        return _unknown(slots, services.directory(book).nearest(symbol))
     return _no_slot(slots, surface) if free == 0 else _add(slots, surface)
 
 
-def _unknown(slots: str) -> ApiError:
+def _unknown(slots: str, nearest: list[str]) -> ApiError:
     return ApiError(
         "ticker_not_tracked",
         "This symbol is not tracked, and tonight's data does not know it.",
         fix=f"{slots}, but this symbol cannot be tracked: check it against GET /universe.",
         tool_fix=f"{slots}, but this symbol cannot be tracked: leave the list as it is and use a "
         "known symbol that the user means.",
+        details={"nearest": nearest} if nearest else None,
     )
 
 

@@ -158,10 +158,11 @@ class McpEndpoint:
         return decoded
 
     def _check_http(self, fields: Mapping[bytes, bytes]) -> None:
-        if not self._origins.knows_host(fields.get(b"host", b"")):
+        host = fields.get(b"host", b"")
+        if not self._origins.knows_host(host):
             raise Refused(_text(421, "Invalid Host header; set SCREENER_ALLOWED_HOSTS."))
         origin = fields.get(b"origin")
-        if origin and not self._origins.knows_origin(origin):
+        if origin and not self._origins.admits(origin, host):
             raise Refused(_text(403, "Invalid Origin header; set SCREENER_ALLOWED_ORIGINS."))
         media_type = fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if media_type != b"application/json":

@@ -6,12 +6,13 @@ A tool takes only the arguments that it shows, as a route of REST takes only its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from mcp_server.operations.kinds import KINDS
-from mcp_server.operations.schemas import Schema, input_schema
+from mcp_server.operations.lean import Schema
+from mcp_server.operations.schemas import input_schema
 from mcp_server.operations.services import Offer
 from mcp_server.operations.surfaces import Surface
 from mcp_server.operations.table import OPERATIONS, Operation
@@ -93,9 +94,9 @@ SEVEN = _named(
     _tool(
         "get_ticker_patterns",
         "Current chart patterns",
-        "Current breakout setups (wedges, pennants, triangles) of one tracked ticker: the two "
-        "trend lines, the trigger rule, trade plans with trigger, stop and target, and how the "
-        "same pattern did before, for its family and for this ticker.",
+        "Every current setup of one tracked ticker: both trend lines, the trigger rule, trade "
+        "plans with trigger, stop and target, and how the same pattern did before, for its family "
+        "and for this ticker.",
         "symbol",
     ),
     _tool(
@@ -118,9 +119,9 @@ SEVEN = _named(
     _tool(
         "list_tracked_tickers",
         "Tracked tickers",
-        "Which of my tickers have a setup? Every ticker that this account tracks, in the user's "
-        "order, with whether tonight's data covers it and its setups in short (family, direction, "
-        "status, attempt, distance to the trigger), and how many may be tracked.",
+        "Which of my tickers have a setup? Every tracked ticker, in the user's order, with whether "
+        "tonight's data covers it and its setups in short (family, direction, status, attempt, "
+        "distance to the trigger), and how many may be tracked.",
     ),
     _tool(
         "set_tracked_tickers",
@@ -166,6 +167,15 @@ FILTERS: Schema = {
 }
 
 _MORE = _named(
+    replace(SEVEN["get_pattern_history"], arguments=("symbol", "limit", "outcome", "family")),
+    _tool(
+        "get_ticker_record",
+        "Track record of a ticker",
+        "How the patterns of one tracked ticker did before, for each family in which it has a "
+        "resolved trade, also without a current setup.",
+        "symbol",
+        "family",
+    ),
     _tool(
         "scan_setups",
         "Market-wide scan",
@@ -192,8 +202,11 @@ _MORE = _named(
     _tool(
         "get_universe",
         "Covered symbols",
-        "The symbols that tonight's data covers, with name, exchange and industry.",
+        "The symbols that tonight's data covers, with name, exchange and industry; looked up by "
+        "symbol, beginning or name.",
+        *("search", "limit", "offset"),
         operation="universe",
+        defaults={"limit": 20},
     ),
     _tool(
         "get_changes",

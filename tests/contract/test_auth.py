@@ -20,6 +20,7 @@ KEYED = (
     ("PATCH", "/tickers"),
     ("GET", "/tickers/AAPL/patterns"),
     ("GET", "/tickers/AAPL/history"),
+    ("GET", "/tickers/AAPL/record"),
     ("GET", "/tickers/AAPL/chart.png"),
 )
 KEYLESS = (

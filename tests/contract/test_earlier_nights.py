@@ -37,6 +37,7 @@ def without_added(value: Any) -> Any:
 
 def make_earlier(book: sqlite3.Connection) -> None:
     book.execute("DELETE FROM meta WHERE name IN ('upcoming', 'changes')")
+    book.execute("DROP TABLE records")
     for table, key in BODIES:
         stored = book.execute(f"SELECT {key}, body FROM {table}").fetchall()  # noqa: S608
         for name, body in stored:
@@ -79,6 +80,8 @@ async def test_every_route_and_tool_answers_over_an_earlier_night(earlier: Servi
     assert ADDED.isdisjoint(setup)
     changes = earlier.get("/changes").json()
     assert (changes["available"], changes["changes"]) == (False, [])
+    record = earlier.get("/tickers/AAPL/record").json()
+    assert (record["available"], record["reason"], record["records"]) == (False, "not_sealed", [])
     night = earlier.get("/", key="").json()["night"]
     assert night["sessions_missed"] is None
     assert "does not say which sessions follow it" in night["words"]

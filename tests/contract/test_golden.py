@@ -80,6 +80,7 @@ STRUCTURED: dict[str, dict[str, Any]] = {
     "remove_tickers": {"symbols": ["NONE"]},
     "get_universe": {},
     "get_changes": {},
+    "get_ticker_record": {"symbol": "GOOG"},
 }
 
 

@@ -9,6 +9,10 @@ from tests.service import TRACKED, Service
 
 FAMILIES = ["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
 
+ENVELOPE = {
+    *("api_version", "as_of_session", "data_version", "source", "disclaimer", "next_session"),
+}
+
 
 @pytest.mark.proves("FAM-list", "RULE-4", "RULE-1", "RULE-3")
 def test_the_five_families_come_in_their_fixed_order_with_their_records(service: Service) -> None:
@@ -63,6 +67,51 @@ def test_the_universe_names_every_symbol_that_the_night_covers(
 
     assert [entry["symbol"] for entry in sample["symbols"]] == ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
     assert len(whole["symbols"]) == 300
+    assert sample.keys() - ENVELOPE == {"count", "symbols"}
+
+
+@pytest.mark.proves("FAM-universe")
+@pytest.mark.parametrize(
+    ("search", "symbols"),
+    [
+        ("ibm", ["IBM"]),
+        ("Apple", ["AAPL"]),
+        ("micorsoft", ["MSFT"]),
+        ("inc", ["AAPL", "GOOG", "FB"]),
+        ("ZZZZZ", []),
+    ],
+)
+def test_a_search_of_the_universe_answers_the_same_entries_best_match_first(
+    service: Service, search: str, symbols: list[str]
+) -> None:
+    everything = service.get("/universe", key="").json()["symbols"]
+    answer = service.get("/universe", key="", params={"search": search}).raise_for_status().json()
+
+    assert [entry["symbol"] for entry in answer["symbols"]] == symbols
+    assert all(entry in everything for entry in answer["symbols"])
+    assert (answer["count"], answer["limit"], answer["offset"]) == (len(symbols), 50, 0)
+
+
+def test_the_universe_is_paged(service: Service) -> None:
+    page = {"limit": "2", "offset": "1"}
+    answer = service.get("/universe", key="", params=page).raise_for_status().json()
+    searched = service.get("/universe", key="", params={"search": "inc", **page}).json()
+
+    assert [entry["symbol"] for entry in answer["symbols"]] == ["FB", "GOOG"]
+    assert (answer["count"], answer["limit"], answer["offset"]) == (5, 2, 1)
+    assert [entry["symbol"] for entry in searched["symbols"]] == ["GOOG", "FB"]
+    assert (searched["count"], searched["limit"], searched["offset"]) == (3, 2, 1)
+
+
+@pytest.mark.proves("ERR-bad_request")
+@pytest.mark.parametrize(
+    ("name", "value"), [("search", "x" * 65), ("limit", "many"), ("offset", "1.5")]
+)
+def test_a_bad_argument_of_the_universe_is_named(service: Service, name: str, value: str) -> None:
+    answer = service.get("/universe", key="", params={name: value})
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "bad_request")
+    assert answer.json()["message"].startswith(f"{name} must be")
 
 
 @pytest.mark.proves("DEMO-list", "RULE-3")

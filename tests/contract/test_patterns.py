@@ -15,12 +15,18 @@ from nightly.night import make_night
 from screener.nightly import order_of
 from screener.settings import Settings
 from store.accounts import utc_now
+from store.families import Family
 from store.nights import Nights
 from tests.agent import call, connected, texts
 from tests.contract.market import Market
 from tests.service import Service, new_key, serving
 
-PATHS = ("/tickers/{}/patterns", "/tickers/{}/history", "/tickers/{}/chart.png?setup_id=x")
+PATHS = (
+    "/tickers/{}/patterns",
+    "/tickers/{}/history",
+    "/tickers/{}/record",
+    "/tickers/{}/chart.png?setup_id=x",
+)
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +110,22 @@ def test_history_is_newest_entry_first_and_filtered_by_outcome(
         some = service.get(f"{path}&outcome={outcome}").json()
         assert some["occurrences"] == [row for row in rows if row["outcome"] in kept]
         assert some["total"] == len(some["occurrences"])
+
+
+@pytest.mark.parametrize("family", list(Family))
+def test_history_is_filtered_by_family_before_it_is_cut(
+    service: Service, market: Market, key: str, family: Family
+) -> None:
+    rows = service.get("/tickers/AAPL/history?limit=100").json()["occurrences"]
+    some = service.get(f"/tickers/AAPL/history?family={family.upper()}").json()
+    assert some["occurrences"] == [row for row in rows if row["family"] == family]
+    assert some["count"] == some["total"] == len(some["occurrences"])
+
+    path = "/tickers/M1/history?outcome=resolved&limit="
+    whole = market.service.get(f"{path}100", key=key).json()["occurrences"]
+    one = market.service.get(f"{path}1&family={family}", key=key).json()
+    assert one["occurrences"] == [row for row in whole if row["family"] == family][:1]
+    assert one["total"] >= one["count"] == len(one["occurrences"])
 
 
 @pytest.mark.proves("PAT-history-limit", "LIM-history", "PAT-history-counts", "PAT-history")

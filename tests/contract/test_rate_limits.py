@@ -97,6 +97,7 @@ def spent(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
         ("PATCH", "/tickers"),
         ("GET", "/tickers/AAPL/patterns"),
         ("GET", "/tickers/AAPL/history"),
+        ("GET", "/tickers/AAPL/record"),
         ("GET", "/tickers/AAPL/chart.png?setup_id=x"),
     ],
 )

@@ -250,6 +250,7 @@ JSON_PATHS = (
     "/tickers",
     "/tickers/AAPL/patterns",
     "/tickers/AAPL/history",
+    "/tickers/AAPL/record",
     "/families",
     "/families/triangle/stats",
     "/universe",

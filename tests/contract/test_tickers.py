@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -253,3 +254,61 @@ async def test_an_agent_with_a_full_list_is_told_to_ask_which_ticker_may_go(
         in texts(refusal)[0]
     )
     assert "/tickers" not in texts(refusal)[0]
+
+
+def test_a_change_can_ask_for_the_list_that_was_read(market: Market, key: str) -> None:
+    read = market.service.get("/tickers", key=key)
+
+    def change(method: str, body: Any, tag: str) -> Any:
+        headers = {"If-Match": tag}
+        return market.service.request(method, "/tickers", key=key, json=body, headers=headers)
+
+    seen = read.headers["etag"]
+    first = change("PATCH", {"add": ["M4"]}, f'"other", {seen}')
+    late = [
+        change("PATCH", {"add": ["M5"]}, seen),
+        change("PUT", {"symbols": ["M5"]}, seen),
+        change("PUT", {"symbols": ["M5"]}, "W/" + seen),
+        change("PUT", {"symbols": ["M5"]}, ""),
+    ]
+
+    assert first.status_code == 200
+    assert "etag" not in first.headers
+    assert {answer.status_code for answer in late} == {412}
+    assert {answer.json()["error"] for answer in late} == {"precondition_failed"}
+    assert "GET /tickers" in late[0].json()["fix"]
+    assert tracked(market, key) == ["M1", "M2", "M3", "M4"]
+    assert change("PUT", {"symbols": ["M7"]}, "*").status_code == 200
+
+
+def test_of_two_changes_of_one_list_that_was_read_one_is_made(market: Market, key: str) -> None:
+    tag = market.service.get("/tickers", key=key).headers["etag"]
+
+    def add(symbol: str) -> int:
+        headers = {"If-Match": tag}
+        body = {"add": [symbol]}
+        return market.service.request(
+            "PATCH", "/tickers", key=key, json=body, headers=headers
+        ).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = list(pool.map(add, MANY[10:18]))
+
+    assert sorted(statuses) == [200] + [412] * 7
+    assert len(tracked(market, key)) == 4
+
+
+def test_the_list_says_in_short_which_tickers_have_a_setup(market: Market, key: str) -> None:
+    put(market, key, ["M2", "QUIET"]).raise_for_status()
+
+    with_setup, without = market.service.get("/tickers", key=key).json()["tickers"]
+
+    row = next(row for row in market.rows if row["symbol"] == "M2")
+    assert with_setup["setups"] == [
+        {
+            **{name: row[name] for name in ("setup_id", "family", "direction", "status")},
+            "attempt": row["attempt"]["number"],
+            "distance_to_trigger_pct": row["distance_to_trigger_pct"],
+        }
+    ]
+    assert without == {"symbol": "QUIET", "covered": True, "setups": []}

@@ -97,6 +97,7 @@ PATHS = (
     "/tickers",
     "/tickers/{}/patterns",
     "/tickers/{}/history",
+    "/tickers/{}/record",
     "/tickers/{}/chart.png",
     "/families",
     "/families/{}/stats",
@@ -111,7 +112,7 @@ PATHS = (
 SYMBOLS = ("AAPL", "IBM", "msft", "goog", "triangle")
 PARAMETERS = (
     *("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset"),
-    *("outcome", "setup_id", "since", "a"),
+    *("outcome", "setup_id", "search", "since", "a"),
 )
 PREDICATES: tuple[dict[str, Any], ...] = (
     {"kind": "rsi", "op": "<", "value": 40},

@@ -72,7 +72,10 @@ def running(folder: Path, **settings: int) -> Iterator[Target]:
     key = new_key(chosen, "fuzz-key@example.com")
 
     on_accounts(chosen, lambda accounts: accounts.add(EMAIL, Plan.PREMIUM_PLUS, PASSWORD_HASH))
-    given = environment(data_dir=folder, port=port, sign_up=True, **settings)
+    # What is tried must not reach the Internet, so no document of an app is read.
+    given = environment(
+        data_dir=folder, port=port, sign_up=True, client_metadata_documents=False, **settings
+    )
     command = [str(Path(sys.executable).with_name("screener")), "serve"]
     with Server("screener", command, port, given, folder / "server.log") as server:
         server.wait_open()

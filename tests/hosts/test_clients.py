@@ -29,7 +29,7 @@ MORE: dict[str, dict[str, Any]] = {
     "scan_setups": {"status": "all", "limit": 3},
     "add_tickers": {"symbols": list(TRACKED)},
     "remove_tickers": {"symbols": ["BRK.B"]},
-    "get_universe": {"query": SYMBOL},
+    "get_universe": {"search": SYMBOL},
     "get_changes": {"limit": 3},
     "get_ticker_record": {"symbol": SYMBOL},
 }

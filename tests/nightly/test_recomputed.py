@@ -152,9 +152,7 @@ def night(
     with closing(Book.open(folder / "nights" / manifest.book.file, manifest)) as book:
         method = book.method()
         assert method is not None
-        rows = [orjson.loads(body) for body in book.evidence.bodies]
-        served: set[tuple[str, ...]] = {("ticker", r["symbol"], r["family"]) for r in rows}
-        yield Night(book, method, found, lines, stepped_down(found, lines, served))
+        yield Night(book, method, found, lines, stepped_down(found, lines))
 
 
 def lines_of(found: Recomputed) -> Lines:
@@ -167,19 +165,19 @@ def lines_of(found: Recomputed) -> Lines:
         names += [("regime", regime) for regime in trade.regimes]
         if trade.family == "triangle":
             names.append(("side", trade.family, str(trade.direction)))
+            names.append(("ticker", trade.symbol, trade.family, str(trade.direction)))
         for name in names:
             groups.setdefault(name, []).append(trade)
     return groups
 
 
-def stepped_down(
-    found: Recomputed, lines: Lines, served: set[tuple[str, ...]]
-) -> dict[tuple[str, ...], tuple[float, float]]:
-    """The t and the adjusted p of every line with enough trades; of tickers the served ones."""
+def stepped_down(found: Recomputed, lines: Lines) -> dict[tuple[str, ...], tuple[float, float]]:
+    """The t and the adjusted p of every line with enough trades; of tickers the covered ones."""
+    covered = covered_symbols(found)
     compared = {
         name: [trade for trade in line if trade.drawn]
         for name, line in lines.items()
-        if name[0] != "ticker" or name in served
+        if name[0] != "ticker" or name[1] in covered
     }
     times = sorted({trade.half_year for trade in found.trades})
     results: dict[tuple[str, ...], tuple[float, float]] = {}
@@ -192,6 +190,10 @@ def stepped_down(
         found_p = zip(*adjusted_p(list(enough.values()), times), strict=True) if enough else ()
         results |= zip(enough, found_p, strict=True)
     return results
+
+
+def covered_symbols(found: Recomputed) -> set[str]:
+    return {walk.listing.symbol for walk in found.walks if walk.covered}
 
 
 DIGITS = {"pct": 2, "ci95": 2, "range": 2, "avg_hold_bars": 1}
@@ -284,7 +286,7 @@ def family_trades(night: Night, row: Mapping[str, Any]) -> list[Trade]:
     return of_direction(night.lines.get(("family", row["family"]), ()), row)
 
 
-def test_every_ticker_record_is_what_the_bars_say(night: Night) -> None:
+def test_every_ticker_record_of_a_setup_is_what_the_bars_say(night: Night) -> None:
     seen = 0
     for row, _, _ in rows_of(night):
         mine, record = own(night, row), row["track_record"]["ticker"]
@@ -292,17 +294,27 @@ def test_every_ticker_record_is_what_the_bars_say(night: Night) -> None:
             assert record is None
             continue
         seen += 1
+        check_ticker(night, record, mine)
         prior = shrunk(family_trades(night, row))
-        expected_r = shrunk(of_direction(mine, row), prior)
-        check(record, record_of(mine) | {"expected_r": expected_r})
-        assert record["verdict"] == night.verdict(("ticker", row["symbol"], row["family"]))
+        check(record, {"expected_r": shrunk(of_direction(mine, row), prior)})
         assert row["track_record"]["family"] == family_record(night, Family(row["family"]))
-        check_sides(night, row["family"], mine, record["by_direction"])
     assert seen > 5
 
 
-def check_sides(night: Night, family: str, mine: Sequence[Trade], sides: Any) -> None:
+def check_ticker(night: Night, record: Mapping[str, Any], mine: Sequence[Trade]) -> None:
+    """A ticker's record, except its expected R, which depends on the direction asked for."""
+    symbol, family = mine[0].symbol, mine[0].family
+    expected = record_of(mine)
+    del expected["expected_r"]
+    check(record, expected)
+    assert (record["scope"], record["symbol"], record["family"]) == ("ticker", symbol, family)
+    assert record["verdict"] == night.verdict(("ticker", symbol, family))
+    check_sides(night, mine, record["by_direction"])
+
+
+def check_sides(night: Night, mine: Sequence[Trade], sides: Any) -> None:
     """A ticker's directions: only triangles have both, each shrunk towards its family's."""
+    symbol, family = mine[0].symbol, mine[0].family
     assert (sides is None) == (family != "triangle")
     for name, sign in SIGNS.items() if sides else ():
         own = [trade for trade in mine if trade.direction == sign]
@@ -310,6 +322,45 @@ def check_sides(night: Night, family: str, mine: Sequence[Trade], sides: Any) ->
         if own:
             whole = [t for t in night.lines["family", family] if t.direction == sign]
             check(sides[name], side_of(own, shrunk(whole)))
+            assert sides[name]["verdict"] == night.verdict(("ticker", symbol, family, str(sign)))
+
+
+def test_every_covered_symbol_has_the_records_that_the_bars_say(night: Night) -> None:
+    stored = {
+        symbol: body
+        for symbol in {walk.listing.symbol for walk in night.found.walks}
+        if (body := night.book.records(symbol))
+    }
+    assert stored.keys() == covered_symbols(night.found)
+    for symbol, body in stored.items():
+        answer = orjson.loads(body)
+        lines = {family: night.lines.get(("ticker", symbol, family), ()) for family in Family}
+        traded = [family for family, mine in lines.items() if mine]
+        assert answer.keys() == {"symbol", "available", "records"}
+        assert (answer["symbol"], answer["available"]) == (symbol, True)
+        assert [record["family"] for record in answer["records"]] == traded
+        for family, record in zip(traded, answer["records"], strict=True):
+            check_ticker(night, record, lines[family])
+            # Of all trades, also where the family is traded both ways.
+            prior = shrunk(night.lines["family", family])
+            check(record, {"expected_r": shrunk(lines[family], prior)})
+
+
+def test_the_record_of_a_setup_is_the_tickers_own_one(night: Night) -> None:
+    kinds = set()
+    for row, _, _ in rows_of(night):
+        body = night.book.records(row["symbol"])
+        assert body is not None
+        records = {record["family"]: record for record in orjson.loads(body)["records"]}
+        record, shown = records.get(row["family"]), row["track_record"]["ticker"]
+        if record and record["by_direction"]:
+            # The setup has a direction; the record has both, and each in by_direction.
+            side = record["by_direction"][row["direction"]]
+            assert side is None or side["expected_r"] == shown["expected_r"]
+            record, shown = ({**r, "expected_r": None} for r in (record, shown))
+        assert record == shown
+        kinds.add((row["family"] == "triangle", record is None))
+    assert {(True, False), (False, False)} <= kinds
 
 
 def test_the_night_says_how_many_lines_were_tested(night: Night) -> None:

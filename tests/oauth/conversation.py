@@ -11,7 +11,7 @@ import httpx
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from oauth.authorization import Authorization, AuthorizationRequest
-from oauth.metadata import ProtectedResource
+from oauth.metadata import resources_of
 from store.accounts import Accounts, Plan
 from store.audit import Actor
 from store.database import Database
@@ -33,8 +33,7 @@ def new_account(service: Service) -> int:
 
 def authorization_of(service: Service, database: Database) -> Authorization:
     """The authorization server's own logic, as the pages call it."""
-    offer = service.settings.offer
-    resource = ProtectedResource(offer.mcp_url, offer.public_url, offer.docs_url)
+    resource, *_others = resources_of(service.settings.offer)
     return Authorization(Grants(database), resource)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import socket
 import socketserver
 import ssl
 import threading
@@ -54,6 +56,11 @@ class DocumentServer(socketserver.ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers: dict[str, bytes] = {}
         self.dripping: set[str] = set()
+        """Paths whose response goes on, a byte at a time."""
+        self.flooding: dict[str, bytes] = {}
+        """Paths whose response goes on with these bytes, as fast as they are taken."""
+        self.silent = False
+        """Whether connections are taken and nothing is ever said, not even TLS."""
         self.asked: list[str] = []
         self.closing = threading.Event()
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -68,6 +75,9 @@ class _Handler(socketserver.BaseRequestHandler):
     server: DocumentServer
 
     def handle(self) -> None:
+        if self.server.silent:
+            self.server.closing.wait()
+            return
         try:
             with self.server.tls.wrap_socket(self.request, server_side=True) as stream:
                 self._answer(stream)
@@ -83,6 +93,8 @@ class _Handler(socketserver.BaseRequestHandler):
         stream.sendall(self.server.answers[path])
         while path in self.server.dripping and not self.server.closing.wait(0.01):
             stream.sendall(b" ")
+        while path in self.server.flooding and not self.server.closing.is_set():
+            stream.sendall(self.server.flooding[path])
 
 
 @dataclass
@@ -120,6 +132,11 @@ class Names:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
+async def offline(_host: str, _port: int) -> Sequence[str]:
+    """A resolver without a network."""
+    raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+
 @dataclass(frozen=True)
 class Internet:
     """The server, and what a fetcher needs to find it under a public name."""
@@ -145,10 +162,13 @@ class Internet:
 
 
 @contextmanager
-def internet(issuer: trustme.CA | None = None) -> Iterator[Internet]:
+def internet(
+    issuer: trustme.CA | None = None, not_after: dt.datetime | None = None
+) -> Iterator[Internet]:
     """A running server; by default, its certificate is issued by the trusted authority."""
     authority = trustme.CA()
-    with DocumentServer((issuer or authority).issue_cert(HOST)) as server:
+    certificate = (issuer or authority).issue_cert(HOST, not_after=not_after)
+    with DocumentServer(certificate) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:

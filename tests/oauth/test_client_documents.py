@@ -6,12 +6,13 @@ Over 400 lines, because every refusal of the draft is a separate case over the s
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from oauth.client_documents import (
@@ -23,7 +24,7 @@ from oauth.client_documents import (
     document_host,
     lifetime,
 )
-from oauth.fetching import Document, FetchError
+from oauth.fetching import NETWORK_SHARE, Document, FetchError
 from oauth.quota import Quota
 from store.accounts import Accounts, Plan
 from store.database import Database
@@ -356,6 +357,40 @@ async def test_many_who_ask_at_once_share_one_read(reader: Reader) -> None:
 
     assert reader.read == [client_id]
     assert found == [found[0]] * 12
+
+
+async def test_slow_servers_of_one_network_leave_places_for_others(reader: Reader) -> None:
+    opened, reading = anyio.Event(), list[str]()
+
+    async def read(url: str) -> Document:
+        reading.append(url)
+        await opened.wait()
+        raise FetchError("it is not there")
+
+    documents = ClientDocuments(reader.grants, read, Quota(10_000), lambda: reader.now)
+
+    async def ask(number: int, network: str) -> None:
+        with pytest.raises(DocumentError, match="not there"):
+            await documents.client(f"{LATER}{number}", network)
+
+    async with anyio.create_task_group() as group:
+        for number in range(NETWORK_SHARE):
+            group.start_soon(ask, number, HERE)
+        await until(lambda: len(reading) == NETWORK_SHARE)
+        with pytest.raises(DocumentError, match="from your network") as caught:
+            await documents.client(f"{LATER}8", HERE)
+        group.start_soon(ask, 9, "198.51.100.7")
+        await until(lambda: len(reading) == NETWORK_SHARE + 1)
+        opened.set()
+
+    assert (caught.value.status, caught.value.retry_after) == (503, 5)
+    await ask(8, HERE)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Let others work until something holds."""
+    while not holds():
+        await anyio.lowlevel.checkpoint()
 
 
 async def test_an_address_that_failed_is_left_alone_for_a_while(reader: Reader) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from store.accounts import Account
+from store.accounts import Account, utc_now
 from store.grants import Grants
 from tests.oauth.conversation import Host, error_of
 from tests.oauth.documents import CALLBACK, HOST, Internet, address, internet, response
@@ -49,7 +49,7 @@ def town(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town
     copy_night(night, folder)
     with (
         internet() as net,
-        serving(folder, fetcher=net.fetcher(), client_metadata_documents=True) as service,
+        serving(folder, fetcher=net.fetcher()) as service,
     ):
         yield Town(service, net)
 
@@ -202,26 +202,46 @@ def test_the_operator_sees_which_clients_have_a_document_and_deletes_them(town: 
     assert not host.opens(tokens["access_token"])
 
 
-def test_without_the_setting_no_address_is_a_client(service: Service, town: Town) -> None:
+def test_without_the_setting_no_address_is_a_client(town: Town, tmp_path: Path) -> None:
     """This holds even for an address that was read while the setting was on."""
     client_id = town.net.publish("/off.json")
-    make_known(service, client_id)
-
-    for browser in (Browser(service), signed_in(service, new_person(service))):
-        answer = browser.get(authorize_address(client_id))
-        assert answer.status_code == 400
-        assert "not registered" in answer.text
-    assert SUPPORTED not in httpx.get(service.url + SERVER).json()
-    assert error_of(Host(service, 0, client_id).exchange("x")) == (400, "invalid_client")
+    with serving(tmp_path, fetcher=town.net.fetcher(), client_metadata_documents=False) as closed:
+        make_known(closed, client_id)
+        for browser in (Browser(closed), signed_in(closed, new_person(closed))):
+            answer = browser.get(authorize_address(client_id))
+            assert answer.status_code == 400
+            assert "not registered" in answer.text
+        assert SUPPORTED not in httpx.get(closed.url + SERVER).json()
+        assert error_of(Host(closed, 0, client_id).exchange("x")) == (400, "invalid_client")
     assert town.reads("/off.json") == 0
 
 
-def make_known(service: Service, client_id: str) -> None:
+def test_without_a_way_to_the_internet_a_page_says_whom_to_tell(service: Service) -> None:
+    """`service` finds no address of any host, as a machine without a network."""
+    browser = signed_in(service, new_person(service))
+    answer = browser.get(authorize_address(address("/offline.json")))
+
+    assert answer.status_code == 400
+    assert f"{HOST} cannot be used" in answer.text
+    assert "whoever runs this server" in answer.text
+    assert "location" not in answer.headers
+
+
+def test_a_known_app_goes_on_without_a_way_to_the_internet(service: Service) -> None:
+    client_id, tomorrow = address("/known.json"), utc_now() + dt.timedelta(days=1)
+    make_known(service, client_id, fresh_until=tomorrow)
+    account = new_person(service)
+    code = approved(signed_in(service, account), client_id)
+
+    assert Host(service, account.id, client_id).exchange(code).status_code == 200
+
+
+def make_known(service: Service, client_id: str, fresh_until: dt.datetime = LONG_AGO) -> None:
     """Keep a client as if its document had been read long ago."""
     on_database(
         service,
         lambda database: Grants(database).keep_document(
-            client_id, "Document host", (CALLBACK,), LONG_AGO
+            client_id, "Document host", (CALLBACK,), fresh_until
         ),
     )
 

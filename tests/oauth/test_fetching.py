@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 from collections.abc import Iterator, Sequence
 
 import anyio
+import anyio.lowlevel
+import httpcore2
 import pytest
 import trustme
 
-from oauth.fetching import AT_ONCE, MAX_BYTES, FetchError, Resolver
-from tests.oauth.documents import PUBLIC, Internet, address, internet, response
+from oauth.fetching import (
+    AT_ONCE,
+    MAX_BYTES,
+    MAX_RECEIVED,
+    PIECE,
+    BoundedStream,
+    FetchError,
+    Resolver,
+)
+from tests.oauth.documents import PUBLIC, Internet, address, internet, offline, response
 
 NO_ADDRESS = "no address, or one that is not public"
 SECOND = "2606:4700::1111"
@@ -208,7 +219,7 @@ async def test_no_host_with_a_private_address_is_connected(
 
 
 async def test_the_address_that_was_checked_is_the_one_connected() -> None:
-    """DNS rebinding: the name is resolved only once, so a second answer has no effect."""
+    """U15 and DNS rebinding: a name is resolved once, so a second answer has no effect."""
     with internet() as net:
         net.server.answers["/client.json"] = response(b"{}")
         fetcher = net.fetcher([PUBLIC], ["127.0.0.1"])
@@ -237,3 +248,84 @@ async def test_the_systems_resolver_finds_what_is_there_and_says_so_if_nothing_i
     assert set(await resolve("localhost", 443)) & {"127.0.0.1", "::1"}
     with pytest.raises(OSError):
         await resolve("nothing.invalid", 443)
+
+
+ENDLESS = {
+    "interim responses": (b"", b"HTTP/1.1 100 C\r\n\r\n" * 500),
+    "fields": (b"HTTP/1.1 200 OK\r\n", b"a: b\r\n" * 500),
+    "one field": (b"HTTP/1.1 200 OK\r\na: ", b"b" * 4000),
+    "chunks of a byte": (
+        response(b"", Content_Length="", Transfer_Encoding="chunked"),
+        b"1\r\n \r\n" * 500,
+    ),
+    "one extension of a chunk": (
+        response(b"", Content_Length="", Transfer_Encoding="chunked") + b"1;",
+        b"a" * 4000,
+    ),
+    "a body": (response(b"", Content_Length="9999999999"), b" " * 4000),
+}
+
+
+@pytest.mark.parametrize(("begun", "more"), ENDLESS.values(), ids=ENDLESS)
+async def test_what_never_ends_is_refused_long_before_the_time_is_up(
+    net: Internet, begun: bytes, more: bytes
+) -> None:
+    """Twenty seconds of it would be parsed without a pause in which others are served."""
+    net.server.answers["/endless"], net.server.flooding["/endless"] = begun, more
+    with pytest.raises(FetchError, match=r"is over (5|21) KB"):
+        await net.fetcher().read(address("/endless"))
+
+
+async def test_others_are_served_while_a_fast_response_is_parsed() -> None:
+    class Burst(httpcore2.AsyncNetworkStream):
+        """A connection on which everything has come at once."""
+
+        async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+            return b" " * max_bytes
+
+    stream, turns = BoundedStream(Burst()), 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(other)
+        pieces = [len(await stream.read(65_536)) for _ in range(MAX_RECEIVED // PIECE)]
+        group.cancel_scope.cancel()
+
+    assert max(pieces) == PIECE
+    assert turns >= len(pieces)
+    with pytest.raises(FetchError, match="over 21 KB"):
+        await stream.read(65_536)
+
+
+async def test_a_server_that_takes_connections_and_says_nothing_ends_with_the_time() -> None:
+    with internet() as net:
+        net.server.silent = True
+        with pytest.raises(FetchError, match=r"within 0\.3 seconds"):
+            await net.fetcher(seconds=0.3).read(address())
+
+
+async def test_a_name_that_is_never_resolved_ends_with_the_time(net: Internet) -> None:
+    async def resolve(_host: str, _port: int) -> Sequence[str]:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    with pytest.raises(FetchError, match=r"within 0\.3 seconds"):
+        await net.fetcher(seconds=0.3, resolve=resolve).read(address())
+
+
+async def test_a_machine_without_a_network_says_so_at_once(net: Internet) -> None:
+    with pytest.raises(FetchError, match=NO_ADDRESS):
+        await net.fetcher(resolve=offline).read(address())
+
+
+async def test_a_certificate_that_has_expired_is_refused() -> None:
+    past = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    with internet(not_after=past) as net:
+        with pytest.raises(FetchError, match="as it should"):
+            await net.fetcher().read(address())
+        assert net.server.asked == []

@@ -19,7 +19,7 @@ from store.ledger import Entry
 from store.manifest import Inputs, Manifest, read_manifest, stamp_path
 from store.nights import Nights
 from store.publish import BookWriter, fall_behind
-from store.records import FamilyEntry, Patterns
+from store.records import FamilyEntry, Patterns, TickerRecord
 
 SESSION = dt.date(2026, 1, 2)
 
@@ -129,6 +129,15 @@ def test_an_invalid_record_is_never_published(tmp_path: Path) -> None:
         writer.add_history("BAD", "w", [b'{"family":"cup"}'])
 
     with pytest.raises(PublishError, match="history is invalid"):
+        write(Nights(tmp_path), spoil=spoil)
+
+
+def test_an_invalid_record_of_a_ticker_is_never_published(tmp_path: Path) -> None:
+    def spoil(writer: BookWriter) -> None:
+        writer.add_records(TickerRecord(symbol="S0", available=True, records=[]))
+        writer._db.execute("UPDATE records SET body = '{}'")  # what no writer leaves behind
+
+    with pytest.raises(PublishError, match="records is invalid"):
         write(Nights(tmp_path), spoil=spoil)
 
 

@@ -6,7 +6,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -19,6 +19,9 @@ from tests.web.people import authorize_address, grants_of, new_app, new_person
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
 
+OTHER = "other.example"
+"""The name under which the browser finds the page of another site."""
+
 SWITCHES = [
     "--no-sandbox",
     "--disable-gpu",
@@ -27,6 +30,7 @@ SWITCHES = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    f"--host-resolver-rules=MAP {OTHER} 127.0.0.1",
 ]
 
 
@@ -144,3 +148,67 @@ def track(page: Page) -> None:
     page.get_by_role("button", name="Add").click()
     page.get_by_role("button", name="Move IBM up").click()
     page.get_by_role("button", name="Move IBM up", disabled=True).wait_for()
+
+
+READ = """async ([url, method, headers, names]) => {
+    const body = method === "POST" ? '{"jsonrpc":"2.0","id":1,"method":"ping"}' : undefined;
+    try {
+        const answer = await fetch(url, {method, headers, body});
+        const seen = names.filter(name => answer.headers.has(name));
+        return [answer.status, (await answer.text()).length > 0, seen.join(" ")];
+    } catch (error) {
+        return [String(error)];
+    }
+}"""
+"""What a script of a page reads of an answer, or why the browser lets it read none."""
+
+JSON_BODY = {"Content-Type": "application/json", "MCP-Protocol-Version": "2025-11-25"}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("site", [OTHER, "localhost"])
+def test_a_page_of_another_site_reads_answers_and_their_fields_but_no_page(
+    service: Service, chromium: BrowserContext, callback: str, site: str
+) -> None:
+    """A server on loopback: pages that are on loopback too may call its agent endpoints."""
+    page = chromium.new_page()
+    page.goto(callback.replace("127.0.0.1", site))
+    key = {"Authorization": f"Bearer {service.key}"}
+
+    def read(method: str, path: str, headers: dict[str, str], *names: str) -> list[object]:
+        found: list[object] = page.evaluate(READ, [service.url + path, method, headers, names])
+        return found
+
+    limits = ("etag", "ratelimit", "ratelimit-policy")
+    own = site == "localhost"
+    assert read("GET", "/api/v1/me", key, *limits) == [200, True, " ".join(limits)]
+    assert read("GET", "/api/v1/me", {"If-None-Match": "x"}) == [401, True, ""]
+    assert read("POST", "/mcp", JSON_BODY, "www-authenticate") == [401, True, "www-authenticate"]
+    assert read("POST", "/mcp", {**JSON_BODY, **key})[0] == (200 if own else 403)
+    assert read("POST", "/mcp/demo", {**JSON_BODY, "Mcp-Param-X": "1"})[0] == (200 if own else 403)
+    assert read("DELETE", "/mcp", key) == [405, True, ""]
+    assert read("GET", "/.well-known/oauth-authorization-server", {})[0] == 200
+    assert read("POST", "/oauth/register", JSON_BODY)[0] == 400
+    for path in ("/", "/sign-in", "/oauth/authorize", "/keys"):
+        assert read("GET", path, {}) == ["TypeError: Failed to fetch"]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_for_strangers_fit_a_phone_and_their_links_break_no_policy(
+    service: Service, chromium: BrowserContext, scheme: Literal["light", "dark"]
+) -> None:
+    complaints = list[str]()
+    page = chromium.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 390, "height": 844})
+
+    for path in ("/privacy", "/terms", "/"):
+        page.goto(service.url + path)
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+    for host in ("Cursor", "VS Code", "Goose"):
+        page.get_by_role("link", name=f"Add to {host}").click(no_wait_after=True)
+
+    assert page.url == f"{service.url}/"
+    assert complaints == []

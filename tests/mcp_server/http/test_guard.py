@@ -54,6 +54,7 @@ def scope_of(path: str = "/", address: str = "192.0.2.1", **more: Any) -> dict[s
     client = (address, 1)
     return {
         "type": "http",
+        "method": "GET",
         "path": path,
         "query_string": b"",
         "headers": [],

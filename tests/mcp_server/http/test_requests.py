@@ -138,5 +138,5 @@ def test_an_origin_with_any_port_is_one_of_that_name_alone() -> None:
     assert not origins.knows_host(b"127.0.0.1:80x")
     assert not origins.knows_host(b"127.0.0.1")
     assert not origins.knows_host(b"example.com:8000")
-    assert origins.knows_origin(b"http://localhost:3000")
-    assert not origins.knows_origin(b"https://localhost:3000")
+    assert origins.admits(b"http://localhost:3000", b"example.com")
+    assert not origins.admits(b"https://localhost:3000", b"example.com")

@@ -1,0 +1,89 @@
+"""The own records of a ticker: of every family that it traded, also without a current setup."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from store.families import Family
+from tests.service import TRACKED, Service, new_key
+
+
+def records_of(service: Service, symbol: str, **query: str) -> list[dict[str, Any]]:
+    answer = service.get(f"/tickers/{symbol}/record", params=query).raise_for_status().json()
+    assert (answer["symbol"], answer["available"]) == (symbol, True)
+    assert "reason" not in answer
+    records: list[dict[str, Any]] = answer["records"]
+    return records
+
+
+@pytest.mark.parametrize("symbol", TRACKED)
+def test_a_record_counts_every_resolved_trade_of_the_history(service: Service, symbol: str) -> None:
+    path = f"/tickers/{symbol}/history?limit=100&outcome=resolved"
+    rows = service.get(path).json()["occurrences"]
+    records = records_of(service, symbol)
+
+    won = Counter(row["family"] for row in rows if row["outcome"] == "win")
+    traded = Counter(row["family"] for row in rows)
+    assert [r["family"] for r in records] == [family for family in Family if traded[family]]
+    assert {r["family"]: (r["sample_size"], r["wins"]) for r in records} == {
+        family: (number, won[family]) for family, number in traded.items()
+    }
+    assert {(r["scope"], r["symbol"]) for r in records} == {("ticker", symbol)}
+
+
+def test_the_record_that_a_setup_shows_is_the_same(service: Service) -> None:
+    seen = set()
+    for symbol in TRACKED:
+        records = {record["family"]: record for record in records_of(service, symbol)}
+        for setup in service.get(f"/tickers/{symbol}/patterns").json()["setups"]:
+            own, shown = records.get(setup["family"]), setup["track_record"]["ticker"]
+            if own and own["by_direction"]:  # of both directions, while a setup has one
+                own, shown = ({**record, "expected_r": None} for record in (own, shown))
+            assert own == shown
+            seen.add(own is not None)
+    assert True in seen
+
+
+def test_families_without_a_current_setup_have_records_too(service: Service) -> None:
+    without = 0
+    for symbol in TRACKED:
+        setups = service.get(f"/tickers/{symbol}/patterns").json()["setups"]
+        shown = {setup["family"] for setup in setups}
+        without += len({record["family"] for record in records_of(service, symbol)} - shown)
+    assert without > 0
+
+
+def test_one_family_is_asked_for_in_any_case(service: Service) -> None:
+    everything = records_of(service, "AAPL")
+
+    for family in Family:
+        found = records_of(service, "AAPL", family=family.upper())
+        assert found == [record for record in everything if record["family"] == family]
+
+
+@pytest.mark.proves("ERR-bad_request")
+@pytest.mark.parametrize("route", ["record", "history"])
+@pytest.mark.parametrize("family", ["", "cup", "other", "x" * 65])
+def test_another_family_is_a_bad_request(service: Service, route: str, family: str) -> None:
+    answer = service.get(f"/tickers/AAPL/{route}", params={"family": family})
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "bad_request")
+    assert answer.json()["message"].startswith("family must be one of rising_wedge")
+
+
+@pytest.mark.proves("ERR-ticker_not_tracked")
+def test_a_ticker_that_is_not_tracked_shows_no_record(service: Service) -> None:
+    answer = service.get("/tickers/FB/record")
+
+    assert (answer.status_code, answer.json()["error"]) == (403, "ticker_not_tracked")
+
+
+def test_a_ticker_that_the_night_does_not_cover_has_no_record(service: Service) -> None:
+    key = new_key(service.settings, "gone@example.com", tracked=("GONE",))
+    answer = service.get("/tickers/gone/record", key=key).raise_for_status().json()
+
+    assert (answer["symbol"], answer["available"], answer["records"]) == ("GONE", False, [])
+    assert answer["reason"] == "not_covered"

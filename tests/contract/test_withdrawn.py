@@ -1,0 +1,109 @@
+"""A withdrawn night is not served from a cache: every answer of a night is asked for again."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from rest_facade.routes import ROUTES
+from store.nights import Nights
+from tests.nightly.test_served import market, order_of, publish, sessions_before
+from tests.screener import command
+from tests.service import Service, serving
+from tests.web.browser import Browser
+
+SESSIONS = sessions_before(dt.date(2024, 3, 28), 2)
+SYMBOLS = tuple(f"S{seed}" for seed in range(12))
+DOCUMENTS = ("/llms.txt", "/skill.md", "/openapi.json")
+
+
+@dataclass
+class Reader:
+    """A reader with a key, and what its cache holds of each path."""
+
+    service: Service
+    symbol: str
+    setup_id: str
+
+    def paths(self) -> list[str]:
+        """Every path that answers GET with what a night says."""
+        routes = [route.path for route in ROUTES if route.method == "GET"]
+        named = [path.format(symbol=self.symbol, family="triangle") for path in routes]
+        return ["", *(f"{path}?setup_id={self.setup_id}" for path in named)]
+
+    def read(self, path: str, etag: str = "") -> httpx.Response:
+        return self.service.get(path, headers={"If-None-Match": etag} if etag else {})
+
+    def version(self) -> str:
+        return str(self.service.get("/families").json()["data_version"])
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    """A live service over the second of two nights, read by somebody who tracks all tickers."""
+    order = order_of(market(tmp_path / "bars", len(SYMBOLS)))
+    for session in SESSIONS:
+        publish(order, tmp_path / "data", session)
+    with serving(tmp_path / "data", demo_symbols=SYMBOLS) as live:
+        live.request("PUT", "/tickers", json={"symbols": SYMBOLS}).raise_for_status()
+        first = live.get("/scan").json()["setups"][0]
+        yield Reader(live, first["symbol"], first["setup_id"])
+
+
+def test_what_was_kept_of_a_withdrawn_night_is_replaced_by_the_night_that_follows(
+    reader: Reader,
+) -> None:
+    kept = {path: reader.read(path) for path in reader.paths()}
+    page = Browser(reader.service).get("/method")
+    withdrawn = reader.version()
+    for path, answer in kept.items():
+        assert answer.status_code == 200, path
+        assert reader.read(path, answer.headers["etag"]).status_code == 304, path
+        asked_again = "chart.png" not in path
+        assert answer.headers["cache-control"].endswith("no-cache") is asked_again, path
+
+    data = reader.service.settings.data_dir
+    done = command.run(data, "night", "withdraw", withdrawn, "--reason", "Bars were wrong.")
+    assert done.returncode == 0, done.stderr
+    successor = Nights(data).check_active().data_version
+    deadline = time.monotonic() + 60
+    while reader.version() != successor and time.monotonic() < deadline:
+        pass
+
+    for path, answer in kept.items():
+        again = reader.read(path, answer.headers["etag"])
+        if "chart.png" not in path:
+            assert again.status_code == 200, path
+            assert again.json()["data_version"] == successor, path
+            assert again.headers["etag"] != answer.headers["etag"], path
+    again = Browser(reader.service).get("/method", headers={"If-None-Match": page.headers["etag"]})
+    assert again.status_code == 200
+
+
+def test_only_charts_and_what_says_nothing_of_a_night_may_be_kept_for_an_hour(
+    reader: Reader,
+) -> None:
+    """A chart is cacheable for an hour, as the contract has it; its URL names one setup."""
+    for path in DOCUMENTS:
+        answer = reader.read(path)
+        assert answer.headers["cache-control"] == "public, max-age=3600"
+        assert reader.version() not in answer.text
+        assert str(SESSIONS[-1]) not in answer.text
+    for path in reader.paths():
+        answer = reader.read(path)
+        kept = "max-age=3600" in answer.headers["cache-control"]
+        assert kept is ("chart.png" in path), path
+
+
+def test_errors_are_never_kept(reader: Reader) -> None:
+    for path, key in (("/me", ""), ("/nothing", None), ("/families/x/stats", ""), ("/scan", "bad")):
+        answer = reader.service.get(path, key=key)
+        assert answer.status_code >= 400
+        assert answer.headers["cache-control"] == "no-store"
+        assert "etag" not in answer.headers

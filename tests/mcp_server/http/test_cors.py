@@ -1,0 +1,201 @@
+"""CORS: pages of any site read what needs no cookie, and nothing of a page of this site."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from mcp_server.http.cors import METHODS
+from rest_facade.routes import ROUTES
+from tests.mcp_server.http.test_guard import Slow, ask, guarded, scope_of
+from tests.service import Service
+
+FOREIGN = {"Origin": "https://evil.example"}
+WELL_KNOWN = "/.well-known/oauth-"
+
+OPEN = {
+    "/mcp": "POST",
+    "/mcp/": "POST",
+    "/mcp/demo": "POST",
+    "/mcp/extended": "POST",
+    "/mcp/nothing": "POST",
+    "/api/v1": "GET",
+    "/api/v1/tickers": "PATCH",
+    "/api/v1/nothing": "PUT",
+    "/llms.txt": "GET",
+    f"{WELL_KNOWN}protected-resource/mcp": "GET",
+    f"{WELL_KNOWN}protected-resource": "GET",
+    f"{WELL_KNOWN}authorization-server": "GET",
+    "/oauth/register": "POST",
+    "/oauth/token": "POST",
+    "/oauth/revoke": "POST",
+}
+PAGES = (
+    *("/", "/docs", "/method", "/sign-in", "/sign-up", "/keys", "/watchlist", "/changes", "/usage"),
+    *("/oauth/authorize", "/oauth", "/oauth/tokens", "/account/password", "/nothing", "/mcpx"),
+)
+
+
+def cors_of(answer: httpx.Response) -> dict[str, str]:
+    return {n: v for n, v in answer.headers.items() if n.startswith("access-control-")}
+
+
+def preflight(service: Service, path: str, method: str, **more: str) -> httpx.Response:
+    headers = {
+        **FOREIGN,
+        "Access-Control-Request-Method": method,
+        "Access-Control-Request-Headers": "authorization,x-odd",
+        **more,
+    }
+    return httpx.options(service.url + path, headers=headers)
+
+
+def words(field: str) -> set[str]:
+    return {word.strip().lower() for word in field.split(",")}
+
+
+@pytest.mark.parametrize(("path", "method"), OPEN.items())
+def test_a_browser_that_asks_first_is_told_what_a_page_may_send(
+    service: Service, path: str, method: str
+) -> None:
+    """M09: every origin is told the same, credentials are never admitted, nothing is repeated."""
+    answer = preflight(service, path, method)
+    fields = cors_of(answer)
+
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert fields["access-control-allow-origin"] == "*"
+    assert method.lower() in words(fields["access-control-allow-methods"])
+    named = words(fields["access-control-allow-headers"])
+    assert named >= {"authorization", "content-type", "accept", "if-match", "if-none-match"}
+    assert named >= {"mcp-protocol-version", "mcp-method", "x-service-client", "last-event-id", "*"}
+    assert int(fields["access-control-max-age"]) > 0
+    assert "access-control-allow-credentials" not in fields
+    assert "evil.example" not in str(answer.headers)
+    assert "x-odd" not in str(answer.headers)
+    assert "vary" not in answer.headers
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_no_page_of_this_site_is_open_to_another(service: Service, path: str) -> None:
+    """M09."""
+    for answer in (
+        preflight(service, path, "POST"),
+        httpx.get(service.url + path, headers=FOREIGN),
+        httpx.post(service.url + path, headers=FOREIGN),
+    ):
+        assert cors_of(answer) == {}
+        assert answer.status_code != 204
+
+
+def test_asking_first_needs_no_credential_and_no_known_host(service: Service) -> None:
+    answer = preflight(service, "/mcp", "POST", Authorization="Bearer bad", Host="other.example")
+
+    assert answer.status_code == 204
+    assert "www-authenticate" not in answer.headers
+
+
+def test_no_page_of_the_internet_is_let_into_a_private_network(service: Service) -> None:
+    answer = preflight(service, "/mcp", "POST", Access_Control_Request_Private_Network="true")
+
+    assert "access-control-allow-private-network" not in answer.headers
+
+
+def test_options_that_ask_for_nothing_are_refused_as_any_other_method(service: Service) -> None:
+    for path in ("/mcp", "/api/v1/me", "/oauth/token"):
+        answer = httpx.options(service.url + path, headers=FOREIGN)
+        assert answer.status_code == 405
+        assert answer.headers["allow"]
+
+
+@pytest.mark.parametrize("headers", [{}, FOREIGN, {**FOREIGN, "Cookie": "session=x"}])
+@pytest.mark.parametrize(
+    ("method", "path", "more", "status"),
+    [
+        ("GET", "/api/v1/families", {}, 200),
+        ("GET", "/api/v1/families", {"If-None-Match": "*"}, 304),
+        ("GET", "/api/v1/me", {}, 401),
+        ("GET", "/api/v1/families/x/stats", {}, 404),
+        ("GET", "/api/v1/nothing", {}, 404),
+        ("DELETE", "/api/v1/tickers", {}, 405),
+        ("GET", "/llms.txt", {}, 200),
+        ("GET", "/llms.txt?" + "a" * 9000, {}, 414),
+        ("GET", "/mcp", {}, 405),
+        ("GET", "/mcp", {"Accept": "text/html"}, 405),
+        ("POST", "/mcp", {}, 401),
+        ("POST", "/mcp", {"Authorization": "Bearer pso_at_x"}, 401),
+        ("POST", "/mcp/demo", {"Host": "evil.example"}, 421),
+        ("POST", "/mcp/nothing", {}, 404),
+        ("GET", "/.well-known/oauth-authorization-server", {}, 200),
+        ("GET", "/.well-known/nothing", {}, 404),
+        ("POST", "/oauth/register", {}, 400),
+        ("POST", "/oauth/token", {}, 400),
+        ("GET", "/oauth/token", {}, 405),
+        ("POST", "/oauth/revoke", {}, 400),
+    ],
+)
+def test_a_page_may_read_every_answer_and_the_fields_that_it_needs(
+    service: Service,
+    method: str,
+    path: str,
+    more: dict[str, str],
+    status: int,
+    headers: dict[str, str],
+) -> None:
+    """B13; the fields are the same with and without an Origin, so that any cache may keep them."""
+    answer = httpx.request(method, service.url + path, headers={**headers, **more})
+    fields = cors_of(answer)
+
+    assert answer.status_code == status
+    assert set(fields) == {"access-control-allow-origin", "access-control-expose-headers"}
+    assert fields["access-control-allow-origin"] == "*"
+    exposed = words(fields["access-control-expose-headers"])
+    assert exposed >= {"www-authenticate", "etag", "ratelimit", "ratelimit-policy", "retry-after"}
+    assert "origin" not in words(answer.headers.get("vary", ""))
+
+
+def test_the_limits_of_a_call_can_be_read_by_a_page(service: Service) -> None:
+    answer = httpx.get(f"{service.url}/api/v1/families", headers=FOREIGN)
+    exposed = words(answer.headers["access-control-expose-headers"])
+
+    for name in ("etag", "ratelimit", "ratelimit-policy"):
+        assert name in answer.headers
+        assert name in exposed
+
+
+def test_every_method_of_the_facade_may_be_used_by_a_page() -> None:
+    assert {route.method for route in ROUTES} | {"HEAD"} == {
+        method.upper() for method in words(METHODS["/api/v1"].decode())
+    }
+
+
+@pytest.mark.parametrize("path", ["/api/v1/scan", "/mcp", "/oauth/token"])
+async def test_a_busy_service_answers_who_asks_first_and_lets_a_page_read_the_refusal(
+    path: str,
+) -> None:
+    slow = Slow()
+    guard = guarded(slow)
+    asking: dict[str, Any] = {"headers": [(b"access-control-request-method", b"POST")]}
+
+    async with anyio.create_task_group() as group:
+        for n in range(8):
+            group.start_soon(ask, guard, scope_of(path, f"192.0.2.{n}", method="GET"))
+        await anyio.wait_all_tasks_blocked()
+        refused = await ask(guard, scope_of(path, "192.0.2.9", method="GET"))
+        asked = await ask(guard, scope_of(path, "192.0.2.9", method="OPTIONS", **asking))
+        slow.go.set()
+
+    assert refused.status == 503
+    assert refused.field(b"access-control-allow-origin") == b"*"
+    assert asked.status == 204
+
+
+async def test_who_asks_first_out_of_bounds_is_refused() -> None:
+    asking = [(b"access-control-request-method", b"POST")]
+    crowded = [*asking, *[(b"a", b"b")] * 100]
+
+    answer = await ask(guarded(None), scope_of("/mcp", method="OPTIONS", headers=crowded))
+
+    assert answer.status == 431

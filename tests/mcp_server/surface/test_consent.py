@@ -1,0 +1,155 @@
+"""A user is asked before the tracked list loses a ticker, where the client can ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import mcp_types as types
+import pytest
+
+from tests.agent import call, connected, texts
+from tests.service import Service, new_key
+
+MODERN = "2026-07-28"
+
+
+class User:
+    """Somebody who is asked, and always answers the same."""
+
+    def __init__(self, action: str, meanwhile: Callable[[], object] = lambda: None) -> None:
+        self.action = action
+        self.meanwhile = meanwhile
+        self.questions: list[str] = []
+
+    async def asked(
+        self,
+        context: Any,  # noqa: ARG002 - the SDK calls it with these names
+        params: types.ElicitRequestParams,
+    ) -> types.ElicitResult:
+        self.questions.append(params.message)
+        if len(self.questions) == 1:
+            self.meanwhile()
+        return types.ElicitResult.model_validate({"action": self.action, "content": {}})
+
+
+@pytest.fixture
+def key(service: Service, request: pytest.FixtureRequest) -> str:
+    """A key of an account that tracks three tickers."""
+    email = f"{abs(hash(request.node.name))}@example.com"
+    return new_key(service.settings, email, tracked=("AAPL", "GOOG", "IBM"))
+
+
+def tracked(service: Service, key: str) -> list[str]:
+    return [ticker["symbol"] for ticker in service.get("/tickers", key=key).json()["tickers"]]
+
+
+async def replace(
+    service: Service, key: str, user: User | None, *symbols: str, era: str = MODERN
+) -> types.CallToolResult:
+    ask = user.asked if user else None
+    async with connected(service.mcp_url, key, era, ask=ask) as client:
+        return await call(client, "set_tracked_tickers", symbols=list(symbols))
+
+
+async def test_the_user_agrees_and_the_tickers_are_dropped(service: Service, key: str) -> None:
+    user = User("accept")
+
+    result = await replace(service, key, user, "AAPL", "MSFT")
+
+    assert user.questions == [
+        "This drops 2 of 3 tracked tickers: GOOG, IBM. The new list has 2. Go on?"
+    ]
+    assert result.structured_content is not None
+    assert result.structured_content["removed"] == ["GOOG", "IBM"]
+    assert tracked(service, key) == ["AAPL", "MSFT"]
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_the_user_does_not_agree_and_nothing_changes(
+    service: Service, key: str, action: str
+) -> None:
+    result = await replace(service, key, User(action), "MSFT")
+
+    assert result.is_error
+    assert texts(result)[0].startswith("precondition_failed: The user does not want to drop these")
+    assert tracked(service, key) == ["AAPL", "GOOG", "IBM"]
+
+
+async def test_nobody_is_asked_about_a_list_that_loses_nothing(service: Service, key: str) -> None:
+    user = User("decline")
+
+    await replace(service, key, user, "IBM", "AAPL", "GOOG", "MSFT")
+
+    assert user.questions == []
+    assert tracked(service, key) == ["IBM", "AAPL", "GOOG", "MSFT"]
+
+
+async def test_nobody_is_asked_about_a_list_that_is_refused_anyway(
+    service: Service, key: str
+) -> None:
+    user = User("accept")
+
+    result = await replace(service, key, user, "NOPE")
+
+    assert user.questions == []
+    assert texts(result)[0].startswith("unknown_symbol: ")
+
+
+async def test_an_agreement_counts_for_the_change_that_was_asked_about_alone(
+    service: Service, key: str
+) -> None:
+    """Another agent adds a ticker while the user reads the question."""
+
+    def add() -> None:
+        service.request("PATCH", "/tickers", key=key, json={"add": ["FB"]}).raise_for_status()
+
+    user = User("accept", meanwhile=add)
+
+    await replace(service, key, user, "AAPL")
+
+    assert len(user.questions) == 2
+    assert "drops 3 of 4 tracked tickers: GOOG, IBM, FB." in user.questions[1]
+    assert tracked(service, key) == ["AAPL"]
+
+
+@pytest.mark.parametrize("era", ["legacy", MODERN])
+async def test_a_client_that_cannot_ask_is_answered_at_once(
+    service: Service, key: str, era: str
+) -> None:
+    result = await replace(service, key, None, "AAPL", era=era)
+
+    assert result.structured_content is not None
+    assert result.structured_content["removed"] == ["GOOG", "IBM"]
+
+
+@pytest.mark.parametrize(
+    ("elicitation", "status"),
+    [({}, "input_required"), ({"form": {}}, "input_required"), ({"url": {}}, "complete")],
+)
+def test_only_a_client_that_shows_forms_is_asked(
+    service: Service, key: str, elicitation: dict[str, Any], status: str
+) -> None:
+    meta = {
+        types.PROTOCOL_VERSION_META_KEY: MODERN,
+        types.CLIENT_INFO_META_KEY: {"name": "probe", "version": "1"},
+        types.CLIENT_CAPABILITIES_META_KEY: {"elicitation": elicitation},
+    }
+    params = {
+        "name": "set_tracked_tickers",
+        "arguments": {"symbols": ["AAPL"]},
+        "_meta": meta,
+    }
+    headers = {
+        "Authorization": f"Bearer {key}",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": MODERN,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "set_tracked_tickers",
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+    result = httpx.post(service.mcp_url, json=body, headers=headers).json()["result"]
+
+    assert result["resultType"] == status

@@ -1,0 +1,228 @@
+"""The extended address: the seven tools and more, with the same keys, gate and limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from mcp_server.surface.toolsets import SEVEN
+from tests.agent import ERAS, call, connected, texts
+from tests.oauth.conversation import answer_in, new_host
+from tests.service import Service, new_key, serving
+
+MORE = {
+    *("scan_setups", "add_tickers", "remove_tickers", "get_universe", "get_changes"),
+    "get_ticker_record",
+}
+
+
+@pytest.fixture
+def url(service: Service) -> str:
+    return f"{service.mcp_url}/extended"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_it_lists_the_seven_and_more(service: Service, url: str, era: str) -> None:
+    async with connected(url, service.key, era) as client:
+        listed = await client.list_tools()
+
+    names = [tool.name for tool in listed.tools]
+    assert names[:7] == list(SEVEN)
+    assert set(names[7:]) == MORE
+
+
+async def test_the_best_setups_of_the_market_are_one_call(service: Service, url: str) -> None:
+    rows = service.get("/scan?status=all&limit=10").json()
+
+    async with connected(url, service.key) as client:
+        result = (await call(client, "scan_setups", status="all")).structured_content
+
+    assert result is not None
+    assert (result["count"], result["limit"]) == (rows["count"], 10)
+    for compact, full in zip(result["setups"], rows["setups"], strict=True):
+        plan = full["plans"][0]
+        for name in ("rank", "symbol", "setup_id", "family", "direction", "status", "last_close"):
+            assert compact[name] == full[name]
+        assert compact["attempt"] == full["attempt"]["number"]
+        assert compact["stop_price"] == plan["stop_price"]
+        assert compact["distance_to_trigger_pct"] == full["distance_to_trigger_pct"]
+
+
+async def test_a_win_rate_stands_with_whose_it_is_its_sample_and_the_average_loss(
+    service: Service, url: str
+) -> None:
+    async with connected(url, service.key) as client:
+        result = await call(client, "scan_setups", status="all", limit=200)
+        full = await call(client, "scan_setups", status="all", limit=200, rows="full")
+
+    assert result.structured_content is not None
+    assert full.structured_content is not None
+    assert (
+        full.structured_content["setups"]
+        == service.get("/scan?status=all&limit=200").json()["setups"]
+    )
+    rated = 0
+    pairs = zip(result.structured_content["setups"], full.structured_content["setups"], strict=True)
+    for row, setup in pairs:
+        if row["win_rate_pct"] is None:
+            assert row["avg_loss_pct"] is None
+            continue
+        rated += 1
+        record = setup["track_record"][row["win_rate_scope"]]
+        record = (record["by_direction"] or {}).get(setup["direction"]) or record
+        assert row["win_rate_pct"] == record["win_rate_pct"] == setup["win_rate_pct"]
+        assert row["win_rate_trades"] == record["sample_size"] == setup["win_rate_trades"]
+        assert row["avg_loss_pct"] == record["avg_loss_pct"]
+    assert rated
+
+
+async def test_filters_are_given_as_a_list_or_as_its_text(service: Service, url: str) -> None:
+    wanted = [{"kind": "price", "op": ">", "value": 100}]
+    text = '[{"kind":"price","op":">","value":100}]'
+    async with connected(url, service.key) as client:
+        by_list = await call(client, "scan_setups", status="all", filters=wanted)
+        by_text = await call(client, "scan_setups", status="all", filters=text)
+        refused = await call(client, "scan_setups", filters=[{"kind": "rsi"}])
+        unknown = await call(client, "scan_setups", filters=[{"kind": "vibes"}])
+
+    assert by_list.structured_content == by_text.structured_content
+    assert by_list.structured_content is not None
+    assert by_list.structured_content["filters"]["predicates"] == wanted
+    assert texts(refused)[0].startswith("bad_request: filters[0] (rsi)")
+    assert "volume_ratio" in texts(unknown)[0]
+    assert "URL" not in texts(unknown)[0]
+
+
+async def test_tickers_are_added_and_removed_without_naming_the_others(
+    service: Service, url: str
+) -> None:
+    key = new_key(service.settings, "editor@example.com", tracked=("IBM", "AAPL"))
+    async with connected(url, key) as client:
+        added = (await call(client, "add_tickers", symbols=["msft", "IBM"])).structured_content
+        removed = (await call(client, "remove_tickers", symbols=["AAPL", "FB"])).structured_content
+        nothing = await call(client, "add_tickers", symbols=[])
+
+    assert added is not None
+    assert removed is not None
+    assert (added["added"], added["removed"]) == (["MSFT"], [])
+    assert (removed["added"], removed["removed"]) == ([], ["AAPL"])
+    assert [ticker["symbol"] for ticker in removed["tickers"]] == ["IBM", "MSFT"]
+    assert texts(nothing)[0].startswith("bad_request: symbols must name a symbol.")
+
+
+async def test_an_untracked_ticker_is_one_call_away(service: Service, url: str) -> None:
+    key = new_key(service.settings, "adder@example.com", tracked=("IBM",))
+    async with connected(url, key) as client:
+        refusal = await call(client, "get_ticker_patterns", symbol="MSFT")
+        await call(client, "add_tickers", symbols=["MSFT"])
+        answer = await call(client, "get_ticker_patterns", symbol="MSFT")
+
+    assert texts(refusal)[0].endswith(
+        "199 of 200 slots are free: call add_tickers with this symbol, then retry."
+    )
+    assert not answer.is_error
+
+
+async def test_history_is_filtered_by_family_here_alone(service: Service, url: str) -> None:
+    async with connected(url, service.key) as client:
+        some = await call(client, "get_pattern_history", symbol="MSFT", family="triangle")
+    async with connected(service.mcp_url, service.key) as client:
+        ignored = await call(client, "get_pattern_history", symbol="MSFT", family="triangle")
+
+    of_route = service.get("/tickers/MSFT/history?family=triangle").json()
+    assert some.structured_content == of_route
+    assert ignored.structured_content == service.get("/tickers/MSFT/history").json()
+    assert ignored.structured_content != of_route
+
+
+async def test_a_symbol_is_found_by_its_name_or_beginning(service: Service, url: str) -> None:
+    async with connected(url, service.key) as client:
+        found = (await call(client, "get_universe", search="AAP")).structured_content
+        whole = (await call(client, "get_universe")).structured_content
+
+    assert found is not None
+    assert whole is not None
+    assert found["symbols"][0]["symbol"] == "AAPL"
+    assert whole["limit"] == 20
+
+
+async def test_a_ticker_has_a_record_without_a_setup(service: Service, url: str) -> None:
+    async with connected(url, service.key) as client:
+        result = await call(client, "get_ticker_record", symbol="IBM")
+
+    assert result.structured_content == service.get("/tickers/IBM/record").json()
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/extended"])
+async def test_a_symbol_that_nobody_can_track_is_refused_with_the_nearest_ones(
+    service: Service, path: str
+) -> None:
+    async with connected(service.url + path, service.key) as client:
+        mistyped = await call(client, "get_ticker_patterns", symbol="AAPLE")
+        listed = await call(client, "set_tracked_tickers", symbols=["AAPL", "MSTF"])
+
+    assert texts(mistyped)[0] == (
+        "ticker_not_tracked: This symbol is not tracked, and tonight's data does not know it. "
+        "Nearest: AAPL. 196 of 200 slots are free, but this symbol cannot be tracked: leave the "
+        "list as it is and use a known symbol that the user means."
+    )
+    assert "Unknown: MSTF. Nearest: MSTF: MSFT." in texts(listed)[0]
+
+
+def test_it_has_metadata_of_its_own(service: Service, url: str) -> None:
+    challenge = httpx.post(url).headers["www-authenticate"]
+    address = f"{service.url}/.well-known/oauth-protected-resource/mcp/extended"
+
+    assert challenge == f'Bearer resource_metadata="{address}"'
+    assert httpx.get(address).json()["resource"] == url
+
+
+@pytest.mark.parametrize("asked", ["/mcp", "/mcp/extended", ""])
+def test_a_token_for_either_address_works_on_both(service: Service, asked: str) -> None:
+    host = new_host(service)
+    approved = host.approve(host.query(resource=service.url + asked))
+    code = answer_in(approved)["code"][0]
+    tokens = host.exchange(code, resource=f"{service.mcp_url}/extended").json()
+
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = {
+        "Authorization": f"Bearer {tokens['access_token']}",
+        "Accept": "application/json, text/event-stream",
+    }
+    for path in ("/mcp", "/mcp/extended"):
+        answer = httpx.post(service.url + path, json=body, headers=headers)
+        assert len(answer.json()["result"]["tools"]) >= 7
+
+
+def test_it_can_be_turned_off(tmp_path: Path) -> None:
+    with serving(tmp_path, extended=False) as live:
+        address = f"{live.url}/.well-known/oauth-protected-resource/mcp/extended"
+        assert httpx.post(f"{live.mcp_url}/extended", json={}).status_code == 404
+        assert httpx.get(address).status_code == 404
+        assert "/mcp/extended" not in live.get("/llms.txt", key="").text
+        assert instructions_of(live).count("/mcp/extended") == 0
+
+
+def instructions_of(live: Service) -> str:
+    params: dict[str, Any] = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "probe", "version": "1"},
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    headers = {"Authorization": f"Bearer {live.key}", "Accept": "application/json"}
+    told: str = httpx.post(live.mcp_url, json=body, headers=headers).json()["result"][
+        "instructions"
+    ]
+    return told
+
+
+def test_the_instructions_say_what_is_elsewhere_and_where(service: Service) -> None:
+    told = instructions_of(service)
+
+    assert f"{service.mcp_url}/extended" in told
+    assert f"{service.base}" in told
+    assert "scan of the whole market" in told
