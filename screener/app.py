@@ -71,7 +71,8 @@ def build_app(
 
     Several processes that serve together count calls in files of one folder, `counters`.
     Documents of apps, where the settings let them be read, come from the Internet by default.
-    Codes and tokens end by the clock, and pages and the map of links tell the age of the night by it.
+    Sign-ins, codes and tokens end by the clock, and pages and the map of links tell the age of the
+    night by it.
     """
     database = Database(settings.accounts_url)
     grants = Grants(database, clock=clock)
@@ -84,7 +85,7 @@ def build_app(
         services=services,
         accounts=Accounts(database),
         keys=_keys(settings, database),
-        sessions=sessions_of(settings, database),
+        sessions=sessions_of(settings, database, clock),
         browsers=Browsers(database, clock=clock),
         grants=grants,
         audit=AuditLog(database),

@@ -48,12 +48,12 @@ class HostClient:
 
 
 FORGETS: Final = "signs in again"
-"""The Python SDK stores no time of expiry with its tokens, and meets a 401 with a new sign-in."""
+"""The Python SDK keeps neither when its tokens expire nor where they are refreshed."""
 
 CLIENTS = (
     HostClient("Python SDK", "mcp", "hosts", "python_sdk.py", BOTH, FORGETS),
     HostClient("Python SDK 1", "mcp", "hosts-sdk1", "python_sdk_1.py", LEGACY, FORGETS),
-    HostClient("FastMCP", "fastmcp-slim", "hosts", "fastmcp_client.py", BOTH),
+    HostClient("FastMCP", "fastmcp-slim", "hosts", "fastmcp_client.py", BOTH, FORGETS),
     HostClient("TypeScript SDK", "@modelcontextprotocol/client", "node", "typescript_2.mjs", BOTH),
     HostClient("TypeScript SDK 1", "@modelcontextprotocol/sdk", "node", "typescript_1.mjs", LEGACY),
     HostClient(
