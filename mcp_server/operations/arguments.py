@@ -264,7 +264,7 @@ class SymbolsArguments(Arguments):
 
     symbols: Annotated[
         list[str],
-        Field(description="Every symbol to track, in the order to keep."),
+        Field(description="The symbols, in the order to keep."),
     ]
 
 

@@ -152,15 +152,15 @@ FILTERS: Schema = {
     "type": "array",
     "description": "Predicates that all must match, such as "
     '{"kind":"rsi","op":"<","value":40}. Numeric kinds take op and value; choices and booleans '
-    "value; moving averages, performance and extremes also period (200, 252, ytd, 3m ...). "
+    'value; moving averages, performance and extremes also period ("200", "ytd", "3m" ...). '
     "A refusal names what a kind takes.",
     "items": {
         "type": "object",
         "properties": {
             "kind": {"type": "string", "enum": list(KINDS)},
             "op": {"type": "string", "enum": ["<", "<=", ">", ">=", "="]},
-            "value": {},
-            "period": {},
+            "value": {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "boolean"}]},
+            "period": {"type": "string"},
         },
         "required": ["kind", "value"],
     },
