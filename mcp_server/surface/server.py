@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from mcp_server.operations.callers import Caller
-from mcp_server.operations.hosts import icons
+from mcp_server.operations.hosts import NAME, icons
 from mcp_server.operations.schemas import output_schema
 from mcp_server.operations.services import Offer, Services
 from mcp_server.surface.app_page import PAGE_TYPE, PAGE_URI, page_content
@@ -89,7 +89,7 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
     page_content()  # A part that is missing is noticed at the start.
     schemas = {tool.name: tool.input_schema for tool in listing.tools}
     server: Server[Any] = Server(
-        "pattern-screener",
+        NAME,
         version=version("pattern-screener"),
         title=toolset.title,
         instructions=instructions(offer, toolset),

@@ -97,10 +97,12 @@ async def test_the_user_is_asked_before_a_ticker_is_removed_by_name(
 async def test_tickers_that_are_added_at_once_are_all_added(service: Service, key: str) -> None:
     user = User("decline")
 
-    async with connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client:
-        async with anyio.create_task_group() as group:
-            for symbol in ("MSFT", "FB"):
-                group.start_soon(partial(call, client, "add_tickers", symbols=[symbol]))
+    async with (
+        connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client,
+        anyio.create_task_group() as group,
+    ):
+        for symbol in ("MSFT", "FB"):
+            group.start_soon(partial(call, client, "add_tickers", symbols=[symbol]))
 
     assert user.questions == []
     assert sorted(tracked(service, key)) == ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
