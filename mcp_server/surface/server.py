@@ -1,4 +1,4 @@
-"""The MCP server: the official SDK's lowlevel `Server`, rendered from the operation table.
+"""The MCP server: the official SDK's lowlevel `Server`, rendered from a toolset.
 
 The lowlevel server is used because the SDK's decorator layer puts its own words in front of an
 error, and a tool error here must begin with its code.
@@ -40,7 +40,6 @@ STATIC: tuple[CacheableMethod, ...] = (
     "resources/read",
 )
 """What changes only with a release: its results may be reused for an hour, by anybody."""
-
 
 RESOURCE_NOT_FOUND = -32002
 """The code for an unknown resource up to 2025; since 2026 its parameters are invalid (SEP-2164)."""
