@@ -76,7 +76,11 @@ async def ask(
     key = _key(question, live, era)
     document: dict[str, Any] = {"night": night}
     answers = []
-    async with connected(live.url + question.address, key, era) as client:
+    # A client that is told its revision reads no instructions; one that discovers it does.
+    mode = "legacy" if era == "legacy" else "auto"
+    async with connected(live.url + question.address, key, mode) as client:
+        if era != "legacy":
+            assert client.protocol_version == era
         listed = (await client.list_tools()).tools
         told = "\n".join([client.instructions or "", *(f"{t.name}: {t.description}" for t in listed)])
         for number, asked in enumerate(question.calls, 1):
