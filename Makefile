@@ -105,4 +105,4 @@ lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade tak
 	$(LOCK) --group installer -o locks/installer.lock
 
 clean: ## Remove what the tasks made, but no data
-	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants fuzz-found
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants fuzz-found benchmarks/tokens/node_modules

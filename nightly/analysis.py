@@ -303,5 +303,6 @@ def _refused(
 
 def _prices(bars: Bars) -> Prices:
     tail = bars.take(slice(-CHART_BARS, None))
-    columns = (tail.open, tail.high, tail.low, tail.close)
+    volume = np.minimum(tail.volume, np.finfo(np.float32).max)
+    columns = (tail.open, tail.high, tail.low, tail.close, volume)
     return Prices(tail.date, *(column.astype(np.float32) for column in columns))

@@ -17,7 +17,7 @@ from authlib.oauth2.rfc6749.errors import InvalidScopeError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mcp_server.operations.services import Offer
+from mcp_server.operations.services import PRIVACY_PATH, TERMS_PATH, Offer
 
 SCOPE = "patterns"
 """The single scope: everything the account's key can do."""
@@ -62,6 +62,8 @@ class ProtectedResource:
             "bearer_methods_supported": ["header"],
             "resource_name": "Pattern screener",
             "resource_documentation": self.documentation,
+            "resource_policy_uri": self.authorization_server + PRIVACY_PATH,
+            "resource_tos_uri": self.authorization_server + TERMS_PATH,
         }
 
     def challenge(self, error: str | None = None) -> str:
@@ -117,6 +119,8 @@ def server_metadata(
         code_challenge_methods_supported=["S256"],
         authorization_response_iss_parameter_supported=True,
         service_documentation=resource.documentation,
+        op_policy_uri=issuer + PRIVACY_PATH,
+        op_tos_uri=issuer + TERMS_PATH,
     )
     if client_documents:
         document["client_id_metadata_document_supported"] = True

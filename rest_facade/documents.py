@@ -11,10 +11,12 @@ import orjson
 
 from mcp_server.operations.age import Age
 from mcp_server.operations.answers import Answer
+from mcp_server.operations.hosts import install
 from mcp_server.operations.limits import Quotas
 from mcp_server.operations.services import Offer
+from rest_facade.listing import CARD_PATH, SERVER_JSON_PATH
 from rest_facade.openapi import openapi
-from rest_facade.reference import install_commands, reference, skill
+from rest_facade.reference import reference, skill
 from store.withdrawals import Withdrawn
 
 MARKDOWN = "text/markdown; charset=utf-8"
@@ -44,10 +46,14 @@ def link_map(offer: Offer, quotas: Quotas) -> bytes:
             "reference_url": f"{base}/llms.txt",
             "skill_url": f"{base}/skill.md",
             "openapi_url": f"{base}/openapi.json",
+            "privacy_url": offer.privacy_url,
+            "terms_url": offer.terms_url,
             "mcp": {
                 "url": offer.mcp_url,
-                "demo_url": f"{offer.mcp_url}/demo",
-                "install": install_commands(offer),
+                "demo_url": offer.demo_url,
+                "install": install(offer),
+                "server_card_url": offer.public_url + CARD_PATH,
+                "server_json_url": offer.public_url + SERVER_JSON_PATH,
             },
             "demo_symbols": offer.demo_symbols,
             "authentication": {"header": "Authorization: Bearer <API_KEY>", "scope": "patterns"},

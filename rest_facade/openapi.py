@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_server.operations.errors import CATALOGUE
+from mcp_server.operations.hosts import TITLE
+from mcp_server.operations.lean import Schema
 from mcp_server.operations.rules import CONTENT_RULES
-from mcp_server.operations.schemas import Schema, input_schema, record_schemas
+from mcp_server.operations.schemas import input_schema, record_schemas
 from mcp_server.operations.services import Offer
 from mcp_server.operations.table import OPERATIONS, Operation
 from oauth.metadata import SCOPE
@@ -36,10 +38,11 @@ def openapi(offer: Offer) -> Schema:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "Pattern screener",
+            "title": TITLE,
             "version": "v1",
             "summary": "Breakout chart patterns of a nightly market scan.",
             "description": _description(),
+            "termsOfService": offer.terms_url,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": offer.base_url}],
@@ -238,13 +241,8 @@ def _parameters(route: RestRoute, operation: Operation) -> list[Schema]:
 
 
 def _bare(field: Schema) -> Schema:
-    """A query parameter's schema: absent means null, so null is not one of its values."""
-    schema = {k: v for k, v in field.items() if k not in ("description", "default")}
-    if "anyOf" in schema:
-        schema = next(part for part in schema["anyOf"] if part.get("type") != "null")
-    if field.get("default") is not None:
-        schema = {**schema, "default": field["default"]}
-    return schema
+    """A parameter's schema; its description stands beside it."""
+    return {key: value for key, value in field.items() if key != "description"}
 
 
 def _responses(route: RestRoute, operation: Operation) -> Schema:

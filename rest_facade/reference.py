@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from mcp_server.http.guard import MAX_FIELD_BYTES, MAX_FIELDS, MAX_QUERY
 from mcp_server.operations.errors import CATALOGUE
+from mcp_server.operations.hosts import NAME, SUMMARY, ways
 from mcp_server.operations.kinds import KINDS, Kind
 from mcp_server.operations.limits import Quotas
 from mcp_server.operations.rules import CONTENT_RULES
@@ -16,13 +17,6 @@ from rest_facade.routes import ROUTES
 from store.changes import KINDS as CHANGES
 from store.changes import REASONS
 from store.families import Family
-
-NAME = "pattern-screener"
-SUMMARY = (
-    "Breakout chart patterns (wedges, pennants, triangles) on stocks, ETFs and crypto, found by a "
-    "nightly market scan, each with its trend lines, trigger, stop, target and an honest record of "
-    "how the same pattern did."
-)
 
 
 def reference(offer: Offer, quotas: Quotas) -> str:
@@ -47,16 +41,6 @@ def reference(offer: Offer, quotas: Quotas) -> str:
 def skill(body: str) -> str:
     """The reference as a skill file: the same body under a name and a description."""
     return f"---\nname: {NAME}\ndescription: {SUMMARY}\n---\n\n{body}"
-
-
-def install_commands(offer: Offer) -> dict[str, str]:
-    """The commands and settings that add the MCP endpoint to common hosts."""
-    add = f"claude mcp add --transport http {NAME}"
-    return {
-        "claude_code": f'{add} {offer.mcp_url} --header "Authorization: Bearer <API_KEY>"',
-        "claude_code_demo": f"{add}-demo {offer.mcp_url}/demo",
-        "json": f'{{"mcpServers": {{"{NAME}": {{"type": "http", "url": "{offer.mcp_url}"}}}}}}',
-    }
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -99,7 +83,7 @@ def _rules() -> str:
 
 
 def _connecting(offer: Offer) -> str:
-    commands = install_commands(offer)
+    rows = [[way.host, way.words, f"`{way.value}`"] for way in ways(offer)]
     return (
         "## Connecting\n\n"
         "Send `Authorization: Bearer <API_KEY>` on keyed calls. The same header takes an OAuth 2.0 "
@@ -107,9 +91,8 @@ def _connecting(offer: Offer) -> str:
         "(`expires_at`, or null) and whether it is `read_only`, as the owner of the account may "
         "choose: changing the tracked list then answers `forbidden`. `X-Service-Client: NAME` "
         "names your client in the account's usage log.\n\n"
-        f"```sh\n{commands['claude_code']}\n"
-        f"# without a key: demo and get_family_track_record answer\n"
-        f"{commands['claude_code_demo']}\n```"
+        f"{table(('host', 'how to add it', 'with'), rows)}\n\n"
+        "Without a key, `demo` and `get_family_track_record` answer."
     )
 
 
@@ -194,6 +177,12 @@ def _reading() -> str:
 def _evidence() -> str:
     rows = [
         ["`win_rate_ci95`", "95% interval of `win_rate_pct`, percent."],
+        [
+            "`expected_r`",
+            "Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: of a "
+            "family towards zero; of a ticker, in the direction of its setup, towards the family's "
+            "in that direction. Drift is in it: compare `placebo_avg_r`.",
+        ],
         ["`compared`", "Trades that have random entries of their own."],
         [
             "`placebo_win_rate_pct`, `placebo_avg_r`",

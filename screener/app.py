@@ -31,7 +31,9 @@ from oauth.metadata import resources_of
 from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
+from rest_facade.listing import listing_routes
 from screener.origins import origins_of
+from screener.policies import policies_of
 from screener.sessions import sessions_of
 from screener.settings import Settings
 from screener.supervisor import Loop, keep_running
@@ -87,6 +89,7 @@ def build_app(
         grants=grants,
         audit=AuditLog(database),
         audit_days=settings.audit_days,
+        policies=policies_of(settings),
         authorization=Authorization(grants, resource, clients),
         throttle=Throttle(folder=counters and counters / "sign-in"),
         sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
@@ -137,6 +140,7 @@ def build_app(
             quota,
             services.limiter,
         ),
+        *listing_routes(offer),
         *web_routes(site, reference),
     ]
     handlers = exception_handlers(offer.docs_url)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from screener import access, account, audit, bars, keys, ledger, night, research
+from screener import access, account, audit, bars, keys, ledger, listing, night, research
 from screener.console import err, out, plainly, prepare_data_dir, settings
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.add_typer(access.grants_app, name="grant")
 app.add_typer(access.clients_app, name="client")
 app.command()(access.purge)
 app.command()(audit.audit)
+app.command()(listing.listing)
 app.command()(night.nightly)
 app.command()(research.detect)
 
@@ -57,11 +58,13 @@ def up(port: Port = None, host: Host = None) -> None:
     """Start everything: seal the sample night if there is none, make a first key, serve."""
     import anyio
 
+    from screener.policies import policies_of
     from screener.serving import bind, serve
     from screener.start import first_account, greeting, seal_first_night
 
     chosen = settings(host=host, port=port)
     with plainly():
+        policies_of(chosen)
         prepare_data_dir(chosen)
         with bind(chosen) as listener:
             seal_first_night(chosen)
@@ -74,10 +77,12 @@ def up(port: Port = None, host: Host = None) -> None:
 @app.command("serve")
 def serve_command(host: Host = None, port: Port = None, workers: Workers = None) -> None:
     """Serve the active night; a new one is noticed within a second."""
+    from screener.policies import policies_of
     from screener.serving import bind, check_active_night, serve
 
     chosen = settings(host=host, port=port, workers=workers)
     with plainly():
+        policies_of(chosen)  # a text that cannot be used is told now, and not by each worker
         prepare_data_dir(chosen)
         check_active_night(chosen)
         with bind(chosen) as listener:

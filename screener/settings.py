@@ -45,6 +45,24 @@ class Settings(BaseSettings):
         default=None,
         description="Address that clients use; http://HOST:PORT of the server when unset.",
     )
+    operator: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Who runs the service and how to reach them, as people read it.",
+    )
+    privacy: Path | None = Field(
+        default=None,
+        description="Markdown file of your privacy page; one that tells what is stored when unset.",
+    )
+    terms: Path | None = Field(
+        default=None, description="Markdown file of your terms; short ones when unset."
+    )
+    registry_name: str | None = Field(
+        default=None,
+        max_length=200,
+        description="Name in the MCP registry, such as com.example/screener; from the public "
+        "address when unset.",
+    )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8000, ge=1, le=65535, description="Port to listen on.")
     workers: int = Field(default=1, ge=1, le=64, description="Processes that serve together.")
@@ -183,6 +201,13 @@ class Settings(BaseSettings):
             raise ValueError(f"must not begin with {BRAND}, as the tokens of sign-in do")
         return value
 
+    @field_validator("registry_name")
+    @classmethod
+    def _reverse_dns(cls, value: str | None) -> str | None:
+        if value and not re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", value):
+            raise ValueError("must be a domain backwards, a slash and a name: com.example/screener")
+        return value or None
+
     @field_validator("public_url")
     @classmethod
     def _bare(cls, value: str | None) -> str | None:
@@ -218,6 +243,8 @@ class Settings(BaseSettings):
             demo_symbols=self.demo_symbols,
             beta=self.beta,
             extended=self.extended,
+            registry_name=self.registry_name,
+            operator=self.operator,
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcp_server.operations.hosts import NAME, claude_mcp_add
 from screener.serving import check_active_night
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
@@ -64,9 +65,8 @@ def greeting(settings: Settings, secret: str | None) -> str:
         '  curl -H "Authorization: Bearer $SCREENER_KEY" '
         f"{offer.base_url}/tickers/{symbol}/patterns\n\n"
         "Give it to Claude:\n"
-        f"  claude mcp add --transport http pattern-screener {offer.mcp_url} "
-        '--header "Authorization: Bearer $SCREENER_KEY"\n\n'
+        f"  {claude_mcp_add(offer.mcp_url, key='$SCREENER_KEY')}\n\n"
         "Or try it without a key:\n"
         f"  curl {offer.base_url}/demo/{symbol}\n"
-        f"  claude mcp add --transport http pattern-screener-demo {offer.mcp_url}/demo\n"
+        f"  {claude_mcp_add(offer.demo_url, f'{NAME}-demo')}\n"
     )

@@ -67,19 +67,22 @@ class Prices:
     high: npt.NDArray[np.float32]
     low: npt.NDArray[np.float32]
     close: npt.NDArray[np.float32]
+    volume: npt.NDArray[np.float32] | None = None
+    """In units of the asset, NaN where it is not known; None in a night sealed without volume."""
 
     def encode(self) -> bytes:
-        """The five arrays one after the other, little-endian."""
-        prices = (self.open, self.high, self.low, self.close)
+        """The arrays one after the other, little-endian."""
+        columns = [self.open, self.high, self.low, self.close]
+        columns += [] if self.volume is None else [self.volume]
         return self.date.astype("<i4").tobytes() + b"".join(
-            column.astype("<f4").tobytes() for column in prices
+            column.astype("<f4").tobytes() for column in columns
         )
 
     @classmethod
     def decode(cls, body: bytes, bars: int) -> Prices:
-        """The inverse of `encode`."""
+        """The inverse of `encode`; the length of the body tells whether volume is in it."""
         date = np.frombuffer(body, "<i4", bars)
-        columns = np.frombuffer(body, "<f4", 4 * bars, offset=4 * bars).reshape(4, bars)
+        columns = np.frombuffer(body, "<f4", offset=4 * bars).reshape(-1, bars)
         return cls(date, *columns)
 
 

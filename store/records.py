@@ -115,10 +115,10 @@ class SideRecord(Record):
     sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved trades.")
     wins: Count
     win_rate_pct: Share
-    avg_loss_pct: Percent | None = Field(description="Null when no stop was hit.")
+    avg_loss_pct: Percent | None
     avg_r: Number
     expected_r: Number
-    compared: Count = Field(description="Trades that have random entries of their own.")
+    compared: Count
     placebo_win_rate_pct: Share | None
     placebo_avg_r: Number | None
     lift_r: Number | None
@@ -146,62 +146,50 @@ class TrackRecord(Record):
     sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved trades.")
     wins: Count
     losses: Count
-    avg_win_pct: Percent | None = Field(description="Null when there was no win.")
-    avg_loss_pct: Percent | None = Field(description="Negative; null when no stop was hit.")
-    median_win_pct: Percent | None = Field(description="Null when there was no win.")
+    avg_win_pct: Percent | None
+    avg_loss_pct: Percent | None = Field(description="Negative.")
+    median_win_pct: Percent | None
     avg_trade_pct: Percent
     avg_r: Number = Field(description="Average R multiple a trade.")
     expected_r: Number = Field(
-        description="Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: "
-        "of a family towards zero; of a ticker, in the direction of its setup, towards the "
-        "family's in that direction. Drift is in it: compare placebo_avg_r."
+        description="avg_r shrunk by 60 trades towards the family's of the same direction, or of a "
+        "family towards zero; drift is in it: compare placebo_avg_r."
     )
-    profit_factor: Number | None = Field(description="Null when there was no loss.")
-    avg_hold_bars: Number = Field(description="Daily bars.")
+    profit_factor: Number | None
+    avg_hold_bars: Number
     backtest_range: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
-    detector: int | None = Field(
-        default=None, description="Version of the detector that drew the patterns."
-    )
-    method_version: int | None = Field(
-        default=None, description="Version of the method that measured the trades."
-    )
+    detector: int | None = Field(default=None, description="Its version.")
+    method_version: int | None = None
     win_rate_ci95: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="95% Wilson interval of win_rate_pct, percent."
+        default=None, description="95% Wilson interval of win_rate_pct."
     )
     compared: Count | None = Field(
         default=None,
-        description="Trades that have random entries of their own. The next four fields are of "
-        "these alone; they are null if there is none.",
+        description="Trades with random entries of their own; the next four fields are of these "
+        "alone, null if there is none.",
     )
     placebo_win_rate_pct: Share | None = Field(
-        default=None,
-        description="How often random entries with the same stops and targets reached the target.",
+        default=None, description="Of random entries with the same stops and targets."
     )
-    placebo_avg_r: Number | None = Field(
-        default=None, description="Average R of these random entries."
-    )
+    placebo_avg_r: Number | None = Field(default=None, description="Of the same random entries.")
     lift_r: Number | None = Field(
-        default=None,
-        description="Mean difference in R between a trade and its own random entries.",
+        default=None, description="Mean R of a trade minus that of its own random entries."
     )
     lift_r_se: Number | None = Field(
         default=None,
-        description="Standard error of lift_r, with half years of entry as clusters; null with too "
-        "few trades for one.",
+        description="Standard error of lift_r, by half years of entry; null with too few trades.",
     )
     verdict: Verdict | None = Field(
-        default=None,
-        description="What lift_r says after correction for every line that was tested.",
+        default=None, description="What lift_r says, corrected for every line that was tested."
     )
     avg_r_after_costs: AfterCosts | None = Field(
-        default=None, description="Average R after round trips of 10 and 25 basis points."
+        default=None, description="After round trips of 10 and 25 basis points."
     )
     by_direction: Sides | None = Field(
-        default=None,
-        description="Both directions apart; null in a family that is traded one way.",
+        default=None, description="Null in a family that is traded one way."
     )
-    measured: str = Field(description="What was measured; open trades are excluded.")
-    summary: str = Field(description="One sentence; quote it whole.")
+    measured: str = Field(description="What was measured, without open trades.")
+    summary: str = Field(description="Quote it whole.")
 
 
 class TrackRecords(Record):
@@ -221,7 +209,7 @@ class Attempt(Record):
 class Setup(Record):
     """One current pattern on a ticker."""
 
-    setup_id: str = Field(description="Valid only for the current session.")
+    setup_id: str = Field(description="Valid for this session only.")
     lineage_id: str
     symbol: Symbol
     interval: Literal["D"]
@@ -235,21 +223,23 @@ class Setup(Record):
     as_of_session: dt.date
     last_close: Dollars
     price_scale: Literal["log"]
-    lines: Lines
+    lines: Lines = Field(description="Straight over sessions on a log price axis.")
     trigger_rule: str
-    plans: Annotated[list[Plan], Field(min_length=1)]
+    plans: Annotated[list[Plan], Field(min_length=1)] = Field(
+        description="Where a trade fires, is wrong and is done, in dollars."
+    )
     track_record: TrackRecords
     attempt: Attempt | None = Field(
         default=None,
-        description="Above 1, the lineage has triggered before; records count first attempts only.",
+        description="`number` above 1: a later attempt, which track records do not count.",
     )
     sessions_since_trigger: Count | None = Field(
-        default=None, description="Sessions since the breakout bar; null while forming."
+        default=None, description="Since the breakout bar; null while forming."
     )
     last_close_side: CloseSide | None = Field(
         default=None,
-        description="Whether the last close is already beyond a trigger price of the next "
-        "session, of either plan; null while running.",
+        description="Which side of a trigger of the next session, of either plan, the last close "
+        "is on; null while running.",
     )
 
 
@@ -287,8 +277,7 @@ class HistoryRow(Record):
     attempt: Attempt
     exit_reason: ExitReason | None = Field(
         default=None,
-        description="Null while open. A delisted trade closed at the last close of its symbol; it "
-        "counts as a loss, since the target was not reached.",
+        description="Null while open; `delisted` closed at the last close of its symbol, a loss.",
     )
 
 
@@ -299,13 +288,13 @@ class Envelope(Record):
     as_of_session: dt.date | None = Field(description="Null before the first night.")
     data_version: Annotated[
         str | None,
-        WithJsonSchema({"description": "Identifier of the nightly manifest; null before it."}),
+        WithJsonSchema({"description": "Identifies the night."}),
     ]
-    source: Annotated[str, WithJsonSchema({"description": "Data source label."})]
-    disclaimer: str = Field(description="Repeat it where a person might act on the data.")
+    source: Annotated[str, WithJsonSchema({"description": "Data source."})]
+    disclaimer: str = Field(description="Repeat it where a person might act.")
     next_session: dt.date | None = Field(
         default=None,
-        description="The next session that a night is due for; once it is over, this night is old.",
+        description="Once it is over, this night is old.",
     )
 
 
@@ -369,7 +358,7 @@ class AsServed(Record):
     """
 
     sample_size: Annotated[int, Field(ge=1)] = Field(
-        description="Resolved first attempts that were entered after `first_session`."
+        description="Resolved first attempts entered after `first_session`."
     )
     wins: Count
     losses: Count
@@ -378,12 +367,10 @@ class AsServed(Record):
     avg_win_pct: Percent | None
     avg_loss_pct: Percent | None
     avg_r: Number
-    open: Count = Field(
-        description="Served trades that are not resolved, also those whose symbol left the bars."
-    )
+    open: Count = Field(description="Not resolved, also those whose symbol left the bars.")
     first_session: dt.date = Field(description="The first night of the ledger.")
     last_session: dt.date
-    summary: str = Field(description="One sentence; quote it whole.")
+    summary: str = Field(description="Quote it whole.")
 
 
 class FamilyEntry(Record):
@@ -393,7 +380,9 @@ class FamilyEntry(Record):
     label: str
     track_record: TrackRecord | None
     as_served: AsServed | None = Field(
-        default=None, description="Null until 30 trades of the family were served and resolved."
+        default=None,
+        description="How the trades did that nights served before they ended; null until 30 are "
+        "resolved.",
     )
 
 

@@ -27,6 +27,7 @@ CREATE TABLE prices (       -- the bars that charts need
     symbol TEXT PRIMARY KEY REFERENCES symbols,
     bars   INTEGER NOT NULL,                -- n
     body   BLOB NOT NULL                    -- int32 days[n], then float32 open, high, low, close[n]
+                                            -- and volume[n], which older nights lack
 );
 CREATE TABLE scan (         -- the market-wide scan, best rank first
     rank   INTEGER PRIMARY KEY,

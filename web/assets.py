@@ -10,6 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from mcp_server.drawing.icon import icon_svg
+
 FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -49,11 +51,15 @@ def load_assets() -> Assets:
     return Assets(
         style=_load("site", "css", "text/css"),
         copy=_load("copy", "js", "text/javascript"),
-        icon=_load("icon", "svg", "image/svg+xml"),
+        icon=_named("icon", "svg", icon_svg(), "image/svg+xml"),
     )
 
 
 def _load(name: str, suffix: str, media_type: str) -> Asset:
     body = resources.files("web").joinpath("static", f"{name}.{suffix}").read_bytes()
+    return _named(name, suffix, body, media_type)
+
+
+def _named(name: str, suffix: str, body: bytes, media_type: str) -> Asset:
     digest = hashlib.sha256(body).hexdigest()[:16]
     return Asset(f"/assets/{name}.{digest}.{suffix}", body, media_type)

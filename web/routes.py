@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from mcp_server.operations.services import PRIVACY_PATH, TERMS_PATH
 from oauth.responses import Endpoint
 from web.account import PATH as ACCOUNT
 from web.account import AccountPage
@@ -15,7 +16,6 @@ from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
 from web.consent import AUTHORIZE, Consent
-from web.docs import DocsPage
 from web.home import Home
 from web.keys import KeysPage
 from web.method import PATH as METHOD
@@ -25,6 +25,7 @@ from web.password import Password
 from web.sign_in import SignIn
 from web.sign_up import SignUp
 from web.site import Site
+from web.texts import TextPage
 from web.usage import Usage
 from web.visits import Visits
 from web.watchlist import WatchlistPage
@@ -41,7 +42,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     consent = Consent(site, pages, visits)
     return [
         *assets.routes(),
-        Route("/docs", DocsPage(pages, reference).respond),
+        *_texts(site, pages, reference),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
         Route("/", visits.anyone(home.show)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
@@ -53,6 +54,15 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         Route(ACTIVITY, visits.members(Activity(site, pages).show)),
         *_sign_in_routes(site, pages, visits),
     ]
+
+
+def _texts(site: Site, pages: Pages, reference: str) -> list[Route]:
+    texts = (
+        ("/docs", "Documentation", reference),
+        (PRIVACY_PATH, "Privacy", site.policies.privacy),
+        (TERMS_PATH, "Terms", site.policies.terms),
+    )
+    return [Route(path, TextPage(pages, path, title, text).respond) for path, title, text in texts]
 
 
 def _sign_in_routes(site: Site, pages: Pages, visits: Visits) -> list[Route]:

@@ -15,6 +15,7 @@ from store.grants import Grants
 from store.keys import Keys
 from store.passwords import Passwords
 from store.sessions import Sessions
+from web.policies import Policies
 from web.throttle import Throttle
 
 
@@ -31,6 +32,7 @@ class Site:
     audit: AuditLog
     audit_days: int
     """Days for which events of the audit log are kept."""
+    policies: Policies
     authorization: Authorization
     throttle: Throttle
     sign_up_throttle: Throttle

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from mcp_server.operations.arguments import check_symbols
 from mcp_server.operations.callers import TRACKED_CAPS
 from mcp_server.operations.errors import ApiError
-from mcp_server.operations.tracking import check_known
+from mcp_server.operations.tracking import check_known, suggesting
 from store.accounts import Account
 from store.watchlist import OverCapError
 from web.pages import Pages
@@ -69,8 +69,8 @@ class WatchlistPage:
             symbols = check_symbols([word for word in re.split(r"[\s,;]+", text) if word])
             if not symbols:
                 raise Refusal(400, "Type one symbol or several, such as AAPL, MSFT.")
-            with self._services.active_night.pin() as book:
-                check_known(self._services, book, symbols, await watchlist.symbols(account.id))
+            with self._services.active_night.pin() as book, suggesting(self._services, book):
+                check_known(book, symbols, await watchlist.symbols(account.id))
             await watchlist.edit(account.id, symbols, [], cap)
         except ApiError as error:
             raise Refusal(400, _sentence(error)) from error

@@ -23,6 +23,7 @@ METHODS = {
     "/mcp": b"POST, GET, DELETE",
     "/api/v1": b"GET, HEAD, PUT, PATCH",
     "/llms.txt": READ,
+    "/server.json": READ,
     "/.well-known": READ,
     "/oauth/register": b"POST",
     "/oauth/token": b"POST",

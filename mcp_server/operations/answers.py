@@ -39,6 +39,7 @@ class Answer:
         *,
         picture: bytes | None = None,
         caption: str | None = None,
+        app: bytes | None = None,
         lasting: bool = True,
     ) -> None:
         self.body = body
@@ -47,6 +48,8 @@ class Answer:
         """A PNG that is shown beside the JSON, where the surface can show one."""
         self.caption = caption
         """What a picture shows, in words."""
+        self.app = app
+        """JSON that only a page of the client's own reads, where it can show one."""
         self.lasting = lasting
         """False for an answer that lacks something for the moment; such an answer is not kept."""
         self.forms: dict[Hashable, Any] = {}
@@ -63,7 +66,8 @@ class Answer:
     @property
     def most_bytes(self) -> int:
         """An upper bound on the bytes of the answer and all its forms."""
-        return OVERHEAD + FORMS * (len(self.body) + len(self.picture or b""))
+        shown = len(self.body) + len(self.picture or b"")
+        return OVERHEAD + FORMS * shown + len(self.app or b"")
 
 
 class Result(NamedTuple):

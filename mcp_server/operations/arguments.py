@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from mcp_server.operations.errors import ApiError
 from store.families import Family
@@ -103,9 +103,13 @@ class FamilyArguments(Arguments):
 
     family: Annotated[
         str | None,
-        Field(
-            description="rising_wedge, falling_wedge, bullish_pennant, bearish_pennant or "
-            "triangle; all five when left out."
+        # Any other name is read too: its answer is `unknown_family`, which lists the five.
+        WithJsonSchema(
+            {
+                "description": "One of the five; all when left out.",
+                "enum": list(Family),
+                "type": "string",
+            }
         ),
         Name,
     ] = None
@@ -118,7 +122,7 @@ class SymbolArguments(Arguments):
         str,
         BeforeValidator(_upper),
         Name,
-        Field(description="Exchange symbol such as AAPL or BRK.B; case does not matter."),
+        Field(description="Such as AAPL, BRK.B or BTCUSD."),
     ]
 
 
@@ -137,13 +141,13 @@ FamilyFilter = Annotated[
     | None,
     BeforeValidator(_lower),
     Word,
-    Field(description="One of the five families; all when left out."),
+    Field(description="One of the five; all when left out."),
 ]
 DirectionFilter = Annotated[
     Literal["bullish", "bearish"] | None,
     BeforeValidator(_lower),
     Word,
-    Field(description="bullish or bearish; both when left out."),
+    Field(description="Both when left out."),
 ]
 Limit = Annotated[int, _clamped(1, 200), Field(description="Rows of a page; clamped to 1..200.")]
 Offset = Annotated[
@@ -157,13 +161,13 @@ class HistoryArguments(SymbolArguments):
     limit: Annotated[
         int,
         _clamped(1, 100),
-        Field(description="How many rows, newest entry first; clamped to 1..100."),
+        Field(description="Rows, newest entry first; at most 100."),
     ] = 50
     outcome: Annotated[
         Literal["all", "resolved", "open"],
         BeforeValidator(_lower),
         Word,
-        Field(description="all, resolved (win or loss) or open."),
+        Field(description="resolved: win or loss."),
     ] = "all"
     family: FamilyFilter = None
 
@@ -183,7 +187,7 @@ class ScanArguments(Arguments):
         Literal["forming", "in_progress", "all"],
         BeforeValidator(_lower),
         Word,
-        Field(description="forming, in_progress, or all (forming first)."),
+        Field(description="all: forming first."),
     ] = "forming"
     max_distance_pct: Annotated[
         Annotated[float, Field(ge=0)] | None,
@@ -222,7 +226,7 @@ class ChangesArguments(Arguments):
         ChangeKind | None,
         BeforeValidator(_lower),
         Word,
-        Field(description="new, triggered, stopped, reached or expired; all when left out."),
+        Field(description="All when left out."),
     ] = None
     family: FamilyFilter = None
     direction: DirectionFilter = None
@@ -260,7 +264,7 @@ class SymbolsArguments(Arguments):
 
     symbols: Annotated[
         list[str],
-        Field(description="The symbols to track, in the order to keep."),
+        Field(description="The symbols, in the order to keep."),
     ]
 
 

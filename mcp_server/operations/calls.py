@@ -7,10 +7,11 @@ from typing import Generic, NamedTuple, TypeVar
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.arguments import Arguments
 from mcp_server.operations.callers import TRACKED_CAPS, Caller
+from mcp_server.operations.chart_data import chart_data
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import Conditions, Surface
-from store.book import Book
+from store.book import Book, StoredSetup
 from store.keys import Principal
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
@@ -39,13 +40,22 @@ class Call(NamedTuple, Generic[ArgumentsT]):
         return TRACKED_CAPS[self.principal.account.plan]
 
     def answer(
-        self, fields: bytes, *, picture: bytes | None = None, lasting: bool = True
+        self,
+        fields: bytes,
+        *,
+        picture: bytes | None = None,
+        app: bytes | None = None,
+        lasting: bool = True,
     ) -> Answer:
         """A JSON object with the envelope of the night in front of its fields."""
         body = b"".join((self.book.envelope, b",", memoryview(fields)[1:]))
-        return Answer(body, picture=picture, lasting=lasting)
+        return Answer(body, picture=picture, app=app, lasting=lasting)
 
     @staticmethod
-    def picture(png: bytes, caption: str | None = None) -> Answer:
+    def picture(png: bytes, caption: str | None = None, app: bytes | None = None) -> Answer:
         """A picture, and its caption in words."""
-        return Answer(png, PNG, caption=caption)
+        return Answer(png, PNG, caption=caption, app=app)
+
+    def chart_data(self, setup: StoredSetup) -> bytes | None:
+        """What a page of the client's own draws a setup from; None where there is no such page."""
+        return chart_data(self.book, setup) if self.surface.app else None

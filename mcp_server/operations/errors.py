@@ -83,15 +83,16 @@ _ROWS = (
         400,
         "A symbol is not letters, digits and dots; nothing changed.",
         "Use upper-case exchange symbols such as AAPL or BRK.B in place of details.rejected.",
-        "Use upper-case exchange symbols such as AAPL or BRK.B in place of those.",
+        "Call again with the same symbols, but each of those written as letters, digits and dots, "
+        "such as BRK.B or BTCUSD; ask the user if you are not sure which is meant.",
     ),
     ErrorEntry(
         "unknown_symbol",
         400,
         "A symbol is well formed but not known; nothing changed.",
         "Check the symbols of details.unknown against GET /universe.",
-        "Leave the unknown symbols out, or use a known one that the user means, and call again "
-        "with the whole list.",
+        "Call again with the same symbols, but in place of each unknown one the known symbol that "
+        "the user means; ask the user if you are not sure.",
     ),
     ErrorEntry(
         "ticker_cap_exceeded",

@@ -54,10 +54,12 @@ async def demo(call: Call[SymbolArguments]) -> Answer:
     setup = _first_setup(call.book, symbol, body) if call.surface.pictures else None
     if setup is None:
         return call.answer(fields)
+    app = call.chart_data(setup)
     try:
-        return call.answer(fields, picture=await call.services.charts.png(call.book, setup))
+        png = await call.services.charts.png(call.book, setup)
     except ApiError as error:
-        return call.answer(fields, lasting=error.code == "chart_unavailable")
+        return call.answer(fields, app=app, lasting=error.code == "chart_unavailable")
+    return call.answer(fields, picture=png, app=app)
 
 
 async def universe(call: Call[UniverseArguments]) -> Answer:

@@ -72,7 +72,8 @@ async def get_pattern_chart(call: Call[ChartArguments]) -> Answer:
     """The chart of one current setup, and its caption in words."""
     setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
     png = await call.services.charts.png(call.book, setup)
-    return call.picture(png, caption(setup.fields, call.book.disclaimer))
+    words = caption(setup.fields, call.book.disclaimer)
+    return call.picture(png, words, call.chart_data(setup))
 
 
 def find_setup(book: Book, symbol: str, setup_id: str) -> StoredSetup:

@@ -11,16 +11,19 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from mcp_server.operations.lean import Schema, lean_answer, lean_argument
 from mcp_server.operations.table import Operation
 from store.records import Envelope
-
-Schema = dict[str, Any]
 
 
 def input_schema(operation: Operation) -> Schema:
     """The JSON Schema of an operation's arguments, as agents see it."""
     schema = tidy(operation.arguments.model_json_schema())
-    result: Schema = {"type": "object", "properties": schema.get("properties", {})}
+    fields = schema.get("properties", {}).items()
+    result: Schema = {
+        "type": "object",
+        "properties": {name: lean_argument(field) for name, field in fields},
+    }
     if "required" in schema:
         result["required"] = schema["required"]
     return result
@@ -43,9 +46,7 @@ def output_schema(operation: Operation) -> Schema | None:
         common = set.intersection(*(set(answer["required"]) for answer in answers))
         required += [name for name in answers[0]["required"] if name in common]
     result: Schema = {"type": "object", "properties": properties, "required": required}
-    if definitions:
-        result["$defs"] = definitions
-    return result
+    return lean_answer({**result, "$defs": definitions})
 
 
 def record_schemas(

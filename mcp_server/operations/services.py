@@ -14,6 +14,8 @@ from store.principals import Principals
 from store.usage import UsageLog
 from store.watchlist import Watchlist
 
+PRIVACY_PATH, TERMS_PATH = "/privacy", "/terms"
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -25,6 +27,10 @@ class Offer:
     beta: bool = True
     extended: bool = True
     """Whether the extended tools are offered."""
+    registry_name: str | None = None
+    """The name in registries, if it does not follow from the address."""
+    operator: str | None = None
+    """Who runs the service."""
 
     @property
     def docs_url(self) -> str:
@@ -40,6 +46,21 @@ class Offer:
     def extended_url(self) -> str:
         """The MCP endpoint with more tools than the seven."""
         return f"{self.mcp_url}/extended"
+
+    @property
+    def demo_url(self) -> str:
+        """The MCP endpoint that needs no key."""
+        return f"{self.mcp_url}/demo"
+
+    @property
+    def privacy_url(self) -> str:
+        """What is stored of people, and for how long."""
+        return f"{self.public_url}{PRIVACY_PATH}"
+
+    @property
+    def terms_url(self) -> str:
+        """The terms of use."""
+        return f"{self.public_url}{TERMS_PATH}"
 
     @property
     def base_url(self) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -35,11 +36,12 @@ async def list_tracked_tickers(call: Call[Arguments]) -> Answer:
 
 async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Replace the whole tracked list, all or nothing."""
-    symbols = check_symbols(call.arguments.symbols)
     watchlist, account = call.services.watchlist, call.principal.account
-    before = await watchlist.symbols(account.id)
-    _check_unchanged(call, before)
-    check_known(call.services, call.book, symbols, before)
+    with suggesting(call.services, call.book):
+        symbols = check_symbols(call.arguments.symbols)
+        before = await watchlist.symbols(account.id)
+        _check_unchanged(call, before)
+        check_known(call.book, symbols, before)
     _check_fits(symbols, call.cap)
     check_consent(call.conditions.consent, before, symbols)
     return await _edited(
@@ -49,25 +51,28 @@ async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
 
 async def edit_tracked_tickers(call: Call[EditArguments]) -> Answer:
     """Remove, then add; all or nothing."""
-    add, remove = check_edit(call.arguments.add, call.arguments.remove)
-    return await _edit(call, add, remove)
+    with suggesting(call.services, call.book):
+        add, remove = check_edit(call.arguments.add, call.arguments.remove)
+        return await _edit(call, add, remove)
 
 
 async def add_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Append tickers that are not on the list yet; all or nothing."""
-    return await _edit(call, check_some(call.arguments.symbols), [])
+    with suggesting(call.services, call.book):
+        return await _edit(call, check_some(call.arguments.symbols), [])
 
 
 async def remove_tickers(call: Call[SymbolsArguments]) -> Answer:
     """Remove tickers from the list; those not on it are ignored."""
-    return await _edit(call, [], check_some(call.arguments.symbols))
+    with suggesting(call.services, call.book):
+        return await _edit(call, [], check_some(call.arguments.symbols))
 
 
 async def _edit(call: Call[Any], add: Sequence[str], remove: Sequence[str]) -> Answer:
     watchlist, account = call.services.watchlist, call.principal.account
     before = await watchlist.symbols(account.id)
     _check_unchanged(call, before)
-    check_known(call.services, call.book, add, before)
+    check_known(call.book, add, before)
     return await _edited(
         call,
         watchlist.edit(account.id, add, remove, call.cap, expected=_expected(call, before)),
@@ -120,22 +125,31 @@ async def me(call: Call[Arguments]) -> Answer:
     return call.answer(orjson.dumps(body))
 
 
-def check_known(
-    services: Services, book: Book, symbols: Sequence[str], tracked: Sequence[str]
-) -> None:
+def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> None:
     """Refuse symbols that neither the night nor the account's own list knows.
 
     Raises:
-        ApiError: `unknown_symbol`, listing them, and the known symbols nearest to the first ones.
+        ApiError: `unknown_symbol`, listing them.
     """
     unknown = [s for s in symbols if s not in tracked and book.coverage(s) is None]
-    if not unknown:
-        return
-    directory = services.directory(book)
-    nearest = {symbol: directory.nearest(symbol) for symbol in unknown[:NAMED]}
-    found = {symbol: near for symbol, near in nearest.items() if near}
-    details = {"unknown": unknown, "nearest": found} if found else {"unknown": unknown}
-    raise ApiError("unknown_symbol", details=details)
+    if unknown:
+        raise ApiError("unknown_symbol", details={"unknown": unknown})
+
+
+@contextmanager
+def suggesting(services: Services, book: Book) -> Iterator[None]:
+    """Has a refusal of symbols name the known ones that are nearest to each."""
+    try:
+        yield
+    except ApiError as error:
+        details = error.details or {}
+        wrong = [*details.get("rejected", ()), *details.get("unknown", ())]
+        directory = services.directory(book)
+        nearest = {symbol: directory.nearest(symbol) for symbol in wrong[:NAMED]}
+        if any(nearest.values()):
+            found = {symbol: near for symbol, near in nearest.items() if near}
+            error.details = {**details, "nearest": found}
+        raise
 
 
 def over_cap(error: OverCapError) -> ApiError:

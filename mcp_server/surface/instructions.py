@@ -19,6 +19,8 @@ def instructions(offer: Offer, toolset: Toolset) -> str:
         "tracked tickers; one call of `list_tracked_tickers` says which of them have a setup. "
         "`demo` and `get_family_track_record` need no key. Crypto pairs are "
         f"written without a separator: BTCUSD. {_elsewhere(offer, toolset)}"
+        "Daily bars only. Offered nowhere here: intraday patterns, live prices, options, alerts, "
+        "orders, backtests of own rules. "
         "`attempt.number` (in lists `attempt`) above 1 is a later attempt, "
         "which track records do not count. With `last_close_side` `beyond` "
         "a close that merely stays there fires the trigger. A `verdict` of `not_distinguishable` "

@@ -16,10 +16,14 @@ from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from mcp_server.operations.callers import Caller
+from mcp_server.operations.hosts import icons
 from mcp_server.operations.schemas import output_schema
 from mcp_server.operations.services import Offer, Services
+from mcp_server.surface.app_page import PAGE_TYPE, PAGE_URI, page_content
+from mcp_server.surface.clients import APPS
 from mcp_server.surface.instructions import instructions
 from mcp_server.surface.tools import call_tool, host_name
 from mcp_server.surface.toolsets import Tool, Toolset
@@ -33,8 +37,13 @@ STATIC: tuple[CacheableMethod, ...] = (
     "prompts/list",
     "resources/list",
     "resources/templates/list",
+    "resources/read",
 )
 """What changes only with a release: its results may be reused for an hour, by anybody."""
+
+
+RESOURCE_NOT_FOUND = -32002
+"""The code for an unknown resource up to 2025; since 2026 its parameters are invalid (SEP-2164)."""
 
 
 def tools(toolset: Toolset, offer: Offer) -> list[types.Tool]:
@@ -77,6 +86,7 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
         # Some hosts ask for them wherever there are resources.
         return types.ListResourceTemplatesResult(resource_templates=[])
 
+    page_content()  # A part that is missing is noticed at the start.
     schemas = {tool.name: tool.input_schema for tool in listing.tools}
     server: Server[Any] = Server(
         "pattern-screener",
@@ -84,16 +94,29 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
         title=toolset.title,
         instructions=instructions(offer, toolset),
         website_url=offer.docs_url,
+        icons=[types.Icon.model_validate(icon) for icon in icons(offer)],
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
         on_call_tool=respond_to_tool_call,
         on_list_prompts=no_prompts,
         on_list_resources=no_resources,
         on_list_resource_templates=no_templates,
+        on_read_resource=_read_page,
         cache_hints=dict.fromkeys(STATIC, HOUR),
     )
+    server.extensions[APPS] = {"mimeTypes": [PAGE_TYPE]}
     server.middleware.append(record_host)
     return server
+
+
+async def _read_page(
+    context: Context, params: types.ReadResourceRequestParams
+) -> types.ReadResourceResult:
+    if str(params.uri) != PAGE_URI:
+        earlier = context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+        code = RESOURCE_NOT_FOUND if earlier else types.INVALID_PARAMS
+        raise MCPError(code, f"Resource not found; the only one is {PAGE_URI}.")
+    return types.ReadResourceResult(contents=[page_content()])
 
 
 def _record_host(caller: Caller, services: Services) -> None:
@@ -126,4 +149,5 @@ def _tool(tool: Tool, offer: Offer) -> types.Tool:
             idempotent_hint=True,
             open_world_hint=False,
         ),
+        _meta={"ui": {"resourceUri": PAGE_URI}} if tool.operation.pictured else None,
     )

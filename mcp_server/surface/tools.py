@@ -19,6 +19,7 @@ from mcp_server.operations.errors import ApiError
 from mcp_server.operations.gate import admit, invoke
 from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import ConsentNeededError
+from mcp_server.surface.app_page import DATA_KEY
 from mcp_server.surface.clients import Params, conditions_of, input_required, shows_apps
 from mcp_server.surface.toolsets import Tool, Toolset
 
@@ -96,7 +97,7 @@ def _succeeded(result: Result, stamp: bytes) -> bytes:
     parts = [b'{"content":[', content, b"]"]
     if answer.media_type != PNG:
         parts += b',"structuredContent":', answer.body
-    parts += b',"isError":false', _meta(result.allowance, stamp), b"}"
+    parts += b',"isError":false', _meta(result.allowance, stamp, answer.app), b"}"
     return b"".join(parts)
 
 
@@ -114,13 +115,17 @@ def _content(answer: Answer) -> bytes:
     return b",".join(blocks)
 
 
-def _meta(allowance: Allowance | None, stamp: bytes) -> bytes:
-    """The `_meta` of a result: the stamp, and the quotas under the names of their HTTP fields."""
+def _meta(allowance: Allowance | None, stamp: bytes, app: bytes | None = None) -> bytes:
+    """The `_meta` of a result: the stamp, the quotas under the names of their HTTP fields, and what
+    the chart page draws.
+    """
     entries = [stamp] if stamp else []
     if allowance is not None:
         policy = allowance.policy.replace(b'"', b'\\"')
         state = allowance.state.replace(b'"', b'\\"')
         entries.append(b'"RateLimit-Policy":"%b","RateLimit":"%b"' % (policy, state))
+    if app is not None:
+        entries.append(b'"%b":%b' % (DATA_KEY.encode(), app))
     if not entries:
         return b""
     era = b',"resultType":"complete"' if stamp else b""

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from mcp_server.operations.kinds import KINDS
-from mcp_server.operations.schemas import Schema, input_schema
+from mcp_server.operations.lean import Schema
+from mcp_server.operations.schemas import input_schema
 from mcp_server.operations.services import Offer
 from mcp_server.operations.surfaces import Surface
 from mcp_server.operations.table import OPERATIONS, Operation
@@ -93,9 +94,9 @@ SEVEN = _named(
     _tool(
         "get_ticker_patterns",
         "Current chart patterns",
-        "Current breakout setups (wedges, pennants, triangles) of one tracked ticker: the two "
-        "trend lines, the trigger rule, trade plans with trigger, stop and target, and how the "
-        "same pattern did before, for its family and for this ticker.",
+        "Every current setup of one tracked ticker: both trend lines, the trigger rule, trade "
+        "plans with trigger, stop and target, and how the same pattern did before, for its family "
+        "and for this ticker.",
         "symbol",
     ),
     _tool(
@@ -118,9 +119,9 @@ SEVEN = _named(
     _tool(
         "list_tracked_tickers",
         "Tracked tickers",
-        "Which of my tickers have a setup? Every ticker that this account tracks, in the user's "
-        "order, with whether tonight's data covers it and its setups in short (family, direction, "
-        "status, attempt, distance to the trigger), and how many may be tracked.",
+        "Which of my tickers have a setup? Every tracked ticker, in the user's order, with whether "
+        "tonight's data covers it and its setups in short (family, direction, status, attempt, "
+        "distance to the trigger), and how many may be tracked.",
     ),
     _tool(
         "set_tracked_tickers",
@@ -151,15 +152,15 @@ FILTERS: Schema = {
     "type": "array",
     "description": "Predicates that all must match, such as "
     '{"kind":"rsi","op":"<","value":40}. Numeric kinds take op and value; choices and booleans '
-    "value; moving averages, performance and extremes also period (200, 252, ytd, 3m ...). "
+    'value; moving averages, performance and extremes also period ("200", "ytd", "3m" ...). '
     "A refusal names what a kind takes.",
     "items": {
         "type": "object",
         "properties": {
             "kind": {"type": "string", "enum": list(KINDS)},
             "op": {"type": "string", "enum": ["<", "<=", ">", ">=", "="]},
-            "value": {},
-            "period": {},
+            "value": {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "boolean"}]},
+            "period": {"type": "string"},
         },
         "required": ["kind", "value"],
     },

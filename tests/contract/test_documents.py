@@ -38,10 +38,11 @@ def objects(node: Any) -> list[dict[str, Any]]:
 async def test_the_index_links_to_everything_and_the_links_lead_there(service: Service) -> None:
     index = service.get("/", key="").raise_for_status().json()
 
-    for name in ("docs_url", "reference_url", "skill_url", "openapi_url"):
+    for name in ("docs_url", "reference_url", "skill_url", "openapi_url", "privacy_url"):
         assert httpx.get(index[name]).status_code == 200
     assert index["mcp"]["url"] == service.mcp_url
-    assert all(service.mcp_url in command for command in index["mcp"]["install"].values())
+    for name in ("claude_code", "claude_code_demo", "json"):
+        assert service.mcp_url in index["mcp"]["install"][name]
     async with connected(index["mcp"]["demo_url"]) as client:
         assert len((await client.list_tools()).tools) == 7
     assert index["demo_symbols"] == list(service.settings.demo_symbols)

@@ -6,7 +6,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -191,3 +191,24 @@ def test_a_page_of_another_site_reads_answers_and_their_fields_but_no_page(
     assert read("POST", "/oauth/register", JSON_BODY)[0] == 400
     for path in ("/", "/sign-in", "/oauth/authorize", "/keys"):
         assert read("GET", path, {}) == ["TypeError: Failed to fetch"]
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_for_strangers_fit_a_phone_and_their_links_break_no_policy(
+    service: Service, chromium: BrowserContext, scheme: Literal["light", "dark"]
+) -> None:
+    complaints = list[str]()
+    page = chromium.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 390, "height": 844})
+
+    for path in ("/privacy", "/terms", "/"):
+        page.goto(service.url + path)
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+    for host in ("Cursor", "VS Code", "Goose"):
+        page.get_by_role("link", name=f"Add to {host}").click(no_wait_after=True)
+
+    assert page.url == f"{service.url}/"
+    assert complaints == []

@@ -10,7 +10,15 @@ from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.people import authorize_address, new_app, new_person, signed_in
 
-ANONYMOUS = ("/", "/docs", "/sign-in", "/sign-in?next=/keys", "/oauth/authorize")
+ANONYMOUS = (
+    "/",
+    "/docs",
+    "/privacy",
+    "/terms",
+    "/sign-in",
+    "/sign-in?next=/keys",
+    "/oauth/authorize",
+)
 OF_AN_ACCOUNT = ("/", "/keys", "/watchlist", "/usage", "/account/password", "/oauth/authorize")
 
 

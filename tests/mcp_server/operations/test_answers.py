@@ -62,3 +62,4 @@ def test_all_forms_of_an_answer_stay_within_what_it_counts_for(body: bytes) -> N
 def test_a_picture_beside_the_json_counts_too() -> None:
     assert Answer(b"{}", picture=b"x" * 1_000).most_bytes > 5_000
     assert Answer(b"x" * 1_000, PNG).most_bytes > 5_000
+    assert Answer(b"x", PNG, app=b"x" * 20_000).most_bytes > 20_000

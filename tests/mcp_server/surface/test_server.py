@@ -218,3 +218,44 @@ def test_a_body_over_64_kilobytes_is_413(service: Service) -> None:
     answer = post(service.mcp_url, service.key, "ping", padding="x" * 70_000)
 
     assert answer.status_code == 413
+
+
+async def test_the_server_says_who_it_is_with_icons_that_can_be_read(service: Service) -> None:
+    async with connected(service.mcp_url, service.key) as client:
+        info = client.server_info
+
+    assert info is not None
+    assert info.title == "Pattern screener"
+    assert info.website_url == f"{service.url}/docs"
+    for icon in info.icons or []:
+        answer = httpx.get(icon.src)
+        assert answer.headers["content-type"] == icon.mime_type
+    assert len(info.icons or []) == 4
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_there_are_no_templates_of_resources(service: Service, era: str) -> None:
+    async with connected(service.mcp_url, service.key, era) as client:
+        assert (await client.list_resource_templates()).resource_templates == []
+
+
+async def test_what_never_changes_may_be_reused_for_an_hour_by_anybody(service: Service) -> None:
+    async with connected(service.mcp_url, service.key, "2026-07-28") as client:
+        listings: list[Any] = [
+            await client.list_tools(),
+            await client.list_prompts(),
+            await client.list_resources(),
+            await client.list_resource_templates(),
+        ]
+
+    for listing in listings:
+        assert (listing.ttl_ms, listing.cache_scope) == (3_600_000, "public")
+
+
+async def test_the_demo_names_its_symbols(service: Service) -> None:
+    async with connected(service.mcp_url, service.key) as client:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    assert "MSFT, AAPL, GOOG, IBM" in (listed["demo"].description or "")
+    family = listed["get_family_track_record"].input_schema["properties"]["family"]
+    assert len(family["enum"]) == 5

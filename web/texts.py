@@ -1,4 +1,4 @@
-"""The documentation page: the agent reference, rendered for people when the service starts."""
+"""Texts: pages of Markdown, rendered when the service starts: documentation, privacy and terms."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from mcp_server.operations.answers import Answer
 from web.pages import HTML, Pages, public_page
 
 
-class DocsPage:
+class TextPage:
     """One page, the same for everybody."""
 
-    def __init__(self, pages: Pages, text: str) -> None:
+    def __init__(self, pages: Pages, path: str, title: str, text: str) -> None:
         # The text is rendered with HTML switched off, so it is safe without escaping.
-        html = pages.render("docs.html", "/docs", text=Markup(_render(text)))  # noqa: S704
+        content = Markup(_render(text))  # noqa: S704
+        html = pages.render("text.html", path, title=title, text=content)
         self._page = Answer(html.encode(), HTML)
 
     async def respond(self, request: Request) -> HttpResponse:

@@ -1,0 +1,1 @@
+"""Tokens: what the tools and their answers cost the model that reads them."""

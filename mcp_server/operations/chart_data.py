@@ -1,0 +1,95 @@
+"""Chart data: what the chart page of a setup shows, as JSON.
+
+A trend line is straight over the sessions on a log price axis. Its points therefore come with the
+index of their session among the bars, which may lie before the first bar or between two. The page
+needs no calendar of its own. The JSON takes about 17 KB and at most about 36 KB: 320 bars of six
+numbers, and the texts of one setup.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+
+from mcp_server.drawing.axes import session_index
+from store.book import Book, Prices, StoredSetup
+
+FACTS = (
+    *("symbol", "family_label", "direction", "status", "as_of_session", "last_close"),
+    *("trigger_rule", "plans"),
+)
+"""Fields of a Setup that go in as they are."""
+
+SINCE_V1 = ("attempt", "sessions_since_trigger", "last_close_side")
+"""Fields that a night sealed earlier may lack; they are null then."""
+
+OF_RECORD = (
+    *("sample_size", "win_rate_pct", "avg_win_pct", "avg_loss_pct", "avg_r"),
+    *("backtest_range", "summary"),
+)
+"""Fields of a TrackRecord that go in as they are."""
+
+
+def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
+    """The JSON of a setup's chart; None without stored prices."""
+    fields = setup.fields
+    prices = book.prices(fields["symbol"])
+    if prices is None:
+        return None
+    dates = [dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date]
+    data = {
+        **{name: fields[name] for name in FACTS},
+        **{name: fields.get(name) for name in SINCE_V1},
+        "next_session": book.next_session,
+        "bars": _bars(prices),
+        "lines": {side: _line(dates, fields["lines"][side]) for side in ("upper", "lower")},
+        "entry": _entry(dates, setup.evidence),
+        "records": {scope: _record(record) for scope, record in fields["track_record"].items()},
+        "source": book.source,
+        "disclaimer": book.disclaimer,
+    }
+    return orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _bars(prices: Prices) -> dict[str, Any]:
+    """Columns, oldest bar first; `day` is days since 1970-01-01, an unknown volume is null."""
+    columns = {
+        "open": prices.open,
+        "high": prices.high,
+        "low": prices.low,
+        "close": prices.close,
+        "volume": prices.volume,
+    }
+    # The stored arrays are little-endian; the encoder takes those of this machine.
+    native = {
+        name: None if column is None else column.astype(np.float32)
+        for name, column in columns.items()
+    }
+    return {"day": prices.date.astype(np.int32), **native}
+
+
+def _line(dates: Sequence[dt.date], line: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "start": _point(dates, line["start"]),
+        "end": _point(dates, line["end"]),
+        "touches": [_point(dates, touch) for touch in line["touches"]],
+    }
+
+
+def _point(dates: Sequence[dt.date], point: Mapping[str, Any]) -> dict[str, Any]:
+    index = session_index(dates, dt.date.fromisoformat(point["date"]))
+    return {"index": round(index, 4), "date": point["date"], "price": point["price"]}
+
+
+def _entry(dates: Sequence[dt.date], evidence: Mapping[str, Any]) -> dict[str, Any] | None:
+    if "entry_date" not in evidence:
+        return None
+    return _point(dates, {"date": evidence["entry_date"], "price": evidence["entry_price"]})
+
+
+def _record(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if record is None else {name: record[name] for name in OF_RECORD}

@@ -1,0 +1,256 @@
+// Drawing: the setup on the bars, as a primitive of lightweight-charts.
+
+const COLOURS = ["paper", "title", "muted", "rule", "grid", "up", "down", "line", "body", "trigger",
+  "target", "stop", "reward", "risk", "entry", "last", "on-level"];
+
+/** The colours of the theme that is shown, in any notation of CSS, as rgba; and the font. */
+function themeColours() {
+  const probe = document.body.appendChild(element("i"));
+  const pen = element("canvas").getContext("2d", { willReadFrequently: true });
+  const found = {};
+  for (const name of COLOURS) {
+    probe.style.color = `var(--${name})`;
+    pen.clearRect(0, 0, 1, 1);
+    pen.fillStyle = getComputedStyle(probe).color;
+    pen.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = pen.getImageData(0, 0, 1, 1).data;
+    found[name] = `rgba(${red}, ${green}, ${blue}, ${(alpha / 255).toFixed(3)})`;
+  }
+  found.font = getComputedStyle(document.body).fontFamily;
+  probe.remove();
+  return found;
+}
+
+/** The price of a line at a session index: straight over the sessions in log price. */
+function lineAt({ start, end }, index) {
+  if (end.index <= start.index) return start.price;
+  const share = (index - start.index) / (end.index - start.index);
+  return start.price * (end.price / start.price) ** share;
+}
+
+/** The index where a forming pattern's extension ends: `edge`, or the apex before it. */
+function reachOf({ upper, lower }, edge) {
+  const slope = ({ start, end }) => Math.log(end.price / start.price) / (end.index - start.index || 1);
+  const closing = slope(lower) - slope(upper);
+  const end = Math.max(upper.end.index, lower.end.index);
+  if (closing <= 0) return edge;
+  const width = Math.log(lineAt(upper, end) / lineAt(lower, end));
+  return Math.min(edge, end + Math.max(0, width / closing));
+}
+
+/** Levels that fit: nearest first, and none that squeezes the bars below 45% of the height. */
+function fittingRange(low, high, levels) {
+  let [from, to] = [Math.log(low), Math.log(high)];
+  const room = Math.max(to - from, 0.01) / 0.45;
+  const away = (level) => Math.max(from - level, level - to);
+  for (const level of levels.map(Math.log).sort((a, b) => away(a) - away(b))) {
+    if (Math.max(to, level) - Math.min(from, level) <= room) [from, to] = [Math.min(from, level), Math.max(to, level)];
+  }
+  return { minValue: Math.exp(from), maxValue: Math.exp(to) };
+}
+
+class SetupDrawing {
+  constructor(data, price) {
+    this.data = data;
+    this.price = price;
+    this.last = data.bars.close.length - 1;
+    this.colours = themeColours();
+    const view = (zOrder, draw) => ({
+      zOrder: () => zOrder,
+      renderer: () => ({ draw: (target) => target.useMediaCoordinateSpace((scope) => this.paint(scope, draw)) }),
+    });
+    this.views = [view("bottom", () => this.drawTints()), view("normal", () => this.drawSetup())];
+    this.labels = this.axisLabels();
+  }
+
+  /** A label for each price, once: of two equal ones the trigger's. */
+  axisLabels() {
+    const { data } = this;
+    const levels = ["trigger", "stop", "target"].flatMap((kind) => data.plans.map((plan) => [kind, plan[`${kind}_price`]]));
+    const known = new Map([...levels, ["last", data.last_close]].reverse().map(([kind, value]) => [this.price(value), [kind, value]]));
+    return [...known.values()].map(([kind, value]) => this.axisLabel(kind, value));
+  }
+
+  attached({ chart, series, requestUpdate }) { Object.assign(this, { chart, series, requestUpdate }); }
+  paneViews() { return this.views; }
+  priceAxisViews() { return this.labels; }
+
+  autoscaleInfo(first, last) {
+    const { data } = this;
+    const from = Math.max(0, Math.floor(first)), to = Math.min(this.last, Math.ceil(last));
+    let low = Math.min(...data.bars.low.slice(from, to + 1)), high = Math.max(...data.bars.high.slice(from, to + 1));
+    if (!(low <= high)) return null;
+    const reach = high / low;
+    for (const line of Object.values(data.lines)) {
+      for (const end of [line.start, line.end]) {
+        const at = lineAt(line, Math.min(Math.max(end.index, from), to));
+        if (end.index >= from && end.index <= to && at >= low / reach && at <= high * reach) [low, high] = [Math.min(low, at), Math.max(high, at)];
+      }
+    }
+    const levels = data.plans.flatMap((plan) => [plan.trigger_price, plan.stop_price, plan.target_price]);
+    return { priceRange: fittingRange(low, high, last >= this.last ? levels : []) };
+  }
+
+  axisLabel(kind, value) {
+    return {
+      coordinate: () => this.y(value) ?? -1000,
+      text: () => this.price(value),
+      textColor: () => this.colours["on-level"],
+      backColor: () => this.colours[kind],
+      tickVisible: () => true,
+    };
+  }
+
+  /** The pixel of a session index, also of one between two bars, for which the library has none. */
+  x(index) {
+    const scale = this.chart.timeScale(), whole = Math.floor(index);
+    const [left, right] = [whole, whole + 1].map((at) => scale.logicalToCoordinate(at));
+    return left === null ? null : left + (index - whole) * (right - left);
+  }
+
+  y(price) { return this.series.priceToCoordinate(price); }
+  point({ index, price }) { return [this.x(index), this.y(price)]; }
+
+  /** Where the levels of each plan stand: boxes side by side from the last bar or the entry on. */
+  boxes(width) {
+    const { data } = this;
+    const start = this.x(data.entry ? data.entry.index : this.last + 0.5);
+    const wide = data.plans.length > 1 ? (width - start) / data.plans.length : width - start;
+    return data.plans.map((plan, at) => ({
+      plan,
+      from: data.entry ? data.entry.price : plan.trigger_price,
+      left: start + at * wide + (at ? 3 : 0),
+      right: start + (at + 1) * wide,
+    }));
+  }
+
+  /** Every place of the drawing, in pixels of the chart's main pane. */
+  places() {
+    const { lines, entry } = this.data;
+    const ends = (line) => ({ start: this.point(line.start), end: this.point(line.end), touches: line.touches.map((touch) => this.point(touch)) });
+    return {
+      upper: ends(lines.upper),
+      lower: ends(lines.lower),
+      entry: entry && this.point(entry),
+      boxes: this.boxes(this.chart.timeScale().width()).map(({ plan, left, right }) => ({
+        left, right, trigger: this.y(plan.trigger_price), stop: this.y(plan.stop_price), target: this.y(plan.target_price),
+      })),
+    };
+  }
+
+  paint({ context, mediaSize }, draw) {
+    this.pen = context;
+    this.width = mediaSize.width;
+    this.height = mediaSize.height;
+    if (this.x(0) === null || this.y(this.data.last_close) === null) return;
+    context.save();
+    context.lineCap = "round";
+    draw();
+    context.restore();
+  }
+
+  drawTints() {
+    const { pen, colours } = this;
+    const { upper, lower } = this.data.lines;
+    const from = Math.max(upper.start.index, lower.start.index), to = Math.min(upper.end.index, lower.end.index);
+    if (from < to) {
+      pen.fillStyle = colours.body;
+      pen.beginPath();
+      for (const [line, index] of [[upper, from], [upper, to], [lower, to], [lower, from]]) pen.lineTo(this.x(index), this.y(lineAt(line, index)));
+      pen.fill();
+    }
+    for (const box of this.boxes(this.width)) {
+      for (const [level, colour] of [[box.plan.target_price, colours.reward], [box.plan.stop_price, colours.risk]]) {
+        const [top, bottom] = [this.y(box.from), this.y(level)].sort((a, b) => a - b);
+        pen.fillStyle = colour;
+        pen.fillRect(box.left, top, Math.max(0, box.right - box.left), bottom - top);
+      }
+    }
+  }
+
+  drawSetup() {
+    const { data, colours } = this;
+    const edge = this.chart.timeScale().coordinateToLogical(this.width) ?? this.last;
+    const reach = data.status === "forming" ? reachOf(data.lines, edge) : -Infinity;
+    for (const line of Object.values(data.lines)) {
+      this.stroke(this.point(line.start), this.point(line.end), colours.line, 2);
+      if (reach > line.end.index) {
+        const beyond = [this.x(reach), this.y(lineAt(line, reach))];
+        this.stroke(this.point(line.end), beyond, colours.line, 1.6, [2, 5]);
+      }
+    }
+    for (const box of this.boxes(this.width)) this.drawLevels(box);
+    for (const { touches } of Object.values(data.lines)) for (const touch of touches) this.dot(this.point(touch), colours.line, this.width < 480 ? 2.8 : 3.6);
+    if (data.entry) {
+      const [x, y] = this.point(data.entry);
+      this.stroke([x, 0], [x, this.height], colours.entry, 1, [1, 4]);
+      this.dot([x, y], colours.entry, 5);
+      const words = `Entry ${dateText(isoDate(data.entry.date), { weekday: undefined, year: undefined })}`;
+      const fits = x > this.wide(words) + 12;
+      this.text(words, fits ? x - 6 : x + 6, this.height - 9, colours.entry, fits ? "right" : "left");
+    }
+  }
+
+  drawLevels({ plan, from, left, right }) {
+    const { colours } = this;
+    const sign = plan.target_price > plan.trigger_price ? -1 : 1;
+    const y = { target: this.y(plan.target_price), trigger: this.y(plan.trigger_price), stop: this.y(plan.stop_price) };
+    for (const kind of ["target", "stop", "trigger"]) {
+      this.stroke([left, y[kind]], [right, y[kind]], colours[kind], kind === "trigger" ? 2 : 1.4, kind === "trigger" ? [] : [5, 4]);
+    }
+    const free = Math.min(right, this.width) - Math.max(left, this.x(this.last) + 6);
+    const room = Math.abs(y.target - y.trigger) > 36 ? -sign : sign;
+    const say = (kind, side) => {
+      const change = kind === "trigger" ? "" : ` ${changeText(plan[`${kind}_price`], from)}`;
+      const name = capital(kind);
+      const away = y[kind] < 0 ? " ↑" : y[kind] > this.height ? " ↓" : "";
+      const words = [`${name}${change}${away}`, `${name}${away}`].find((text) => this.wide(text) <= free - 8);
+      const near = y[kind] + side * 10, inside = near > 8 && near < this.height - 8;
+      const at = Math.min(Math.max(inside ? near : y[kind] - side * 10, 8), this.height - 8);
+      if (words) this.text(words, Math.min(right, this.width) - 5, at, colours[kind], "right");
+    };
+    say("target", room);
+    say("stop", -sign);
+    say("trigger", sign);
+  }
+
+  wide(text) {
+    this.pen.font = `600 11px ${this.colours.font}`;
+    return this.pen.measureText(text).width;
+  }
+
+  text(words, x, y, colour, align) {
+    const { pen, colours } = this;
+    pen.font = `600 11px ${colours.font}`;
+    pen.textAlign = align;
+    pen.textBaseline = "middle";
+    pen.lineJoin = "round";
+    pen.setLineDash([]);
+    pen.lineWidth = 3;
+    pen.strokeStyle = colours.paper;
+    pen.strokeText(words, x, y);
+    pen.fillStyle = colour;
+    pen.fillText(words, x, y);
+  }
+
+  stroke([x1, y1], [x2, y2], colour, width, dashes = []) {
+    const { pen } = this;
+    pen.setLineDash(dashes);
+    pen.strokeStyle = colour;
+    pen.lineWidth = width;
+    pen.beginPath();
+    pen.moveTo(x1, y1);
+    pen.lineTo(x2, y2);
+    pen.stroke();
+  }
+
+  dot([x, y], colour, radius) {
+    const { pen } = this;
+    for (const [size, fill] of [[radius + 1.5, this.colours.paper], [radius, colour]]) {
+      pen.fillStyle = fill;
+      pen.beginPath();
+      pen.arc(x, y, size, 0, 2 * Math.PI);
+      pen.fill();
+    }
+  }
+}

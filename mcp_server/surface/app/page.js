@@ -1,0 +1,142 @@
+// The page: takes a tool's result from the host, and shows it.
+
+let shown = null;
+
+/** Refuses data that cannot be drawn. */
+function check({ bars, lines, plans }) {
+  const columns = [bars.day, bars.open, bars.high, bars.low, bars.close];
+  const drawable = columns.every((column) => Array.isArray(column) && column.length === bars.day.length
+    && column.every(Number.isFinite)) && bars.day.length > 0 && bars.day.length <= 5000;
+  const points = [lines.upper, lines.lower].flatMap(({ start, end, touches }) => [start, end, ...touches]);
+  const priced = points.every(({ index, price }) => Number.isFinite(index) && price > 0)
+    && plans.every((plan) => [plan.trigger_price, plan.stop_price, plan.target_price].every((price) => price > 0));
+  if (!drawable || !plans.length || !priced) throw new Error("The chart data cannot be drawn.");
+}
+
+function say(text) {
+  byId("setup").hidden = true;
+  byId("message").hidden = false;
+  byId("message").textContent = text;
+}
+
+function showResult(result) {
+  shown?.end();
+  shown = null;
+  const data = result._meta?.[DATA_KEY];
+  if (result.isError || !data) return say(absenceText(result));
+  try {
+    check(data);
+    byId("message").textContent = "";
+    byId("message").hidden = true;
+    byId("setup").hidden = false;
+    shown = new SetupChart(byId("chart"), data, showBar);
+    showWords(data, result.structuredContent?.setups?.length ?? 1);
+  } catch {
+    shown = null;
+    say("There is no chart: its data cannot be drawn.");
+  }
+}
+
+function showWords(data, setups) {
+  document.title = `${data.symbol}: ${data.family_label}`;
+  byId("title").replaceChildren(...titleParts(data));
+  byId("facts").textContent = factsText(data);
+  byId("age").textContent = ageText(data, new Date());
+  byId("age").hidden = !byId("age").textContent;
+  byId("more").textContent = `The first of ${setups} current setups.`;
+  byId("more").hidden = setups < 2;
+  byId("chart").setAttribute("aria-label", chartText(data, shown.price));
+  byId("plans").replaceChildren(...planElements(data, shown.price));
+  byId("rule").textContent = ruleText(data);
+  byId("records").replaceChildren(...recordElements(data.records, data.symbol));
+  byId("disclaimer").textContent = data.disclaimer;
+  byId("source").textContent = data.source ? `Source: ${data.source}.` : "";
+}
+
+/** The values of a bar in the legend; the two lines where they are drawn. */
+function showBar({ data, price }, index) {
+  byId("legend").replaceChildren(...barValues(data, price, index).flatMap(([kind, name, value]) =>
+    [element("span", kind, name ? `${name} ` : "", element("b", "", value)), " "]));
+}
+
+function barValues(data, price, index) {
+  const { day, open, high, low, close, volume } = data.bars;
+  const values = [["date", "", dateText(new Date(day[index] * DAY))]];
+  const columns = [["O", open], ["H", high], ["L", low], ["C", close]];
+  const side = close[index] >= open[index] ? "up" : "down";
+  values.push(...columns.map(([name, column]) => [side, name, price(column[index])]));
+  if (index) values.push([close[index] >= close[index - 1] ? "up" : "down", "", percentText((close[index] / close[index - 1] - 1) * 100)]);
+  if (volume) values.push(["volume", "Vol", volumeText(volume[index])]);
+  for (const name of ["upper", "lower"]) {
+    const line = data.lines[name];
+    if (index >= line.start.index && index <= line.end.index) values.push(["line", capital(name), price(lineAt(line, index))]);
+  }
+  return values;
+}
+
+function useContext({ theme, styles, displayMode, availableDisplayModes, containerDimensions, safeAreaInsets }) {
+  const root = document.documentElement;
+  if (theme === "light" || theme === "dark") root.dataset.theme = theme;
+  for (const [name, value] of Object.entries(styles?.variables ?? {})) {
+    if (/^--(color|font)-[a-z0-9-]+$/.test(name) && typeof value === "string") root.style.setProperty(name, value);
+  }
+  if (availableDisplayModes) byId("full").hidden = !availableDisplayModes.includes("fullscreen");
+  if (displayMode) {
+    root.toggleAttribute("data-fill", displayMode === "fullscreen");
+    byId("full").dataset.mode = displayMode;
+    byId("full").textContent = displayMode === "fullscreen" ? "Leave full screen" : "Full screen";
+  }
+  if (Number.isFinite(containerDimensions?.height)) root.toggleAttribute("data-fill", true);
+  if (safeAreaInsets) document.body.style.padding = ["top", "right", "bottom", "left"].map((side) => `${Number(safeAreaInsets[side]) || 0}px`).join(" ");
+  shown?.applyTheme();
+}
+
+function listen() {
+  byId("zoom-in").onclick = () => shown?.zoom(0.75);
+  byId("zoom-out").onclick = () => shown?.zoom(1.33);
+  byId("reset").onclick = () => shown?.reset();
+  byId("full").onclick = async ({ target }) => {
+    const mode = target.dataset.mode === "fullscreen" ? "inline" : "fullscreen";
+    const answer = await host.request("ui/request-display-mode", { mode });
+    useContext({ displayMode: answer.mode });
+  };
+  byId("attribution").onclick = (event) => {
+    event.preventDefault();
+    host.request("ui/open-link", { url: event.currentTarget.href }).catch(() => {});
+  };
+  byId("chart").onkeydown = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const done = shown?.press(event.key) ?? false;
+    if (done === false) return;
+    event.preventDefault();
+    if (typeof done === "number") byId("spoken").textContent = byId("legend").textContent;
+  };
+}
+
+async function start() {
+  const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+  useContext({ theme: dark ? "dark" : "light" });
+  listen();
+  const size = new ResizeObserver(() => {
+    const { width, height } = document.body.getBoundingClientRect();
+    host.notify("ui/notifications/size-changed", { width: Math.ceil(width), height: Math.ceil(height) });
+  });
+  const answer = await host.connect({
+    ping: () => ({}),
+    "ui/notifications/tool-result": showResult,
+    "ui/notifications/tool-cancelled": () => say("The call was cancelled."),
+    "ui/notifications/host-context-changed": useContext,
+    "ui/resource-teardown": () => {
+      size.disconnect();
+      shown?.end();
+      shown = null;
+      say("The chart was closed.");
+    },
+  });
+  useContext(answer.hostContext ?? {});
+  size.observe(document.body);
+}
+
+/** For tests and the console: what is drawn, and where. */
+Object.defineProperty(window, "patternChart", { get: () => shown });
+start().catch(() => say("There is no chart: the host refused the handshake."));

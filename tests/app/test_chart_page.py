@@ -1,0 +1,453 @@
+"""The chart page in Chromium, in a sandboxed frame of two hosts: a plain one and AppBridge.
+
+Longer than other modules: a browser and a night are set up once for all that the page does.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from PIL import Image
+
+from mcp_server.operations.chart_data import chart_data
+from mcp_server.surface.app_page import DATA_KEY, PAGE_URI
+from tests.app.hosts import HERE as HOSTS
+from tests.app.hosts import Host, host_site, official_script
+from tests.contract.market import active_book
+from tests.mcp_server.surface.test_server import post
+from tests.service import Service
+from tests.web.test_chromium import SWITCHES
+
+pytestmark = pytest.mark.engine
+
+SETUPS = ("AAPL", "GOOG", "IBM", "MSFT")
+"""A running triangle, a forming pennant, a forming wedge and another running triangle."""
+
+HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>{{library}}&amp;'
+PHONE = {"width": 375, "height": 740}
+
+
+@pytest.fixture(scope="session")
+def data(night: Path) -> dict[str, dict[str, Any]]:
+    """The chart data of each symbol's first setup."""
+    book = active_book(night)
+    found: dict[str, dict[str, Any]] = {}
+    for symbol, setup_id in book.setup_ids():
+        setup = book.setup(symbol, setup_id)
+        assert setup is not None
+        found.setdefault(symbol, orjson.loads(chart_data(book, setup) or b""))
+    book.close()
+    return found
+
+
+@pytest.fixture(scope="session")
+def official(tmp_path_factory: pytest.TempPathFactory) -> bytes | None:
+    """The script of the official host."""
+    return official_script(tmp_path_factory.mktemp("official"))
+
+
+@pytest.fixture(params=["plain", "official"])
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a host page."""
+    if request.param == "plain":
+        script = (HOSTS / "plain.js").read_bytes()
+    elif (script := request.getfixturevalue("official")) is None:
+        pytest.skip("npm could not install AppBridge")
+    with host_site(script) as address:
+        yield address
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    """A host in a fresh browser; no test may leave a complaint, or a request to elsewhere."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("Chromium is not installed")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=SWITCHES)
+        page = browser.new_page(viewport={"width": 900, "height": 1200})
+        page.set_default_timeout(30_000)
+        used = Host(page)
+        yield used
+        browser.close()
+    assert used.complaints == []
+    paths = {"/" + url.split("/", 3)[3] for url in used.requests if not url.startswith("data:")}
+    assert paths <= {"/", "/host.js", "/app"}
+
+
+def result_of(data: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A tool's result that carries chart data."""
+    content = [{"type": "text", "text": "A chart."}]
+    return {"content": content, "_meta": {DATA_KEY: data}, **fields}
+
+
+def places(host: Host) -> Any:
+    """Where the page drew what, in pixels of the frame's viewport."""
+    return host.frame.evaluate(
+        """() => {
+          const box = document.getElementById("chart").getBoundingClientRect();
+          const { drawing, chart, candles } = window.patternChart;
+          const scale = chart.timeScale();
+          return {
+            ...drawing.places(), left: box.left, top: box.top, right: box.right, bottom: box.bottom,
+            bar: window.patternChart.times.map((time) => scale.timeToCoordinate(time)),
+          };
+        }"""
+    )
+
+
+def screen(host: Host) -> Image.Image:
+    """What is on the screen; the frame fills the host's page."""
+    return Image.open(io.BytesIO(host.page.screenshot())).convert("RGB")
+
+
+def pixel(shot: Image.Image, x: float, y: float) -> tuple[int, ...]:
+    """The colour of a point."""
+    found: tuple[int, ...] = shot.getpixel((int(x), int(y)))  # type: ignore[assignment]
+    return found
+
+
+def colour(host: Host, name: str) -> tuple[int, ...]:
+    """A colour of the page's theme."""
+    text = host.frame.evaluate("name => window.patternChart.drawing.colours[name]", name)
+    return tuple(int(float(part)) for part in text[5:-1].split(",")[:3])
+
+
+def stands_at(shot: Image.Image, x: float, y: float, wanted: tuple[int, ...]) -> bool:
+    """Whether a line of a colour goes through a point, give or take a pixel."""
+    around = (pixel(shot, x, y + shift) for shift in (-1, 0, 1))
+    return any(sum(abs(a - b) for a, b in zip(at, wanted, strict=True)) <= 90 for at in around)
+
+
+def test_the_page_shows_the_texts_of_the_setup_whole(
+    host: Host, address: str, data: dict[str, Any]
+) -> None:
+    shown = data["IBM"]
+    host.open(address, theme="light")
+    host.show(result_of(shown), symbol="IBM", setup_id="any")
+
+    assert host.text("#title").startswith("IBM · Rising wedge")
+    assert "As of Wed, Oct 3, 2012" in host.text("#facts")
+    assert host.text("#age") == (
+        "This night is old: it is of Wed, Oct 3, 2012, and the session of Thu, Oct 4, 2012 has "
+        "ended since."
+    )
+    records = host.text("#records")
+    for record in shown["records"].values():
+        assert record["summary"] in records
+    assert "\N{MINUS SIGN}9.01%" in records
+    assert host.text("#rule").startswith(shown["trigger_rule"])
+    assert host.text("#disclaimer") == shown["disclaimer"]
+    plans = host.text("#plans")
+    for name in ("trigger_price", "stop_price", "target_price"):
+        assert f"{shown['plans'][0][name]:,.2f}" in plans
+    described = host.frame.get_attribute("#chart", "aria-label") or ""
+    assert "trigger 207.60, stop 211.98, target 195.95" in described
+    assert host.seen["app"]["name"] == "pattern-screener-chart"
+
+
+def test_a_night_whose_next_session_is_not_over_is_not_called_old(
+    host: Host, address: str, data: dict[str, Any]
+) -> None:
+    today = dt.datetime.now(dt.UTC).date().isoformat()
+    host.open(address)
+    host.show(result_of({**data["IBM"], "next_session": today}))
+
+    assert host.frame.locator("#age").is_hidden()
+
+
+def test_the_crosshair_reads_the_values_of_its_bar(
+    host: Host, address: str, data: dict[str, Any]
+) -> None:
+    shown = data["AAPL"]
+    host.open(address)
+    host.show(result_of(shown))
+    last = values_of(shown, -1)
+    assert last in host.text("#legend")
+
+    drawn = places(host)
+    entry = round(shown["entry"]["index"])
+    host.page.mouse.move(drawn["left"] + drawn["bar"][entry], drawn["top"] + 150)
+    host.frame.wait_for_function("text => legend.innerText.includes(text)", arg="Aug 13, 2012")
+
+    assert values_of(shown, entry) in host.text("#legend")
+    host.page.mouse.move(5, 5)
+    host.frame.wait_for_function("text => legend.innerText.includes(text)", arg="Oct 3, 2012")
+    assert last in host.text("#legend")
+
+
+def values_of(data: dict[str, Any], at: int) -> str:
+    bars = data["bars"]
+    columns = (("O", "open"), ("H", "high"), ("L", "low"), ("C", "close"))
+    return " ".join(f"{name} {bars[column][at]:,.2f}" for name, column in columns)
+
+
+def test_bars_are_read_by_keyboard(host: Host, address: str, data: dict[str, Any]) -> None:
+    host.open(address)
+    host.show(result_of(data["GOOG"]))
+    host.frame.locator("#chart").focus()
+
+    host.page.keyboard.press("ArrowLeft")
+    host.page.keyboard.press("ArrowLeft")
+    assert values_of(data["GOOG"], -2) in host.frame.locator("#spoken").inner_text()
+    host.page.keyboard.press("Home")
+    assert values_of(data["GOOG"], 0) in host.frame.locator("#spoken").inner_text()
+    visible = "() => patternChart.chart.timeScale().getVisibleLogicalRange().from"
+    assert host.frame.evaluate(visible) < 1
+    host.page.keyboard.press("0")
+    assert host.frame.evaluate(visible) > 100
+
+
+@pytest.mark.parametrize("symbol", SETUPS)
+def test_lines_touches_and_levels_are_drawn_where_they_belong(
+    host: Host, address: str, data: dict[str, Any], symbol: str
+) -> None:
+    shown = data[symbol]
+    host.open(address)
+    host.show(result_of(shown))
+    drawn = places(host)
+
+    for side in ("upper", "lower"):
+        line, at = shown["lines"][side], drawn[side]
+        for name in ("start", "end"):
+            assert at[name][0] == pytest.approx(drawn["bar"][round(line[name]["index"])], abs=0.6)
+            assert at[name][1] == pytest.approx(y_of(host, line[name]["price"]), abs=0.01)
+        assert len(at["touches"]) == len(line["touches"])
+        assert share_on_line(host, drawn, side) >= 0.75
+    levels = drawn["boxes"][0]
+    plan = shown["plans"][0]
+    for level in ("trigger", "stop", "target"):
+        assert levels[level] == pytest.approx(y_of(host, plan[f"{level}_price"]), abs=0.01)
+    first = len(shown["bars"]["day"]) - 1 if shown["entry"] is None else shown["entry"]["index"]
+    assert levels["left"] >= drawn["bar"][round(first)] - 0.6
+    end = drawn["left"] + levels["right"] - 3, drawn["top"] + levels["trigger"]
+    assert stands_at(screen(host), *end, colour(host, "trigger"))
+
+
+def y_of(host: Host, price: float) -> float:
+    y: float = host.frame.evaluate("price => patternChart.candles.priceToCoordinate(price)", price)
+    return y
+
+
+def share_on_line(host: Host, drawn: Any, side: str) -> float:
+    """The share of points between the ends of a line that have its colour on the screen.
+
+    A line that is straight over the sessions on a log axis is straight in pixels. Touches and the
+    entry cover some points.
+    """
+    (x1, y1), (x2, y2) = drawn[side]["start"], drawn[side]["end"]
+    shot, wanted, hits = screen(host), colour(host, "line"), 0
+    for step in range(1, 40):
+        x = drawn["left"] + x1 + (x2 - x1) * step / 40
+        y = drawn["top"] + y1 + (y2 - y1) * step / 40
+        hits += stands_at(shot, x, y, wanted)
+    return hits / 39
+
+
+def test_two_plans_stand_side_by_side(host: Host, address: str, data: dict[str, Any]) -> None:
+    shown = dict(data["GOOG"])
+    first = shown["plans"][0]
+    second = {"direction": "bearish", "trigger_price": 752.0, "stop_price": 766.0}
+    shown["plans"] = [first, {**second, "target_price": 700.0}]
+    host.open(address)
+    host.show(result_of(shown))
+
+    left, right = places(host)["boxes"]
+    assert left["right"] < right["left"]
+    assert "Bullish plan" in host.text("#plans")
+    assert "Bearish plan" in host.text("#plans")
+    assert "Bullish or bearish" in host.text("#title")
+
+
+def test_the_page_follows_the_hosts_theme_and_colours(
+    host: Host, address: str, data: dict[str, Any]
+) -> None:
+    host.open(address, theme="light")
+    host.show(result_of(data["AAPL"]))
+    drawn = places(host)
+    corner = drawn["left"] + 3, drawn["top"] + 3
+    assert pixel(screen(host), *corner) == (255, 255, 255)
+
+    host.change(theme="dark")
+    host.frame.wait_for_function("() => document.documentElement.dataset.theme === 'dark'")
+    host.frame.wait_for_function("() => patternChart.drawing.colours.paper.includes('20, 23, 28')")
+    assert max(pixel(screen(host), *corner)) < 60
+    assert max(pixel(screen(host), 3, 3)) < 60
+
+    host.change(styles={"variables": {"--color-background-primary": "oklch(0.3 0.1 250)"}})
+    host.frame.wait_for_function("() => !patternChart.drawing.colours.paper.includes('20, 23')")
+    assert pixel(screen(host), *corner) == pixel(screen(host), 3, 3) == colour(host, "paper")
+
+
+@pytest.mark.parametrize("symbol", SETUPS)
+def test_a_phone_shows_everything_without_scrolling_sideways(
+    host: Host, address: str, data: dict[str, Any], symbol: str
+) -> None:
+    host.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    host.open(address, availableDisplayModes=["inline", "fullscreen"])
+    host.show(result_of(data[symbol]))
+
+    widths = "() => [document.documentElement.scrollWidth, window.innerWidth]"
+    assert host.frame.evaluate(widths) == [375, 375]
+    drawn = places(host)
+    starts = [drawn[side]["start"][0] for side in ("upper", "lower")]
+    assert min(starts) >= 0
+    assert drawn["boxes"][0]["right"] - drawn["bar"][-1] > 50
+
+
+def test_the_page_tells_its_height(host: Host, address: str, data: dict[str, Any]) -> None:
+    host.open(address)
+    before = host.page.wait_for_function("() => host.seen.sizes.at(-1)?.height").json_value()
+    host.show(result_of(data["AAPL"]))
+    host.page.wait_for_function(
+        "before => host.seen.sizes.at(-1).height > before + 400", arg=before
+    )
+
+    height = host.frame.evaluate("() => Math.ceil(document.body.getBoundingClientRect().height)")
+    assert host.seen["sizes"][-1]["height"] == height
+    assert host.frame.evaluate("() => document.documentElement.scrollHeight") <= 1200
+
+
+def test_full_screen_is_offered_where_the_host_has_it(
+    host: Host, address: str, data: dict[str, Any]
+) -> None:
+    host.open(address, availableDisplayModes=["inline", "fullscreen"], displayMode="inline")
+    host.show(result_of(data["AAPL"]))
+    host.frame.get_by_role("button", name="Full screen").click()
+    host.frame.get_by_role("button", name="Leave full screen").click()
+    host.frame.get_by_role("button", name="Full screen", exact=True).wait_for()
+
+
+def test_the_link_is_opened_by_the_host(host: Host, address: str, data: dict[str, Any]) -> None:
+    host.open(address)
+    host.show(result_of(data["AAPL"]))
+    host.frame.get_by_role("link", name="https://www.tradingview.com/").click()
+
+    host.page.wait_for_function("() => host.seen.links.length")
+    assert host.seen["links"] == ["https://www.tradingview.com/"]
+
+
+def test_hostile_text_is_shown_as_text(host: Host, address: str, data: dict[str, Any]) -> None:
+    def spoil(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: v if name == "date" else spoil(v) for name, v in value.items()}
+        if isinstance(value, list):
+            return [spoil(item) for item in value]
+        return HOSTILE if isinstance(value, str) else value
+
+    shown = spoil(data["AAPL"])
+    shown |= {name: data["AAPL"][name] for name in ("as_of_session", "next_session")}
+    host.open(address)
+    host.show(result_of(shown))
+
+    for place in ("#title", "#rule", "#records", "#disclaimer", "#source"):
+        assert HOSTILE in host.frame.locator(place).inner_text()
+    assert (
+        host.frame.evaluate("() => document.querySelectorAll('#page :is(img, script)').length") == 0
+    )
+    assert host.frame.title().startswith("<img")
+
+
+UNDRAWABLE: tuple[dict[str, Any], ...] = (
+    {"bars": {}},
+    {"bars": None},
+    {"lines": {"upper": 1, "lower": []}},
+    {"plans": []},
+    {"plans": [{"trigger_price": "1", "stop_price": -1, "target_price": None}]},
+    {"as_of_session": "no date"},
+    {"records": None},
+)
+
+
+def test_data_that_cannot_be_drawn_is_refused_in_a_sentence(
+    host: Host, address: str, data: dict[str, Any]
+) -> None:
+    host.open(address)
+    for change in UNDRAWABLE:
+        host.show(result_of({**data["AAPL"], **change}))
+        host.frame.wait_for_function("() => message.textContent.endsWith('cannot be drawn.')")
+        assert host.frame.locator("#setup").is_hidden()
+
+        host.show(result_of(data["AAPL"]))
+        host.frame.wait_for_function("() => !message.textContent && patternChart")
+        assert host.text("#title").startswith("AAPL")
+
+
+def test_a_refusal_shows_its_own_text(host: Host, address: str) -> None:
+    host.open(address)
+    refusal = "setup_not_found: this setup is not current. Ask get_ticker_patterns for <ids>."
+    host.show({"content": [{"type": "text", "text": refusal}], "isError": True})
+
+    assert host.text("#message") == refusal
+
+
+def test_a_result_without_setups_says_so(host: Host, address: str) -> None:
+    host.open(address)
+    host.show({"content": [], "structuredContent": {"setups": []}})
+
+    assert host.text("#message") == "There is no chart: this ticker has no current setup."
+
+
+def test_a_cancelled_call_is_named(host: Host, address: str) -> None:
+    host.open(address)
+    host.page.evaluate("host.cancel('by the user')")
+    host.frame.wait_for_function("() => message.textContent === 'The call was cancelled.'")
+
+
+def test_the_first_of_several_setups_is_named_as_such(
+    host: Host, address: str, data: dict[str, Any]
+) -> None:
+    host.open(address)
+    host.show(result_of(data["MSFT"], structuredContent={"setups": [{}, {}]}))
+
+    assert host.text("#more") == "The first of 2 current setups."
+
+
+def test_the_page_stops_when_it_is_torn_down(
+    host: Host, address: str, data: dict[str, Any]
+) -> None:
+    host.open(address)
+    host.show(result_of(data["AAPL"]))
+
+    assert host.page.evaluate("host.teardown()") == {}
+    assert host.frame.evaluate("() => window.patternChart") is None
+    assert host.frame.locator("canvas").count() == 0
+    host.change(theme="dark")
+
+
+def test_a_night_without_volume_has_a_chart(host: Host, address: str, data: dict[str, Any]) -> None:
+    bars = {**data["AAPL"]["bars"], "volume": None}
+    host.open(address)
+    host.show(result_of({**data["AAPL"], "bars": bars}))
+
+    assert values_of(data["AAPL"], -1) in host.text("#legend")
+    assert "Vol" not in host.text("#legend")
+    assert host.frame.evaluate("() => patternChart.chart.panes().length") == 1
+
+
+def test_pings_are_answered_and_unknown_requests_refused(host: Host) -> None:
+    with host_site((HOSTS / "plain.js").read_bytes()) as address:
+        host.open(address)
+        assert host.page.evaluate("host.ask('ping', {})") == {}
+        assert host.page.evaluate("host.ask('toString', {})")["code"] == -32601
+
+
+def test_the_page_of_the_service_draws_a_call_of_the_service(host: Host, service: Service) -> None:
+    read = post(service.mcp_url, service.key, "resources/read", uri=PAGE_URI).json()["result"]
+    call = {"name": "demo", "arguments": {"symbol": "AAPL"}}
+    result = post(f"{service.mcp_url}/demo", "", "tools/call", **call).json()["result"]
+    with host_site((HOSTS / "plain.js").read_bytes(), read["contents"][0]["text"]) as address:
+        host.open(address)
+        host.show(result, symbol="AAPL")
+
+    setup = result["structuredContent"]["setups"][0]
+    assert host.text("#title").startswith(f"AAPL · {setup['family_label']}")
+    assert setup["track_record"]["family"]["summary"] in host.text("#records")

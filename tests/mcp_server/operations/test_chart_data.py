@@ -1,0 +1,96 @@
+"""The data of the chart page: every number where the sealed night has it, and bounded."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+
+from mcp_server.operations.chart_data import chart_data
+from mcp_server.operations.charts import chart_view
+from store.book import Book, StoredSetup
+from tests.contract.market import active_book
+
+MOST_KILOBYTES = 40
+
+
+@pytest.fixture(scope="module")
+def book(night: Path) -> Book:
+    return active_book(night)
+
+
+def setups(book: Book) -> list[StoredSetup]:
+    found = [book.setup(symbol, setup_id) for symbol, setup_id in book.setup_ids()]
+    return [setup for setup in found if setup is not None]
+
+
+def data_of(book: Book, setup: StoredSetup) -> dict[str, Any]:
+    data: dict[str, Any] = orjson.loads(chart_data(book, setup) or b"")
+    return data
+
+
+def test_it_shows_the_bars_and_levels_that_the_picture_shows(book: Book) -> None:
+    for setup in setups(book):
+        prices = book.prices(setup.fields["symbol"])
+        assert prices is not None
+        view, data = chart_view(setup, prices, book.source, book.disclaimer), data_of(book, setup)
+        days = [(date - dt.date(1970, 1, 1)).days for date in view.dates]
+        assert data["bars"]["day"] == days
+        for name in ("open", "high", "low", "close"):
+            shown = np.array(data["bars"][name], np.float32)
+            np.testing.assert_array_equal(shown, np.array(getattr(view, name), np.float32))
+        assert data["plans"][0]["trigger_price"] == view.trigger
+        assert (data["entry"] is None) is (view.entry is None)
+        assert data["disclaimer"] == view.disclaimer
+        assert data["next_session"] == "2012-10-04"
+
+
+def test_every_point_of_a_line_names_its_session_by_index(book: Book) -> None:
+    for setup in setups(book):
+        data = data_of(book, setup)
+        days = data["bars"]["day"]
+        for line in data["lines"].values():
+            for point in (line["start"], line["end"], *line["touches"]):
+                day = (dt.date.fromisoformat(point["date"]) - dt.date(1970, 1, 1)).days
+                assert days[round(point["index"])] == day
+
+
+def test_a_line_that_begins_before_the_bars_has_an_index_before_them(book: Book) -> None:
+    setup = setups(book)[0]
+    upper = setup.fields["lines"]["upper"]
+    early = {**upper, "start": {"date": "2010-01-04", "price": 500.0}}
+    lines = {**setup.fields["lines"], "upper": early}
+
+    data = data_of(book, StoredSetup({**setup.fields, "lines": lines}, setup.evidence))
+
+    assert data["lines"]["upper"]["start"]["index"] < -100
+
+
+def test_each_record_comes_with_its_sample_and_its_average_loss(book: Book) -> None:
+    for setup in setups(book):
+        for scope, record in data_of(book, setup)["records"].items():
+            sealed = setup.fields["track_record"][scope]
+            assert record["summary"] == sealed["summary"]
+            assert record["sample_size"] == sealed["sample_size"]
+            assert record["avg_loss_pct"] == sealed["avg_loss_pct"]
+
+
+def test_it_is_bounded(book: Book) -> None:
+    sizes = [len(chart_data(book, setup) or b"") for setup in setups(book)]
+    assert max(sizes) <= MOST_KILOBYTES * 1024
+    # The longest numbers there are, beside the texts and lines that these setups have.
+    longest = np.array([math.pi * 1e-7], np.float32)
+    number = len(orjson.dumps(longest, option=orjson.OPT_SERIALIZE_NUMPY)) - 1
+    texts = max(sizes) - 320 * 30
+    assert 320 * (5 * number + 6) + texts <= MOST_KILOBYTES * 1024
+
+
+def test_a_symbol_without_stored_bars_has_no_chart_data(book: Book) -> None:
+    setup = setups(book)[0]
+
+    assert chart_data(book, StoredSetup({**setup.fields, "symbol": "NONE"}, {})) is None

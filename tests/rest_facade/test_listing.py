@@ -1,0 +1,248 @@
+"""The listing: each document fits its owner's schema, and each address in it exists."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import httpx
+import jsonschema
+import mcp_types
+import pytest
+from PIL import Image
+
+from mcp_server.operations.hosts import NAME, PROTOCOL_VERSIONS, icons, install, remotes, ways
+from mcp_server.operations.limits import Quotas
+from mcp_server.operations.services import Offer
+from mcp_server.surface.toolsets import toolsets
+from rest_facade.listing import catalog, listing_files, server_card, server_json
+from rest_facade.reference import reference, skill
+from tests.service import Service
+from tests.web.browser import Browser
+
+SCHEMAS = Path(__file__).parents[1] / "schemas"
+OFFER = Offer("https://screener.example.com", ("AAPL",))
+OFFERS = [
+    OFFER,
+    Offer("https://example.com:8443", ()),
+    Offer("http://127.0.0.1:8000", ("AAPL",)),
+    Offer("http://[::1]:8000", ("AAPL",)),
+    replace(OFFER, registry_name="com.example/charts", operator="Example Ltd", extended=False),
+]
+SERVED = {
+    "/server.json": "application/json",
+    "/mcp/server-card": "application/mcp-server-card+json",
+    "/.well-known/mcp/server-card.json": "application/mcp-server-card+json",
+    "/.well-known/ai-catalog.json": "application/ai-catalog+json",
+}
+
+
+def schema(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((SCHEMAS / name).read_text(encoding="utf-8"))
+    return found
+
+
+def files_of(offer: Offer) -> dict[str, bytes]:
+    return listing_files(offer, skill(reference(offer, Quotas())))
+
+
+def strings(node: Any) -> Iterator[str]:
+    """Every string in a JSON value, at any depth."""
+    if isinstance(node, dict):
+        for value in node.values():
+            yield from strings(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from strings(value)
+    elif isinstance(node, str):
+        yield node
+
+
+@pytest.mark.parametrize("offer", OFFERS)
+def test_server_json_fits_the_schema_of_the_registry(offer: Offer) -> None:
+    document: Any = server_json(offer)
+
+    jsonschema.validate(document, schema("server-2025-12-11.schema.json"))
+    assert document["$schema"] == schema("server-2025-12-11.schema.json")["$id"]
+    assert document["remotes"] == [
+        {"type": "streamable-http", "url": url} for url in remotes(offer)
+    ]
+    assert "packages" not in document
+    endpoints = {offer.mcp_url + toolset.path for toolset in toolsets(offer)}
+    assert {remote["url"] for remote in document["remotes"]} == endpoints
+
+
+@pytest.mark.parametrize("offer", OFFERS)
+def test_the_server_card_fits_the_schema_of_the_extension(offer: Offer) -> None:
+    card = {**schema("server-card-v1.schema.json"), "$ref": "#/$defs/ServerCard"}
+    document = server_card(offer)
+
+    jsonschema.validate(document, card)
+    assert set(document) <= set(card["$defs"]["ServerCard"]["properties"])
+    assert document["name"] == server_json(offer)["name"]
+
+
+def test_the_name_is_the_public_host_backwards_unless_the_operator_names_it() -> None:
+    names = [server_json(offer)["name"] for offer in OFFERS]
+
+    assert names == [
+        "com.example.screener/pattern-screener",
+        "com.example/pattern-screener",
+        "localhost/pattern-screener",
+        "localhost/pattern-screener",
+        "com.example/charts",
+    ]
+
+
+@pytest.mark.parametrize("offer", OFFERS)
+def test_the_catalog_has_what_the_draft_requires(offer: Offer) -> None:
+    document: Any = catalog(offer)
+
+    assert re.fullmatch(r"\d+\.\d+", document["specVersion"])
+    assert document["host"]["displayName"]
+    assert len({entry["identifier"] for entry in document["entries"]}) == 2
+    for entry in document["entries"]:
+        assert {"identifier", "type", "url"} <= set(entry)
+        assert "data" not in entry
+        assert re.fullmatch(r"urn:air:[a-z0-9.-]+:(mcp|skill):[a-z-]+", entry["identifier"])
+
+
+@pytest.mark.parametrize("offer", OFFERS)
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        (f"{NAME}/.claude-plugin/plugin.json", "claude-plugin.excerpt.json"),
+        (".claude-plugin/marketplace.json", "claude-marketplace.excerpt.json"),
+    ],
+)
+def test_the_plugin_and_its_marketplace_use_what_the_schema_has(
+    offer: Offer, path: str, name: str
+) -> None:
+    document, excerpt = json.loads(files_of(offer)[path]), schema(name)
+
+    jsonschema.validate(document, excerpt)
+    assert set(document) <= set(excerpt["properties"])
+
+
+def test_the_plugin_is_a_skill_and_a_connector_where_claude_looks_for_them() -> None:
+    files = files_of(OFFER)
+    (plugin,) = json.loads(files[".claude-plugin/marketplace.json"])["plugins"]
+    folder = plugin["source"].removeprefix("./")
+    manifest = json.loads(files[f"{folder}/.claude-plugin/plugin.json"])
+    connector = json.loads(files[f"{folder}/.mcp.json"])
+    _, head, _ = files[f"{folder}/skills/{NAME}/SKILL.md"].decode().split("---\n", 2)
+    described = dict(line.split(": ", 1) for line in head.splitlines())
+
+    assert manifest["name"] == plugin["name"]
+    assert connector == {"mcpServers": {NAME: {"type": "http", "url": OFFER.mcp_url}}}
+    assert described["name"] == NAME
+    assert ": " not in described["description"]  # else it is no plain YAML
+    assert len(described["description"]) <= 1024
+    assert Image.open(io.BytesIO(files[f"{folder}/.claude-plugin/icon.png"])).size == (512, 512)
+
+
+@pytest.mark.parametrize(("path", "media_type"), SERVED.items())
+def test_a_document_is_served_to_every_site_for_an_hour(
+    service: Service, path: str, media_type: str
+) -> None:
+    answer = httpx.get(service.url + path, headers={"Origin": "https://other.example"})
+    again = httpx.get(service.url + path, headers={"If-None-Match": answer.headers["etag"]})
+
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == media_type
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "access-control-allow-credentials" not in answer.headers
+    assert answer.headers["cache-control"] == "public, max-age=3600"
+    assert again.status_code == 304
+
+
+def test_every_address_that_is_named_exists(service: Service) -> None:
+    offer = service.settings.offer
+    offer = replace(offer, public_url=service.url)
+    documents = [httpx.get(service.url + path).json() for path in SERVED]
+    documents += [json.loads(c) for p, c in files_of(offer).items() if p.endswith(".json")]
+    documents.append(service.get("/", key="").json())
+    documents += [
+        httpx.get(f"{service.url}/.well-known/{name}").json()
+        for name in ("oauth-protected-resource/mcp", "oauth-authorization-server")
+    ]
+    readme = files_of(offer)[f"{NAME}/README.md"].decode()
+    named = {text for document in documents for text in strings(document)} | {readme}
+    address = re.compile(re.escape(service.url) + r"[^\s\"'`<>]*")
+    addresses = {found.rstrip(".,") for text in named for found in address.findall(text)}
+
+    assert {*remotes(offer), offer.docs_url, offer.privacy_url, offer.terms_url} <= addresses
+    assert len(addresses) > 15
+    missing = [a for a in sorted(addresses) if httpx.get(a).status_code == 404]
+    assert missing == []
+
+
+def test_every_icon_has_the_type_and_the_size_that_are_named(service: Service) -> None:
+    named: Any = icons(replace(OFFER, public_url=service.url))
+
+    assert [icon["sizes"] for icon in named] == [["48x48"], ["96x96"], ["192x192"], ["any"]]
+    for icon in named:
+        answer = httpx.get(icon["src"])
+        assert answer.headers["content-type"] == icon["mimeType"]
+        if icon["mimeType"] == "image/png":
+            width, height = Image.open(io.BytesIO(answer.content)).size
+            assert icon["sizes"] == [f"{width}x{height}"]
+        else:
+            assert answer.text.startswith("<svg ")
+
+
+def test_the_card_names_the_revisions_that_the_endpoints_speak(service: Service) -> None:
+    assert PROTOCOL_VERSIONS == mcp_types.version.KNOWN_PROTOCOL_VERSIONS
+    for revision in mcp_types.version.HANDSHAKE_PROTOCOL_VERSIONS:
+        params = {
+            "protocolVersion": revision,
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }
+        answer = httpx.post(
+            f"{service.mcp_url}/demo",
+            json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
+            headers={"Accept": "application/json, text/event-stream"},
+        )
+        assert answer.json()["result"]["protocolVersion"] == revision
+
+
+def test_each_link_holds_the_address_as_its_host_reads_it() -> None:
+    links = install(OFFER)
+    cursor, goose = urlsplit(links["cursor"]), urlsplit(links["goose"])
+    asked = {name: values[0] for name, values in parse_qs(cursor.query).items()}
+    server = json.loads(unquote(links["vscode"].removeprefix("vscode:mcp/install?")))
+
+    assert (cursor.scheme, cursor.netloc, cursor.path) == (
+        "cursor",
+        "anysphere.cursor-deeplink",
+        "/mcp/install",
+    )
+    assert asked["name"] == NAME
+    assert json.loads(base64.b64decode(asked["config"])) == {"url": OFFER.mcp_url}
+    assert server == {"name": NAME, "type": "http", "url": OFFER.mcp_url}
+    assert (goose.scheme, goose.netloc) == ("goose", "extension")
+    assert parse_qs(goose.query)["url"] == [OFFER.mcp_url]
+    assert parse_qs(goose.query)["type"] == ["streamable_http"]
+
+
+def test_every_way_to_connect_is_told_to_people_and_to_programs(service: Service) -> None:
+    offer = replace(OFFER, public_url=service.url)
+    home = Browser(service).get("/").text
+    told = service.get("/", key="").json()["mcp"]["install"]
+    text = service.get("/llms.txt", key="").text
+
+    assert told == install(offer)
+    assert list(told) == [way.key for way in ways(offer)]
+    for way in ways(offer):
+        assert way.host in home
+        assert way.value in text
+    for name in ("cursor", "vscode", "goose"):
+        assert f'href="{told[name].replace("&", "&amp;")}"' in home
