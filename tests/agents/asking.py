@@ -82,7 +82,9 @@ async def ask(
         if era != "legacy":
             assert client.protocol_version == era
         listed = (await client.list_tools()).tools
-        told = "\n".join([client.instructions or "", *(f"{t.name}: {t.description}" for t in listed)])
+        told = "\n".join(
+            [client.instructions or "", *(f"{t.name}: {t.description}" for t in listed)]
+        )
         for number, asked in enumerate(question.calls, 1):
             arguments = filled(dict(asked), document)
             result = await call(client, arguments.pop("tool"), **arguments)

@@ -77,7 +77,9 @@ def _has_sample(row: Mapping[str, Any]) -> bool:
 
 def _is_whole(row: Mapping[str, Any], night: Mapping[str, Any]) -> bool:
     trades, rate = f"{row['sample_size']} resolved", f"{row['win_rate_pct']:.2f}%"
-    return row["summary"] in night["summaries"] and trades in row["summary"] and rate in row["summary"]
+    return (
+        row["summary"] in night["summaries"] and trades in row["summary"] and rate in row["summary"]
+    )
 
 
 def _has_endpoints(row: Mapping[str, Any]) -> bool:

@@ -6,21 +6,28 @@ from collections import Counter
 
 import pytest
 
+from benchmarks.tokens.counter import CounterError
+from benchmarks.tokens.tables import outdated
 from tests.agent import ERAS
-from tests.agents.asking import Asked, Question, ask, questions
+from tests.agents.__main__ import PAGE
+from tests.agents.asking import Question, ask, questions
+from tests.agents.judging import shortcomings
 from tests.agents.nights import Nights
-from tests.agents.paths import at, filled
-from tests.agents.rules import missing, needed
+from tests.agents.table import ask_all, table, table_of, with_table
 
 QUESTIONS = questions()
 CALLS = 3
 """Calls that a question takes at most."""
+TOKENS, WHOLE_LIST = 4_000, 8_000
+"""Tokens of its results at most, and of the question for a whole list of 200 tickers."""
 
 
-def test_there_are_forty_questions_and_each_takes_few_calls() -> None:
+def test_there_are_forty_questions_within_the_bounds() -> None:
     assert len(QUESTIONS) == 40
     assert set(Counter(question.asked for question in QUESTIONS).values()) == {1}
     assert [question.asked for question in QUESTIONS if len(question.calls) > CALLS] == []
+    budgets = Counter(question.tokens for question in QUESTIONS)
+    assert budgets == {TOKENS: 39, WHOLE_LIST: 1}
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -29,24 +36,27 @@ async def test_a_question_is_answered(question: Question, nights: Nights, era: s
     live, night = nights[question.night]
     asked = await ask(question, live, night, era)
 
-    assert shortcomings(question, asked) == []
-    assert needed(asked.answers) == set(question.rules)
-    assert missing(asked.answers, night) == []
+    assert shortcomings(question, asked, night) == []
 
 
-def shortcomings(question: Question, asked: Asked) -> list[str]:
-    """What a question lacks of what must have come back, in words."""
-    text = "\n".join(answer.text for answer in asked.answers)
-    found = [
-        f"{path} is {at(asked.document, path)}"
-        for path, value in question.equals.items()
-        if at(asked.document, path) != filled(value, asked.document)
-    ]
-    found += [f"no {path}" for path in question.has if at(asked.document, path) is None]
-    said = filled(list(question.says), asked.document)
-    found += [f"not said: {words}" for words in said if words not in text]
-    found += [f"not told: {words}" for words in question.told if words not in asked.told]
-    codes = [answer.text.partition(":")[0] for answer in asked.answers if answer.refused]
-    found += [] if codes == list(question.refused) else [f"refused: {codes}"]
-    pictures = sum(answer.pictures for answer in asked.answers)
-    return found + ([] if pictures == question.pictures else [f"{pictures} pictures"])
+@pytest.mark.engine
+async def test_every_question_keeps_its_budget_and_the_page_for_agents_says_so(
+    nights: Nights,
+) -> None:
+    try:
+        rows = await ask_all(nights)
+    except CounterError as error:
+        pytest.skip(str(error))
+
+    assert [str(row) for row in rows if not row.is_answered] == []
+    old = outdated(table_of(PAGE.read_text(encoding="utf-8")), table(rows))
+    assert old == [], "say python -m tests.agents --write"
+
+
+def test_a_table_is_written_between_the_marks_of_a_page() -> None:
+    page = "Before.\n<!-- questions -->\n| old |\n<!-- /questions -->\nAfter.\n"
+
+    assert table_of(page) == "| old |"
+    assert table_of(with_table(page, "| new |")) == "| new |"
+    assert with_table(page, "| old |") == page
+    assert table_of("No marks.") == ""
