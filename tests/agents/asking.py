@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from zlib import crc32
+from uuid import uuid4
 
 from tests.agent import call, connected, images, texts
 from tests.agents.paths import filled
@@ -73,7 +73,7 @@ async def ask(
     question: Question, live: Service, night: Mapping[str, Any], era: str = "legacy"
 ) -> Asked:
     """Make the calls of a question, for a new account."""
-    key = _key(question, live, era)
+    key = _key(question, live)
     document: dict[str, Any] = {"night": night}
     answers = []
     # A client that is told its revision reads no instructions; one that discovers it does.
@@ -95,10 +95,10 @@ async def ask(
     return Asked(answers, told, document)
 
 
-def _key(question: Question, live: Service, era: str) -> str:
+def _key(question: Question, live: Service) -> str:
     if question.address == "/mcp/demo":
         return ""
-    email = f"{crc32((question.asked + question.address + era).encode())}@example.com"
+    email = f"{uuid4()}@example.com"
     tracked = tuple(name for row in question.tracked for name in _symbols(row))
     return new_key(live.settings, email, tracked=tracked)
 

@@ -1,4 +1,4 @@
-"""The content rules, checked on answers: what is needed to obey each stands in what was returned."""
+"""The content rules, checked on answers: what each needs stands in what was returned."""
 
 from __future__ import annotations
 
