@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -197,7 +198,7 @@ class Careless:
         wish.again = True
 
     async def _correct(self, wish: Wish) -> None:
-        named = re.match(r"bad_request: (\w+) must", wish.text)
+        named = re.match(r"bad_request: (\w+)", wish.text)
         assert named, wish.text
         # Without it the tool has a default, or the user is asked what they meant.
         wish.again = wish.arguments.pop(named[1], None) is not None and named[1] not in (
@@ -205,6 +206,11 @@ class Careless:
             "symbols",
             "setup_id",
         )
+
+    async def _send_filters(self, wish: Wish) -> None:
+        example = re.search(r"such as (\[\{.*\}\])\.$", wish.text)
+        assert example, wish.text
+        wish.arguments["filters"], wish.again = json.loads(example[1]), True
 
     async def _patterns(self, wish: Wish) -> None:
         found = await self._do(Wish("get_ticker_patterns", {"symbol": wish.symbol}))
@@ -220,10 +226,10 @@ class Careless:
     ) -> None:
         """Call again with other symbols in place of wrong ones, or not, if there is no other."""
         others: Mapping[str, str | None] = {symbol.upper(): other(symbol) for symbol in wrong}
-        swap = lambda row: [others.get(s.strip().upper(), s) for s in row]  # noqa: E731
-        symbols = swap(wish.arguments["symbols"])
+        symbols = [others.get(s.strip().upper(), s) for s in wish.arguments["symbols"]]
+        plus = [others.get(s.strip().upper(), s) for s in wish.plus]
         wish.again = bool(wrong) and None not in symbols
-        wish.arguments["symbols"], wish.plus = symbols, [s for s in swap(wish.plus) if s]
+        wish.arguments["symbols"], wish.plus = symbols, [s for s in plus if s]
 
 
 def _changed(whole: Sequence[str], wish: Wish) -> list[str]:

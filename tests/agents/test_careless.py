@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
+from typing import Any
 from uuid import uuid4
 
 import anyio
@@ -23,7 +24,7 @@ CAP = 50
 """Tickers that an account of the smaller plan may track."""
 ODD = (
     *("Apple", "BTC/USDT", "ZZZZ", "m7", " M8 ", "M-9", "NASDAQ:M10", "M7777", "MM12", "QUITE"),
-    *("\N{GRINNING FACE}", "\N{LATIN SMALL LETTER SHARP S}", "", ".", "M1,M2", "M" * 24),
+    *("\N{GRINNING FACE}", "\N{LATIN SMALL LETTER SHARP S}", "", ".", "M1,M2", "M" * 24, "x" * 80),
 )
 KNOWN = (*(f"M{number}" for number in range(1, 301)), *QUIET, "SHORT")
 ADDRESSES = ("/mcp", "/mcp/extended")
@@ -43,11 +44,13 @@ def live(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serv
 class Account:
     """An account with a list, and the user whose it is."""
 
-    def __init__(self, live: Service, random: Random, count: int) -> None:
+    def __init__(
+        self, live: Service, random: Random, count: int, plan: Plan = Plan.PREMIUM
+    ) -> None:
         self.before = random.sample(KNOWN, count)
-        email = f"{uuid4()}@example.com"
+        self.email = f"{uuid4()}@example.com"
         self._live = live
-        self.key = new_key(live.settings, email, Plan.PREMIUM, tuple(self.before))
+        self.key = new_key(live.settings, self.email, plan, tuple(self.before))
         self.user = User(self.tracked, random)
 
     def tracked(self) -> list[str]:
@@ -197,6 +200,60 @@ async def test_an_agent_without_a_key_is_sent_to_sign_in(live: Service, tool: st
         result = await careless.look(tool, symbol="M1")
 
     assert clauses(texts(result)[0]) == ["sign_in", "send_header"]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+async def test_an_agent_that_may_only_read_sends_its_user_to_the_owner(
+    live: Service, address: str
+) -> None:
+    account = Account(live, random_of(0), 3)
+    _, account.key = live.keys(lambda keys: keys.create(account.email, "reader", read_only=True))
+    async with agent(live, account, address, "legacy") as careless:
+        refused = await careless.track("SHORT")
+
+    assert clauses(texts(refused)[0]) == ["owner", "owner_connects", "reading"]
+    assert account.tracked() == account.before
+
+
+async def test_an_agent_without_a_plan_or_with_another_key_stops(live: Service) -> None:
+    account = Account(live, random_of(0), 3, Plan.NONE)
+    async with agent(live, account, "/mcp", "legacy") as careless:
+        unpaid = await careless.look("list_tracked_tickers")
+    account.key = "ps_live_" + "x" * 48
+    async with agent(live, account, "/mcp", "legacy") as careless:
+        unknown = await careless.look("list_tracked_tickers")
+
+    assert clauses(texts(unpaid)[0]) == ["upgrade", "works"]
+    assert clauses(texts(unknown)[0]) == ["new_key", "connect"]
+
+
+@pytest.mark.parametrize("filters", ["rsi<40", [[]] * 51, [{}]])
+async def test_an_agent_sends_the_filters_that_a_refusal_names(
+    live: Service, filters: object
+) -> None:
+    account = Account(live, random_of(0), 0)
+    async with agent(live, account, "/mcp/extended", "legacy") as careless:
+        result = await careless.look("scan_setups", filters=filters)
+
+    assert result.structured_content is not None
+    assert result.structured_content["filters"]["predicates"] == [
+        {"kind": "rsi", "op": "<", "value": 40}
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"filters": [{"kind": "rsi"}]}, {"filters": [{"kind": "mood", "value": 1}]}),
+        *({"filters": {"kind": "rsi"}}, {"family": "cup"}, {"limit": "many"}, {"rows": "all"}),
+    ],
+)
+async def test_an_agent_mends_what_a_refusal_names(live: Service, wrong: dict[str, Any]) -> None:
+    account = Account(live, random_of(0), 0)
+    async with agent(live, account, "/mcp/extended", "legacy") as careless:
+        result = await careless.look("scan_setups", **wrong)
+
+    assert not result.is_error
 
 
 @pytest.mark.parametrize("tool", ["demo", "get_family_track_record"])

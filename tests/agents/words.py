@@ -45,6 +45,7 @@ CLAUSES = {
     "use_one": r"use one of those",
     "leave_out": r"or leave family out for all",
     "correct": r"correct the named parameter",
+    "send_filters": r"send filters such as \[\{[^{}]*\}\]",
     "patterns": r"call get_ticker_patterns for the symbol again",
     "use_id": r"use a setup_id from there",
     "present": r"present it from what get_ticker_patterns gives",
@@ -58,7 +59,7 @@ CLAUSES = {
     "upgrade": r"ask the user to upgrade the plan",
     "works": r"the same connection then works",
     "tell": r"if it persists, tell the operator",
-    "owner": r"ask the owner to change the list under /watchlist",
+    "owner": r"ask the owner to (?:change the list|add it|exchange a ticker) under /watchlist",
     "owner_connects": r"or to connect you again without the choice to only read",
     "reading": r"every reading tool works as before",
 }
