@@ -69,7 +69,7 @@ test: $(DEV) ## Lint, type-check and run the tests
 	$(BIN)/python -m tests.audit secrets
 	$(BIN)/pytest -n auto --dist worksteal -m "not engine"
 
-test-engines: $(DEV) ## Run the tests that need PostgreSQL, Node or Chromium; root installs them by apt
+test-engines: $(DEV) ## Run the tests that need PostgreSQL, Chromium or the clients of others; root installs the first two by apt
 	@.ci/engines
 	$(BIN)/pytest -n auto --dist worksteal -m engine -rs
 
@@ -103,6 +103,9 @@ lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade tak
 	$(LOCK) $(OURS) --group build --extra fast --extra postgresql -o locks/run.lock
 	$(LOCK) $(OURS) --extra yfinance --extra ccxt -o locks/providers.lock
 	$(LOCK) --group installer -o locks/installer.lock
+	$(LOCK) --group hosts -o locks/hosts.lock
+	$(LOCK) --group hosts-sdk1 -o locks/hosts-sdk1.lock
+	$(BIN)/python -m tests.hosts lock
 
 clean: ## Remove what the tasks made, but no data
 	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants fuzz-found benchmarks/tokens/node_modules

@@ -71,10 +71,11 @@ def build_app(
 
     Several processes that serve together count calls in files of one folder, `counters`.
     Documents of apps, where the settings let them be read, come from the Internet by default.
-    Tokens end by the clock, and pages and the map of links tell the age of the night by it.
+    Sign-ins, codes and tokens end by the clock, and pages and the map of links tell the age of the
+    night by it.
     """
     database = Database(settings.accounts_url)
-    grants = Grants(database)
+    grants = Grants(database, clock=clock)
     quota = Quota(settings.registrations_per_minute, file=counters and counters / "apps")
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
     services = services_of(settings, database, counters, clock)
@@ -84,7 +85,7 @@ def build_app(
         services=services,
         accounts=Accounts(database),
         keys=_keys(settings, database),
-        sessions=sessions_of(settings, database),
+        sessions=sessions_of(settings, database, clock),
         browsers=Browsers(database, clock=clock),
         grants=grants,
         audit=AuditLog(database),

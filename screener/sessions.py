@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 
 from screener.settings import Settings
+from store.accounts import utc_now
 from store.database import Database
 from store.sessions import Sessions
 
 
-def sessions_of(settings: Settings, database: Database) -> Sessions:
-    """The sign-ins of browsers, as long as the settings let them last."""
+def sessions_of(
+    settings: Settings, database: Database, clock: Callable[[], dt.datetime] = utc_now
+) -> Sessions:
+    """The sign-ins of browsers, as long as the settings let them last by the clock."""
     return Sessions(
         database,
         idle=dt.timedelta(days=settings.session_idle_days),
         lifetime=dt.timedelta(days=settings.session_days),
+        clock=clock,
     )

@@ -33,6 +33,8 @@ OF_RECORD = (
 )
 """Fields of a TrackRecord that go in as they are."""
 
+RECORD_SINCE_V1 = ("placebo_win_rate_pct", "verdict")
+
 
 def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
     """The JSON of a setup's chart; None without stored prices."""
@@ -92,4 +94,7 @@ def _entry(dates: Sequence[dt.date], evidence: Mapping[str, Any]) -> dict[str, A
 
 
 def _record(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if record is None else {name: record[name] for name in OF_RECORD}
+    if record is None:
+        return None
+    added = {name: record.get(name) for name in RECORD_SINCE_V1}
+    return {**{name: record[name] for name in OF_RECORD}, **added}

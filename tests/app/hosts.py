@@ -76,6 +76,10 @@ def official_script(folder: Path) -> bytes | None:
     return built.stdout
 
 
+DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Ends once the chart, which draws in the next frame, has drawn."""
+
+
 @dataclass
 class Host:
     """A host with the chart page open in its frame."""
@@ -102,6 +106,7 @@ class Host:
         self.page.evaluate("args => host.input(args)", arguments)
         self.page.evaluate("result => host.result(result)", dict(result))
         self.frame.wait_for_function("() => !message.textContent.startsWith('Waiting')")
+        self.frame.evaluate(DRAWN)
 
     def change(self, **context: Any) -> None:
         """Tell the page of a change of the hostContext."""

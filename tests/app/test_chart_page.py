@@ -144,6 +144,7 @@ def test_the_page_shows_the_texts_of_the_setup_whole(
     for record in shown["records"].values():
         assert record["summary"] in records
     assert "\N{MINUS SIGN}9.01%" in records
+    assert "IBM: random entries with the same stops and targets reached the target in" in records
     assert host.text("#rule").startswith(shown["trigger_rule"])
     assert host.text("#disclaimer") == shown["disclaimer"]
     plans = host.text("#plans")
@@ -201,9 +202,9 @@ def test_bars_are_read_by_keyboard(host: Host, address: str, data: dict[str, Any
     host.page.keyboard.press("Home")
     assert values_of(data["GOOG"], 0) in host.frame.locator("#spoken").inner_text()
     visible = "() => patternChart.chart.timeScale().getVisibleLogicalRange().from"
-    assert host.frame.evaluate(visible) < 1
+    host.frame.wait_for_function(f"({visible})() < 1")
     host.page.keyboard.press("0")
-    assert host.frame.evaluate(visible) > 100
+    host.frame.wait_for_function(f"({visible})() > 100")
 
 
 @pytest.mark.parametrize("symbol", SETUPS)

@@ -48,7 +48,7 @@ function showWords(data, setups) {
   byId("chart").setAttribute("aria-label", chartText(data, shown.price));
   byId("plans").replaceChildren(...planElements(data, shown.price));
   byId("rule").textContent = ruleText(data);
-  byId("records").replaceChildren(...recordElements(data.records, data.symbol));
+  byId("records").replaceChildren(...recordElements(data));
   byId("disclaimer").textContent = data.disclaimer;
   byId("source").textContent = data.source ? `Source: ${data.source}.` : "";
 }

@@ -112,8 +112,25 @@ function planElements(data, price) {
   });
 }
 
+/** What a verdict says of the trades of a record beside random entries. */
+const VERDICTS = {
+  too_few: "there are too few trades to tell a difference",
+  not_distinguishable: "no difference can be told",
+  above_random: "the trades did better",
+  below_random: "the trades did worse",
+};
+
+/** How often random entries reached the target, and what to make of it; empty on older nights. */
+function chanceText(name, record) {
+  const verdict = VERDICTS[record.verdict];
+  if (!verdict || typeof record.placebo_win_rate_pct !== "number") return "";
+  return `${name}: random entries with the same stops and targets reached the target in ` +
+    `${record.placebo_win_rate_pct.toFixed(2)}%; ${verdict}.`;
+}
+
 /** The track records: never a win rate without its sample and the average loss. */
-function recordElements(records, symbol) {
+function recordElements(data) {
+  const { records, symbol } = data;
   const known = [["Family", records.family], [symbol, records.ticker]].filter(([, record]) => record);
   const heading = element("h2", "", "Track record");
   if (!known.length) return [heading, element("p", "", "No trade of this pattern was resolved yet.")];
@@ -127,7 +144,10 @@ function recordElements(records, symbol) {
   for (const cell of head.children) cell.scope = "col";
   for (const row of rows) row.firstChild.scope = "row";
   const table = element("table", "numbers", element("thead", "", head), element("tbody", "", ...rows));
-  return [heading, table, ...known.map(([, record]) => element("p", "summary", record.summary))];
+  const later = data.attempt?.number > 1 ? "This is a later attempt; records count first attempts only. " : "";
+  const note = later + known.map(([name, record]) => chanceText(name, record)).join(" ").trim();
+  const summaries = known.map(([, record]) => element("p", "summary", record.summary));
+  return [heading, table, ...(note ? [element("p", "quiet", note)] : []), ...summaries];
 }
 
 /** Why a result shows no chart, in one sentence; an error's own text. */

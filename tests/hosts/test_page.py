@@ -1,0 +1,47 @@
+"""docs/hosts.md shows the tables that the tests are made from.
+
+Run with `UPDATE_DOCS=1` to write them into the page again.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.hosts import clients, conformance
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "hosts.md"
+
+
+def with_table(page: str, mark: str, table: str) -> str:
+    """A page with another table between two marks."""
+    opened, closed = f"<!-- {mark} -->\n", f"<!-- /{mark} -->"
+    before, _, rest = page.partition(opened)
+    return f"{before}{opened}{table}\n{closed}{rest.partition(closed)[2]}"
+
+
+def test_the_page_shows_the_clients_and_the_checks_that_the_tests_know() -> None:
+    page = with_table(PAGE.read_text(encoding="utf-8"), "clients", clients.table())
+    page = with_table(page, "conformance", conformance.table())
+    if os.environ.get("UPDATE_DOCS"):
+        PAGE.write_text(page, encoding="utf-8")
+
+    assert page == PAGE.read_text(encoding="utf-8")
+
+
+def test_every_client_has_a_program_and_every_program_a_client() -> None:
+    programs = {file.name for file in (Path(__file__).parent / "programs").iterdir()}
+    shared = {"order.py", "order.mjs", "signing_in.py", "__pycache__"}
+
+    assert programs - shared == {client.program for client in clients.CLIENTS}
+
+
+def test_no_lock_names_a_registry() -> None:
+    locks = [*(ROOT / "locks").glob("*.lock"), ROOT / "tests" / "hosts" / "package-lock.json"]
+
+    assert [
+        lock.name
+        for lock in locks
+        if '"resolved"' in (text := lock.read_text()) or "registry." in text or "index-url" in text
+    ] == []
