@@ -18,6 +18,9 @@ from tests.agents.words import clauses, listed, nearest
 MOST_CALLS = 40
 """Calls for one wish; an agent that makes more goes in circles."""
 
+SHOWN = 64
+"""Characters of a symbol that a refusal shows."""
+
 
 class LoopError(Exception):
     """The words lead in circles."""
@@ -226,10 +229,14 @@ class Careless:
     ) -> None:
         """Call again with other symbols in place of wrong ones, or not, if there is no other."""
         others: Mapping[str, str | None] = {symbol.upper(): other(symbol) for symbol in wrong}
-        symbols = [others.get(s.strip().upper(), s) for s in wish.arguments["symbols"]]
-        plus = [others.get(s.strip().upper(), s) for s in wish.plus]
+
+        def exchanged(symbols: Sequence[str]) -> list[str | None]:
+            return [others.get(symbol.strip().upper()[:SHOWN], symbol) for symbol in symbols]
+
+        symbols = exchanged(wish.arguments["symbols"])
         wish.again = bool(wrong) and None not in symbols
-        wish.arguments["symbols"], wish.plus = symbols, [s for s in plus if s]
+        wish.arguments["symbols"] = symbols
+        wish.plus = [symbol for symbol in exchanged(wish.plus) if symbol]
 
 
 def _changed(whole: Sequence[str], wish: Wish) -> list[str]:

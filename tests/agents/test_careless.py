@@ -28,7 +28,7 @@ ODD = (
 )
 KNOWN = (*(f"M{number}" for number in range(1, 301)), *QUIET, "SHORT")
 ADDRESSES = ("/mcp", "/mcp/extended")
-SEEDS = range(6)
+SEEDS = range(4)
 WISHES = 8
 
 
