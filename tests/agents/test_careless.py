@@ -211,7 +211,10 @@ async def test_an_agent_that_may_only_read_sends_its_user_to_the_owner(
     async with agent(live, account, address, "legacy") as careless:
         refused = await careless.track("SHORT")
 
+        untracked = await careless.look("get_ticker_patterns", symbol="SHORT")
+
     assert clauses(texts(refused)[0]) == ["owner", "owner_connects", "reading"]
+    assert clauses(texts(untracked)[0])[-1] == "owner"
     assert account.tracked() == account.before
 
 
