@@ -244,7 +244,7 @@ def _write_statistics(
         if analysis.covered:
             records = statistics.records(analysis)
             symbol = analysis.symbol
-            writer.add_records(TickerRecord(symbol=symbol, available=True, records=records))
+            writer.add_ticker_record(TickerRecord(symbol=symbol, available=True, records=records))
     writer.add_universe(list(universe(analyses)))
     writer.add_method(statistics.method)
 

@@ -134,8 +134,8 @@ class Book:
         self.next_session = next_session
         self.sample = sample
         """Whether the night was made of the bars that come with the program."""
-        self.holds_records = (
-            self._row("SELECT 1 FROM sqlite_master WHERE name = 'records'") is not None
+        self.holds_ticker_records = (
+            self._row("SELECT 1 FROM sqlite_master WHERE name = 'ticker_records'") is not None
         )
         """Whether tickers have records of their own; False in a night sealed before they had."""
         self.envelope = envelope(session, data_version, source, disclaimer, next_session)
@@ -229,11 +229,11 @@ class Book:
             if stored is not None:
                 yield symbol, stored
 
-    def records(self, symbol: str) -> bytes | None:
+    def ticker_record(self, symbol: str) -> bytes | None:
         """The stored TickerRecord body of a covered symbol; None if the night has none."""
-        if not self.holds_records:
+        if not self.holds_ticker_records:
             return None
-        return self._value("SELECT body FROM records WHERE symbol = ?", symbol)
+        return self._value("SELECT body FROM ticker_records WHERE symbol = ?", symbol)
 
     def prices(self, symbol: str) -> Prices | None:
         """The bars stored for a symbol's charts, or None when none are stored."""

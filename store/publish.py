@@ -122,9 +122,11 @@ class BookWriter:
             "INSERT INTO history VALUES (?, ?, ?)", (symbol, outcomes, b"\n".join(rows))
         )
 
-    def add_records(self, record: TickerRecord) -> None:
+    def add_ticker_record(self, record: TickerRecord) -> None:
         """Store the own records of a covered symbol."""
-        self._db.execute("INSERT INTO records VALUES (?, ?)", (record.symbol, encode(record)))
+        self._db.execute(
+            "INSERT INTO ticker_records VALUES (?, ?)", (record.symbol, encode(record))
+        )
 
     def add_prices(self, symbol: str, prices: Prices) -> None:
         """Store the bars that a symbol's charts are drawn from."""
@@ -218,7 +220,7 @@ class BookWriter:
             ("patterns", Patterns),
             ("setups", Setup),
             ("scan", ScanSetup),
-            ("records", TickerRecord),
+            ("ticker_records", TickerRecord),
         )
         for table, model in tables:
             self._validate(table, "body", model.model_validate_json)

@@ -19,7 +19,7 @@ CREATE TABLE history (      -- every first attempt of a symbol, newest entry fir
     outcomes TEXT NOT NULL,                 -- one letter per row: w (win), l (loss) or o (open)
     rows     BLOB NOT NULL                  -- HistoryRow bodies, one per line
 );
-CREATE TABLE records (      -- the own track records of every covered symbol
+CREATE TABLE ticker_records (  -- the own track records of every covered symbol
     symbol TEXT PRIMARY KEY REFERENCES symbols,
     body   BLOB NOT NULL                    -- TickerRecord
 );

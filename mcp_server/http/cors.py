@@ -31,8 +31,6 @@ METHODS = {
 }
 """The methods that a page may use, by the path that they are below."""
 
-BELOW = tuple(f"{start}/" for start in METHODS)
-
 ALLOWED = (
     b"Authorization, Content-Type, Accept, If-Match, If-None-Match, Last-Event-ID, "
     b"MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, X-Service-Client, *"
@@ -57,7 +55,7 @@ ASKED = b"access-control-request-method"
 
 def cors_fields(path: str) -> tuple[Header, ...]:
     """The fields that every response of a path carries, whatever its status; none for a page."""
-    return SHARED if path in METHODS or path.startswith(BELOW) else ()
+    return SHARED if is_below(path, METHODS) else ()
 
 
 def preflight(scope: Scope, names: Collection[bytes]) -> HttpResponse | None:

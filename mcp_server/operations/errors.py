@@ -133,7 +133,7 @@ _ROWS = (
     ErrorEntry(
         "precondition_failed",
         412,
-        "The tracked list is not the one that was read; nothing changed.",
+        "The tracked list, or the night, is not the one that was read; nothing changed.",
         "Read GET /tickers again, decide again, and send its new ETag in If-Match.",
         "Read list_tracked_tickers again before you change the list.",
         in_contract=False,

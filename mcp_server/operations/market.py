@@ -68,10 +68,8 @@ async def universe(call: Call[UniverseArguments]) -> Answer:
     stored = b"{%b}" % call.book.universe()
     if search is None and limit is None and offset is None:
         return call.answer(stored)
-    if search is None:
-        found = orjson.loads(stored)["symbols"]
-    else:
-        found = call.services.directory(call.book).search(search)
+    directory = call.services.directory(call.book)
+    found = directory.entries if search is None else directory.search(search)
     limit, offset = UNIVERSE_PAGE if limit is None else limit, offset or 0
     page = {
         "count": len(found),

@@ -56,9 +56,9 @@ async def get_pattern_history(call: Call[HistoryArguments]) -> Answer:
 async def get_ticker_record(call: Call[RecordArguments]) -> Answer:
     """The own records of one tracked ticker, of all families or of one."""
     symbol, family = call.arguments.symbol, call.arguments.family
-    stored = call.book.records(symbol)
+    stored = call.book.ticker_record(symbol)
     if stored is None:
-        reason = "not_covered" if call.book.holds_records else "not_sealed"
+        reason = "not_covered" if call.book.holds_ticker_records else "not_sealed"
         fields = {"symbol": symbol, "available": False, "reason": reason, "records": []}
         return call.answer(orjson.dumps(fields))
     if family is None:

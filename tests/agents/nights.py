@@ -19,7 +19,7 @@ from tests.service import Service, copy_night, serving
 Nights = Mapping[str, tuple[Service, Mapping[str, Any]]]
 """The live service of each night, and what was sealed in it."""
 
-BODIES = {"families": "family", "patterns": "symbol", "records": "symbol"}
+BODIES = {"families": "family", "patterns": "symbol", "ticker_records": "symbol"}
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def without_added(value: Any) -> Any:
 def make_earlier(book: sqlite3.Connection) -> None:
     book.execute("DELETE FROM meta WHERE name IN ('upcoming', 'changes')")
     book.execute("UPDATE prices SET body = substr(body, 1, 20 * bars)")
-    book.execute("DROP TABLE records")
+    book.execute("DROP TABLE ticker_records")
     for table, key in BODIES:
         stored = book.execute(f"SELECT {key}, body FROM {table}").fetchall()  # noqa: S608
         for name, body in stored:

@@ -329,7 +329,7 @@ def test_every_covered_symbol_has_the_records_that_the_bars_say(night: Night) ->
     stored = {
         symbol: body
         for symbol in {walk.listing.symbol for walk in night.found.walks}
-        if (body := night.book.records(symbol))
+        if (body := night.book.ticker_record(symbol))
     }
     assert stored.keys() == covered_symbols(night.found)
     for symbol, body in stored.items():
@@ -349,7 +349,7 @@ def test_every_covered_symbol_has_the_records_that_the_bars_say(night: Night) ->
 def test_the_record_of_a_setup_is_the_tickers_own_one(night: Night) -> None:
     kinds = set()
     for row, _, _ in rows_of(night):
-        body = night.book.records(row["symbol"])
+        body = night.book.ticker_record(row["symbol"])
         assert body is not None
         records = {record["family"]: record for record in orjson.loads(body)["records"]}
         record, shown = records.get(row["family"]), row["track_record"]["ticker"]

@@ -134,8 +134,8 @@ def test_an_invalid_record_is_never_published(tmp_path: Path) -> None:
 
 def test_an_invalid_record_of_a_ticker_is_never_published(tmp_path: Path) -> None:
     def spoil(writer: BookWriter) -> None:
-        writer.add_records(TickerRecord(symbol="S0", available=True, records=[]))
-        writer._db.execute("UPDATE records SET body = '{}'")  # what no writer leaves behind
+        writer.add_ticker_record(TickerRecord(symbol="S0", available=True, records=[]))
+        writer._db.execute("UPDATE ticker_records SET body = '{}'")  # what no writer leaves behind
 
     with pytest.raises(PublishError, match="records is invalid"):
         write(Nights(tmp_path), spoil=spoil)
