@@ -73,10 +73,9 @@ async def _edit(call: Call[Any], add: Sequence[str], remove: Sequence[str]) -> A
     before = await watchlist.symbols(account.id)
     _check_unchanged(call, before)
     check_known(call.book, add, before)
-    return await _edited(
-        call,
-        watchlist.edit(account.id, add, remove, call.cap, expected=_expected(call, before)),
-    )
+    # An edit names all that it changes, so it holds for any list unless its sender says which.
+    expected = before if call.conditions.unchanged is not None else None
+    return await _edited(call, watchlist.edit(account.id, add, remove, call.cap, expected=expected))
 
 
 async def _edited(call: Call[Any], change: Awaitable[Edited]) -> Answer:
@@ -131,7 +130,8 @@ def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> N
     Raises:
         ApiError: `unknown_symbol`, listing them.
     """
-    unknown = [s for s in symbols if s not in tracked and book.coverage(s) is None]
+    kept = frozenset(tracked)
+    unknown = [s for s in symbols if s not in kept and book.coverage(s) is None]
     if unknown:
         raise ApiError("unknown_symbol", details={"unknown": unknown})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import anyio
 import httpx
 import mcp_types as types
 import pytest
@@ -112,6 +113,28 @@ async def test_an_agreement_counts_for_the_change_that_was_asked_about_alone(
     assert len(user.questions) == 2
     assert "drops 3 of 4 tracked tickers: GOOG, IBM, FB." in user.questions[1]
     assert tracked(service, key) == ["AAPL"]
+
+
+async def test_a_client_that_can_ask_may_add_several_tickers_at_once(
+    service: Service, key: str
+) -> None:
+    """Agents call tools in parallel; an addition holds for any list."""
+    user = User("decline")
+
+    async with connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client:
+        for _ in range(5):
+            service.request("PUT", "/tickers", key=key, json={"symbols": ["AAPL"]})
+            async with anyio.create_task_group() as group:
+                for symbol in ("GOOG", "IBM", "MSFT", "FB"):
+                    group.start_soon(add, client, symbol)
+
+            assert sorted(tracked(service, key)) == ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
+
+    assert user.questions == []
+
+
+async def add(client: Any, symbol: str) -> None:
+    assert not (await call(client, "add_tickers", symbols=[symbol])).is_error
 
 
 @pytest.mark.parametrize("era", ["legacy", MODERN])
