@@ -73,6 +73,9 @@ async def _edit(call: Call[Any], add: Sequence[str], remove: Sequence[str]) -> A
     before = await watchlist.symbols(account.id)
     _check_unchanged(call, before)
     check_known(call.book, add, before)
+    gone = frozenset(remove)
+    kept = [symbol for symbol in before if symbol not in gone]
+    check_consent(call.conditions.consent, before, list(dict.fromkeys([*kept, *add])))
     # An edit names all that it changes, so it holds for any list unless its sender says which.
     expected = before if call.conditions.unchanged is not None else None
     return await _edited(call, watchlist.edit(account.id, add, remove, call.cap, expected=expected))

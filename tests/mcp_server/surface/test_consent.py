@@ -115,6 +115,24 @@ async def test_an_agreement_counts_for_the_change_that_was_asked_about_alone(
     assert tracked(service, key) == ["AAPL"]
 
 
+@pytest.mark.parametrize("action", ["accept", "decline"])
+async def test_the_user_is_asked_before_single_tickers_are_removed_too(
+    service: Service, key: str, action: str
+) -> None:
+    user = User(action)
+
+    async with connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client:
+        result = await call(client, "remove_tickers", symbols=["IBM", "MSFT", "AAPL"])
+        await call(client, "remove_tickers", symbols=["MSFT"])
+
+    assert user.questions == [
+        "This drops 2 of 3 tracked tickers: AAPL, IBM. The new list has 1. Go on?"
+    ]
+    assert result.is_error == (action == "decline")
+    kept = ["GOOG"] if action == "accept" else ["AAPL", "GOOG", "IBM"]
+    assert tracked(service, key) == kept
+
+
 async def test_a_client_that_can_ask_may_add_several_tickers_at_once(
     service: Service, key: str
 ) -> None:
