@@ -15,11 +15,14 @@ SAME = ("setup_id", "family", "direction", "status")
 
 
 def brief(row: Row) -> dict[str, Any]:
-    """A setup in short: which it is, and how far the last close is from its trigger."""
+    """A setup in short: which it is, and how far the last close is from its trigger, on which
+    side.
+    """
     return {
         **{name: row[name] for name in SAME},
         "attempt": (row.get("attempt") or {}).get("number"),
         "distance_to_trigger_pct": row["distance_to_trigger_pct"],
+        "last_close_side": row.get("last_close_side"),
     }
 
 
@@ -33,7 +36,6 @@ def compact(row: Row) -> dict[str, Any]:
         "symbol": row["symbol"],
         **brief(row),
         "last_close": row["last_close"],
-        "last_close_side": row.get("last_close_side"),
         "trigger_price": plan["trigger_price"],
         "stop_price": plan["stop_price"],
         "target_price": plan["target_price"],

@@ -441,7 +441,7 @@ class ScanRows(Record):
     offset: Count
     setups: list[dict[str, Any]] = Field(
         description="Compact rows: rank, symbol, setup_id, family, direction, status, attempt, "
-        "distance_to_trigger_pct, last_close, last_close_side, trigger_price, stop_price, "
+        "distance_to_trigger_pct, last_close_side, last_close, trigger_price, stop_price, "
         "target_price, expected_gain_pct (if it wins), and win_rate_pct with win_rate_scope, "
         "win_rate_trades and avg_loss_pct."
     )

@@ -132,5 +132,11 @@ async def _check_tracked(
         raise ApiError("missing_api_key")
     tracked = await services.principals.tracked(principal)
     if symbol not in tracked:
-        cap = TRACKED_CAPS[principal.account.plan]
-        raise not_tracked(symbol, services, surface, cap, max(0, cap - len(tracked)))
+        raise not_tracked(
+            symbol,
+            services,
+            surface,
+            cap=TRACKED_CAPS[principal.account.plan],
+            count=len(tracked),
+            read_only=principal.key.read_only,
+        )

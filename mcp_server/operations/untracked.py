@@ -9,13 +9,20 @@ from mcp_server.operations.surfaces import Surface
 ROUTES = "PUT or PATCH /tickers (or the tool set_tracked_tickers; it and PUT take the whole list)"
 
 
-def not_tracked(symbol: str, services: Services, surface: Surface, cap: int, free: int) -> ApiError:
-    """The `ticker_not_tracked` of a symbol, for an account with so many free slots of its cap."""
+def not_tracked(
+    symbol: str, services: Services, surface: Surface, *, cap: int, count: int, read_only: bool
+) -> ApiError:
+    """The `ticker_not_tracked` of a symbol, for an account that tracks so many of its cap, and a
+    key that may change the list or only read.
+    """
+    free = max(0, cap - count)
     slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
     book = services.active_night.book
     if book.coverage(symbol) is None:
         return _unknown(slots, services.directory(book).nearest(symbol))
-    return _no_slot(slots, surface) if free == 0 else _add(slots, surface)
+    if read_only:
+        return _may_only_read(slots, "add it" if free else "exchange a ticker")
+    return _add(slots, surface) if free else _no_slot(slots, surface)
 
 
 def _unknown(slots: str, nearest: list[str]) -> ApiError:
@@ -26,6 +33,14 @@ def _unknown(slots: str, nearest: list[str]) -> ApiError:
         tool_fix=f"{slots}, but this symbol cannot be tracked: leave the list as it is and use a "
         "known symbol that the user means.",
         details={"nearest": nearest} if nearest else None,
+    )
+
+
+def _may_only_read(slots: str, change: str) -> ApiError:
+    return ApiError(
+        "ticker_not_tracked",
+        fix=f"{slots}, but this key may only read: the owner can {change} under /watchlist.",
+        tool_fix=f"{slots}, but you may only read: ask the owner to {change} under /watchlist.",
     )
 
 

@@ -115,7 +115,9 @@ async def _read_page(
     if str(params.uri) != PAGE_URI:
         earlier = context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
         code = RESOURCE_NOT_FOUND if earlier else types.INVALID_PARAMS
-        raise MCPError(code, f"Resource not found; the only one is {PAGE_URI}.")
+        # The data names it for the client's program (SEP-2164); the words are for its model.
+        data = {"uri": str(params.uri)}
+        raise MCPError(code, f"Resource not found; the only one is {PAGE_URI}.", data)
     return types.ReadResourceResult(contents=[page_content()])
 
 

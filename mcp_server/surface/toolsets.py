@@ -167,7 +167,11 @@ FILTERS: Schema = {
 }
 
 _MORE = _named(
-    replace(SEVEN["get_pattern_history"], arguments=("symbol", "limit", "outcome", "family")),
+    replace(
+        SEVEN["get_pattern_history"],
+        arguments=("symbol", "limit", "outcome", "family"),
+        defaults={"limit": 20},  # 50 rows are 8,000 tokens
+    ),
     _tool(
         "get_ticker_record",
         "Track record of a ticker",

@@ -21,11 +21,13 @@ from store.families import Family, family_of
 from store.manifest import Inputs
 from store.nights import Nights
 from store.publish import BookWriter
-from store.records import FamilyEntry, Patterns, ScanSetup, Setup
+from store.records import Attempt, FamilyEntry, Patterns, ScanSetup, Setup
 from tests.service import Service
 
 ROWS = 300
 HISTORY_ROWS = 150
+QUIET = ("QUIET", *(f"Q{number}" for number in range(1, 121)))
+"""Covered symbols without a setup."""
 SESSION = dt.date(2012, 10, 3)
 SHAPES = (
     ("rising_wedge", "bearish"),
@@ -152,6 +154,7 @@ def _row(rank: int, row: ScanSetup) -> ScanSetup:
             "last_close": 10.0 + rank * 7 % 40,
             "expected_gain_pct": 40.0 - rank // 10,
             "win_rate_trades": rank,
+            "attempt": Attempt(number=2, count=2) if rank % 10 == 0 else row.attempt,
             "distance_to_trigger_pct": rank * 13 % 41 / 4,
         }
     )
@@ -164,8 +167,9 @@ def _write_symbols(writer: BookWriter, rows: Sequence[ScanSetup], sample: Book) 
         writer.add_symbol(row.symbol, covered=True, reason=None)
         writer.add_patterns(Patterns(symbol=row.symbol, available=True, setups=[setup]))
         writer.add_setup(setup, {})
-    writer.add_symbol("QUIET", covered=True, reason=None)
-    writer.add_patterns(Patterns(symbol="QUIET", available=True, setups=[]))
+    for symbol in QUIET:
+        writer.add_symbol(symbol, covered=True, reason=None)
+        writer.add_patterns(Patterns(symbol=symbol, available=True, setups=[]))
     writer.add_symbol("SHORT", covered=False, reason="too_short")
     writer.add_patterns(Patterns(symbol="SHORT", available=False, reason="not_covered", setups=[]))
     history = sample.history("MSFT")

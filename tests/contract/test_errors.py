@@ -129,7 +129,7 @@ TOOL_FIXES = {
     "forbidden": "the same connection then works",
     "ticker_not_tracked": "slots are free",
     "bad_request": "Correct the named parameter",
-    "invalid_symbol": "letters, digits and dots",
+    "invalid_symbol": "24 letters, digits and dots",
     "unknown_symbol": "in place of each unknown one",
     "ticker_cap_exceeded": "Ask the user which tickers may go",
     "unknown_family": "Use one of those",

@@ -150,7 +150,7 @@ def test_a_body_over_64_kilobytes_is_413(service: Service) -> None:
 def test_the_first_kind_of_fault_among_symbols_is_named_alone(service: Service) -> None:
     answer = service.request("PUT", "/tickers", json={"symbols": ["AA-PL", "NOPE", "AAPL"]})
     check_error(answer, "invalid_symbol")
-    assert answer.json()["details"] == {"rejected": ["AA-PL"]}
+    assert answer.json()["details"] == {"rejected": ["AA-PL"], "nearest": {"AA-PL": ["AAPL"]}}
 
     answer = service.request("PUT", "/tickers", json={"symbols": ["NOPE", "AAPL", "NADA"]})
     check_error(answer, "unknown_symbol")
