@@ -257,4 +257,4 @@ def _word(value: object) -> str:
     it must not pass for a sentence of ours.
     """
     text = str(value)
-    return text if PLAIN.fullmatch(text) else json.dumps(text)
+    return text if PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=not text.isprintable())
