@@ -20,7 +20,7 @@ SPECIAL: tuple[IPv4Network | IPv6Network, ...] = (
 global."""
 
 
-def is_address(host: str) -> bool:
+def is_ip_address(host: str) -> bool:
     """Whether a host is an IP address and not a name."""
     try:
         ip_address(host)
@@ -31,7 +31,7 @@ def is_address(host: str) -> bool:
 
 def is_public(address: str) -> bool:
     """Whether an address, in any notation, is on the public Internet."""
-    if not is_address(address):
+    if not is_ip_address(address):
         return False
     parsed = ip_address(address)
     if isinstance(parsed, IPv6Address):

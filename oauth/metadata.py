@@ -17,6 +17,7 @@ from authlib.oauth2.rfc6749.errors import InvalidScopeError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from mcp_server.operations.hosts import TITLE
 from mcp_server.operations.services import PRIVACY_PATH, TERMS_PATH, Offer
 
 SCOPE = "patterns"
@@ -60,7 +61,7 @@ class ProtectedResource:
             "authorization_servers": [self.authorization_server],
             "scopes_supported": [SCOPE],
             "bearer_methods_supported": ["header"],
-            "resource_name": "Pattern screener",
+            "resource_name": TITLE,
             "resource_documentation": self.documentation,
             "resource_policy_uri": self.authorization_server + PRIVACY_PATH,
             "resource_tos_uri": self.authorization_server + TERMS_PATH,

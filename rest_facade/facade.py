@@ -176,11 +176,9 @@ def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, st
 def _conditions(headers: Iterable[Header]) -> Conditions:
     """What the sender of a change demands of the tracked list (RFC 9110 section 13.1.1)."""
     fields = [value for name, value in headers if name == b"if-match"]
-    return (
-        Conditions(unchanged=functools.partial(matches, b",".join(fields)))
-        if fields
-        else NO_CONDITIONS
-    )
+    if not fields:
+        return NO_CONDITIONS
+    return Conditions(unchanged=functools.partial(matches, b",".join(fields)))
 
 
 async def _read_query(

@@ -131,7 +131,7 @@ def _tools(offer: Offer) -> str:
         "its code and ends with the fix. `list_tracked_tickers` has for each ticker `symbol`, "
         "`covered` and `setups`, each with `setup_id`, `family`, `direction`, `status`, `attempt`, "
         "`distance_to_trigger_pct` and `last_close_side`. A client of 2026-07-28 that declares "
-        "elicitation is asked to confirm a call that drops a ticker from the list.",
+        "elicitation is asked to confirm a call that drops a ticker.",
     ]
     if offer.extended:
         more = [tool for name, tool in EXTENDED.tools.items() if tool is not SEVEN.get(name)]

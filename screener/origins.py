@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from mcp_server.http.requests import Origins
-from oauth.addresses import is_address, is_public
+from oauth.addresses import is_ip_address, is_public
 from screener.settings import Settings
 
 LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
@@ -35,7 +35,7 @@ def is_on_the_internet(url: str) -> bool:
     host = parts.hostname or ""
     if parts.scheme != "https":
         return False
-    if is_address(host):
+    if is_ip_address(host):
         return is_public(host)
     name = host.removesuffix(".")
     return "." in name and not name.endswith(tuple(f".{ending}" for ending in PRIVATE))

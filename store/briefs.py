@@ -45,11 +45,12 @@ def compact(row: Row) -> dict[str, Any]:
 
 
 def _win_rate(row: Row) -> dict[str, Any]:
+    shown = (row["win_rate_trades"], row["win_rate_pct"])
     for scope in ("ticker", "family"):
         record = row["track_record"][scope] or {}
         if record.get("by_direction"):
             record = record["by_direction"][row["direction"]] or {}
-        if record.get("sample_size") == row["win_rate_trades"]:
+        if (record.get("sample_size"), record.get("win_rate_pct")) == shown:
             return {
                 "win_rate_scope": scope,
                 "win_rate_pct": row["win_rate_pct"],

@@ -93,7 +93,7 @@ def _table(retention: Retention) -> str:
     rows = (
         (
             "your account",
-            "e-mail address, plan, day of making; the password as an Argon2id hash, which cannot "
+            "e-mail address, plan, day it was made; the password as an Argon2id hash, which cannot "
             "be turned back",
             "until it is deleted",
         ),

@@ -93,10 +93,12 @@ async def _answers(
         "a ticker of it with one": [_compact(t) for t in tickers if len(t.get("setups", ())) == 1],
         "`get_ticker_patterns`": patterns,
         "a setup of it": [_compact(setup) for setup in setups],
-        "`get_pattern_history`, `limit` 10": await ask(
-            "get_pattern_history", *({**one, "limit": 10} for one in of)
-        ),
-        "`get_pattern_history`": await ask("get_pattern_history", *of),
+        **{
+            f"`get_pattern_history`, `limit` {limit}": await ask(
+                "get_pattern_history", *({**one, "limit": limit} for one in of)
+            )
+            for limit in (10, 20, 50)
+        },
         "`get_pattern_chart`, beside its picture": await ask("get_pattern_chart", *charts),
         "`get_family_track_record`, one family": await ask("get_family_track_record", *each),
         "`get_family_track_record`, all five": await ask("get_family_track_record", {}),

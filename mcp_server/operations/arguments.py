@@ -209,7 +209,7 @@ class ScanArguments(Arguments):
 
 
 class ScanSetupsArguments(ScanArguments):
-    """The same, and how much each row says."""
+    """What to keep of the scan, which page of it, and how much each row says."""
 
     rows: Annotated[
         Literal["compact", "full"],
@@ -260,7 +260,7 @@ class UniverseArguments(Arguments):
 
 
 class SymbolsArguments(Arguments):
-    """A whole tracked list."""
+    """Symbols: a whole tracked list, or what to add or remove."""
 
     symbols: Annotated[
         list[str],
@@ -287,7 +287,7 @@ _REQUIREMENTS = {
     "direction": "direction must be bullish or bearish",
     "status": "status must be forming, in_progress or all",
     "max_distance_pct": "max_distance_pct must be a number of at least 0",
-    "filters": f"filters must be the text of a JSON array, of at most {MAX_FILTERS} characters",
+    "filters": f"filters must be a JSON array of at most {MAX_FILTERS} characters",
     "rows": "rows must be compact or full",
     "outcome": "outcome must be all, resolved or open",
     "search": f"search must be text of at most {MAX_WORD} characters",

@@ -6,7 +6,8 @@ error never repeats what a caller sent, except symbols in its details.
     ApiError
         .code      what clients branch on; fixed within v1
         .message   what happened; may change
-        .fix       what to do next
+        .fix       what to do next, over REST
+        .tool_fix  the same for an agent, which has tools and no routes
         .details   facts for programs; absent if there are none
 """
 
@@ -199,7 +200,6 @@ class ApiError(Exception):
         self.message = message or entry.condition
         self.fix = fix or entry.fix
         self.tool_fix = tool_fix or fix or entry.tool_fix or entry.fix
-        """The fix for an agent, which has tools and no routes."""
         self.details = dict(details) if details else None
         self.allowance = allowance
         """What is left of the caller's quotas; None before the call is counted."""

@@ -1,4 +1,4 @@
-"""The keyless handlers: family track records and the demo."""
+"""The keyless handlers: family track records, the universe and the demo."""
 
 from __future__ import annotations
 

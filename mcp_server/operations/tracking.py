@@ -44,9 +44,8 @@ async def set_tracked_tickers(call: Call[SymbolsArguments]) -> Answer:
         check_known(call.book, symbols, before)
     _check_fits(symbols, call.cap)
     check_consent(call.conditions.consent, before, symbols)
-    return await _edited(
-        call, watchlist.replace(account.id, symbols, call.cap, expected=_expected(call, before))
-    )
+    expected = None if call.conditions == NO_CONDITIONS else before
+    return await _edited(call, watchlist.replace(account.id, symbols, call.cap, expected=expected))
 
 
 async def edit_tracked_tickers(call: Call[EditArguments]) -> Answer:
@@ -74,9 +73,9 @@ async def _edit(call: Call[Any], add: Sequence[str], remove: Sequence[str]) -> A
     _check_unchanged(call, before)
     check_known(call.book, add, before)
     gone = frozenset(remove)
-    kept = [symbol for symbol in before if symbol not in gone]
-    check_consent(call.conditions.consent, before, list(dict.fromkeys([*kept, *add])))
-    # An edit names all that it changes, so it holds for any list unless its sender says which.
+    after = list(dict.fromkeys([*(symbol for symbol in before if symbol not in gone), *add]))
+    check_consent(call.conditions.consent, before, after)
+    # What an edit drops it names, so another change in between costs no other ticker.
     expected = before if call.conditions.unchanged is not None else None
     return await _edited(call, watchlist.edit(account.id, add, remove, call.cap, expected=expected))
 
@@ -194,11 +193,6 @@ def _check_unchanged(call: Call[Any], before: Sequence[str]) -> None:
     unchanged = call.conditions.unchanged
     if unchanged is not None and not unchanged(_list(call, before).tag):
         raise ApiError("precondition_failed")
-
-
-def _expected(call: Call[Any], before: list[str]) -> list[str] | None:
-    """The list that a change was decided on, if its sender has seen one."""
-    return None if call.conditions == NO_CONDITIONS else before
 
 
 def _check_fits(symbols: Sequence[str], cap: int) -> None:

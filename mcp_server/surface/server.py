@@ -1,4 +1,4 @@
-"""The MCP server: the official SDK's lowlevel `Server`, rendered from the operation table.
+"""The MCP server: the official SDK's lowlevel `Server`, rendered from a toolset.
 
 The lowlevel server is used because the SDK's decorator layer puts its own words in front of an
 error, and a tool error here must begin with its code.
@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from mcp_server.operations.callers import Caller
-from mcp_server.operations.hosts import icons
+from mcp_server.operations.hosts import NAME, icons
 from mcp_server.operations.schemas import output_schema
 from mcp_server.operations.services import Offer, Services
 from mcp_server.surface.app_page import PAGE_TYPE, PAGE_URI, page_content
@@ -40,7 +40,6 @@ STATIC: tuple[CacheableMethod, ...] = (
     "resources/read",
 )
 """What changes only with a release: its results may be reused for an hour, by anybody."""
-
 
 RESOURCE_NOT_FOUND = -32002
 """The code for an unknown resource up to 2025; since 2026 its parameters are invalid (SEP-2164)."""
@@ -89,7 +88,7 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
     page_content()  # A part that is missing is noticed at the start.
     schemas = {tool.name: tool.input_schema for tool in listing.tools}
     server: Server[Any] = Server(
-        "pattern-screener",
+        NAME,
         version=version("pattern-screener"),
         title=toolset.title,
         instructions=instructions(offer, toolset),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from mcp_server.operations.hosts import TITLE
 from mcp_server.operations.kinds import KINDS
 from mcp_server.operations.lean import Schema
 from mcp_server.operations.schemas import input_schema
@@ -166,6 +167,12 @@ FILTERS: Schema = {
     },
 }
 
+
+def _symbols(description: str) -> Mapping[str, Schema]:
+    schema = {"description": description, "type": "array", "items": {"type": "string"}}
+    return {"symbols": schema}
+
+
 _MORE = _named(
     replace(
         SEVEN["get_pattern_history"],
@@ -196,12 +203,14 @@ _MORE = _named(
         "Add tracked tickers",
         "Append tickers to the tracked list; the others stay. Also changes the Main watchlist.",
         "symbols",
+        schemas=_symbols("Symbols to append."),
     ),
     _tool(
         "remove_tickers",
         "Remove tracked tickers",
         "Remove tickers from the tracked list; the others stay. Also changes the Main watchlist.",
         "symbols",
+        schemas=_symbols("Symbols to drop; untracked are ignored."),
     ),
     _tool(
         "get_universe",
@@ -211,6 +220,7 @@ _MORE = _named(
         *("search", "limit", "offset"),
         operation="universe",
         defaults={"limit": 20},
+        schemas={"limit": {"description": "Rows of a page; clamped to 1..200.", "type": "integer"}},
     ),
     _tool(
         "get_changes",
@@ -223,9 +233,9 @@ _MORE = _named(
     ),
 )
 
-FULL = Toolset("", "Pattern screener", SEVEN)
-DEMO = Toolset("/demo", "Pattern screener (demo)", SEVEN, keyless=True)
-EXTENDED = Toolset("/extended", "Pattern screener (extended)", MappingProxyType({**SEVEN, **_MORE}))
+FULL = Toolset("", TITLE, SEVEN)
+DEMO = Toolset("/demo", f"{TITLE} (demo)", SEVEN, keyless=True)
+EXTENDED = Toolset("/extended", f"{TITLE} (extended)", MappingProxyType({**SEVEN, **_MORE}))
 
 
 def toolsets(offer: Offer) -> tuple[Toolset, ...]:

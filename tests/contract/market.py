@@ -139,6 +139,9 @@ def write_market(sample: Path, folder: Path) -> None:
 def _row(rank: int, row: ScanSetup) -> ScanSetup:
     pattern_type, direction = SHAPES[rank % len(SHAPES)]
     family = family_of(pattern_type, direction)  # type: ignore[arg-type]
+    record = row.track_record.family
+    sides = record.by_direction if record else None
+    shown = getattr(sides, direction) if sides else record
     return row.model_copy(
         update={
             "setup_id": f"setup{rank}",
@@ -153,7 +156,8 @@ def _row(rank: int, row: ScanSetup) -> ScanSetup:
             "rank": rank,
             "last_close": 10.0 + rank * 7 % 40,
             "expected_gain_pct": 40.0 - rank // 10,
-            "win_rate_trades": rank,
+            "win_rate_pct": shown.win_rate_pct if shown else None,
+            "win_rate_trades": shown.sample_size if shown else 0,
             "attempt": Attempt(number=2, count=2) if rank % 10 == 0 else row.attempt,
             "distance_to_trigger_pct": rank * 13 % 41 / 4,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import anyio
@@ -76,6 +77,35 @@ async def test_the_user_does_not_agree_and_nothing_changes(
     assert result.is_error
     assert texts(result)[0].startswith("precondition_failed: The user does not want to drop these")
     assert tracked(service, key) == ["AAPL", "GOOG", "IBM"]
+
+
+@pytest.mark.parametrize(
+    ("action", "left"), [("accept", ["AAPL", "IBM"]), ("decline", ["AAPL", "GOOG", "IBM"])]
+)
+async def test_the_user_is_asked_before_a_ticker_is_removed_by_name(
+    service: Service, key: str, action: str, left: list[str]
+) -> None:
+    user = User(action)
+
+    async with connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client:
+        await call(client, "remove_tickers", symbols=["GOOG", "FB"])
+
+    assert user.questions == ["This drops 1 of 3 tracked tickers: GOOG. The new list has 2. Go on?"]
+    assert tracked(service, key) == left
+
+
+async def test_tickers_that_are_added_at_once_are_all_added(service: Service, key: str) -> None:
+    user = User("decline")
+
+    async with (
+        connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client,
+        anyio.create_task_group() as group,
+    ):
+        for symbol in ("MSFT", "FB"):
+            group.start_soon(partial(call, client, "add_tickers", symbols=[symbol]))
+
+    assert user.questions == []
+    assert sorted(tracked(service, key)) == ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
 
 
 async def test_nobody_is_asked_about_a_list_that_loses_nothing(service: Service, key: str) -> None:
