@@ -145,46 +145,6 @@ async def test_an_agreement_counts_for_the_change_that_was_asked_about_alone(
     assert tracked(service, key) == ["AAPL"]
 
 
-@pytest.mark.parametrize("action", ["accept", "decline"])
-async def test_the_user_is_asked_before_single_tickers_are_removed_too(
-    service: Service, key: str, action: str
-) -> None:
-    user = User(action)
-
-    async with connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client:
-        result = await call(client, "remove_tickers", symbols=["IBM", "MSFT", "AAPL"])
-        await call(client, "remove_tickers", symbols=["MSFT"])
-
-    assert user.questions == [
-        "This drops 2 of 3 tracked tickers: AAPL, IBM. The new list has 1. Go on?"
-    ]
-    assert result.is_error == (action == "decline")
-    kept = ["GOOG"] if action == "accept" else ["AAPL", "GOOG", "IBM"]
-    assert tracked(service, key) == kept
-
-
-async def test_a_client_that_can_ask_may_add_several_tickers_at_once(
-    service: Service, key: str
-) -> None:
-    """Agents call tools in parallel; an addition holds for any list."""
-    user = User("decline")
-
-    async with connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client:
-        for _ in range(5):
-            service.request("PUT", "/tickers", key=key, json={"symbols": ["AAPL"]})
-            async with anyio.create_task_group() as group:
-                for symbol in ("GOOG", "IBM", "MSFT", "FB"):
-                    group.start_soon(add, client, symbol)
-
-            assert sorted(tracked(service, key)) == ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
-
-    assert user.questions == []
-
-
-async def add(client: Any, symbol: str) -> None:
-    assert not (await call(client, "add_tickers", symbols=[symbol])).is_error
-
-
 @pytest.mark.parametrize("era", ["legacy", MODERN])
 async def test_a_client_that_cannot_ask_is_answered_at_once(
     service: Service, key: str, era: str
