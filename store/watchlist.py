@@ -91,9 +91,10 @@ class Watchlist:
             ChangedError: the list is not the `expected` one; nothing was changed.
             OverCapError: an addition would exceed the cap; nothing was changed.
         """
+        gone = frozenset(remove)
         async with self._database.write() as connection:
             before = await _locked(connection, account_id, expected)
-            kept = [s for s in before if s not in remove]
+            kept = [s for s in before if s not in gone]
             after = list(dict.fromkeys([*kept, *add]))
             if len(after) > max(cap, len(kept)):
                 raise OverCapError(len(after), cap)

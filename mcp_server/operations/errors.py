@@ -13,12 +13,20 @@ error never repeats what a caller sent, except symbols in its details.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from mcp_server.operations.allowances import Allowance
+
+NAMED = 50
+"""Most facts of one list that a text names; its details name all."""
+
+PLAIN = re.compile(r"[\w.:/$^=-]+", re.ASCII)
+"""A symbol, in the spelling of any vendor, or a name of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,5 +244,17 @@ def busy(retry_after_seconds: int = 1, allowance: Allowance | None = None) -> Ap
 
 def _words(value: object) -> str:
     if isinstance(value, dict):
-        return "; ".join(f"{name}: {_words(part)}" for name, part in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        return "; ".join(f"{_word(name)}: {_words(part)}" for name, part in value.items())
+    if not isinstance(value, list):
+        return _word(value)
+    others = len(value) - NAMED
+    named = ", ".join(map(_word, value[:NAMED]))
+    return f"{named} and {others} others" if others > 0 else named
+
+
+def _word(value: object) -> str:
+    """A fact as a model reads it. What is no plain word is quoted: a caller may have sent it, and
+    it must not pass for a sentence of ours.
+    """
+    text = str(value)
+    return text if PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=not text.isprintable())

@@ -72,7 +72,8 @@ async def _edit(call: Call[Any], add: Sequence[str], remove: Sequence[str]) -> A
     before = await watchlist.symbols(account.id)
     _check_unchanged(call, before)
     check_known(call.book, add, before)
-    after = list(dict.fromkeys([*(symbol for symbol in before if symbol not in remove), *add]))
+    gone = frozenset(remove)
+    after = list(dict.fromkeys([*(symbol for symbol in before if symbol not in gone), *add]))
     check_consent(call.conditions.consent, before, after)
     # What an edit drops it names, so another change in between costs no other ticker.
     expected = before if call.conditions.unchanged is not None else None
@@ -131,7 +132,8 @@ def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> N
     Raises:
         ApiError: `unknown_symbol`, listing them.
     """
-    unknown = [s for s in symbols if s not in tracked and book.coverage(s) is None]
+    kept = frozenset(tracked)
+    unknown = [s for s in symbols if s not in kept and book.coverage(s) is None]
     if unknown:
         raise ApiError("unknown_symbol", details={"unknown": unknown})
 

@@ -139,9 +139,14 @@ class McpEndpoint:
         decoded = await self._counted(scope["caller"], receive)
         version = fields.get(b"mcp-protocol-version")
         era = None if version is None else version.decode("latin-1").strip()
-        if era is None or era in HANDSHAKE_PROTOCOL_VERSIONS:
-            return await self._legacy(decoded, era, scope)
-        return await self._modern(decoded, era, scope, fields)
+        try:
+            if era is None or era in HANDSHAKE_PROTOCOL_VERSIONS:
+                return await self._legacy(decoded, era, scope)
+            return await self._modern(decoded, era, scope, fields)
+        except Refused:
+            if self._is_call(decoded):  # It named a tool, but never came to the gate.
+                self._services.limiter.count_other(scope["caller"], "list")
+            raise
 
     async def _counted(self, caller: Caller, receive: Receive) -> Decoded:
         """The message of a request. The gate counts calls of tools; anything else counts here.

@@ -6,6 +6,7 @@ end of a sentence or to a colon. What stands before them says what happened.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -65,6 +66,9 @@ CLAUSES = {
 }
 
 _READERS = {name: re.compile(rf"(?:{words})(?=[,:;.]| and )") for name, words in CLAUSES.items()}
+VALUE = r'(?:"(?:[^"\\]|\\.)*"|[\w.:/$^=-]+)'
+"""A value that a refusal names: a plain word, or any other text as JSON has it."""
+
 _START = re.compile(r"(?<=[.:] )")
 _BETWEEN = re.compile(r"[,:;.] ?| and ")
 
@@ -97,8 +101,9 @@ def _clauses(text: str) -> Iterator[str | None]:
 
 def listed(text: str, name: str) -> list[str]:
     """The values that a refusal names, such as `Nearest: AAPL, AA.`"""
-    found = re.search(rf" {name}: (.*?)\.(?: |$)", text)
-    return found[1].split(", ") if found else []
+    found = re.search(rf" {name}: ((?:{VALUE}, )*?{VALUE}?)(?: and \d+ others)?\.(?: |$)", text)
+    values = re.findall(VALUE, found[1]) if found else []
+    return [json.loads(value) if value.startswith('"') else value for value in values]
 
 
 def nearest(text: str, symbol: str) -> str | None:

@@ -202,9 +202,9 @@ def test_bars_are_read_by_keyboard(host: Host, address: str, data: dict[str, Any
     host.page.keyboard.press("Home")
     assert values_of(data["GOOG"], 0) in host.frame.locator("#spoken").inner_text()
     visible = "() => patternChart.chart.timeScale().getVisibleLogicalRange().from"
-    host.frame.wait_for_function(f"({visible})() < 1")
+    host.frame.wait_for_function(f"() => ({visible})() < 1")
     host.page.keyboard.press("0")
-    host.frame.wait_for_function(f"({visible})() > 100")
+    host.frame.wait_for_function(f"() => ({visible})() > 100")
 
 
 @pytest.mark.parametrize("symbol", SETUPS)
@@ -365,6 +365,7 @@ UNDRAWABLE: tuple[dict[str, Any], ...] = (
     {"plans": [{"trigger_price": "1", "stop_price": -1, "target_price": None}]},
     {"as_of_session": "no date"},
     {"records": None},
+    {"entry": {}},
 )
 
 
@@ -376,10 +377,30 @@ def test_data_that_cannot_be_drawn_is_refused_in_a_sentence(
         host.show(result_of({**data["AAPL"], **change}))
         host.frame.wait_for_function("() => message.textContent.endsWith('cannot be drawn.')")
         assert host.frame.locator("#setup").is_hidden()
+        assert host.frame.locator("#chart > *").count() == 0
 
         host.show(result_of(data["AAPL"]))
         host.frame.wait_for_function("() => !message.textContent && patternChart")
         assert host.text("#title").startswith("AAPL")
+
+
+def test_a_bar_of_no_day_is_refused(host: Host, address: str, data: dict[str, Any]) -> None:
+    bars = data["AAPL"]["bars"]
+    host.open(address)
+    host.show(result_of({**data["AAPL"], "bars": {**bars, "day": [-1e300, *bars["day"][1:]]}}))
+
+    assert host.text("#message") == "There is no chart: its data cannot be drawn."
+
+
+def test_a_refusal_without_words_leaves_no_earlier_setup(
+    host: Host, address: str, data: dict[str, Any]
+) -> None:
+    host.open(address)
+    host.show(result_of(data["AAPL"]))
+    host.show({"content": {"type": "text"}, "isError": True})
+
+    assert host.text("#message") == "The call failed."
+    assert host.frame.locator("#setup").is_hidden()
 
 
 def test_a_refusal_shows_its_own_text(host: Host, address: str) -> None:

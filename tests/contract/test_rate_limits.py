@@ -192,6 +192,23 @@ def test_lists_of_agents_count_beside_their_calls(data_dir: Path, demo: bool) ->
 JSON_TYPE = {"Content-Type": "application/json"}
 
 
+@pytest.mark.parametrize("envelope", [{"id": None}, {"id": [1]}, {"id": 1, "jsonrpc": "1.0"}])
+@pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
+def test_a_call_that_is_no_request_counts_too(
+    data_dir: Path, envelope: dict[str, object], era: str
+) -> None:
+    with serving(data_dir, other_per_minute=3) as live:
+        params = {"name": "demo", "arguments": {"symbol": "MSFT"}}
+        message = {"jsonrpc": "2.0", "method": "tools/call", "params": params, **envelope}
+
+        def send() -> httpx.Response:
+            address, headers = f"{live.mcp_url}/demo", {"MCP-Protocol-Version": era}
+            return httpx.post(address, json=message, headers=headers)
+
+        assert [send().status_code for _ in range(3)] == [400] * 3
+        check_limited(send())
+
+
 def test_whoever_may_not_ask_so_often_still_learns_where_to_sign_in(data_dir: Path) -> None:
     with serving(data_dir, other_per_minute=1) as live:
         first, second = (httpx.post(live.mcp_url, json={}) for _ in range(2))

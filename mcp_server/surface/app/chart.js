@@ -24,6 +24,15 @@ class SetupChart {
     this.at = null;
     this.drawing = new SetupDrawing(data, this.price);
     this.chart = createChart(container, this.options());
+    try {
+      this.show();
+    } catch (error) {
+      this.end();
+      throw error;
+    }
+  }
+
+  show() {
     this.addSeries();
     this.chart.subscribeCrosshairMove(({ time, logical }) => this.read(time === undefined ? null : logical));
     this.watch();
@@ -157,8 +166,8 @@ class SetupChart {
   }
 
   end() {
-    this.ending.abort();
-    this.sized.disconnect();
+    this.ending?.abort();
+    this.sized?.disconnect();
     this.chart.remove();
   }
 }

@@ -2,11 +2,14 @@
 
 let shown = null;
 
+/** More days from 1970 than any date has. */
+const LAST_DAY = 1e8;
+
 /** Refuses data that cannot be drawn. */
 function check({ bars, lines, plans }) {
   const columns = [bars.day, bars.open, bars.high, bars.low, bars.close];
-  const drawable = columns.every((column) => Array.isArray(column) && column.length === bars.day.length
-    && column.every(Number.isFinite)) && bars.day.length > 0 && bars.day.length <= 5000;
+  const drawable = bars.day.length > 0 && bars.day.length <= 5000 && columns.every((column) => Array.isArray(column)
+    && column.length === bars.day.length && column.every(Number.isFinite)) && bars.day.every((day) => Math.abs(day) < LAST_DAY);
   const points = [lines.upper, lines.lower].flatMap(({ start, end, touches }) => [start, end, ...touches]);
   const priced = points.every(({ index, price }) => Number.isFinite(index) && price > 0)
     && plans.every((plan) => [plan.trigger_price, plan.stop_price, plan.target_price].every((price) => price > 0));
@@ -32,6 +35,7 @@ function showResult(result) {
     shown = new SetupChart(byId("chart"), data, showBar);
     showWords(data, result.structuredContent?.setups?.length ?? 1);
   } catch {
+    shown?.end();
     shown = null;
     say("There is no chart: its data cannot be drawn.");
   }

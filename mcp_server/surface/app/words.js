@@ -152,7 +152,8 @@ function recordElements(data) {
 
 /** Why a result shows no chart, in one sentence; an error's own text. */
 function absenceText(result) {
-  const said = (result.content ?? []).find((block) => block?.type === "text")?.text;
+  const blocks = Array.isArray(result.content) ? result.content : [];
+  const said = blocks.find((block) => block?.type === "text")?.text;
   if (result.isError) return typeof said === "string" ? said.slice(0, 2000) : "The call failed.";
   const setups = result.structuredContent?.setups;
   if (Array.isArray(setups) && !setups.length) {
