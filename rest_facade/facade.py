@@ -176,7 +176,8 @@ def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, st
 def _conditions(headers: Iterable[Header]) -> Conditions:
     """What the sender of a change demands of the tracked list (RFC 9110 section 13.1.1)."""
     fields = [value for name, value in headers if name == b"if-match"]
-    if not fields:
+    # There always is a list, so the star demands nothing.
+    if not fields or fields == [b"*"]:
         return NO_CONDITIONS
     return Conditions(unchanged=functools.partial(matches, b",".join(fields)))
 

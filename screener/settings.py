@@ -213,7 +213,8 @@ class Settings(BaseSettings):
     def _bare(cls, value: str | None) -> str | None:
         if value is not None and not re.fullmatch(r"https?://[^/?#\s]+", value.rstrip("/")):
             raise ValueError("must be scheme and host, such as https://screener.example.com")
-        return value.rstrip("/") if value else None
+        # Clients send a host in lower case (RFC 3986 section 3.2.2), and addresses are compared.
+        return value.rstrip("/").lower() if value else None
 
     @field_validator("log_level")
     @classmethod
