@@ -57,6 +57,8 @@ AGES = {
 REFERENCE = "/llms.txt"
 """Served at the root of the host too."""
 
+BODY = 'Send {"symbols": ["MSFT"]} with PUT, {"add": ["MSFT"], "remove": []} with PATCH.'
+
 Methods = Mapping[str, RestRoute]
 
 log = logging.getLogger(__name__)
@@ -204,7 +206,7 @@ async def _read_object(receive: Receive) -> dict[str, Any]:
     except DisconnectedError as error:
         raise ApiError("bad_request", "The body was not sent completely.") from error
     except JsonError as error:
-        raise ApiError("bad_request", f"The body is {error}.") from error
+        raise ApiError("bad_request", f"The body is {error}.", fix=BODY) from error
     if not isinstance(content, dict):
-        raise ApiError("bad_request", "The body must be a JSON object.")
+        raise ApiError("bad_request", "The body must be a JSON object.", fix=BODY)
     return content

@@ -37,7 +37,9 @@ def listing(folder: Folder) -> None:
     except OSError as error:
         fail(f"{error.filename or folder} cannot be written ({error.strerror}).")
     if offer.public_url.startswith("https:"):
-        err.print(f"The registry knows it as {registry_name(offer)}; SCREENER_REGISTRY_NAME.")
+        err.print(
+            f"Registries call it {registry_name(offer)}; SCREENER_REGISTRY_NAME sets another name."
+        )
     else:
         err.print(
             "Registries and most hosts want https: set SCREENER_PUBLIC_URL, and run it again."

@@ -48,7 +48,7 @@ def bind(settings: Settings) -> socket.socket:
         listener.close()
         raise SettingsError(
             f"{settings.host}:{settings.port} cannot be listened on ({error.strerror}); "
-            "choose another with --port."
+            "choose another with --port or SCREENER_PORT."
         ) from error
     listener.set_inheritable(True)
     return listener

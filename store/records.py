@@ -439,6 +439,7 @@ class ScanRows(Record):
     count: Count = Field(description="Matches before paging.")
     limit: Count
     offset: Count
+    counts: dict[str, int] = Field(description="Matches by status, also those not asked for.")
     setups: list[dict[str, Any]] = Field(
         description="Compact rows: rank, symbol, setup_id, family, direction, status, attempt, "
         "distance_to_trigger_pct, last_close_side, last_close, trigger_price, stop_price, "

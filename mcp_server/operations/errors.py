@@ -226,9 +226,9 @@ class ApiError(Exception):
         return f"{self.code}: {self.message}{named} {self.tool_fix}"
 
     def _shown(self) -> Iterator[tuple[str, Any]]:
-        # A `rate_limited` message states the wait already; lists are only in the details.
+        # The message says these two already; lists are only in the details.
         for name, value in (self.details or {}).items():
-            if name != "retry_after_seconds":
+            if name not in ("retry_after_seconds", "known"):
                 yield name, value
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,31 +21,52 @@ Mask = npt.NDArray[np.bool_]
 
 async def scan(call: Call[ScanArguments]) -> Answer:
     """One page of the market-wide scan."""
-    return _page(call, lambda body: body)
+    return _page(call, _found(call), lambda body: body)
 
 
 async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
-    """One page of the market-wide scan, each row in short unless the full rows are wanted."""
+    """One page of the market-wide scan, each row in short unless the full rows are wanted.
+
+    It says how many setups match in each status, so that nobody takes no forming setup for none.
+    """
+    found = _found(call)
+    counts = {"forming": _size(found.forming), "in_progress": _size(found.in_progress)}
     if call.arguments.rows == "full":
-        return _page(call, lambda body: body)
-    return _page(call, lambda body: orjson.dumps(compact(orjson.loads(body))))
+        return _page(call, found, lambda body: body, counts=counts)
+    return _page(call, found, lambda body: orjson.dumps(compact(orjson.loads(body))), counts=counts)
 
 
-def _page(call: Call[Any], shown: Callable[[bytes], bytes]) -> Answer:
-    arguments, book = call.arguments, call.book
+class Found(NamedTuple):
+    """The rows that match a scan, in each status."""
+
+    predicates: Sequence[Predicate]
+    forming: Mask
+    in_progress: Mask
+
+    def groups(self, status: str) -> Sequence[Mask]:
+        """The rows of a status, in groups that are shown one after the other."""
+        both = (self.forming, self.in_progress)
+        return {"forming": both[:1], "in_progress": both[1:]}.get(status, both)
+
+
+def _found(call: Call[Any]) -> Found:
+    arguments = call.arguments
     predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
-    groups = select(book.evidence, arguments, predicates)
-    count, rows = page(groups, arguments.offset, arguments.limit)
+    return select(call.book.evidence, arguments, predicates)
+
+
+def _page(call: Call[Any], found: Found, shown: Callable[[bytes], bytes], **told: object) -> Answer:
+    arguments, book = call.arguments, call.book
+    count, rows = page(found.groups(arguments.status), arguments.offset, arguments.limit)
     bodies = [shown(body) for body in book.evidence.bodies.at(rows)]
-    return call.answer(_body(arguments, predicates, book.session is not None, count, bodies))
+    head = _head(arguments, found.predicates, book.session is not None, count)
+    return call.answer(_body({**head, **told}, bodies))
 
 
-def select(
-    evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]
-) -> Sequence[Mask]:
-    """The matching rows, in groups that are shown one after the other: forming setups first."""
+def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]) -> Found:
+    """The matching rows."""
     if not len(evidence.bodies):
-        return ()
+        return Found(predicates, np.zeros(0, bool), np.zeros(0, bool))
     kept = np.ones(len(evidence.bodies), bool)
     for name in ("family", "direction"):
         wanted = getattr(arguments, name)
@@ -56,8 +77,7 @@ def select(
         kept &= ~forming | (evidence.numbers["dist_to_entry"] <= arguments.max_distance_pct)
     for predicate in predicates:
         kept &= _match(evidence, predicate)
-    first, then = kept & forming, kept & ~forming
-    return {"forming": (first,), "in_progress": (then,), "all": (first, then)}[arguments.status]
+    return Found(predicates, kept & forming, kept & ~forming)
 
 
 def page(groups: Sequence[Mask], offset: int, limit: int) -> tuple[int, list[int]]:
@@ -65,11 +85,15 @@ def page(groups: Sequence[Mask], offset: int, limit: int) -> tuple[int, list[int
     rows: list[int] = []
     count = 0
     for group in groups:
-        skipped, size = max(0, offset - count), int(np.count_nonzero(group))
+        skipped, size = max(0, offset - count), _size(group)
         if skipped < size and len(rows) < limit:
             rows += np.flatnonzero(group)[skipped : skipped + limit - len(rows)].tolist()
         count += size
     return count, rows
+
+
+def _size(rows: Mask) -> int:
+    return int(np.count_nonzero(rows))
 
 
 def _match(evidence: Evidence, predicate: Predicate) -> Mask:
@@ -78,14 +102,10 @@ def _match(evidence: Evidence, predicate: Predicate) -> Mask:
     return predicate.match(evidence.numbers[predicate.column])
 
 
-def _body(
-    arguments: ScanArguments,
-    predicates: Sequence[Predicate],
-    available: bool,
-    count: int,
-    bodies: Sequence[bytes],
-) -> bytes:
-    head: dict[str, Any] = {
+def _head(
+    arguments: ScanArguments, predicates: Sequence[Predicate], available: bool, count: int
+) -> dict[str, Any]:
+    return {
         "available": available,
         "status": arguments.status,
         "filters": {
@@ -98,6 +118,9 @@ def _body(
         "limit": arguments.limit,
         "offset": arguments.offset,
     }
+
+
+def _body(head: Mapping[str, Any], bodies: Sequence[bytes]) -> bytes:
     opening = b'%b,"setups":[' % orjson.dumps(head)[:-1]
     if not bodies:
         return opening + b"]}"

@@ -8,6 +8,9 @@ from mcp_server.operations.surfaces import Surface
 
 ROUTES = "PUT or PATCH /tickers (or the tool set_tracked_tickers; it and PUT take the whole list)"
 
+KNOWN = {"known": True}
+"""For programs, which read no sentence: the symbol could be tracked."""
+
 
 def not_tracked(
     symbol: str, services: Services, surface: Surface, *, cap: int, count: int, read_only: bool
@@ -32,7 +35,7 @@ def _unknown(slots: str, nearest: list[str]) -> ApiError:
         fix=f"{slots}, but this symbol cannot be tracked: check it against GET /universe.",
         tool_fix=f"{slots}, but this symbol cannot be tracked: leave the list as it is and use a "
         "known symbol that the user means.",
-        details={"nearest": nearest} if nearest else None,
+        details={"known": False, **({"nearest": nearest} if nearest else {})},
     )
 
 
@@ -41,6 +44,7 @@ def _may_only_read(slots: str, change: str) -> ApiError:
         "ticker_not_tracked",
         fix=f"{slots}, but this key may only read: the owner can {change} under /watchlist.",
         tool_fix=f"{slots}, but you may only read: ask the owner to {change} under /watchlist.",
+        details=KNOWN,
     )
 
 
@@ -56,6 +60,7 @@ def _no_slot(slots: str, surface: Surface) -> ApiError:
         "ticker_not_tracked",
         fix=f"{slots}: remove a ticker that may go, add this one with {ROUTES}, then retry.",
         tool_fix=ask + (edit if surface.edits else replace),
+        details=KNOWN,
     )
 
 
@@ -69,4 +74,5 @@ def _add(slots: str, surface: Surface) -> ApiError:
         "ticker_not_tracked",
         fix=f"{slots}: add the ticker with {ROUTES}, then retry.",
         tool_fix=f"{slots}: {edit if surface.edits else replace}",
+        details=KNOWN,
     )

@@ -26,7 +26,7 @@ from mcp_server.surface.app_page import PAGE_TYPE, PAGE_URI, page_content
 from mcp_server.surface.clients import APPS
 from mcp_server.surface.instructions import instructions
 from mcp_server.surface.tools import call_tool, host_name
-from mcp_server.surface.toolsets import Tool, Toolset
+from mcp_server.surface.toolsets import EXTENDED, Tool, Toolset
 
 Context = ServerRequestContext[Any]
 
@@ -63,7 +63,7 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
     ) -> types.CallToolResult | types.InputRequiredResult:
         tool = toolset.tools.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, "Unknown tool; tools/list names the others.")
+            raise MCPError(types.INVALID_PARAMS, _unknown_tool(params.name, offer))
         sent, version = context.params or {}, context.protocol_version
         result = await call_tool(tool, toolset, sent, version, _caller(context), services)
         if orjson.loads(result).get("resultType") == "input_required":
@@ -106,6 +106,12 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
     server.extensions[APPS] = {"mimeTypes": [PAGE_TYPE]}
     server.middleware.append(record_host)
     return server
+
+
+def _unknown_tool(name: str, offer: Offer) -> str:
+    if name in EXTENDED.tools and offer.extended:
+        return f"{name} is not at this address: it is at {offer.extended_url}, with the same key."
+    return "Unknown tool; tools/list names those that there are."
 
 
 async def _read_page(

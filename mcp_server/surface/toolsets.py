@@ -191,8 +191,9 @@ _MORE = _named(
         "scan_setups",
         "Market-wide scan",
         "The best setups of the whole market tonight, ranked by typical gain if they win, filtered "
-        "and paged; no ticker needs to be tracked. Compact rows carry prices, distance to the "
-        "trigger and the win rate with its sample and average loss.",
+        "and paged; no ticker needs to be tracked. Running trades are left out unless `status` "
+        "says otherwise; `counts` says how many there are. Compact rows carry prices, distance to "
+        "the trigger and the win rate with its sample and average loss.",
         *("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset"),
         "rows",
         defaults={"limit": 10},
@@ -226,7 +227,8 @@ _MORE = _named(
         "get_changes",
         "Changes since the night before",
         "What became of each setup since the night before: new, triggered, stopped, reached or "
-        "expired, over the whole market.",
+        "expired, over the whole market. If `available` is false there was no night before to "
+        "compare with.",
         *("change", "family", "direction", "limit", "offset"),
         operation="changes",
         defaults={"limit": 20},

@@ -42,6 +42,7 @@ async def test_the_best_setups_of_the_market_are_one_call(service: Service, url:
 
     assert result is not None
     assert (result["count"], result["limit"]) == (rows["count"], 10)
+    assert sum(result["counts"].values()) == rows["count"]
     for compact, full in zip(result["setups"], rows["setups"], strict=True):
         plan = full["plans"][0]
         for name in ("rank", "symbol", "setup_id", "family", "direction", "status", "last_close"):
