@@ -22,6 +22,7 @@ from tests.app.hosts import HERE as HOSTS
 from tests.app.hosts import Host, host_site, official_script
 from tests.contract.market import active_book
 from tests.mcp_server.surface.test_server import post
+from tests.node import NotInstalledError
 from tests.service import Service
 from tests.web.test_chromium import SWITCHES
 
@@ -48,9 +49,12 @@ def data(night: Path) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def official(tmp_path_factory: pytest.TempPathFactory) -> bytes | None:
+def official(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The script of the official host."""
-    return official_script(tmp_path_factory.mktemp("official"))
+    try:
+        return official_script(tmp_path_factory.mktemp("official"))
+    except NotInstalledError as error:
+        pytest.skip(f"AppBridge could not be installed: {error}")
 
 
 @pytest.fixture(params=["plain", "official"])
@@ -58,8 +62,8 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a host page."""
     if request.param == "plain":
         script = (HOSTS / "plain.js").read_bytes()
-    elif (script := request.getfixturevalue("official")) is None:
-        pytest.skip("npm could not install AppBridge")
+    else:
+        script = request.getfixturevalue("official")
     with host_site(script) as address:
         yield address
 

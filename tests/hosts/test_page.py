@@ -35,13 +35,3 @@ def test_every_client_has_a_program_and_every_program_a_client() -> None:
     shared = {"order.py", "order.mjs", "signing_in.py", "__pycache__"}
 
     assert programs - shared == {client.program for client in clients.CLIENTS}
-
-
-def test_no_lock_names_a_registry() -> None:
-    locks = [*(ROOT / "locks").glob("*.lock"), ROOT / "tests" / "hosts" / "package-lock.json"]
-
-    assert [
-        lock.name
-        for lock in locks
-        if '"resolved"' in (text := lock.read_text()) or "registry." in text or "index-url" in text
-    ] == []
