@@ -104,8 +104,9 @@ lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade tak
 	$(LOCK) $(OURS) --extra yfinance --extra ccxt -o locks/providers.lock
 	$(LOCK) --group installer -o locks/installer.lock
 	$(LOCK) --group hosts -o locks/hosts.lock
+	$(LOCK) --group node -o locks/node.lock
 	$(LOCK) --group hosts-sdk1 -o locks/hosts-sdk1.lock
-	$(BIN)/python -m tests.hosts lock
+	$(BIN)/python -m tests.node
 
 clean: ## Remove what the tasks made, but no data
 	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants fuzz-found benchmarks/tokens/node_modules

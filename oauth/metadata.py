@@ -17,7 +17,7 @@ from authlib.oauth2.rfc6749.errors import InvalidScopeError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mcp_server.operations.hosts import TITLE
+from mcp_server.operations.identity import TITLE
 from mcp_server.operations.services import PRIVACY_PATH, TERMS_PATH, Offer
 
 SCOPE = "patterns"

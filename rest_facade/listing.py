@@ -17,7 +17,8 @@ from starlette.routing import Route
 from mcp_server.drawing.icon import icon_png, icon_svg
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import JSON, PNG, Answer
-from mcp_server.operations.hosts import (
+from mcp_server.operations.hosts import mcp_settings, ways
+from mcp_server.operations.identity import (
     DESCRIPTION,
     ICON_PATHS,
     KEYWORDS,
@@ -27,11 +28,9 @@ from mcp_server.operations.hosts import (
     TITLE,
     host_of,
     icons,
-    mcp_settings,
     operator_of,
     registry_name,
     remotes,
-    ways,
 )
 from mcp_server.operations.services import Offer
 

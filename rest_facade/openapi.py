@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_server.operations.errors import CATALOGUE
-from mcp_server.operations.hosts import TITLE
+from mcp_server.operations.identity import TITLE
 from mcp_server.operations.lean import Schema
 from mcp_server.operations.rules import CONTENT_RULES
 from mcp_server.operations.schemas import input_schema, record_schemas

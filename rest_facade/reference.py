@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from mcp_server.http.guard import MAX_FIELD_BYTES, MAX_FIELDS, MAX_QUERY
 from mcp_server.operations.errors import CATALOGUE
-from mcp_server.operations.hosts import NAME, SUMMARY, ways
+from mcp_server.operations.hosts import ways
+from mcp_server.operations.identity import NAME, SUMMARY
 from mcp_server.operations.kinds import KINDS, Kind
 from mcp_server.operations.limits import Quotas
 from mcp_server.operations.rules import CONTENT_RULES

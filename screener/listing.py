@@ -21,7 +21,7 @@ def listing(folder: Folder) -> None:
 
     Set SCREENER_PUBLIC_URL and SCREENER_OPERATOR first. More in docs/deployment.md, "Being found".
     """
-    from mcp_server.operations.hosts import registry_name
+    from mcp_server.operations.identity import registry_name
     from rest_facade.listing import listing_files
     from rest_facade.reference import reference, skill
 

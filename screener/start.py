@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mcp_server.operations.hosts import NAME, claude_mcp_add
+from mcp_server.operations.hosts import claude_mcp_add
+from mcp_server.operations.identity import NAME
 from screener.serving import check_active_night
 from screener.settings import Settings
 from store.accounts import Accounts, Plan

@@ -1,8 +1,9 @@
 """Wire records: the shapes that the nightly writes and that every answer serves.
 
 The nightly validates each record against these models before it seals a night, so a reader may
-splice the stored JSON without looking at it again. Field descriptions are what clients read. The
-module is long because everything that clients are told of a shape stands here.
+splice the stored JSON without looking at it again. Field descriptions are what clients read; some
+have shorter words as well, for agents. The module is long because everything that clients are told
+of a shape stands here.
 """
 
 from __future__ import annotations
@@ -18,8 +19,18 @@ from pydantic import (
     WithJsonSchema,
     model_serializer,
 )
+from pydantic.config import JsonDict
 
 from store.families import Direction, Family
+
+SHORT: Final = "x-short"
+"""The schema keyword of shorter words; empty where the name of a field says enough."""
+
+
+def short(words: str = "") -> JsonDict:
+    """The words of a field for agents, who read every schema before anybody asks anything."""
+    return {SHORT: words}
+
 
 LONGEST_SYMBOL: Final = 24
 """Characters of a symbol at most."""
@@ -115,10 +126,16 @@ class SideRecord(Record):
     sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved trades.")
     wins: Count
     win_rate_pct: Share
-    avg_loss_pct: Percent | None
+    avg_loss_pct: Percent | None = Field(
+        description="Negative; null when no trade was lost.", json_schema_extra=short()
+    )
     avg_r: Number
     expected_r: Number
-    compared: Count
+    compared: Count = Field(
+        description="Trades with random entries of their own; the next four fields are of these "
+        "alone, null if there is none.",
+        json_schema_extra=short("Trades with random entries of their own."),
+    )
     placebo_win_rate_pct: Share | None
     placebo_avg_r: Number | None
     lift_r: Number | None
@@ -146,20 +163,41 @@ class TrackRecord(Record):
     sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved trades.")
     wins: Count
     losses: Count
-    avg_win_pct: Percent | None
-    avg_loss_pct: Percent | None = Field(description="Negative.")
-    median_win_pct: Percent | None
+    avg_win_pct: Percent | None = Field(
+        description="Null when there was no win.", json_schema_extra=short()
+    )
+    avg_loss_pct: Percent | None = Field(
+        description="Negative; null when no trade was lost.", json_schema_extra=short("Negative.")
+    )
+    median_win_pct: Percent | None = Field(
+        description="Null when there was no win.", json_schema_extra=short()
+    )
     avg_trade_pct: Percent
     avg_r: Number = Field(description="Average R multiple a trade.")
     expected_r: Number = Field(
-        description="avg_r shrunk by 60 trades towards the family's of the same direction, or of a "
-        "family towards zero; drift is in it: compare placebo_avg_r."
+        description="Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: "
+        "of a family towards zero; of a ticker, in the direction of its setup, towards the "
+        "family's in that direction. Drift is in it: compare placebo_avg_r.",
+        json_schema_extra=short(
+            "avg_r shrunk with the weight of 60 trades: of a family towards zero, of a ticker "
+            "towards the family's in the setup's direction; drift is in it: compare placebo_avg_r."
+        ),
     )
-    profit_factor: Number | None
-    avg_hold_bars: Number
+    profit_factor: Number | None = Field(
+        description="Null when there was no loss.", json_schema_extra=short()
+    )
+    avg_hold_bars: Number = Field(description="Daily bars.", json_schema_extra=short())
     backtest_range: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
-    detector: int | None = Field(default=None, description="Its version.")
-    method_version: int | None = None
+    detector: int | None = Field(
+        default=None,
+        description="Version of the detector that drew the patterns.",
+        json_schema_extra=short("Version of the pattern detector."),
+    )
+    method_version: int | None = Field(
+        default=None,
+        description="Version of the method that measured the trades.",
+        json_schema_extra=short(),
+    )
     win_rate_ci95: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = Field(
         default=None, description="95% Wilson interval of win_rate_pct."
     )
@@ -169,9 +207,15 @@ class TrackRecord(Record):
         "alone, null if there is none.",
     )
     placebo_win_rate_pct: Share | None = Field(
-        default=None, description="Of random entries with the same stops and targets."
+        default=None,
+        description="How often random entries with the same stops and targets reached the target.",
+        json_schema_extra=short("Of random entries with the same stops and targets."),
     )
-    placebo_avg_r: Number | None = Field(default=None, description="Of the same random entries.")
+    placebo_avg_r: Number | None = Field(
+        default=None,
+        description="Average R of these random entries.",
+        json_schema_extra=short("Of the same random entries."),
+    )
     lift_r: Number | None = Field(
         default=None, description="Mean R of a trade minus that of its own random entries."
     )
@@ -183,10 +227,14 @@ class TrackRecord(Record):
         default=None, description="What lift_r says, corrected for every line that was tested."
     )
     avg_r_after_costs: AfterCosts | None = Field(
-        default=None, description="After round trips of 10 and 25 basis points."
+        default=None,
+        description="Average R after round trips of 10 and 25 basis points.",
+        json_schema_extra=short("After round trips of 10 and 25 basis points."),
     )
     by_direction: Sides | None = Field(
-        default=None, description="Null in a family that is traded one way."
+        default=None,
+        description="Both directions apart; null in a family that is traded one way.",
+        json_schema_extra=short("Null in a family that is traded one way."),
     )
     measured: str = Field(description="What was measured, without open trades.")
     summary: str = Field(description="Quote it whole.")
@@ -277,7 +325,11 @@ class HistoryRow(Record):
     attempt: Attempt
     exit_reason: ExitReason | None = Field(
         default=None,
-        description="Null while open; `delisted` closed at the last close of its symbol, a loss.",
+        description="Null while open. A delisted trade closed at the last close of its symbol; it "
+        "counts as a loss, since the target was not reached.",
+        json_schema_extra=short(
+            "Null while open; `delisted` closed at the last close of its symbol, a loss."
+        ),
     )
 
 
@@ -288,13 +340,20 @@ class Envelope(Record):
     as_of_session: dt.date | None = Field(description="Null before the first night.")
     data_version: Annotated[
         str | None,
-        WithJsonSchema({"description": "Identifies the night."}),
+        WithJsonSchema(
+            {
+                "description": "Identifier of the nightly manifest that the records were sealed "
+                "in; null before the first night.",
+                **short("Identifies the night."),
+            }
+        ),
     ]
     source: Annotated[str, WithJsonSchema({"description": "Data source."})]
     disclaimer: str = Field(description="Repeat it where a person might act.")
     next_session: dt.date | None = Field(
         default=None,
-        description="Once it is over, this night is old.",
+        description="The next session that a night is due for; once it is over, this night is old.",
+        json_schema_extra=short("Once it is over, this night is old."),
     )
 
 
@@ -351,7 +410,8 @@ class History(Record):
 
 
 class AsServed(Record):
-    """How the trades did that nights served before they ended, from the ledger of nights.
+    """The record of trades that nights served before they ended, by the ledger of nights: what
+    callers could see in advance, beside the backtest of `track_record`.
 
     Left out are trades that ran already on the first night, and those that triggered and ended
     between two nights. A trade whose symbol left the bars stays open.
@@ -364,10 +424,17 @@ class AsServed(Record):
     losses: Count
     win_rate_pct: Share
     win_rate_ci95: Annotated[list[Share], Field(min_length=2, max_length=2)]
-    avg_win_pct: Percent | None
-    avg_loss_pct: Percent | None
+    avg_win_pct: Percent | None = Field(
+        description="Null when there was no win.", json_schema_extra=short()
+    )
+    avg_loss_pct: Percent | None = Field(
+        description="Negative; null when no trade was lost.", json_schema_extra=short()
+    )
     avg_r: Number
-    open: Count = Field(description="Not resolved, also those whose symbol left the bars.")
+    open: Count = Field(
+        description="Served trades that are not resolved, also those whose symbol left the bars.",
+        json_schema_extra=short("Not resolved, also those whose symbol left the bars."),
+    )
     first_session: dt.date = Field(description="The first night of the ledger.")
     last_session: dt.date
     summary: str = Field(description="Quote it whole.")
@@ -381,8 +448,11 @@ class FamilyEntry(Record):
     track_record: TrackRecord | None
     as_served: AsServed | None = Field(
         default=None,
-        description="How the trades did that nights served before they ended; null until 30 are "
-        "resolved.",
+        description="The record of trades that nights served before they ended, beside the "
+        "backtest of `track_record`; null until 30 of the family are resolved.",
+        json_schema_extra=short(
+            "Record of trades that nights served before they ended; null until 30 are resolved."
+        ),
     )
 
 

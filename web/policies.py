@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from mcp_server.operations.hosts import TITLE, host_of
+from mcp_server.operations.identity import TITLE, host_of
 from mcp_server.operations.services import Offer
 from store.browsers import LIFETIME as BROWSER_LIFETIME
 from store.browsers import PER_ACCOUNT

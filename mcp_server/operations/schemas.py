@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 
 from mcp_server.operations.lean import Schema, lean_answer, lean_argument
 from mcp_server.operations.table import Operation
-from store.records import Envelope
+from store.records import SHORT, Envelope
 
 
 def input_schema(operation: Operation) -> Schema:
@@ -36,7 +36,8 @@ def output_schema(operation: Operation) -> Schema | None:
     """
     if operation.produces == "image/png":
         return None
-    schemas, definitions = record_schemas((Envelope, *operation.answers), "#/$defs/")
+    models = (Envelope, *operation.answers)
+    schemas, definitions = record_schemas(models, "#/$defs/", in_short=True)
     envelope, *answers = schemas
     properties: Schema = dict(envelope["properties"])
     required = list(envelope["required"])
@@ -50,19 +51,32 @@ def output_schema(operation: Operation) -> Schema | None:
 
 
 def record_schemas(
-    models: tuple[type[BaseModel], ...], reference: str
+    models: tuple[type[BaseModel], ...], reference: str, *, in_short: bool = False
 ) -> tuple[list[Schema], Schema]:
     """The open schemas of some records, and the definitions they share.
 
-    `reference` is where the definitions will stand, such as `#/$defs/`.
+    `reference` is where the definitions will stand, such as `#/$defs/`. Fields are described in
+    whole words, or in the shorter ones of `store.records.short`.
     """
     _, top = models_json_schema(
         [(model, "validation") for model in models], ref_template=reference + "{model}"
     )
-    definitions = tidy(top).get("$defs", {})
+    definitions = _worded(tidy(top), in_short).get("$defs", {})
     roots = [definitions[model.__name__] for model in models]
     used = _used(roots, definitions, reference)
     return roots, {name: definitions[name] for name in definitions if name in used}
+
+
+def _worded(schema: Any, in_short: bool) -> Any:  # noqa: ANN401 - any JSON value
+    """A schema in whole or in shorter words, without the keyword of the latter."""
+    if isinstance(schema, list):
+        return [_worded(item, in_short) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if in_short and SHORT in schema:
+        words = {"description": schema[SHORT]} if schema[SHORT] else {}
+        schema = {**{k: v for k, v in schema.items() if k != "description"}, **words}
+    return {key: _worded(value, in_short) for key, value in schema.items() if key != SHORT}
 
 
 def _used(roots: list[Schema], definitions: Schema, reference: str) -> set[str]:

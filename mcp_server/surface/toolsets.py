@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from mcp_server.operations.hosts import TITLE
+from mcp_server.operations.identity import TITLE
 from mcp_server.operations.kinds import KINDS
 from mcp_server.operations.lean import Schema
 from mcp_server.operations.schemas import input_schema

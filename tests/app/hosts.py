@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_server.surface.app_page import chart_page
+from tests.node import install_node
 
 if TYPE_CHECKING:
     from playwright.sync_api import ConsoleMessage, Frame, Page
@@ -61,17 +62,14 @@ def host_site(script: bytes, page: str = "") -> Iterator[str]:
         thread.join(timeout=30)
 
 
-def official_script(folder: Path) -> bytes | None:
-    """The host page on AppBridge, bundled in a folder; None where npm cannot install it."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        return None
-    for name in ("package.json", "official.mjs"):
+def official_script(folder: Path) -> bytes:
+    """The host page on AppBridge, bundled in a folder. Raises `NotInstalledError`."""
+    node = install_node(folder / "with-node")
+    for name in ("package.json", "package-lock.json", "official.mjs"):
         shutil.copy(HERE / name, folder)
-    install = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--silent"]
-    done = subprocess.run(install, cwd=folder, capture_output=True, timeout=240, check=False)
-    if done.returncode:
-        return None
-    bundle = ["npx", "esbuild", "official.mjs", "--bundle", "--format=iife"]
+    node.install(folder)
+    esbuild = [node.program, "node_modules/esbuild/bin/esbuild"]
+    bundle = [*esbuild, "official.mjs", "--bundle", "--format=iife"]
     built = subprocess.run(bundle, cwd=folder, capture_output=True, timeout=60, check=True)
     return built.stdout
 

@@ -1,7 +1,7 @@
-"""Print what is known of clients and of the conformance suite, or lock what npm installs.
+"""Print what is known of clients and of the conformance suite.
 
 `python -m tests.hosts` prints the client table; `conformance` runs the suite against a sample night
-and prints what it found; `lock` writes package-lock.json anew, as `make lock` does.
+and prints what it found.
 """
 
 from __future__ import annotations
@@ -10,16 +10,13 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.hosts.installed import Installed, install, lock_packages
+from tests.hosts.installed import Installed, install
 
 
 def main() -> None:
     """Do what is asked."""
     asked = sys.argv[1:]
-    if asked == ["lock"]:
-        with TemporaryDirectory() as folder:
-            lock_packages(Path(folder))
-    elif asked == ["conformance"]:
+    if asked == ["conformance"]:
         with TemporaryDirectory() as folder:
             print_conformance(install(Path(folder)), Path(folder) / "night")
     else:

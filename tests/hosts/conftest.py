@@ -7,7 +7,8 @@ import os
 import pytest
 from filelock import FileLock
 
-from tests.hosts.installed import Installed, NotInstalledError, install
+from tests.hosts.installed import Installed, install
+from tests.node import NotInstalledError
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""docs/hosts.md shows the tables that the tests are made from.
+"""docs/hosts.md shows how hosts connect, and the tables that the tests are made from.
 
 Run with `UPDATE_DOCS=1` to write them into the page again.
 """
@@ -8,10 +8,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from mcp_server.operations.hosts import Way, ways
+from mcp_server.operations.services import Offer
 from tests.hosts import clients, conformance
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hosts.md"
+OFFER = Offer("https://screener.example.com", ())
+FENCES = {"command": "sh", "address": "text", "link": "text", "settings": "json"}
 
 
 def with_table(page: str, mark: str, table: str) -> str:
@@ -21,9 +25,15 @@ def with_table(page: str, mark: str, table: str) -> str:
     return f"{before}{opened}{table}\n{closed}{rest.partition(closed)[2]}"
 
 
-def test_the_page_shows_the_clients_and_the_checks_that_the_tests_know() -> None:
+def section(way: Way) -> str:
+    """A way to connect a host, in Markdown."""
+    return f"### {way.host}\n\n{way.words}\n\n```{FENCES[way.kind]}\n{way.value}\n```"
+
+
+def test_the_page_shows_the_ways_to_connect_and_what_the_tests_know() -> None:
     page = with_table(PAGE.read_text(encoding="utf-8"), "clients", clients.table())
     page = with_table(page, "conformance", conformance.table())
+    page = with_table(page, "ways", "\n\n".join(map(section, ways(OFFER))))
     if os.environ.get("UPDATE_DOCS"):
         PAGE.write_text(page, encoding="utf-8")
 
@@ -35,13 +45,3 @@ def test_every_client_has_a_program_and_every_program_a_client() -> None:
     shared = {"order.py", "order.mjs", "signing_in.py", "__pycache__"}
 
     assert programs - shared == {client.program for client in clients.CLIENTS}
-
-
-def test_no_lock_names_a_registry() -> None:
-    locks = [*(ROOT / "locks").glob("*.lock"), ROOT / "tests" / "hosts" / "package-lock.json"]
-
-    assert [
-        lock.name
-        for lock in locks
-        if '"resolved"' in (text := lock.read_text()) or "registry." in text or "index-url" in text
-    ] == []

@@ -18,7 +18,8 @@ import mcp_types
 import pytest
 from PIL import Image
 
-from mcp_server.operations.hosts import NAME, PROTOCOL_VERSIONS, icons, install, remotes, ways
+from mcp_server.operations.hosts import install, ways
+from mcp_server.operations.identity import NAME, PROTOCOL_VERSIONS, icons, remotes
 from mcp_server.operations.limits import Quotas
 from mcp_server.operations.services import Offer
 from mcp_server.surface.toolsets import toolsets

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.node import LOCKED_BY_NPM
+
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted((ROOT / "locks").glob("*.lock"))
+NPM = [ROOT / folder / "package-lock.json" for folder in LOCKED_BY_NPM]
 WHAT_TESTS_NEED = {"pytest", "mypy", "ruff", "playwright", "hypothesis", "schemathesis"}
 
 
@@ -29,6 +33,23 @@ def test_a_lock_pins_by_hash_and_names_no_place(lock: Path) -> None:
     assert all("==" in entry and "--hash=sha256:" in entry for entry in entries)
     assert "://" not in text
     assert "index-url" not in text
+
+
+@pytest.mark.parametrize("lock", NPM, ids=lambda lock: lock.parent.name)
+def test_a_lock_of_npm_pins_by_digest_and_names_no_registry(lock: Path) -> None:
+    text = lock.read_text(encoding="utf-8")
+    packages = [package for name, package in json.loads(text)["packages"].items() if name]
+
+    assert packages
+    assert all(package["integrity"].startswith("sha512-") for package in packages)
+    assert '"resolved"' not in text
+    assert "registry." not in text
+
+
+def test_every_folder_of_npm_packages_is_locked() -> None:
+    found = {file.parent for file in ROOT.glob("*/*/package.json")}
+
+    assert found == {lock.parent for lock in NPM}
 
 
 def test_serving_and_the_nightly_install_nothing_that_only_tests_need() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,26 +11,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from store.watchlist import Watchlist
+from tests.chromium import OTHER, fresh_profile
 from tests.service import Service, on_database
 from tests.web.browser import PASSWORD
 from tests.web.people import authorize_address, grants_of, new_app, new_person
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page
-
-OTHER = "other.example"
-"""The name under which the browser finds the page of another site."""
-
-SWITCHES = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    f"--host-resolver-rules=MAP {OTHER} 127.0.0.1",
-]
 
 
 class App(BaseHTTPRequestHandler):
@@ -61,16 +47,8 @@ def callback() -> Iterator[str]:
 @pytest.fixture
 def chromium() -> Iterator[BrowserContext]:
     """A fresh profile of the system's Chromium."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("Chromium is not installed")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=SWITCHES)
-        context = browser.new_context()
-        context.set_default_timeout(30_000)
-        yield context
-        browser.close()
+    with fresh_profile() as profile:
+        yield profile
 
 
 @pytest.mark.engine
