@@ -36,7 +36,7 @@ def output_schema(operation: Operation) -> Schema | None:
     """
     if operation.produces == "image/png":
         return None
-    models = (Envelope, *operation.answers)
+    models: tuple[type[BaseModel], ...] = (Envelope, *operation.answers)
     schemas, definitions = record_schemas(models, "#/$defs/", in_short=True)
     envelope, *answers = schemas
     properties: Schema = dict(envelope["properties"])
