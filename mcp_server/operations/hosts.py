@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import quote, urlencode
 
-from mcp_server.operations.identity import DESCRIPTION, NAME, TITLE, icons
+from mcp_server.operations.identity import DESCRIPTION, NAME, TITLE
 from mcp_server.operations.services import Offer
-
-__all__ = ["KEY", "NAME", "Way", "claude_mcp_add", "icons", "install", "mcp_settings", "ways"]
 
 KEY = "<API_KEY>"
 """What stands in the place of a key."""

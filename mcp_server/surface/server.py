@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from mcp_server.operations.callers import Caller
-from mcp_server.operations.hosts import NAME, icons
+from mcp_server.operations.identity import NAME, icons
 from mcp_server.operations.schemas import output_schema
 from mcp_server.operations.services import Offer, Services
 from mcp_server.surface.app_page import PAGE_TYPE, PAGE_URI, page_content
