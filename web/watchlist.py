@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
 
-from mcp_server.operations.arguments import check_symbols
 from mcp_server.operations.callers import TRACKED_CAPS
 from mcp_server.operations.errors import ApiError
-from mcp_server.operations.tracking import check_known, suggesting
+from mcp_server.operations.symbols import check_known, check_symbols, suggesting
 from store.accounts import Account
 from store.watchlist import OverCapError
 from web.pages import Pages

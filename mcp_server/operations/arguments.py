@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
@@ -17,8 +17,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from mcp_server.operations.errors import ApiError
 from store.families import Family
 from store.records import ChangeKind
-
-SYMBOL_PATTERN = re.compile(r"[A-Za-z0-9.]{1,24}")
 
 MAX_OFFSET = 2**53
 
@@ -311,41 +309,3 @@ def read_arguments(model: type[ArgumentsT], raw: Mapping[str, Any]) -> Arguments
     except ValidationError as error:
         name = str(error.errors(include_url=False, include_input=False)[0]["loc"][0])
         raise ApiError("bad_request", f"{_REQUIREMENTS[name]}.") from error
-
-
-def check_symbols(raw: Sequence[str]) -> list[str]:
-    """Upper-case the symbols and drop repeats, keeping the order.
-
-    Raises:
-        ApiError: `invalid_symbol`, listing each symbol that is not letters, digits and dots.
-    """
-    given = dict.fromkeys(symbol.strip() for symbol in raw)
-    rejected = [symbol[:64] for symbol in given if not SYMBOL_PATTERN.fullmatch(symbol)]
-    if rejected:
-        raise ApiError("invalid_symbol", details={"rejected": rejected})
-    return list(dict.fromkeys(symbol.upper() for symbol in given))
-
-
-def check_some(raw: Sequence[str]) -> list[str]:
-    """At least one symbol, checked as `check_symbols` does.
-
-    Raises:
-        ApiError: `bad_request` if there is none, `invalid_symbol`.
-    """
-    if not raw:
-        raise ApiError("bad_request", "symbols must name a symbol.")
-    return check_symbols(raw)
-
-
-def check_edit(add: Sequence[str], remove: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Both lists of an edit, checked together as `check_symbols` checks one.
-
-    Raises:
-        ApiError: `bad_request` if both are empty, `invalid_symbol` with every bad symbol of both.
-    """
-    if not add and not remove:
-        raise ApiError("bad_request", "add or remove must name a symbol.")
-    symbols = check_symbols([*add, *remove])
-    added = {symbol.strip().upper() for symbol in add}
-    removed = {symbol.strip().upper() for symbol in remove}
-    return [s for s in symbols if s in added], [s for s in symbols if s in removed]

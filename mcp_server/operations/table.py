@@ -69,6 +69,8 @@ class Operation:
     """Whether the argument `symbol` must be on the caller's watchlist."""
     changes: bool = False
     """Whether it changes the tracked list, which a read-only key may not."""
+    drops: bool = False
+    """Whether such a change may take tickers off the list."""
     sealed: bool = False
     """Whether the answer depends on the night and the arguments alone, and so is kept."""
     pictured: bool = False
@@ -140,6 +142,7 @@ _TABLE = (
         "Replace the whole tracked list, all or nothing.",
         SymbolsArguments,
         changes=True,
+        drops=True,
         errors=EDIT_ERRORS,
         answers=(TrackedTickers,),
     ),
@@ -202,6 +205,7 @@ _TABLE = (
         "Remove tickers from the tracked list, then add others; all or nothing.",
         EditArguments,
         changes=True,
+        drops=True,
         errors=EDIT_ERRORS,
         answers=(TrackedTickers,),
     ),
@@ -220,6 +224,7 @@ _TABLE = (
         "Remove tickers from the tracked list.",
         SymbolsArguments,
         changes=True,
+        drops=True,
         errors=EDIT_ERRORS,
         answers=(TrackedTickers,),
     ),

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import orjson
-import xxhash
 
 from mcp_server.operations.answers import Answer
 from mcp_server.operations.arguments import (
     Arguments,
     EditArguments,
     SymbolsArguments,
-    check_edit,
-    check_some,
-    check_symbols,
 )
 from mcp_server.operations.calls import Call
+from mcp_server.operations.consent import check_consent
 from mcp_server.operations.errors import ApiError
-from mcp_server.operations.services import Services
-from mcp_server.operations.surfaces import NO_CONDITIONS, Consent, ConsentNeededError
+from mcp_server.operations.surfaces import NO_CONDITIONS
+from mcp_server.operations.symbols import (
+    check_edit,
+    check_known,
+    check_some,
+    check_symbols,
+    suggesting,
+)
 from store.book import Book
 from store.watchlist import ChangedError, Edited, OverCapError
-
-NAMED = 20
-"""Most tickers that a question to the user names, and most unknown ones that are looked up."""
 
 
 async def list_tracked_tickers(call: Call[Arguments]) -> Answer:
@@ -126,34 +125,6 @@ async def me(call: Call[Arguments]) -> Answer:
     return call.answer(orjson.dumps(body))
 
 
-def check_known(book: Book, symbols: Sequence[str], tracked: Sequence[str]) -> None:
-    """Refuse symbols that neither the night nor the account's own list knows.
-
-    Raises:
-        ApiError: `unknown_symbol`, listing them.
-    """
-    kept = frozenset(tracked)
-    unknown = [s for s in symbols if s not in kept and book.coverage(s) is None]
-    if unknown:
-        raise ApiError("unknown_symbol", details={"unknown": unknown})
-
-
-@contextmanager
-def suggesting(services: Services, book: Book) -> Iterator[None]:
-    """Has a refusal of symbols name the known ones that are nearest to each."""
-    try:
-        yield
-    except ApiError as error:
-        details = error.details or {}
-        wrong = [*details.get("rejected", ()), *details.get("unknown", ())]
-        directory = services.directory(book)
-        nearest = {symbol: directory.nearest(symbol) for symbol in wrong[:NAMED]}
-        if any(nearest.values()):
-            found = {symbol: near for symbol, near in nearest.items() if near}
-            error.details = {**details, "nearest": found}
-        raise
-
-
 def over_cap(error: OverCapError) -> ApiError:
     """The refusal of a list that does not fit."""
     return ApiError(
@@ -161,32 +132,6 @@ def over_cap(error: OverCapError) -> ApiError:
         f"{error.count} symbols do not fit the cap of {error.cap}; nothing changed.",
         details={"cap": error.cap},
     )
-
-
-def check_consent(consent: Consent | None, before: Sequence[str], symbols: Sequence[str]) -> None:
-    """Ask the user before their list loses a ticker, where the client can ask.
-
-    Raises:
-        ConsentNeededError: the user was not asked, or about another change.
-        ApiError: `precondition_failed`; the user does not agree.
-    """
-    lost = [symbol for symbol in before if symbol not in symbols]
-    if consent is None or not lost:
-        return
-    change = xxhash.xxh3_128_hexdigest(orjson.dumps([before, symbols]))
-    if consent.given is None or consent.to != change:
-        named = ", ".join(lost[:NAMED]) + (" and others" if len(lost) > NAMED else "")
-        question = (
-            f"This drops {len(lost)} of {len(before)} tracked tickers: {named}. The new list has "
-            f"{len(symbols)}. Go on?"
-        )
-        raise ConsentNeededError(question, change)
-    if not consent.given:
-        raise ApiError(
-            "precondition_failed",
-            "The user does not want to drop these tickers; nothing changed.",
-            tool_fix="Ask the user what the list should be.",
-        )
 
 
 def _check_unchanged(call: Call[Any], before: Sequence[str]) -> None:

@@ -142,7 +142,6 @@ def _caller(context: Context) -> Caller:
 
 
 def _tool(tool: Tool, offer: Offer) -> types.Tool:
-    changes = tool.operation.changes
     return types.Tool(
         name=tool.name,
         title=tool.title,
@@ -151,8 +150,8 @@ def _tool(tool: Tool, offer: Offer) -> types.Tool:
         output_schema=output_schema(tool.operation),
         annotations=types.ToolAnnotations(
             title=tool.title,
-            read_only_hint=not changes,
-            destructive_hint=changes and tool.name != "add_tickers",
+            read_only_hint=not tool.operation.changes,
+            destructive_hint=tool.operation.drops,
             idempotent_hint=True,
             open_world_hint=False,
         ),

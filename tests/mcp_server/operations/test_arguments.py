@@ -15,10 +15,10 @@ from mcp_server.operations.arguments import (
     ScanArguments,
     SymbolArguments,
     SymbolsArguments,
-    check_symbols,
     read_arguments,
 )
 from mcp_server.operations.errors import ApiError
+from mcp_server.operations.symbols import check_symbols
 from mcp_server.operations.table import OPERATIONS
 
 MODELS = sorted({o.arguments for o in OPERATIONS.values()}, key=lambda model: model.__name__)
