@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,9 @@ MOST_KILOBYTES = 40
 
 
 @pytest.fixture(scope="module")
-def book(night: Path) -> Book:
-    return active_book(night)
+def book(night: Path) -> Iterator[Book]:
+    with closing(active_book(night)) as opened:
+        yield opened
 
 
 def setups(book: Book) -> list[StoredSetup]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from mcp_server.operations.directory import VAGUE, Directories, Directory
@@ -145,7 +147,8 @@ def test_what_is_equally_near_to_many_symbols_suggests_none() -> None:
 
 
 def test_the_directory_of_a_night_is_made_once() -> None:
-    directories, book = Directories(), Book.empty("source", "disclaimer")
+    directories = Directories()
 
-    assert directories.of(book) is directories.of(book)
-    assert directories.of(book).search("AAPL") == []
+    with closing(Book.empty("source", "disclaimer")) as book:
+        assert directories.of(book) is directories.of(book)
+        assert directories.of(book).search("AAPL") == []
