@@ -70,8 +70,8 @@ class Directory:
         """The entries that a text may mean, the best match first.
 
         These are the symbol itself, the symbol with other separators, symbols that begin with the
-        text, and names with a word that begins with each word of it. Only if there is none of
-        these, they are what is spelt alike.
+        text, and names with a word that begins with each word of it. If none of these is
+        there, the entries that are spelt alike.
         """
         key, words = _key(text), _words(text)[:MOST_WORDS]
         tiers = (self._same(text), self._beginning(key), self._named(words))
