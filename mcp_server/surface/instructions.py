@@ -16,7 +16,7 @@ def instructions(offer: Offer, toolset: Toolset) -> str:
         "Everything is sealed once a night, of the session in `as_of_session`. If today's UTC date "
         "is after `next_session`, the night is old: say so. `setup_id` is valid for one night, "
         "`lineage_id` stays. Pattern, history and chart tools work on "
-        "tracked tickers; `list_tracked_tickers` says which of them have a setup. "
+        "tracked tickers; `list_tracked_tickers` says which have a setup. "
         "`demo` and `get_family_track_record` need no key. Crypto pairs are "
         f"written without a separator: BTCUSD. {_elsewhere(offer, toolset)}"
         "Daily bars only. Not offered at any address: intraday patterns, live prices, options, "
