@@ -23,7 +23,7 @@ class Answer:
 
 
 def needed(answers: Sequence[Answer]) -> set[str]:
-    """The rules that a person who shows these answers must obey."""
+    """The content rules that apply to some answers."""
     given = [answer for answer in answers if not answer.refused]
     found = {SESSION, DISCLAIMER} if given else set()
     for row in _rows(given):
