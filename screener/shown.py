@@ -1,0 +1,202 @@
+"""Shown: setups and past trades as tables that fit the terminal.
+
+A column is left out whole where there is no room, and no cell but a company's name is ever cut. A
+win rate stands with its trades and the average loss, or all three are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from nightly.numbers import dollars
+from screener.console import Table
+from screener.terminal import harmless
+from store.briefs import compact
+
+Row = Mapping[str, Any]
+
+LEAST_NAME: Final = 16
+"""Columns of a terminal below which no company's name is shown."""
+
+MOST_NAME: Final = 40
+"""Columns that a company's name takes at most."""
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    name: str
+    cell: Callable[[Row], str]
+    right: bool = False
+    spare: int = 0
+    """What is left out first where there is no room: the columns of the highest number. 0 stays."""
+
+
+def setups_table(rows: Sequence[Row], names: Mapping[str, str], width: int) -> Table:
+    """Forming setups of the scan, best rank first, in a table of at most `width` columns."""
+    return _named(FORMING, [_flat(row) for row in rows], names, width)
+
+
+def running_table(rows: Sequence[Row], names: Mapping[str, str], width: int) -> Table:
+    """Running setups of the scan, best rank first, in a table of at most `width` columns."""
+    return _named(RUNNING, [_flat(row) for row in rows], names, width)
+
+
+def history_table(rows: Sequence[Row], width: int) -> Table:
+    """Past trades of one symbol, newest first, in a table of at most `width` columns."""
+    return _filled(_fitting(HISTORY, rows, width), rows)
+
+
+def pattern_of(row: Row) -> str:
+    """The pattern as people read it: a triangle with its type, any other by its family."""
+    kind = row["pattern_type"] or ""
+    return kind.replace("_", " ").capitalize() if "triangle" in kind else str(row["family_label"])
+
+
+def reward_to_risk(plan: Row) -> float | None:
+    """The distance to the target over the distance to the stop, both from the trigger."""
+    risk = abs(plan["trigger_price"] - plan["stop_price"])
+    return abs(plan["target_price"] - plan["trigger_price"]) / risk if risk else None
+
+
+def _flat(row: Row) -> Row:
+    """A row of the scan with its win rate as the short rows have it: with whose, and its loss."""
+    plan = row["plans"][0]
+    return {**row, **plan, **compact(row), "reward_to_risk": reward_to_risk(plan)}
+
+
+def distance(row: Row) -> str:
+    """How far the last close is from the trigger, and whether it is beyond it already."""
+    beyond = " beyond" if row["last_close_side"] == "beyond" else ""
+    return f"{row['distance_to_trigger_pct']:.2f}%{beyond}"
+
+
+def _percent(name: str, digits: int = 1) -> Callable[[Row], str]:
+    return lambda row: "-" if row[name] is None else f"{row[name]:.{digits}f}%"
+
+
+def _signed(name: str, form: str) -> Callable[[Row], str]:
+    return lambda row: "-" if row[name] is None else f"{row[name]:{form}}"
+
+
+def _price(name: str) -> Callable[[Row], str]:
+    return lambda row: "-" if row[name] is None else dollars(row[name])
+
+
+def _text(name: str) -> Callable[[Row], str]:
+    return lambda row: "-" if row[name] is None else str(row[name])
+
+
+def _attempt(row: Row) -> str:
+    attempt = row["attempt"]
+    number = attempt["number"] if isinstance(attempt, Mapping) else attempt
+    return "-" if number is None else str(number)
+
+
+_SYMBOL = Column("symbol", _text("symbol"))
+_PATTERN = (Column("pattern", pattern_of), Column("direction", _text("direction")))
+_RECORD = (
+    Column("won", _percent("win_rate_pct"), right=True, spare=1),
+    Column("trades", _text("win_rate_trades"), right=True, spare=1),
+    Column("avg loss", _percent("avg_loss_pct"), right=True, spare=1),
+    Column("record of", _text("win_rate_scope"), spare=5),
+)
+_PLAN = (
+    Column("stop", _price("stop_price"), right=True, spare=6),
+    Column("target", _price("target_price"), right=True, spare=6),
+    Column("reward/risk", _signed("reward_to_risk", ".2f"), right=True, spare=6),
+)
+_RANK = Column("rank", _text("rank"), right=True, spare=3)
+_ATTEMPT = Column("attempt", _attempt, right=True, spare=4)
+
+FORMING: Final = (
+    _RANK,
+    _SYMBOL,
+    *_PATTERN,
+    Column("distance", distance, right=True),
+    Column("trigger", _price("trigger_price"), right=True),
+    *_PLAN,
+    *_RECORD,
+    _ATTEMPT,
+)
+
+RUNNING: Final = (
+    _RANK,
+    _SYMBOL,
+    *_PATTERN,
+    Column("sessions", _text("sessions_since_trigger"), right=True),
+    Column("trigger", _price("trigger_price"), right=True),
+    *_PLAN,
+    *_RECORD,
+    _ATTEMPT,
+)
+
+HISTORY: Final = (
+    Column("entry", _text("entry_date")),
+    Column("pattern", pattern_of),
+    Column("direction", _text("direction")),
+    Column("outcome", _text("outcome")),
+    Column("move", _signed("realized_move_pct", "+.1f"), right=True, spare=2),
+    Column("R", lambda row: _r(row), right=True),
+    Column("sessions", _text("hold_bars"), right=True, spare=1),
+    Column("exit", _text("exit_date"), spare=3),
+    Column("price", _price("entry_price"), right=True, spare=4),
+    Column("stop", _price("stop_price"), right=True, spare=5),
+    Column("target", _price("target_price"), right=True, spare=5),
+    Column("attempt", _attempt, right=True, spare=6),
+)
+
+
+def _r(row: Row) -> str:
+    if row["r_multiple"] is not None:
+        return f"{row['r_multiple']:+.2f}"
+    return "-" if row["unrealized_r"] is None else f"{row['unrealized_r']:+.2f} so far"
+
+
+def _named(
+    columns: Sequence[Column], rows: Sequence[Row], names: Mapping[str, str], width: int
+) -> Table:
+    """The table, with the company's names behind the symbols where there is room for them."""
+    kept = _fitting(columns, rows, width)
+    left = min(width - _filled(kept, rows).width - 2, MOST_NAME)
+    if left >= LEAST_NAME and any(names.get(row["symbol"]) for row in rows):
+        place = kept.index(_SYMBOL) + 1
+        name = Column("name", lambda row: clipped(names.get(row["symbol"]) or "", left))
+        kept = [*kept[:place], name, *kept[place:]]
+    return _filled(kept, rows)
+
+
+def _fitting(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[Column]:
+    """The columns for which there is room."""
+    for most in sorted({column.spare for column in columns}, reverse=True):
+        kept = [column for column in columns if column.spare <= most]
+        if _filled(kept, rows).width <= width:
+            return kept
+    return [column for column in columns if not column.spare]
+
+
+def _filled(columns: Sequence[Column], rows: Sequence[Row]) -> Table:
+    numbers = {column.name for column in columns if column.right}
+    table = Table(*(column.name for column in columns), right=numbers)
+    for row in rows:
+        table.add_row(*(column.cell(row) for column in columns))
+    return table
+
+
+def clipped(text: str, width: int) -> str:
+    """As many whole words of a text as have room in so many columns."""
+    from rich.cells import cell_len
+
+    words = harmless(text).split()
+    whole = " ".join(words)
+    if cell_len(whole) <= width:
+        return whole
+    return next(_beginnings(words, width - 2, cell_len), "") + " …" if words else ""
+
+
+def _beginnings(words: Sequence[str], width: int, measure: Callable[[str], int]) -> Iterator[str]:
+    for number in range(len(words) - 1, 0, -1):
+        beginning = " ".join(words[:number])
+        if measure(beginning) <= width:
+            yield beginning
