@@ -9,11 +9,12 @@ and a list of keys should not wait for a web server and a detector to load.
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
@@ -55,6 +56,9 @@ DATA = (
 
 LEAST_WIDTH = 40
 """A terminal is taken to have so many columns at least."""
+
+FORMULA = ("=", "+", "-", "@")
+"""What a formula begins with in a spreadsheet."""
 
 T = TypeVar("T")
 
@@ -105,21 +109,38 @@ class Output:
         lines = what.lines() if isinstance(what, Table) else [harmless(what)]
         getattr(sys, self._stream).writelines(f"{line}\n" for line in lines)
 
-    def print_text(self, text: str, indent: str = "") -> None:
-        """Print a paragraph in lines that a terminal need not break; no word is broken."""
+    def print_text(self, text: str, label: str = "") -> None:
+        """Print a paragraph, behind a label if one is given, in lines that a terminal need not
+        break; no word is broken.
+        """
         lines = textwrap.wrap(
             harmless(text),
             terminal_width(),
-            initial_indent=indent,
-            subsequent_indent=indent,
+            initial_indent=label,
+            subsequent_indent=" " * len(label),
             break_long_words=False,
             break_on_hyphens=False,
         )
         getattr(sys, self._stream).writelines(f"{line}\n" for line in lines)
 
+    def print_csv(self, rows: Iterable[Sequence[object]]) -> None:
+        """Print rows of values as CSV (RFC 4180: lines end in CRLF, quotes are doubled)."""
+        writer = csv.writer(getattr(sys, self._stream))
+        writer.writerows(map(_cells, rows))
+
     def print_json(self, value: object) -> None:
         """Print JSON values, indented, in ASCII: whatever is not is escaped."""
         getattr(sys, self._stream).write(f"{json.dumps(value, indent=2)}\n")
+
+
+def _cells(row: Sequence[object]) -> list[object]:
+    return [_cell(value) if isinstance(value, str) else value for value in row]
+
+
+def _cell(text: str) -> str:
+    """A text that neither steers a terminal nor is a formula to a spreadsheet."""
+    plain = harmless(text)
+    return f"'{plain}" if plain.startswith(FORMULA) else plain
 
 
 def terminal_width() -> int:

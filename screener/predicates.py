@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from mcp_server.operations.filters import PredicateError, read_predicate
@@ -43,7 +43,7 @@ def example(kind: Kind) -> str:
     return f"{kind.name}{period}={kind.choices[0] if kind.choices else 'true'}"
 
 
-def _predicate(text: str) -> dict[str, object]:
+def _predicate(text: str) -> Mapping[str, object]:
     parts = PARTS.fullmatch(text) if len(text) <= LONGEST else None
     if parts is None:
         raise FilterError(_unreadable(text))
@@ -51,7 +51,7 @@ def _predicate(text: str) -> dict[str, object]:
     kind = KINDS.get(name.lower())
     if kind is None:
         raise FilterError(
-            f"--filter {text!r}: there is no filter {name!r}{_meant(name.lower(), KINDS)}; "
+            f"--filter {text!r}: there is no filter {name!r}{_meant(name.lower(), KINDS)}. "
             "`screener scan --kinds` lists all."
         )
     try:
@@ -100,7 +100,9 @@ def _value(kind: Kind, text: str) -> object:
 
 def _meant(word: str, known: Iterable[str]) -> str:
     folded = {name.casefold(): name for name in known}
+    if word.casefold() in folded:
+        return ""
     near = get_close_matches(word.casefold(), folded, 3)
     near += [name for name in folded if name not in near and word and word.casefold() in name]
     names = [folded[name] for name in near[:3]]
-    return f"; did you mean {' or '.join(names)}?" if names else ""
+    return f" (did you mean {' or '.join(names)}?)" if names else ""

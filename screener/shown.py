@@ -16,7 +16,7 @@ from store.briefs import compact
 
 Row = Mapping[str, Any]
 
-LEAST_NAME: Final = 16
+LEAST_NAME: Final = 20
 """Columns of a terminal below which no company's name is shown."""
 
 MOST_NAME: Final = 40
@@ -31,16 +31,18 @@ class Column(NamedTuple):
     right: bool = False
     spare: int = 0
     """What is left out first where there is no room: the columns of the highest number. 0 stays."""
+    instead: Column | None = None
+    """What takes its place when it is left out."""
 
 
 def setups_table(rows: Sequence[Row], names: Mapping[str, str], width: int) -> Table:
     """Forming setups of the scan, best rank first, in a table of at most `width` columns."""
-    return _named(FORMING, [_flat(row) for row in rows], names, width)
+    return _named(FORMING, [flat(row) for row in rows], names, width)
 
 
 def running_table(rows: Sequence[Row], names: Mapping[str, str], width: int) -> Table:
     """Running setups of the scan, best rank first, in a table of at most `width` columns."""
-    return _named(RUNNING, [_flat(row) for row in rows], names, width)
+    return _named(RUNNING, [flat(row) for row in rows], names, width)
 
 
 def history_table(rows: Sequence[Row], width: int) -> Table:
@@ -57,10 +59,11 @@ def pattern_of(row: Row) -> str:
 def reward_to_risk(plan: Row) -> float | None:
     """The distance to the target over the distance to the stop, both from the trigger."""
     risk = abs(plan["trigger_price"] - plan["stop_price"])
-    return abs(plan["target_price"] - plan["trigger_price"]) / risk if risk else None
+    gain = abs(plan["target_price"] - plan["trigger_price"])
+    return round(gain / risk, 3) if risk else None
 
 
-def _flat(row: Row) -> Row:
+def flat(row: Row) -> Row:
     """A row of the scan with its win rate as the short rows have it: with whose, and its loss."""
     plan = row["plans"][0]
     return {**row, **plan, **compact(row), "reward_to_risk": reward_to_risk(plan)}
@@ -72,12 +75,12 @@ def distance(row: Row) -> str:
     return f"{row['distance_to_trigger_pct']:.2f}%{beyond}"
 
 
-def _percent(name: str, digits: int = 1) -> Callable[[Row], str]:
-    return lambda row: "-" if row[name] is None else f"{row[name]:.{digits}f}%"
+def _percent(name: str) -> Callable[[Row], str]:
+    return _decimal(name, ".1f", "%")
 
 
-def _signed(name: str, form: str) -> Callable[[Row], str]:
-    return lambda row: "-" if row[name] is None else f"{row[name]:{form}}"
+def _decimal(name: str, form: str, unit: str = "") -> Callable[[Row], str]:
+    return lambda row: "-" if row[name] is None else f"{row[name]:{form}}{unit}"
 
 
 def _price(name: str) -> Callable[[Row], str]:
@@ -95,85 +98,78 @@ def _attempt(row: Row) -> str:
 
 
 _SYMBOL = Column("symbol", _text("symbol"))
-_PATTERN = (Column("pattern", pattern_of), Column("direction", _text("direction")))
+_PATTERN = (
+    Column("pattern", pattern_of, spare=2, instead=Column("family", _text("family_label"))),
+    Column("direction", _text("direction")),
+)
 _RECORD = (
     Column("won", _percent("win_rate_pct"), right=True, spare=1),
     Column("trades", _text("win_rate_trades"), right=True, spare=1),
     Column("avg loss", _percent("avg_loss_pct"), right=True, spare=1),
-    Column("record of", _text("win_rate_scope"), spare=5),
+    Column("record of", _text("win_rate_scope"), spare=6),
 )
 _PLAN = (
-    Column("stop", _price("stop_price"), right=True, spare=6),
-    Column("target", _price("target_price"), right=True, spare=6),
-    Column("reward/risk", _signed("reward_to_risk", ".2f"), right=True, spare=6),
-)
-_RANK = Column("rank", _text("rank"), right=True, spare=3)
-_ATTEMPT = Column("attempt", _attempt, right=True, spare=4)
-
-FORMING: Final = (
-    _RANK,
-    _SYMBOL,
-    *_PATTERN,
-    Column("distance", distance, right=True),
-    Column("trigger", _price("trigger_price"), right=True),
-    *_PLAN,
-    *_RECORD,
-    _ATTEMPT,
-)
-
-RUNNING: Final = (
-    _RANK,
-    _SYMBOL,
-    *_PATTERN,
-    Column("sessions", _text("sessions_since_trigger"), right=True),
-    Column("trigger", _price("trigger_price"), right=True),
-    *_PLAN,
-    *_RECORD,
-    _ATTEMPT,
-)
-
-HISTORY: Final = (
-    Column("entry", _text("entry_date")),
-    Column("pattern", pattern_of),
-    Column("direction", _text("direction")),
-    Column("outcome", _text("outcome")),
-    Column("move", _signed("realized_move_pct", "+.1f"), right=True, spare=2),
-    Column("R", lambda row: _r(row), right=True),
-    Column("sessions", _text("hold_bars"), right=True, spare=1),
-    Column("exit", _text("exit_date"), spare=3),
-    Column("price", _price("entry_price"), right=True, spare=4),
     Column("stop", _price("stop_price"), right=True, spare=5),
     Column("target", _price("target_price"), right=True, spare=5),
-    Column("attempt", _attempt, right=True, spare=6),
+    Column("reward/risk", _decimal("reward_to_risk", ".2f"), right=True, spare=5),
+)
+_RANK = Column("rank", _text("rank"), right=True, spare=3)
+_ATTEMPT = Column("attempt", _attempt, right=True, spare=7)
+_TRIGGER = Column("trigger", _price("trigger_price"), right=True)
+_AWAY = Column("distance", distance, right=True)
+_SINCE = Column("sessions", _text("sessions_since_trigger"), right=True)
+
+FORMING: Final = (_RANK, _SYMBOL, *_PATTERN, _AWAY, _TRIGGER, *_PLAN, *_RECORD, _ATTEMPT)
+RUNNING: Final = (_RANK, _SYMBOL, *_PATTERN, _SINCE, _TRIGGER, *_PLAN, *_RECORD, _ATTEMPT)
+HISTORY: Final = (
+    Column("entry", _text("entry_date")),
+    *_PATTERN,
+    Column("outcome", _text("outcome")),
+    Column("move", _decimal("realized_move_pct", "+.1f", "%"), right=True, spare=1),
+    Column("R", lambda row: _r(row), right=True),
+    Column("sessions", _text("hold_bars"), right=True, spare=3),
+    Column("exit", _text("exit_date"), spare=4),
+    Column("price", _price("entry_price"), right=True, spare=5),
+    Column("stop", _price("stop_price"), right=True, spare=5),
+    Column("target", _price("target_price"), right=True, spare=5),
+    _ATTEMPT,
 )
 
 
 def _r(row: Row) -> str:
-    if row["r_multiple"] is not None:
-        return f"{row['r_multiple']:+.2f}"
-    return "-" if row["unrealized_r"] is None else f"{row['unrealized_r']:+.2f} so far"
+    r = row["unrealized_r"] if row["r_multiple"] is None else row["r_multiple"]
+    return "-" if r is None else f"{r:+.2f}"
 
 
 def _named(
     columns: Sequence[Column], rows: Sequence[Row], names: Mapping[str, str], width: int
 ) -> Table:
-    """The table, with the company's names behind the symbols where there is room for them."""
-    kept = _fitting(columns, rows, width)
-    left = min(width - _filled(kept, rows).width - 2, MOST_NAME)
-    if left >= LEAST_NAME and any(names.get(row["symbol"]) for row in rows):
-        place = kept.index(_SYMBOL) + 1
-        name = Column("name", lambda row: clipped(names.get(row["symbol"]) or "", left))
-        kept = [*kept[:place], name, *kept[place:]]
+    """The table, with the companies' names behind their symbols where there is room for them."""
+
+    def name(size: int) -> Column:
+        return Column("name", lambda row: clipped(names.get(row["symbol"], ""), size), spare=4)
+
+    place = columns.index(_SYMBOL) + 1
+    shortest = name(LEAST_NAME)
+    kept = _fitting([*columns[:place], shortest, *columns[place:]], rows, width)
+    if shortest in kept:
+        place = kept.index(shortest)
+        kept.remove(shortest)
+        if any(names.get(row["symbol"]) for row in rows):
+            left = width - _filled(kept, rows).width - 2
+            kept.insert(place, name(min(left, MOST_NAME)))
     return _filled(kept, rows)
 
 
 def _fitting(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[Column]:
     """The columns for which there is room."""
-    for most in sorted({column.spare for column in columns}, reverse=True):
-        kept = [column for column in columns if column.spare <= most]
+    kept: list[Column] = []
+    for most in sorted({0, *(column.spare for column in columns)}, reverse=True):
+        chosen = (column if column.spare <= most else column.instead for column in columns)
+        kept = [column for column in chosen if column is not None]
         if _filled(kept, rows).width <= width:
-            return kept
-    return [column for column in columns if not column.spare]
+            break
+    return kept
 
 
 def _filled(columns: Sequence[Column], rows: Sequence[Row]) -> Table:

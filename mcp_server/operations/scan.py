@@ -11,8 +11,8 @@ import orjson
 
 from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
 from mcp_server.operations.filters import Predicate, parse_filters
-from store.briefs import compact
 from store.book import Book
+from store.briefs import compact
 from store.evidence import Evidence
 
 if TYPE_CHECKING:
