@@ -147,14 +147,13 @@ def list_nights() -> None:
             mark = "*" if active and night.data_version == active.data_version else mark
             counts = night.counts
             numbers = (counts.covered, counts.setups, counts.resolved)
-            size = f"{night.book.bytes / 1e6:.1f}"
             listed.add_row(
                 mark,
                 night.data_version,
                 str(night.as_of_session),
                 night.inputs.bars,
                 *(str(number) for number in numbers),
-                size,
+                f"{night.book.bytes / 1e6:.1f}",
             )
     out.print(listed)
 

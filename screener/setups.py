@@ -27,11 +27,17 @@ Form: TypeAlias = Literal["table", "json", "csv"]
 BEST: Final = 10
 """Forming setups with which a nightly ends."""
 
+MEANINGS: Final = {
+    "forming": "distance: from the last close to the trigger.",
+    "in_progress": "sessions: since the breakout.",
+}
+"""What the columns of the setups of a status mean."""
+
 RECORDS: Final = (
-    "distance: from the last close to the trigger. won, trades, avg loss: past trades of the same "
-    "family and direction, or of the ticker itself where it has enough of its own."
+    "won, trades, avg loss: past trades of the same family and direction, or of the ticker itself "
+    "where it has enough of its own."
 )
-"""What the columns of a table of setups mean."""
+"""What the columns of every table of setups mean."""
 
 SHOWN: Final = {"forming": "forming", "in_progress": "running", "all": "forming or running"}
 """The words for each status of a scan."""
@@ -48,10 +54,10 @@ def print_forming(chosen: Settings) -> None:
             best = f"the {len(rows)} best-ranked of {count:,}" if len(rows) < count else "all"
             out.print(f"Forming as of {book.session}, {best}:")
             out.print(setups_table(rows, names_of(book), terminal_width()))
-            out.print_text(RECORDS)
+            out.print_text(_legend(rows))
         else:
             out.print(f"No pattern is forming as of {book.session}.")
-        _print_running(book, arguments)
+        _print_running(book, arguments, "`screener scan --status in_progress`")
         if rows:
             symbol = rows[0]["symbol"]
             commands = ("scan", f"show {symbol}", f"chart {symbol}")
@@ -78,12 +84,19 @@ def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     for part in _tables(answer["setups"], names_of(book)):
         out.print(part)
     out.print()
-    out.print_text(RECORDS if answer["setups"] else _nothing(book))
+    out.print_text(_legend(answer["setups"]) or _nothing(book))
     if more := _more(answer):
         out.print(more)
     if arguments.status == "forming":
-        _print_running(book, arguments)
+        _print_running(book, arguments, "--status in_progress")
     out.print_text(book.disclaimer)
+
+
+def _legend(rows: Sequence[Row]) -> str:
+    """What the columns of the tables of some rows mean; nothing without a row."""
+    statuses = {row["status"] for row in rows}
+    meanings = [words for status, words in MEANINGS.items() if status in statuses]
+    return " ".join([*meanings, RECORDS] if rows else [])
 
 
 def _more(answer: Row) -> str:
@@ -95,9 +108,8 @@ def _more(answer: Row) -> str:
     return f"These are {offset + 1:,} to {last:,} of {count:,}; --offset {last} shows the next."
 
 
-def _print_running(book: Book, arguments: ScanArguments) -> None:
+def _print_running(book: Book, arguments: ScanArguments, command: str) -> None:
     if count := _count(book, arguments, "in_progress"):
-        command = "`screener scan --status in_progress`"
         out.print_text(f"Running, past their trigger: {count:,}; {command} shows them.")
 
 
@@ -129,7 +141,8 @@ def _tables(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[str | Tab
         yield setups_table(forming, names, terminal_width())
     if running:
         yield ""
-        yield "Running; sessions: since the breakout."
+        if forming:
+            yield "Running:"
         yield running_table(running, names, terminal_width())
 
 

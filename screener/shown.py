@@ -105,7 +105,7 @@ _PATTERN = (
 _RECORD = (
     Column("won", _percent("win_rate_pct"), right=True, spare=1),
     Column("trades", _text("win_rate_trades"), right=True, spare=1),
-    Column("avg loss", _percent("avg_loss_pct"), right=True, spare=1),
+    Column("avg loss", lambda row: _loss(row), right=True, spare=1),
     Column("record of", _text("win_rate_scope"), spare=6),
 )
 _PLAN = (
@@ -134,6 +134,12 @@ HISTORY: Final = (
     Column("target", _price("target_price"), right=True, spare=5),
     _ATTEMPT,
 )
+
+
+def _loss(row: Row) -> str:
+    if row["avg_loss_pct"] is None:
+        return "-" if row["win_rate_pct"] is None else "no loss"
+    return f"{row['avg_loss_pct']:.1f}%"
 
 
 def _r(row: Row) -> str:

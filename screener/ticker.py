@@ -132,7 +132,7 @@ def _print_records(
     if not own:
         sealed = "this night was sealed without records of tickers"
         out.print_text(f"{sealed if reason == 'not_sealed' else 'no resolved trade yet'}.", "  ")
-    families = {row["family"] for row in (*setups, *own)}
+    families = {row["family"] for row in setups or own}
     entries = [orjson.loads(book.family(family)) for family in Family if family in families]
     if entries:
         out.print()
