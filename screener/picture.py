@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 def look_of(theme: str, width: int) -> Look:
     """The look that the command line asks for."""
-    looks = {(known, size): Look(known, size) for known in THEMES for size in WIDTHS}
+    looks: Mapping[tuple[str, int], Look] = {
+        (known, size): Look(known, size) for known in THEMES for size in WIDTHS
+    }
     if theme not in THEMES:
         fail(f"--theme {theme!r} is not one of {', '.join(THEMES)}.")
     if (theme, width) not in looks:

@@ -115,7 +115,8 @@ def _print_running(book: Book, arguments: ScanArguments, command: str) -> None:
 
 def _count(book: Book, arguments: ScanArguments, status: str) -> int:
     """How many setups match in a status."""
-    number: int = _answer(book, arguments.model_copy(update={"status": status}))["count"]
+    counted = arguments.model_copy(update={"status": status, "limit": 1, "offset": 0})
+    number: int = _answer(book, counted)["count"]
     return number
 
 

@@ -71,7 +71,8 @@ def _state(book: Book, symbol: str, setups: int) -> str:
 def _print_setup(setup: Fields) -> None:
     running = setup["status"] == "in_progress"
     state = "running" if running else "forming"
-    out.print(f"{pattern_of(setup)}, {setup['direction']}, {state} (setup {setup['setup_id']})")
+    kind = f"{pattern_of(setup)}, {setup['direction']}, {state}"
+    out.print_text(f"{kind} (setup {setup['setup_id']})")
     since = setup["sessions_since_trigger"]
     ago = f"; sessions since the breakout: {since}" if since is not None else ""
     _fact("drawn", f"{setup['pattern_start']} to {setup['pattern_end']}{_attempt(setup)}{ago}")
