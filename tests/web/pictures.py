@@ -55,7 +55,9 @@ def shoot(profile: BrowserContext, walk: Walk, picture: Picture, *, whole: bool 
     page = profile.new_page()
     page.set_viewport_size({"width": picture.width, "height": picture.height})
     page.emulate_media(color_scheme=picture.theme, reduced_motion="reduce")
-    page.goto(walk.address(picture.page), wait_until="networkidle")
+    # Pictures further down are loaded late, and only pages of a night have any.
+    quiet: Literal["networkidle", "load"] = "networkidle" if picture.page.night else "load"
+    page.goto(walk.address(picture.page), wait_until=quiet)
     shot = page.screenshot(full_page=whole)
     page.close()
     return small(shot)

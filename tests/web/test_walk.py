@@ -100,9 +100,7 @@ def walk(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk
 def answers(walk: Walk) -> dict[Page, httpx.Response]:
     """Every page, read once."""
     accept = {"Accept": "text/html"}
-    return {
-        page: walk.browsers[page.who].get(walk.address(page), headers=accept) for page in PAGES
-    }
+    return {page: walk.browsers[page.who].get(walk.address(page), headers=accept) for page in PAGES}
 
 
 @pytest.fixture(scope="module")
@@ -231,9 +229,7 @@ def test_a_win_rate_stands_with_its_sample_and_average_loss(
 
 
 @every_page
-def test_a_summary_is_quoted_whole(
-    page: Page, walk: Walk, documents: dict[Page, Element]
-) -> None:
+def test_a_summary_is_quoted_whole(page: Page, walk: Walk, documents: dict[Page, Element]) -> None:
     families = walk.services["stranger"].get("/families", key="").json()["families"]
     summaries = {one["track_record"]["summary"] for one in families if one["track_record"]}
     for one in documents[page].all("figcaption", "p", "dd", "td", "blockquote"):
@@ -294,7 +290,10 @@ def test_a_page_and_all_that_it_loads_at_once_is_small(
             if one.attributes.get("loading") != "lazy"
             and one.attributes.get("rel") not in ("canonical", "alternate")
         }
-        sent = [walk.address(page), *(walk.services[page.who].url + path for path in loaded if path)]
+        sent = [
+            walk.address(page),
+            *(walk.services[page.who].url + path for path in loaded if path),
+        ]
         total = sum(_sent(walk, page, address) for address in sent)
         assert total < FIRST_PAGE_BYTES, f"{page.name}: {total}"
 
