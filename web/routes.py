@@ -22,10 +22,10 @@ from web.method import PATH as METHOD
 from web.method import MethodPage
 from web.pages import Pages
 from web.password import Password
-from web.sign_in import SignIn
-from web.sign_up import SignUp
 from web.robots import PATH as ROBOTS
 from web.robots import robots
+from web.sign_in import SignIn
+from web.sign_up import SignUp
 from web.site import Site
 from web.texts import TextPage
 from web.usage import Usage

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -142,7 +143,7 @@ def test_a_page_answers_as_html_in_english_with_one_headline(
     assert [one.attributes["lang"] for one in document.all("html")] == ["en"]
     assert len(document.all("h1")) == len(document.all("main")) == 1
     levels = [int(one.tag[1]) for one in document.all("h1", "h2", "h3", "h4")]
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 def test_titles_and_descriptions_tell_pages_apart(documents: dict[Page, Element]) -> None:
@@ -317,4 +318,4 @@ def test_crawlers_are_told_what_is_private(walk: Walk) -> None:
 
 
 def _is_private(page: Page) -> bool:
-    return page.who == "member" and page.path != "/" or page.path.startswith("/sign-")
+    return (page.who == "member" and page.path != "/") or page.path.startswith("/sign-")

@@ -27,17 +27,18 @@ RULES = """async () => {
   // The shades at the edges of a table hide no word, and axe measures contrast on no gradient.
   for (const box of document.querySelectorAll(".table")) box.style.backgroundImage = "none";
   const found = await axe.run(document, { resultTypes: ["violations"] });
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0].target} ${nodes[0].failureSummary}`);
+  return found.violations.map(({ id, nodes: [first] }) => `${id}: ${first.target} ${first.html}`);
 }"""
 
 FOCUSABLE = """() => [...document.querySelectorAll(
   "a[href], button, input, select, textarea, summary, [tabindex='0']"
-)].filter((one) => one.checkVisibility() && !one.disabled && one.type !== "hidden" && one.tabIndex >= 0)
+)].filter((one) => one.checkVisibility() && !one.disabled && one.tabIndex >= 0)
   .map((one, index) => { one.dataset.stop = index; return one.outerHTML.slice(0, 90); })"""
 """What the keyboard must reach, each numbered."""
 
 FOCUSED = """() => {
-  const one = document.activeElement, style = getComputedStyle(one), box = one.getBoundingClientRect();
+  const one = document.activeElement, style = getComputedStyle(one);
+  const box = one.getBoundingClientRect();
   const seen = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
   return [one.dataset.stop ?? "", seen, box.right > 0 && box.bottom > 0 && box.top < innerHeight];
 }"""
