@@ -49,7 +49,19 @@ class Page:
 PAGES = (
     Page("/", "stranger", night=True),
     Page("/", "member", night=True),
+    Page("/screen", "stranger"),
+    Page("/screen", "member", night=True),
+    Page("/screen", "open", "/screen?status=all", night=True),
+    Page("/symbols", "stranger"),
+    Page("/symbols/{symbol}", "stranger", "/symbols/MSFT", night=True),
+    Page("/symbols/{symbol}", "member", "/symbols/GOOG", night=True),
+    Page("/symbols/{symbol}", "open", "/symbols/IBM", night=True),
+    Page("/families", "stranger", night=True),
+    Page("/families/{family}", "stranger", "/families/triangle", night=True),
+    Page("/families/{family}", "stranger", "/families/bearish_pennant", night=True),
     Page("/method", "stranger", night=True),
+    Page("/connect", "stranger"),
+    Page("/status", "stranger", night=True),
     Page("/docs", "stranger"),
     Page("/privacy", "stranger"),
     Page("/terms", "stranger"),
@@ -71,6 +83,9 @@ PAGES = (
 NOT_PAGES = {
     "/sign-out": "takes a form, and leads to the home page",
     "/robots.txt": "for programs",
+    "/events": "a stream of news for open pages",
+    "/symbols/{symbol}/chart.png": "a picture",
+    "/symbols/{symbol}/chart.json": "the data of the interactive chart",
 }
 """The routes of the web app that show no page, with the reason; assets are none either."""
 

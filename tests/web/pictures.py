@@ -42,9 +42,11 @@ class Picture(NamedTuple):
 
 
 DRAWN = (
-    Picture("home", Page("/", "stranger")),
-    Picture("home-phone", Page("/", "stranger"), 390, 844, "dark"),
-    Picture("method", Page("/method", "stranger")),
+    Picture("home", Page("/", "stranger", night=True)),
+    Picture("home-phone", Page("/", "stranger", night=True), 390, 844, "dark"),
+    Picture("screen", Page("/screen", "open", "/screen?status=all", night=True)),
+    Picture("symbol", Page("/symbols/{symbol}", "open", "/symbols/MSFT", night=True)),
+    Picture("family", Page("/families/{family}", "stranger", "/families/triangle", night=True)),
 )
 """Every picture of the documentation; a new one is a row."""
 
