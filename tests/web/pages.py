@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from store.database import Database
 from store.keys import Principal
@@ -109,7 +109,7 @@ def walk_over(night: Path, folder: Path) -> Iterator[Walk]:
     """Serve copies of a night, one of them with open pages, to a stranger and to a member."""
     for name in ("closed", "open"):
         copy_night(night, folder / name)
-    limits = {"other_per_minute": 100_000, "sign_up": True}
+    limits: dict[str, Any] = {"other_per_minute": 100_000, "sign_up": True}
     with (
         serving(folder / "closed", **limits) as closed,
         serving(folder / "open", open_pages=True, **limits) as opened,

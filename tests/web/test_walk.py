@@ -155,7 +155,7 @@ def test_titles_and_descriptions_tell_pages_apart(documents: dict[Page, Element]
         }
         title = document.all("title")[0].text
         described = named["description"]["content"]
-        assert 25 <= len(described) <= 200, page.name
+        assert 25 <= len(described) <= 320, page.name
         assert named["og:description"]["content"] == described
         assert title == f"{named['og:title']['content']} · Pattern screener"
         if page.status == 200:
