@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from mcp_server.drawing.icon import icon_svg
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer
 from web.assets import Assets
@@ -23,7 +25,7 @@ POLICY = (
 class Pages:
     """The templates of this package."""
 
-    def __init__(self, assets: Assets, *, sign_up: bool) -> None:
+    def __init__(self, assets: Assets, *, sign_up: bool, public_url: str = "") -> None:
         self._environment = Environment(
             loader=PackageLoader("web"),
             autoescape=select_autoescape(),
@@ -31,7 +33,12 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals.update(assets=assets, sign_up=sign_up)
+        self._environment.globals.update(
+            assets=assets,
+            icon=Markup(icon_svg().decode()),  # noqa: S704 - our own
+            sign_up=sign_up,
+            public_url=public_url,
+        )
 
     def render(self, template: str, path: str, **context: object) -> str:
         """The HTML of a page that is the same for everybody."""

@@ -22,6 +22,8 @@ from web.method import PATH as METHOD
 from web.method import MethodPage
 from web.pages import Pages
 from web.password import Password
+from web.robots import PATH as ROBOTS
+from web.robots import robots
 from web.sign_in import SignIn
 from web.sign_up import SignUp
 from web.site import Site
@@ -34,7 +36,7 @@ from web.watchlist import WatchlistPage
 def web_routes(site: Site, reference: str) -> list[Route]:
     """Every page, and the documentation rendered from the agent reference."""
     assets = load_assets()
-    pages = Pages(assets, sign_up=site.sign_up)
+    pages = Pages(assets, sign_up=site.sign_up, public_url=site.services.offer.public_url)
     visits = Visits(site, pages)
     home, usage = Home(site, pages), Usage(site, pages)
     keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
@@ -44,6 +46,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         *assets.routes(),
         *_texts(site, pages, reference),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
+        Route(ROBOTS, robots),
         Route("/", visits.anyone(home.show)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),

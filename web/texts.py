@@ -27,6 +27,6 @@ class TextPage:
 
 def _render(text: str) -> str:
     html = str(MarkdownIt("commonmark", {"html": False}).enable("table").render(text))
-    return html.replace("<table>", '<div class="table"><table>').replace(
+    return html.replace("<table>", '<div class="table" tabindex="0"><table>').replace(
         "</table>", "</table></div>"
     )

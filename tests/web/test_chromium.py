@@ -173,7 +173,7 @@ def test_a_page_of_another_site_reads_answers_and_their_fields_but_no_page(
 
 @pytest.mark.engine
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_for_strangers_fit_a_phone_and_their_links_break_no_policy(
+def test_the_pages_for_strangers_fit_a_phone_and_break_no_policy(
     service: Service, chromium: BrowserContext, scheme: Literal["light", "dark"]
 ) -> None:
     complaints = list[str]()
@@ -185,8 +185,4 @@ def test_the_pages_for_strangers_fit_a_phone_and_their_links_break_no_policy(
     for path in ("/privacy", "/terms", "/"):
         page.goto(service.url + path)
         assert page.evaluate("document.documentElement.scrollWidth") == 390
-    for host in ("Cursor", "VS Code", "Goose"):
-        page.get_by_role("link", name=f"Add to {host}").click(no_wait_after=True)
-
-    assert page.url == f"{service.url}/"
     assert complaints == []

@@ -155,7 +155,7 @@ def test_few_trades_in_all_are_too_few_to_say_anything() -> None:
 
     assert "Too few to say anything. 29 resolved trades" in text
     assert "better than random" not in text
-    assert "<svg" not in rendered(method(measure(trades=29)))
+    assert "whiskers" not in rendered(method(measure(trades=29)))
     assert "No resolved trades" in words(rendered(method()))
 
 
