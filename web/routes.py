@@ -22,6 +22,8 @@ from web.method import PATH as METHOD
 from web.method import MethodPage
 from web.pages import Pages
 from web.password import Password
+from web.scan_query import PATH as SCREEN
+from web.screen import ScreenPage
 from web.sign_in import SignIn
 from web.sign_up import SignUp
 from web.site import Site
@@ -45,6 +47,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         *_texts(site, pages, reference),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
         Route("/", visits.anyone(home.show)),
+        Route(SCREEN, visits.anyone(ScreenPage(site, pages).show)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
         _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),
