@@ -40,7 +40,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "volume_percentile": "Volume rank, three months",
     },
     "Trend and momentum": {
-        "rsi": "RSI, 14 days",
+        "rsi": "RSI",
         "ema_distance": "Distance from the EMA",
         "ema_cross": "EMA 8 above EMA 21",
         "sma_distance": "Distance from the SMA",
@@ -87,6 +87,8 @@ class Field:
     kind: Kind
     label: str
     unit: str
+    hint: str
+    """What the label does not say."""
     choices: Sequence[tuple[str, str]]
     """Value and words of each; empty for a number."""
     periods: Sequence[tuple[str, str]]
@@ -97,7 +99,9 @@ def _field(kind: Kind) -> Field:
     if kind.takes == "boolean":
         choices = tuple(ANSWERS.items())
     periods = tuple((str(period), _period(kind, period)) for period in kind.periods)
-    return Field(kind, LABELS[kind.name], _unit(kind), choices, periods)
+    label = LABELS[kind.name]
+    hint = "" if kind.meaning == f"{label}." else kind.meaning
+    return Field(kind, label, _unit(kind), hint, choices, periods)
 
 
 def _unit(kind: Kind) -> str:

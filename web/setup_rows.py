@@ -105,8 +105,8 @@ def status_words(status: str, sessions: int | None = None) -> str:
 
 
 def side_words(side: str | None) -> str:
-    """Which side of the trigger the last close is on; empty for a running trade."""
-    return {"before": "before the trigger", "beyond": "beyond the trigger"}.get(side or "", "")
+    """Which side of the trigger the last close is on; of a running trade it is not told."""
+    return f"{side or 'from'} the trigger"
 
 
 def dollars(price: float) -> str:
