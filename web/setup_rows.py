@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.briefs import Row, shown_record
+from web.figures import dollars, move, percent
 
-MINUS = "\N{MINUS SIGN}"
 SUBTYPES: Mapping[str, str] = {
     "symmetrical_triangle": "Symmetrical",
     "ascending_triangle": "Ascending",
@@ -107,21 +107,6 @@ def status_words(status: str, sessions: int | None = None) -> str:
 def side_words(side: str | None) -> str:
     """Which side of the trigger the last close is on; of a running trade it is not told."""
     return f"{side or 'from'} the trigger"
-
-
-def dollars(price: float) -> str:
-    """A price."""
-    return f"${price:,.2f}" if price >= 1 else f"${price:.4g}"
-
-
-def percent(value: float) -> str:
-    """A percentage without a sign in front of what is positive."""
-    return f"{value:.1f}%".replace("-", MINUS)
-
-
-def move(value: float) -> str:
-    """A signed percentage."""
-    return f"{value:+.1f}%".replace("-", MINUS)
 
 
 def _or_none(value: float | None) -> str:

@@ -18,9 +18,10 @@ from store.book import Book
 from store.families import Family
 from store.watchlist import OverCapError
 from web.access import Access
+from web.figures import percent
 from web.pages import Pages
 from web.refusals import Refusal
-from web.setup_rows import percent, side_words, status_words
+from web.setup_rows import side_words, status_words
 from web.site import Site
 from web.standing import Standing
 from web.visit import Visit

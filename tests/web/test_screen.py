@@ -433,12 +433,7 @@ def test_an_identifier_of_a_row_is_one_word(market: Service) -> None:
 
 
 def test_the_texts_to_copy_ask_for_the_same_rows(market: Service) -> None:
-    asked = {
-        "status": "all",
-        "family": "triangle",
-        "filters": RSI.replace("20", "60"),
-        "limit": "5",
-    }
+    asked = {"status": "all", "family": "triangle", "filters": RSI.replace("20", "90")}
     page = screen(market, **asked, sort="-gain").text
     texts = {
         key: html.unescape(text)

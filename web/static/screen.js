@@ -10,9 +10,11 @@ form?.querySelector("[data-add]").addEventListener("click", async (event) => {
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page.getElementById("conditions");
   if (!fresh) return form.submit();
+  const waiting = fresh.querySelectorAll("[autofocus]");
+  for (const field of waiting) field.removeAttribute("autofocus");
   document.getElementById("conditions").replaceWith(fresh);
   form.elements.add.value = "";
-  fresh.querySelector("[autofocus]")?.focus();
+  waiting[waiting.length - 1]?.focus();
 });
 
 form?.addEventListener("click", (event) => {
