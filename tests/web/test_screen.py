@@ -27,8 +27,9 @@ from tests.web.controls import Controls
 from tests.web.market import evidence_of, make_market
 from tests.web.people import new_person, signed_in
 from web.condition_words import COMPARISONS, LABELS
+from web.conditions import PARTS
 from web.scan_order import COLUMNS, SORTS
-from web.scan_query import ADD, DEFAULTS, PARTS, read_query
+from web.scan_query import ADD, DEFAULTS, read_query
 
 RSI = '[{"kind":"rsi","op":"<","value":20}]'
 
