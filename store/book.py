@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from store.briefs import briefs_by_symbol
+from store.briefs import Briefs
 from store.errors import BookError
 from store.evidence import Evidence
 from store.families import Family
@@ -126,7 +126,7 @@ class Book:
     ) -> None:
         self._connection = connection
         self.evidence = Evidence.read(connection)
-        self._briefs = briefs_by_symbol(self.evidence.bodies)
+        self.scan = Briefs.of(self.evidence.bodies)
         self.session = session
         self.data_version = data_version
         self.disclaimer = disclaimer
@@ -207,7 +207,7 @@ class Book:
 
     def briefs(self, symbol: str) -> bytes:
         """The current setups of a symbol in short, as the items of a JSON list."""
-        return self._briefs.get(symbol, b"")
+        return self.scan.by_symbol.get(symbol, b"")
 
     def setup(self, symbol: str, setup_id: str) -> StoredSetup | None:
         """A current setup of a symbol by its id."""

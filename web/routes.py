@@ -24,6 +24,8 @@ from web.pages import Pages
 from web.password import Password
 from web.robots import PATH as ROBOTS
 from web.robots import robots
+from web.scan_query import PATH as SCREEN
+from web.screen import ScreenPage
 from web.sign_in import SignIn
 from web.sign_up import SignUp
 from web.site import Site
@@ -48,6 +50,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
         Route(ROBOTS, robots),
         Route("/", visits.anyone(home.show)),
+        Route(SCREEN, visits.anyone(ScreenPage(site, pages).show)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
         _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),
