@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from mcp_server.operations.services import PRIVACY_PATH, TERMS_PATH
 from oauth.responses import Endpoint
+from web.access import Access
 from web.account import PATH as ACCOUNT
 from web.account import AccountPage
 from web.activity import PATH as ACTIVITY
@@ -22,6 +23,7 @@ from web.method import PATH as METHOD
 from web.method import MethodPage
 from web.pages import Pages
 from web.password import Password
+from web.pictures import DATA_PATH, PNG_PATH, Pictures
 from web.sign_in import SignIn
 from web.sign_up import SignUp
 from web.site import Site
@@ -40,11 +42,14 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
     account = AccountPage(site, pages)
     consent = Consent(site, pages, visits)
+    pictures = Pictures(site, Access(site))
     return [
         *assets.routes(),
         *_texts(site, pages, reference),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
         Route("/", visits.anyone(home.show)),
+        Route(PNG_PATH, visits.parts(pictures.png)),
+        Route(DATA_PATH, visits.parts(pictures.data)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
         _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),
