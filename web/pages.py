@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, Response
 
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer
+from web import figures
 from web.assets import Assets
 from web.refusals import Refusal
 from web.visit import Visit
@@ -32,6 +33,9 @@ class Pages:
             lstrip_blocks=True,
         )
         self._environment.globals.update(assets=assets, sign_up=sign_up)
+        self._environment.filters.update(
+            dollars=figures.dollars, move=figures.move, multiple=figures.multiple
+        )
 
     def render(self, template: str, path: str, **context: object) -> str:
         """The HTML of a page that is the same for everybody."""

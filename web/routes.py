@@ -27,6 +27,8 @@ from web.pictures import DATA_PATH, PNG_PATH, Pictures
 from web.sign_in import SignIn
 from web.sign_up import SignUp
 from web.site import Site
+from web.symbol import PATH as SYMBOL
+from web.symbol import SEARCH_PATH, SymbolPage
 from web.texts import TextPage
 from web.usage import Usage
 from web.visits import Visits
@@ -42,12 +44,15 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
     account = AccountPage(site, pages)
     consent = Consent(site, pages, visits)
-    pictures = Pictures(site, Access(site))
+    access = Access(site)
+    pictures, symbol = Pictures(site, access), SymbolPage(site, pages, access)
     return [
         *assets.routes(),
         *_texts(site, pages, reference),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
         Route("/", visits.anyone(home.show)),
+        Route(SEARCH_PATH, visits.anyone(symbol.find)),
+        _page(SYMBOL, visits.anyone(symbol.show), visits.members(symbol.change)),
         Route(PNG_PATH, visits.parts(pictures.png)),
         Route(DATA_PATH, visits.parts(pictures.data)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
