@@ -47,6 +47,7 @@ class MethodPage:
             PATH,
             method=method,
             picture=picture(method) if method else None,
+            named=named(method) if method else [],
             name=name_of,
             disclaimer=book.disclaimer,
             session=book.session,
@@ -66,6 +67,11 @@ def name_of(measure: Measure) -> str:
     return f"{measure.family.label}, {measure.direction}"
 
 
+def named(method: Method) -> list[tuple[str, Measure]]:
+    """The measures of the picture, each with its name."""
+    return [(name_of(measure), measure) for measure in method.by_family()]
+
+
 def picture(method: Method) -> Picture | None:
     """A picture of all differences with an error and enough trades; None if there is none."""
-    return whiskers((name_of(measure), measure) for measure in method.by_family())
+    return whiskers(named(method))

@@ -17,6 +17,9 @@ from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
 from web.consent import AUTHORIZE, Consent
+from web.families import ONE_PATH as FAMILY
+from web.families import PATH as FAMILIES
+from web.families import FamilyPages
 from web.home import Home
 from web.keys import KeysPage
 from web.method import PATH as METHOD
@@ -43,6 +46,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     home, usage = Home(site, pages), Usage(site, pages)
     keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
     account = AccountPage(site, pages)
+    families = FamilyPages(site, pages)
     consent = Consent(site, pages, visits)
     access = Access(site)
     pictures, symbol = Pictures(site, access), SymbolPage(site, pages, access)
@@ -51,6 +55,8 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         *_texts(site, pages, reference),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
         Route("/", visits.anyone(home.show)),
+        Route(FAMILIES, visits.anyone(families.show_all)),
+        Route(FAMILY, visits.anyone(families.show)),
         Route(SEARCH_PATH, visits.anyone(symbol.find)),
         _page(SYMBOL, visits.anyone(symbol.show), visits.members(symbol.change)),
         Route(PNG_PATH, visits.parts(pictures.png)),

@@ -111,7 +111,7 @@ class SymbolPage:
                 refusal=refusal,
                 night=Told.of(self._site, book),
                 symbol=symbol,
-                entry=directory.entry(symbol) or {},
+                entry=_listing(directory.entry(symbol) or {}),
                 absence=self._reasons.of(book, coverage),
                 setups=setups_of(book, symbol),
                 open=open_to_visitor,
@@ -168,6 +168,11 @@ class Reasons:
 
 def _path_of(symbol: str) -> str:
     return f"{SEARCH_PATH}/{quote(symbol, safe='')}"
+
+
+def _listing(entry: Entry) -> Entry:
+    names = ("name", "asset_type", "exchange", "industry", "country")
+    return {name: entry.get(name) for name in names}
 
 
 def _match(book: Book, entry: Entry) -> Match:

@@ -17,7 +17,7 @@ from store.records import AsServed, Verdict
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from web.assets import load_assets
-from web.method import name_of, picture
+from web.method import name_of, named, picture
 from web.pages import Pages
 from web.standing import Standing
 from web.whiskers import Picture
@@ -78,6 +78,7 @@ def rendered(record: Method) -> str:
         "/method",
         method=record,
         picture=picture(record),
+        named=named(record),
         name=name_of,
         disclaimer="Not advice.",
         session=record.as_of_session,
