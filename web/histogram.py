@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from store.distribution import Distribution
 from web.figures import ratio
 
-WIDTH, HEIGHT, TOP, BOTTOM = 720, 220, 22, 40
+WIDTH, HEIGHT, TOP, BOTTOM = 560, 230, 22, 36
 """Pixels of the picture, and its margins above and below the bars."""
 
 GAP = 4
@@ -28,6 +28,14 @@ class Bar:
     height: float
     gained: bool
     """Whether its trades ended above the entry."""
+
+    @property
+    def short(self) -> str:
+        """The count as it fits above the bar."""
+        thousands = self.count / 1000
+        if thousands < 1:
+            return str(self.count)
+        return f"{thousands:.0f}k" if thousands >= 10 else f"{thousands:.1f}k"
 
     @property
     def middle(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from store.method import Measure
 
-WIDTH, ROW, TOP, LEFT, RIGHT = 720, 34, 20, 190, 20
+WIDTH, ROW, TOP, LEFT, RIGHT = 560, 34, 20, 150, 20
 """Pixels: the width of the picture, the height of a row, and the margins around the scale."""
 
 
