@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, Response
 from mcp_server.drawing.icon import icon_svg
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer
+from web import figures
 from web.assets import Assets
 from web.refusals import Refusal
 from web.visit import Visit
@@ -38,6 +39,9 @@ class Pages:
             icon=Markup(icon_svg().decode()),  # noqa: S704 - our own
             sign_up=sign_up,
             public_url=public_url,
+        )
+        self._environment.filters.update(
+            dollars=figures.dollars, move=figures.move, multiple=figures.multiple
         )
 
     def render(self, template: str, path: str, **context: object) -> str:

@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from mcp_server.operations.services import PRIVACY_PATH, TERMS_PATH
 from oauth.responses import Endpoint
+from web.access import Access
 from web.account import PATH as ACCOUNT
 from web.account import AccountPage
 from web.activity import PATH as ACTIVITY
@@ -16,6 +17,9 @@ from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
 from web.consent import AUTHORIZE, Consent
+from web.families import ONE_PATH as FAMILY
+from web.families import PATH as FAMILIES
+from web.families import FamilyPages
 from web.home import Home
 from web.keys import KeysPage
 from web.method import PATH as METHOD
@@ -26,9 +30,12 @@ from web.robots import PATH as ROBOTS
 from web.robots import robots
 from web.scan_query import PATH as SCREEN
 from web.screen import ScreenPage
+from web.pictures import DATA_PATH, PNG_PATH, Pictures
 from web.sign_in import SignIn
 from web.sign_up import SignUp
 from web.site import Site
+from web.symbol import PATH as SYMBOL
+from web.symbol import SEARCH_PATH, SymbolPage
 from web.texts import TextPage
 from web.usage import Usage
 from web.visits import Visits
@@ -43,7 +50,10 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     home, usage = Home(site, pages), Usage(site, pages)
     keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
     account = AccountPage(site, pages)
+    families = FamilyPages(site, pages)
     consent = Consent(site, pages, visits)
+    access = Access(site)
+    pictures, symbol = Pictures(site, access), SymbolPage(site, pages, access)
     return [
         *assets.routes(),
         *_texts(site, pages, reference),
@@ -51,6 +61,12 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         Route(ROBOTS, robots),
         Route("/", visits.anyone(home.show)),
         Route(SCREEN, visits.anyone(ScreenPage(site, pages).show)),
+        Route(FAMILIES, visits.anyone(families.show_all)),
+        Route(FAMILY, visits.anyone(families.show)),
+        Route(SEARCH_PATH, visits.anyone(symbol.find)),
+        _page(SYMBOL, visits.anyone(symbol.show), visits.members(symbol.change)),
+        Route(PNG_PATH, visits.parts(pictures.png)),
+        Route(DATA_PATH, visits.parts(pictures.data)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
         _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),
