@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from mcp_server.operations.hosts import ways
+from mcp_server.operations.hosts import hosts
 from mcp_server.operations.patterns import caption, patterns_body
 from store.book import Book
 from web.pages import Pages
@@ -38,7 +38,7 @@ class Home:
         self._services = site.services
         self._clock = site.clock
         self._pages = pages
-        self._ways = ways(site.services.offer)
+        self._hosts = hosts(site.services.offer)
 
     async def show(self, visit: Visit) -> Response:
         """The page."""
@@ -49,7 +49,7 @@ class Home:
                 "home.html",
                 visit,
                 offer=offer,
-                ways=self._ways,
+                hosts=self._hosts,
                 examples=[example for example in found if example is not None],
                 session=book.session,
                 standing=Standing.of(book, active_night, self._clock().date()),

@@ -15,6 +15,8 @@ from web.activity import Activity
 from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
+from web.connect import PATH as CONNECT
+from web.connect import ConnectPage
 from web.consent import AUTHORIZE, Consent
 from web.home import Home
 from web.keys import KeysPage
@@ -25,6 +27,8 @@ from web.password import Password
 from web.sign_in import SignIn
 from web.sign_up import SignUp
 from web.site import Site
+from web.status import PATH as STATUS
+from web.status import StatusPage
 from web.texts import TextPage
 from web.usage import Usage
 from web.visits import Visits
@@ -44,6 +48,8 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         *assets.routes(),
         *_texts(site, pages, reference),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
+        Route(CONNECT, ConnectPage(pages, site.services.offer).respond),
+        Route(STATUS, visits.anyone(StatusPage(site, pages).show)),
         Route("/", visits.anyone(home.show)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),

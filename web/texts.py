@@ -7,8 +7,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
-from mcp_server.operations.answers import Answer
-from web.pages import HTML, Pages, public_page
+from web.pages import Pages, PublicPage, public_page
 
 
 class TextPage:
@@ -18,7 +17,7 @@ class TextPage:
         # The text is rendered with HTML switched off, so it is safe without escaping.
         content = Markup(_render(text))  # noqa: S704
         html = pages.render("text.html", path, title=title, text=content)
-        self._page = Answer(html.encode(), HTML)
+        self._page = PublicPage.of(html, text)
 
     async def respond(self, request: Request) -> HttpResponse:
         """The page."""
