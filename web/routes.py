@@ -18,6 +18,8 @@ from web.changes import ChangesPage
 from web.connect import PATH as CONNECT
 from web.connect import ConnectPage
 from web.consent import AUTHORIZE, Consent
+from web.docs import PATH as DOCS
+from web.docs import DocsPage
 from web.home import Home
 from web.keys import KeysPage
 from web.method import PATH as METHOD
@@ -46,7 +48,8 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     consent = Consent(site, pages, visits)
     return [
         *assets.routes(),
-        *_texts(site, pages, reference),
+        *_texts(site, pages),
+        Route(DOCS, DocsPage(pages, site.services.offer, reference).respond),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
         Route(CONNECT, ConnectPage(pages, site.services.offer).respond),
         Route(STATUS, visits.anyone(StatusPage(site, pages).show)),
@@ -62,9 +65,8 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     ]
 
 
-def _texts(site: Site, pages: Pages, reference: str) -> list[Route]:
+def _texts(site: Site, pages: Pages) -> list[Route]:
     texts = (
-        ("/docs", "Documentation", reference),
         (PRIVACY_PATH, "Privacy", site.policies.privacy),
         (TERMS_PATH, "Terms", site.policies.terms),
     )

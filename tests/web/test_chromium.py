@@ -187,7 +187,7 @@ def test_the_pages_for_strangers_fit_a_phone_and_their_links_break_no_policy(
         assert page.evaluate("document.documentElement.scrollWidth") == 390
     for host, key in {"Cursor": "cursor", "VS Code": "vscode", "Goose": "goose"}.items():
         page.goto(f"{service.url}/connect#{key}")
-        page.get_by_role("link", name=f"Add to {host}").first.click(no_wait_after=True)
+        page.get_by_role("link", name=f"Add to {host}").click(no_wait_after=True)
 
     assert page.url == f"{service.url}/connect#goose"
     assert complaints == []
