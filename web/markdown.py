@@ -37,9 +37,10 @@ def rendered(text: str) -> Rendered:
     tokens = markdown.parse(text)
     headings = list(_anchored(tokens))
     _mark_long_code(tokens)
+    _label_cells(tokens)
     html = str(markdown.renderer.render(tokens, markdown.options, {}))
-    opened = '<div class="table" tabindex="0" role="region" aria-label="Table"><table>'
-    html = html.replace("<table>", opened).replace("</table>", "</table></div>")
+    opened = '<div class="table" tabindex="0" role="region" aria-label="Table"><table role="table">'
+    html = html.replace('<table role="table">', opened).replace("</table>", "</table></div>")
     # The text was rendered with HTML switched off, so it is safe without escaping.
     return Rendered(Markup(html), headings)  # noqa: S704
 
@@ -57,3 +58,28 @@ def _mark_long_code(tokens: Sequence[Token]) -> None:
         for child in token.children or ():
             if child.type == "code_inline" and len(child.content) > LONG:
                 child.attrSet("class", "long")
+
+
+ROLES = {"table": "table", "thead": "rowgroup", "tbody": "rowgroup", "tr": "row"}
+"""What a table's elements are, also where they are laid out as cards."""
+
+
+def _label_cells(tokens: Sequence[Token]) -> None:
+    """Give each cell the name of its column, which a card shows."""
+    names: list[str] = []
+    column = 0
+    for opened, inline in itertools.pairwise(tokens):
+        kind = opened.type.removesuffix("_open")
+        if kind in ROLES and opened.nesting == 1:
+            opened.attrSet("role", ROLES[kind])
+        if opened.type == "thead_open":
+            names = []
+        elif opened.type == "tr_open":
+            column = 0
+        elif opened.type == "th_open":
+            opened.attrSet("role", "columnheader")
+            names.append(inline.content)
+        elif opened.type == "td_open":
+            opened.attrSet("role", "cell")
+            opened.attrSet("data-label", names[column])
+            column += 1

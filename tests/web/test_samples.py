@@ -23,7 +23,7 @@ from tests.service import Service, copy_night, serving
 from web.samples import FILE, HOME, load_samples
 
 PATH = Path(web.__file__).parent / FILE
-MOST_LETTERS, FEW_LETTERS, MOST_LINES, DEEPEST = 600, 12, 160, 9
+MOST_LETTERS, FEW_LETTERS, MOST_LINES, DEEPEST = 600, 12, 190, 9
 CODED = ("{", "iVBOR", "cursor:", "vscode:", "goose:")
 """How texts begin that nobody reads to the end."""
 
