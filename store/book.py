@@ -25,7 +25,7 @@ from store.briefs import Briefs
 from store.errors import BookError
 from store.evidence import Evidence
 from store.families import Family
-from store.manifest import SCHEMA_VERSION, Manifest
+from store.manifest import SCHEMA_VERSION, Counts, Manifest
 from store.method import Method
 from store.records import FamilyEntry
 
@@ -123,6 +123,7 @@ class Book:
         disclaimer: str,
         next_session: dt.date | None = None,
         sample: bool = False,
+        counts: Counts | None = None,
     ) -> None:
         self._connection = connection
         self.evidence = Evidence.read(connection)
@@ -134,6 +135,8 @@ class Book:
         self.next_session = next_session
         self.sample = sample
         """Whether the night was made of the bars that come with the program."""
+        self.counts = counts
+        """How much the night holds; None before the first one."""
         self.holds_ticker_records = (
             self._row("SELECT 1 FROM sqlite_master WHERE name = 'ticker_records'") is not None
         )
@@ -169,6 +172,7 @@ class Book:
                 disclaimer=manifest.disclaimer,
                 next_session=manifest.next_session,
                 sample=manifest.sample,
+                counts=manifest.counts,
             )
             unless_opened.pop_all()
         return book

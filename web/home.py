@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from mcp_server.operations.hosts import ways
+from mcp_server.operations.hosts import hosts
 from mcp_server.operations.patterns import caption, patterns_body
 from store.book import Book
 from store.families import Family
@@ -52,9 +52,9 @@ class Home:
         self._services = site.services
         self._clock = site.clock
         self._pages = pages
-        self._ways = ways(site.services.offer)
         self._counted_for: str | None = None
         self._tonight: list[FamilyTonight] = []
+        self._hosts = hosts(site.services.offer)
 
     async def show(self, visit: Visit) -> Response:
         """The page."""
@@ -67,7 +67,7 @@ class Home:
                 "home.html",
                 visit,
                 offer=offer,
-                ways=self._ways,
+                hosts=self._hosts,
                 examples=[example for example in found if example is not None],
                 tonight=self._tonight,
                 session=book.session,

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from starlette.requests import Request
 
 from mcp_server.http.responses import PUBLIC, HttpResponse
-from mcp_server.operations.answers import Answer
 from store.active_night import ActiveNight
 from store.book import Book
 from store.method import FEW, FEW_HALF_YEARS, Measure, Method
-from web.pages import HTML, Pages, public_page
+from web.pages import Pages, PublicPage, public_page
 from web.standing import Standing
 from web.whiskers import Picture, whiskers
 
@@ -29,7 +28,7 @@ class MethodPage:
         self._active_night = active_night
         self._clock = clock
         self._made_for: tuple[str | None, Standing] | None = None
-        self._page: Answer | None = None
+        self._page: PublicPage | None = None
 
     async def respond(self, request: Request) -> HttpResponse:
         """The page of the active night."""
@@ -40,10 +39,10 @@ class MethodPage:
                 self._page, self._made_for = self._made(book, standing), wanted
         return public_page(request, self._page, PUBLIC)
 
-    def _made(self, book: Book, standing: Standing) -> Answer:
+    def _made(self, book: Book, standing: Standing) -> PublicPage:
         method = book.method()
-        html = self._pages.render(
-            "method.html",
+        return self._pages.public(
+            "method",
             PATH,
             method=method,
             picture=picture(method) if method else None,
@@ -55,7 +54,6 @@ class MethodPage:
             few=FEW,
             few_half_years=FEW_HALF_YEARS,
         )
-        return Answer(html.encode(), HTML)
 
 
 def name_of(measure: Measure) -> str:

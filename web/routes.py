@@ -16,7 +16,11 @@ from web.activity import Activity
 from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
+from web.connect import PATH as CONNECT
+from web.connect import ConnectPage
 from web.consent import AUTHORIZE, Consent
+from web.docs import PATH as DOCS
+from web.docs import DocsPage
 from web.families import ONE_PATH as FAMILY
 from web.families import PATH as FAMILIES
 from web.families import FamilyPages
@@ -26,14 +30,16 @@ from web.method import PATH as METHOD
 from web.method import MethodPage
 from web.pages import Pages
 from web.password import Password
+from web.pictures import DATA_PATH, PNG_PATH, Pictures
 from web.robots import PATH as ROBOTS
 from web.robots import robots
 from web.scan_query import PATH as SCREEN
 from web.screen import ScreenPage
-from web.pictures import DATA_PATH, PNG_PATH, Pictures
 from web.sign_in import SignIn
 from web.sign_up import SignUp
 from web.site import Site
+from web.status import PATH as STATUS
+from web.status import StatusPage
 from web.symbol import PATH as SYMBOL
 from web.symbol import SEARCH_PATH, SymbolPage
 from web.texts import TextPage
@@ -56,9 +62,12 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     pictures, symbol = Pictures(site, access), SymbolPage(site, pages, access)
     return [
         *assets.routes(),
-        *_texts(site, pages, reference),
+        *_texts(site, pages),
+        Route(DOCS, DocsPage(pages, site.services.offer, reference).respond),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
         Route(ROBOTS, robots),
+        Route(CONNECT, ConnectPage(pages, site.services.offer).respond),
+        Route(STATUS, visits.anyone(StatusPage(site, pages).show)),
         Route("/", visits.anyone(home.show)),
         Route(SCREEN, visits.anyone(ScreenPage(site, pages).show)),
         Route(FAMILIES, visits.anyone(families.show_all)),
@@ -78,9 +87,8 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     ]
 
 
-def _texts(site: Site, pages: Pages, reference: str) -> list[Route]:
+def _texts(site: Site, pages: Pages) -> list[Route]:
     texts = (
-        ("/docs", "Documentation", reference),
         (PRIVACY_PATH, "Privacy", site.policies.privacy),
         (TERMS_PATH, "Terms", site.policies.terms),
     )

@@ -182,7 +182,12 @@ def test_the_pages_for_strangers_fit_a_phone_and_break_no_policy(
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": 390, "height": 844})
 
-    for path in ("/privacy", "/terms", "/"):
+    for path in ("/privacy", "/terms", "/docs", "/method", "/status", "/", "/connect"):
         page.goto(service.url + path)
         assert page.evaluate("document.documentElement.scrollWidth") == 390
+    for host, key in {"Cursor": "cursor", "VS Code": "vscode", "Goose": "goose"}.items():
+        page.goto(f"{service.url}/connect#{key}")
+        page.get_by_role("link", name=f"Add to {host}").click(no_wait_after=True)
+
+    assert page.url == f"{service.url}/connect#goose"
     assert complaints == []
