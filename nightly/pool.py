@@ -81,7 +81,7 @@ def local_pool(jobs: int) -> Iterator[Pool]:
         return
     # Forking a process whose libraries run threads can deadlock, so workers are spawned.
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_follow_parent)
+    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=follow_parent)
     try:
         yield Pool(executor, jobs)
     except WorkerError:
@@ -93,8 +93,8 @@ def local_pool(jobs: int) -> Iterator[Pool]:
         executor.shutdown(cancel_futures=True)
 
 
-def _follow_parent() -> None:
-    """End this worker when its parent ends, because a killed parent cannot stop its workers."""
+def follow_parent() -> None:
+    """End this process when its parent ends, because a killed parent cannot stop its children."""
     Thread(target=_exit_after_parent, daemon=True).start()
 
 

@@ -92,6 +92,7 @@ def nightly(
     from screener.difference import told
     from screener.nightly import order_of, read_date, seal, timed, try_out, working
     from screener.nightly import wait_for_session as wait
+    from screener.recording import recorded
     from screener.report import drift, print_report
 
     chosen = settings()
@@ -99,7 +100,11 @@ def nightly(
         stop_at, kind = read_date(session), read_adjustment(adjustment)
         if wait_for_session:
             wait(dt.timedelta(minutes=settle_minutes))
-        with timed() as seconds, working(chosen) as (work, step):
+        with (
+            timed() as seconds,
+            working(chosen) as (work, watch),
+            recorded(chosen, bars, watch, reference, dry_run=dry_run) as step,
+        ):
             order = order_of(
                 chosen,
                 bars,
@@ -118,9 +123,10 @@ def nightly(
             if dry_run:
                 manifest, report, found, fall = try_out(chosen, order, step)
             else:
-                manifest, report = seal(chosen, order, step)
+                manifest, report = seal(chosen, order, step, step.leave_out)
+                step.publish(manifest, report)
         print_report(manifest, report, seconds())
-        phases = ", ".join(f"{name} {took:.1f} s" for name, took in step.seconds().items())
+        phases = ", ".join(f"{name} {took:.1f} s" for name, took in watch.seconds().items())
         out.print(f"Of these: {phases}.")
         if report.drifted:
             fail(drift(report.drifted), DRIFT)

@@ -9,6 +9,7 @@ from screener.settings import Settings
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.keys import Keys
+from store.manifest import SAMPLE
 from store.nights import Nights
 from store.watchlist import Watchlist
 
@@ -22,9 +23,10 @@ def seal_first_night(settings: Settings) -> None:
         return
     # Imported where it is needed: a process that only serves does without numba and Polars.
     from screener.nightly import order_of, seal, watched
+    from screener.recording import recorded
 
-    with watched() as step:
-        seal(settings, order_of(settings), step)
+    with watched() as watch, recorded(settings, SAMPLE, watch) as step:
+        step.publish(*seal(settings, order_of(settings), step, step.leave_out))
 
 
 async def first_account(settings: Settings) -> str | None:

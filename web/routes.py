@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from mcp_server.operations.services import PRIVACY_PATH, TERMS_PATH
 from oauth.responses import Endpoint
+from web.access import Access
 from web.account import PATH as ACCOUNT
 from web.account import AccountPage
 from web.activity import PATH as ACTIVITY
@@ -16,6 +17,8 @@ from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
 from web.consent import AUTHORIZE, Consent
+from web.events import PATH as EVENTS
+from web.events import Events
 from web.home import Home
 from web.keys import KeysPage
 from web.method import PATH as METHOD
@@ -29,13 +32,15 @@ from web.texts import TextPage
 from web.usage import Usage
 from web.visits import Visits
 from web.watchlist import WatchlistPage
+from web.working import PATH as SCREEN
+from web.working import WorkingPage
 
 
 def web_routes(site: Site, reference: str) -> list[Route]:
     """Every page, and the documentation rendered from the agent reference."""
     assets = load_assets()
     pages = Pages(assets, sign_up=site.sign_up)
-    visits = Visits(site, pages)
+    visits, access = Visits(site, pages), Access(site)
     home, usage = Home(site, pages), Usage(site, pages)
     keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
     account = AccountPage(site, pages)
@@ -45,6 +50,8 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         *_texts(site, pages, reference),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
         Route("/", visits.anyone(home.show)),
+        Route(SCREEN, visits.anyone(WorkingPage(site, pages, access).show)),
+        Route(EVENTS, visits.anyone(Events(access, site.news).open)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
         _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),
