@@ -84,8 +84,9 @@ def local_pool(jobs: int) -> Iterator[Pool]:
     executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=follow_parent)
     try:
         yield Pool(executor, jobs)
-    except WorkerError:
-        # A pool that breaks while it is still starting a process would wait for it forever.
+    except (WorkerError, KeyboardInterrupt):
+        # A pool that breaks while it is still starting a process would wait for it forever, and
+        # one that is to end would wait until what is under way is done, or even compiled.
         for child in multiprocessing.active_children():
             child.kill()
         raise

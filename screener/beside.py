@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import typer
 
@@ -23,7 +23,7 @@ from screener.settings import Settings
 from store.errors import SealedError
 from store.progress import ProgressFile
 
-STOP_SECONDS = 10.0
+STOP_SECONDS = 5.0
 """For which a nightly that is told to end may tidy up; whatever it leaves, the next one removes."""
 
 INTERRUPTED = 130
@@ -45,15 +45,18 @@ def nightly_beside(settings: Settings, wanted: Wanted | None) -> Iterator[None]:
     if wanted is None:
         yield
         return
-    ProgressFile(settings.data_dir).clear()
+    record, page = ProgressFile(settings.data_dir), f"{settings.url}/screen"
+    record.announce(wanted.bars.resolve().name)
     # Spawned as the nightly's own workers are, and so without what the service has open.
     child = multiprocessing.get_context("spawn").Process(target=_run, args=(wanted,))
     child.start()
-    waiter = Thread(target=_tell_end, args=(child, f"{settings.url}/screen"), daemon=True)
+    stopping = Event()
+    waiter = Thread(target=_wait, args=(child, record, stopping, page), daemon=True)
     waiter.start()
     try:
         yield
     finally:
+        stopping.set()
         _stop(child, waiter)
 
 
@@ -77,14 +80,18 @@ def _run(wanted: Wanted) -> None:
         sys.exit(INTERRUPTED)
 
 
-def _tell_end(child: SpawnProcess, page: str) -> None:
+def _wait(child: SpawnProcess, record: ProgressFile, stopping: Event, page: str) -> None:
+    """Wait for the child, and say how it ended unless it was told to."""
     child.join()
+    record.retract()
     code = child.exitcode or 0
+    if stopping.is_set():
+        return
     if code in (0, DRIFT, EXITS[SealedError]):
         err.print(f"The patterns: {page}")
     elif code < 0:
         err.print(f"The nightly was killed (signal {-code}) and published nothing.")
-    if code not in (0, INTERRUPTED):
+    if code:
         err.print("The service goes on; Ctrl-C ends it.")
 
 

@@ -49,17 +49,17 @@ async def first_account(settings: Settings) -> str | None:
 def greeting(settings: Settings, secret: str | None) -> str:
     """What to paste next."""
     night = Nights(settings.data_dir).active()
-    session = night.as_of_session if night else "none"
+    session = f"session {night.as_of_session}" if night else "no night yet"
     offer = settings.offer
     if secret is None:
         return (
-            f"Serving {offer.public_url}, session {session}. Your first key was shown once, when "
+            f"Serving {offer.public_url}, {session}. Your first key was shown once, when "
             "it was made; make another with:\n"
             f"  screener key create {FIRST_EMAIL} --name NAME\n"
         )
     symbol = settings.demo_symbols[0] if settings.demo_symbols else "AAPL"
     return (
-        f"Serving {offer.public_url}, session {session}.\n\n"
+        f"Serving {offer.public_url}, {session}.\n\n"
         f"Your API key, shown this once:\n\n  {secret}\n\n"
         "Give it to your shell: this waits for you to paste the key, and keeps it out of the "
         "history:\n"

@@ -48,7 +48,7 @@ def up(
     if bars is not None:
         kind = read_adjustment(adjustment)
         wanted = Wanted(_existing(bars), reference and _existing(reference), symbol, kind)
-    chosen = _opened(settings(host=host, port=port))
+    chosen = opened(settings(host=host, port=port))
     with plainly():
         policies_of(chosen)
         prepare_data_dir(chosen)
@@ -72,7 +72,7 @@ def _existing(path: Path) -> Path:
     return path
 
 
-def _opened(chosen: Settings) -> Settings:
+def opened(chosen: Settings) -> Settings:
     """The settings, with pages that need no account if only this machine can reach them."""
     is_private = _is_loopback(chosen.host) and not (chosen.public_url or chosen.trusted_proxies)
     if not is_private or "open_pages" in chosen.model_fields_set:

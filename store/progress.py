@@ -22,7 +22,7 @@ from store.files import replace_file
 PROGRESS: Final = "progress.json"
 LOCK: Final = "progress.lock"
 
-MOST_BYTES: Final = 64 * 1024
+MOST_BYTES: Final = 128 * 1024
 """A larger file is not one that a run wrote."""
 
 MOST_NAMED: Final = 24
@@ -31,7 +31,9 @@ MOST_NAMED: Final = 24
 MOST_REASONS: Final = 24
 
 LONGEST: Final = 240
-"""Characters of any text in the record."""
+"""Characters of any text in the record but the message."""
+
+LONGEST_MESSAGE: Final = 600
 
 APART: Final = 0.25
 """Seconds between two writes within one step."""
@@ -42,9 +44,12 @@ WAIT_SECONDS: Final = 1.0
 BELIEVED: Final = dt.timedelta(hours=1)
 """For so long a run is believed to be at work where the folder does not let anybody ask."""
 
+STARTING: Final = dt.timedelta(minutes=1)
+"""For so long a run that was announced may take to begin."""
+
 STOPPED: Final = "The run was stopped before it ended; nothing was published."
 
-State = Literal["working", "published", "unchanged", "held_back", "failed"]
+State = Literal["starting", "working", "published", "unchanged", "held_back", "failed"]
 
 Clock = Callable[[], dt.datetime]
 
@@ -108,19 +113,29 @@ class ProgressFile:
     def read(self) -> Progress | None:
         """The newest run; None if there was none, or its record is not one."""
         found = self._parsed()
+        if found is not None and found.state == "starting":
+            if self._clock() - found.written_at < STARTING:
+                return found.model_copy(update={"state": "working"})
+            return _stopped(found)
         if found is None or not found.working or self._is_held(found):
             return found
         found = self._parsed()  # between both looks it may have ended as it should
         if found is None or not found.working:
             return found
-        return found.model_copy(update={"state": "failed", "message": STOPPED})
+        return _stopped(found)
 
-    def clear(self) -> None:
-        """Forget how the last run ended; one that is under way is not forgotten."""
-        found = self.read()
-        if found is not None and not found.working:
-            with contextlib.suppress(OSError):
-                self._path.unlink(missing_ok=True)
+    def announce(self, bars: str) -> None:
+        """Note that a run is about to begin, unless another one is under way."""
+        found, now = self.read(), self._clock()
+        if found is None or not found.working:
+            begins = Progress(state="starting", bars=_short(bars), started_at=now, written_at=now)
+            _write(self._path, begins)
+
+    def retract(self) -> None:
+        """Note that a run that was announced will not begin."""
+        found = self._parsed()
+        if found is not None and found.state == "starting":
+            _write(self._path, _stopped(found))
 
     @contextmanager
     def recording(self, bars: str, *, apart: bool = False) -> Iterator[Recorder]:
@@ -213,7 +228,8 @@ class Recorder:
             for code, reasons in left.items():
                 for name, reason in reasons.items():
                     self.leave_out(name, code, reason)
-        update = {"state": state, "message": _short(message), "data_version": data_version}
+        said = _short(message, LONGEST_MESSAGE)
+        update = {"state": state, "message": said, "data_version": data_version}
         self._progress = self._progress.model_copy(update=update)
         self._write()
 
@@ -227,11 +243,20 @@ class Recorder:
         )
         update = {"left": left, "written_at": self._clock()}
         self._progress = self._progress.model_copy(update=update)
-        with contextlib.suppress(OSError):
-            replace_file(self._path, self._progress.model_dump_json().encode())
+        _write(self._path, self._progress)
 
 
-def _short(text: str) -> str:
+def _stopped(progress: Progress) -> Progress:
+    return progress.model_copy(update={"state": "failed", "message": STOPPED})
+
+
+def _write(path: Path, progress: Progress) -> None:
+    """Replace the record. A full disk must not end a run for its sake."""
+    with contextlib.suppress(OSError):
+        replace_file(path, progress.model_dump_json().encode())
+
+
+def _short(text: str, longest: int = LONGEST) -> str:
     """One line of text, cut where it is too long."""
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"

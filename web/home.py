@@ -52,6 +52,7 @@ class Home:
                 ways=self._ways,
                 examples=[example for example in found if example is not None],
                 session=book.session,
+                version=book.data_version,
                 standing=Standing.of(book, active_night, self._clock().date()),
                 disclaimer=book.disclaimer,
             )

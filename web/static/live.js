@@ -46,7 +46,8 @@ function tellNight(night) {
 
 function tellProgress(progress) {
   const shown = (work ?? banner)?.dataset.state;
-  if (work && shown !== progress.state) return reload();
+  // A night that was just published is opened within a second, and then told as a night.
+  if (work && shown !== progress.state && progress.state !== "published") return reload();
   if (banner && shown !== progress.state) showBanner(progress);
   fill("step", (progress.step || "starting").replace(/^./, (letter) => letter.toUpperCase()));
   fill("count", progress.total ? `${progress.done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}` : "");
