@@ -42,6 +42,9 @@ BUSY_SECONDS = 30
 
 HEARTBEAT_SECONDS = 15
 
+END_SECONDS = 2
+"""For which a stream may end as it should when the service stops; then it is cut off."""
+
 
 class Events:
     """The streams of one process."""
@@ -78,19 +81,21 @@ class Events:
             if not self._networks[network]:
                 del self._networks[network]
 
-    async def tell(self, names: Set[str]) -> AsyncIterator[bytes]:
-        """The events of some names, each at once and again whenever it changes."""
+    async def tell(self, names: Set[str], ending: anyio.Event) -> AsyncIterator[bytes]:
+        """The events of some names, each at once and again whenever it changes; none once `ending`
+        is set.
+        """
         ends = time.monotonic() + LASTS
         told: dict[str, bytes] = {}
         yield ServerSentEvent(retry=RETRY_SECONDS * 1000).encode()
-        while (left := ends - time.monotonic()) > 0:
+        while (left := ends - time.monotonic()) > 0 and not ending.is_set():
             bulletin = self._news.bulletin
             for name, event in bulletin.events.items():
                 if name in names and told.get(name) != event:
                     told[name] = event
                     yield event
             with anyio.move_on_after(left):
-                await bulletin.replaced.wait()
+                await _first_of(bulletin.replaced, ending)
 
     def _check(self, network: str, *, sees_scan: bool) -> None:
         if self._networks[network] >= share_of(MOST):
@@ -105,10 +110,28 @@ class Stream(EventSourceResponse):
 
     def __init__(self, events: Events, network: str, *, sees_scan: bool) -> None:
         names = {NIGHT, PROGRESS} if sees_scan else {NIGHT}
-        super().__init__(events.tell(names), ping=HEARTBEAT_SECONDS)
+        ending = anyio.Event()
+        super().__init__(
+            events.tell(names, ending),
+            ping=HEARTBEAT_SECONDS,
+            shutdown_event=ending,
+            shutdown_grace_period=END_SECONDS,
+        )
         self._place = events.place(network, sees_scan=sees_scan)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it until it ends, the reader leaves or the service stops."""
         with self._place:
             await super().__call__(scope, receive, send)
+
+
+async def _first_of(*events: anyio.Event) -> None:
+    """Wait until one of them is set."""
+    async with anyio.create_task_group() as group:
+
+        async def wait(event: anyio.Event) -> None:
+            await event.wait()
+            group.cancel_scope.cancel()
+
+        for event in events:
+            group.start_soon(wait, event)
