@@ -14,6 +14,15 @@ from store.errors import HeldBackError, LedgerError, SealedError
 from store.progress import STOPPED, ProgressFile
 
 
+def run_into(
+    error: BaseException, settings: Settings, bars: str, table: Path | None = None
+) -> None:
+    """A run that ends by an error."""
+    with recorded(settings, bars, silent, table) as step:
+        step("reading the source", 0, 0)
+        raise error
+
+
 @pytest.mark.parametrize(
     ("error", "state", "message"),
     [
@@ -29,9 +38,8 @@ def test_the_record_says_how_a_run_ended(
     tmp_path: Path, error: BaseException, state: str, message: str
 ) -> None:
     settings = Settings(data_dir=tmp_path)
-    with pytest.raises(type(error)), recorded(settings, "bars", silent) as step:
-        step("reading the source", 0, 0)
-        raise error
+    with pytest.raises(type(error)):
+        run_into(error, settings, "bars")
 
     found = ProgressFile(tmp_path).read()
     assert found is not None
@@ -42,12 +50,9 @@ def test_no_folder_of_the_operator_is_on_record(tmp_path: Path) -> None:
     data, bars, table = tmp_path / "data", tmp_path / "vault" / "bars", tmp_path / "vault" / "t.csv"
     data.mkdir()
     settings = Settings(data_dir=data)
-    with (
-        pytest.raises(NightlyError),
-        recorded(settings, str(bars), silent, table) as step,
-    ):
-        step("reading the source", 0, 0)
-        raise NightlyError(f"{bars} and {bars / 'AAPL.csv'} fit neither {table} nor {data}.")
+    error = NightlyError(f"{bars} and {bars / 'AAPL.csv'} fit neither {table} nor {data}.")
+    with pytest.raises(NightlyError):
+        run_into(error, settings, str(bars), table)
 
     found = ProgressFile(data).read()
     assert found is not None
