@@ -77,7 +77,6 @@ class MethodPage:
             name=name_of,
             disclaimer=book.disclaimer,
             session=book.session,
-            version=book.data_version,
             standing=standing,
             few=FEW,
             few_half_years=FEW_HALF_YEARS,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
@@ -217,7 +218,7 @@ def test_bars_that_do_not_exist_are_refused_before_anything_starts(tmp_path: Pat
     ],
 )
 def test_up_opens_the_pages_of_a_machine_that_nobody_else_reaches(
-    tmp_path: Path, settings: dict[str, object], is_open: bool
+    tmp_path: Path, settings: dict[str, Any], is_open: bool
 ) -> None:
     assert opened(Settings(data_dir=tmp_path, **settings)).open_pages is is_open
 

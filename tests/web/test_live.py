@@ -73,7 +73,7 @@ def test_a_page_with_a_night_says_that_a_newer_one_is_out(
 ) -> None:
     with serving(data_dir) as live:
         page = chromium.new_page()
-        page.goto(f"{live.url}/method")
+        page.goto(live.url)
         assert page.get_by_role("status").inner_text() == ""
         copy_night(product_night, data_dir)
         page.get_by_role("status").get_by_text("A newer night is out, as of 2012-10-03").wait_for()
