@@ -28,6 +28,9 @@ MOST_BYTES: Final = 128 * 1024
 MOST_NAMED: Final = 24
 """Of all that was left out, so many are named; the others are counted."""
 
+NAMED_FOR_EACH: Final = 6
+"""Of what was left out for one reason, so many are named."""
+
 MOST_REASONS: Final = 24
 
 LONGEST: Final = 240
@@ -205,9 +208,10 @@ class Recorder:
         if code not in self._counts and len(self._counts) == MOST_REASONS:
             return
         self._counts[code] = self._counts.get(code, 0) + 1
-        if sum(map(len, self._left.values())) < MOST_NAMED:
+        named = self._left.setdefault(code, {})
+        if len(named) < NAMED_FOR_EACH and sum(map(len, self._left.values())) < MOST_NAMED:
             base = name.rpartition("/")[2] or name
-            self._left.setdefault(code, {})[_short(base)] = _short(reason.replace(name, base))
+            named[_short(base)] = _short(reason.replace(name, base))
 
     def end(
         self,

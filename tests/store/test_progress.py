@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from store.progress import LONGEST, MOST_BYTES, MOST_NAMED, PROGRESS, STOPPED, ProgressFile
+from store.progress import (
+    LONGEST,
+    MOST_BYTES,
+    MOST_NAMED,
+    NAMED_FOR_EACH,
+    PROGRESS,
+    STOPPED,
+    ProgressFile,
+)
 
 HOLD = """
 import sys
@@ -110,6 +118,7 @@ def test_what_is_left_out_is_counted_and_a_bounded_part_is_named(tmp_path: Path)
 
     assert found is not None
     assert found.left[-1].count == 10_000
+    assert len(found.left[-1].named) == NAMED_FOR_EACH
     assert sum(len(left.named) for left in found.left) == MOST_NAMED
     texts = [text for left in found.left for pair in left.named.items() for text in pair]
     assert max(map(len, texts)) == LONGEST
