@@ -192,6 +192,10 @@ class Book:
         """Close the file; look-ups fail from here on."""
         self._connection.close()
 
+    def enveloped(self, fields: bytes) -> bytes:
+        """A JSON object with the envelope of the night in front of its fields."""
+        return b"".join((self.envelope, b",", memoryview(fields)[1:]))
+
     def coverage(self, symbol: str) -> Coverage | None:
         """Whether the night covers a symbol; None for an unknown symbol."""
         row = self._row("SELECT symbol, covered, reason FROM symbols WHERE symbol = ?", symbol)
