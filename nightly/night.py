@@ -27,6 +27,9 @@ from store.nights import Nights
 from store.publish import BookWriter
 from store.records import Patterns, TickerRecord
 
+LeaveOut = Callable[[str, str, str], None]
+"""Hears what is left out as soon as that is known: its name, the code and the reason."""
+
 SOME = 3
 """Symbols whose reasons are given if none can be used."""
 
@@ -41,12 +44,14 @@ def make_night(
     step: Step = silent,
     checkpoints: Checkpoints | None = None,
     compared: Ledger | None = None,
+    leave_out: LeaveOut | None = None,
 ) -> tuple[Manifest, Report]:
     """Analyse every symbol and publish the results as one night.
 
     The bytes of the night are the same with and without `checkpoints` of an earlier night. The
     night is compared with the last one in the ledger and added to it; if it is only tried out, it
-    is `compared` with the nights of another ledger, and added to none.
+    is `compared` with the nights of another ledger, and added to none. `leave_out` hears of each
+    symbol and file that is left out.
 
     Raises:
         NightlyError: no bars can be used, or a worker failed.
@@ -57,6 +62,9 @@ def make_night(
     """
     step("reading the source", 0, 0)
     chosen = plan(order, now)
+    hear = leave_out or _unheard
+    for name, refusal in chosen.refused.items():
+        hear(name, refusal.code, refusal.reason)
     fall = None if order.accept_fall else held_back(order, chosen)
     if fall:
         raise HeldBackError(f"{fall}.")
@@ -67,7 +75,8 @@ def make_night(
     if order.only_new:
         _check_new(nights, run.version)
     with run.writer(nights) as writer, _keeping(checkpoints) as keep:
-        analyses, returns = _analysed(writer, run, partial(_prepared, run, checkpoints), keep, step)
+        prepared = partial(_prepared, run, checkpoints)
+        analyses, returns = _analysed(writer, run, prepared, keep, step, hear)
         step("putting it together", 0, 0)
         _check_usable(analyses, chosen.refused)
         report, served = _write(writer, run, analyses, returns)
@@ -112,13 +121,18 @@ def _keeping(checkpoints: Checkpoints | None) -> AbstractContextManager[Keep]:
 
 
 def _analysed(
-    writer: BookWriter, run: _Run, prepared: Callable[[Task], Task], keep: Keep, step: Step
+    writer: BookWriter,
+    run: _Run,
+    prepared: Callable[[Task], Task],
+    keep: Keep,
+    step: Step,
+    hear: LeaveOut,
 ) -> tuple[list[Analysis], Returns]:
     """The analyses of all symbols, stored as they arrive, and the sum of the returns of stocks."""
     returns: list[Returns] = []
     with pool_of(run.chosen) as pool:
         tasks = map(prepared, run.chosen.tasks)
-        found = _analyses(tasks, len(run.chosen.symbols), pool, step, returns)
+        found = _analyses(tasks, len(run.chosen.symbols), pool, step, returns, hear)
         analyses = list(_written(writer, run.order, found, keep))
     return analyses, Returns.total(returns)
 
@@ -171,6 +185,10 @@ def _forget(_symbol: str, _kept: bytes) -> None:
     return None
 
 
+def _unheard(_name: str, _code: str, _reason: str) -> None:
+    return None
+
+
 def _prepared(run: _Run, checkpoints: Checkpoints | None, task: Task) -> Task:
     """A task with what is kept of its symbols: what the last night served of them, and their
     checkpoints, read only now because all would not fit.
@@ -182,12 +200,20 @@ def _prepared(run: _Run, checkpoints: Checkpoints | None, task: Task) -> Task:
 
 
 def _analyses(
-    tasks: Iterable[Task], total: int, pool: Pool, step: Step, market: list[Returns]
+    tasks: Iterable[Task],
+    total: int,
+    pool: Pool,
+    step: Step,
+    market: list[Returns],
+    hear: LeaveOut,
 ) -> Iterator[Analysis]:
     """The analyses as they arrive; the sum of all returns so far is in `market`."""
     step(FINDING, 0, total)
     done = 0
     for batch in pool.run(analyse, tasks):
+        for analysis in batch.analyses:
+            if analysis.refusal is not None:
+                hear(analysis.symbol, analysis.refusal.code, analysis.refusal.reason)
         done += len(batch.analyses)
         market[:] = [Returns.total([*market, batch.returns])]
         step(FINDING, done, total)

@@ -81,11 +81,12 @@ def local_pool(jobs: int) -> Iterator[Pool]:
         return
     # Forking a process whose libraries run threads can deadlock, so workers are spawned.
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_follow_parent)
+    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=follow_parent)
     try:
         yield Pool(executor, jobs)
-    except WorkerError:
-        # A pool that breaks while it is still starting a process would wait for it forever.
+    except (WorkerError, KeyboardInterrupt):
+        # A pool that breaks while it is still starting a process would wait for it forever, and
+        # one that is to end would wait until what is under way is done, or even compiled.
         for child in multiprocessing.active_children():
             child.kill()
         raise
@@ -93,8 +94,8 @@ def local_pool(jobs: int) -> Iterator[Pool]:
         executor.shutdown(cancel_futures=True)
 
 
-def _follow_parent() -> None:
-    """End this worker when its parent ends, because a killed parent cannot stop its workers."""
+def follow_parent() -> None:
+    """End this process when its parent ends, because a killed parent cannot stop its children."""
     Thread(target=_exit_after_parent, daemon=True).start()
 
 

@@ -47,10 +47,12 @@ from store.events import AuditLog
 from store.grants import Grants
 from store.keys import Keys
 from store.principals import Changes, Principals
+from store.progress import ProgressFile
 from store.tokens import Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
 from web.errors import exception_handlers
+from web.news import News
 from web.routes import web_routes
 from web.site import Site
 from web.throttle import SIGN_UPS, Throttle
@@ -81,6 +83,8 @@ def build_app(
     services = services_of(settings, database, counters, clock)
     offer = services.offer
     resource, *others = resources_of(offer)
+    origins = origins_of(settings)
+    news = News(services.active_night, ProgressFile(settings.data_dir))
     site = Site(
         services=services,
         accounts=Accounts(database),
@@ -91,6 +95,8 @@ def build_app(
         audit=AuditLog(database),
         audit_days=settings.audit_days,
         policies=policies_of(settings),
+        news=news,
+        origins=origins,
         authorization=Authorization(grants, resource, clients),
         throttle=Throttle(folder=counters and counters / "sign-in"),
         sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
@@ -98,13 +104,13 @@ def build_app(
         open_pages=settings.open_pages,
         clock=clock,
     )
-    origins = origins_of(settings)
     endpoints = [
         McpEndpoint(build_server(services, toolset), toolset, services, origins)
         for toolset in toolsets(offer)
     ]
     loops: dict[str, Loop] = {
         "that looks for a new night": services.active_night.keep_polling,
+        "that looks for news of open pages": news.keep_looking,
         "that writes the usage log": services.usage.keep_writing,
         "that removes what is expired": sweeper_of(settings, database).keep_sweeping,
     }

@@ -19,8 +19,10 @@ from screener import (
     night,
     patterns,
     research,
+    up,
 )
 from screener.console import err, out, plainly, prepare_data_dir, settings
+from screener.up import Host, Port
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,10 +45,9 @@ app.command()(audit.audit)
 app.command()(listing.listing)
 app.command()(night.nightly)
 app.command()(research.detect)
+app.command()(up.up)
 
-Host = Annotated[str | None, typer.Option(help="Address to listen on; SCREENER_HOST.")]
 Workers = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]
-Port = Annotated[int | None, typer.Option(help="Port to listen on; SCREENER_PORT.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -65,27 +66,6 @@ def root(
     ] = False,
 ) -> None:
     """Breakout chart patterns of a nightly market scan, served to agents over MCP and REST."""
-
-
-@app.command()
-def up(port: Port = None, host: Host = None) -> None:
-    """Start everything: seal the sample night if there is none, make a first key, serve."""
-    import anyio
-
-    from screener.policies import policies_of
-    from screener.serving import bind, serve
-    from screener.start import first_account, greeting, seal_first_night
-
-    chosen = settings(host=host, port=port)
-    with plainly():
-        policies_of(chosen)
-        prepare_data_dir(chosen)
-        with bind(chosen) as listener:
-            seal_first_night(chosen)
-            secret = anyio.run(first_account, chosen)
-            for line in greeting(chosen, secret).splitlines():
-                err.print(line)
-            serve(chosen, listener)
 
 
 @app.command("serve")

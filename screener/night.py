@@ -92,6 +92,7 @@ def nightly(
     from screener.difference import told
     from screener.nightly import order_of, read_date, seal, timed, try_out, working
     from screener.nightly import wait_for_session as wait
+    from screener.recording import recorded
     from screener.report import drift, print_report
     from screener.setups import print_forming
 
@@ -100,7 +101,11 @@ def nightly(
         stop_at, kind = read_date(session), read_adjustment(adjustment)
         if wait_for_session:
             wait(dt.timedelta(minutes=settle_minutes))
-        with timed() as seconds, working(chosen) as (work, step):
+        with (
+            timed() as seconds,
+            working(chosen) as (work, watch),
+            recorded(chosen, bars, watch, reference, dry_run=dry_run) as step,
+        ):
             order = order_of(
                 chosen,
                 bars,
@@ -119,8 +124,9 @@ def nightly(
             if dry_run:
                 manifest, report, found, fall = try_out(chosen, order, step)
             else:
-                manifest, report = seal(chosen, order, step)
-        print_report(manifest, report, seconds(), step.seconds())
+                manifest, report = seal(chosen, order, step, step.leave_out)
+                step.publish(manifest, report)
+        print_report(manifest, report, seconds(), watch.seconds())
         if not dry_run:
             print_forming(chosen)
         if report.drifted:

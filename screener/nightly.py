@@ -26,7 +26,7 @@ from rich.progress import (
 from mcp_server.operations.charts import Charts
 from nightly.bars import Adjustment
 from nightly.errors import SourceError
-from nightly.night import make_night
+from nightly.night import LeaveOut, make_night
 from nightly.plan import Order, Step, held_back, plan, silent
 from nightly.pool import default_jobs
 from nightly.reference import Reference, read_reference
@@ -111,7 +111,9 @@ def order_of(
     )
 
 
-def seal(settings: Settings, order: Order, step: Step = silent) -> tuple[Manifest, Report]:
+def seal(
+    settings: Settings, order: Order, step: Step = silent, leave_out: LeaveOut | None = None
+) -> tuple[Manifest, Report]:
     """Make the night of an order and publish it in the configured data folder.
 
     Raises:
@@ -123,7 +125,9 @@ def seal(settings: Settings, order: Order, step: Step = silent) -> tuple[Manifes
     with locked(settings.data_dir, now):
         nights.sweep()
         checkpoints = Checkpoints(settings.data_dir)
-        made = make_night(order, nights, now=now, step=step, checkpoints=checkpoints)
+        made = make_night(
+            order, nights, now=now, step=step, checkpoints=checkpoints, leave_out=leave_out
+        )
     if checkpoints.damage:
         err.print(
             f"{checkpoints.path} was damaged ({checkpoints.damage}); every symbol was walked anew."

@@ -8,6 +8,7 @@ from screener.settings import Settings
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.keys import Keys
+from store.manifest import SAMPLE
 from store.nights import Nights
 from store.watchlist import Watchlist
 
@@ -21,9 +22,10 @@ def seal_first_night(settings: Settings) -> None:
         return
     # Imported where it is needed: a process that only serves does without numba and Polars.
     from screener.nightly import order_of, seal, watched
+    from screener.recording import recorded
 
-    with watched() as step:
-        seal(settings, order_of(settings), step)
+    with watched() as watch, recorded(settings, SAMPLE, watch) as step:
+        step.publish(*seal(settings, order_of(settings), step, step.leave_out))
 
 
 async def first_account(settings: Settings) -> str | None:
@@ -46,17 +48,17 @@ async def first_account(settings: Settings) -> str | None:
 def greeting(settings: Settings, secret: str | None) -> str:
     """What to paste next."""
     night = Nights(settings.data_dir).active()
-    session = night.as_of_session if night else "none"
+    session = f"session {night.as_of_session}" if night else "no night yet"
     offer = settings.offer
     if secret is None:
         return (
-            f"Serving {offer.public_url}, session {session}. Your first key was shown once, when "
+            f"Serving {offer.public_url}, {session}. Your first key was shown once, when "
             "it was made; make another with:\n"
             f"  screener key create {FIRST_EMAIL} --name NAME\n"
         )
     symbol = settings.demo_symbols[0] if settings.demo_symbols else "AAPL"
     return (
-        f"Serving {offer.public_url}, session {session}.\n\n"
+        f"Serving {offer.public_url}, {session}.\n\n"
         f"Your API key, shown this once:\n\n  {secret}\n\n"
         "Give it to your shell: this waits for you to paste the key, and keeps it out of the "
         "history:\n"

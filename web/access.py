@@ -2,12 +2,16 @@
 
 The scan is for everybody with a plan. Charts, history and records of a ticker are for those who
 track it, and of the demo symbols for everybody. The operator of a private machine may open
-all of it.
+all of it to those who call it by its own name or number: a page of a stranger, whose name leads a
+browser here (DNS rebinding), must not read it.
 """
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from mcp_server.operations.callers import PLANS_WITH_ACCESS
+from oauth.addresses import is_ip_address
 from web.site import Site
 from web.visit import Visit
 
@@ -21,20 +25,36 @@ class Access:
 
     def scan(self, visit: Visit) -> bool:
         """Whether the visitor may see the scan."""
-        if self._site.open_pages:
+        if self._is_open(visit):
             return True
         return (
             visit.account is not None and visit.account.plan in PLANS_WITH_ACCESS[self._offer.beta]
         )
 
     def everybody(self, symbol: str) -> bool:
-        """Whether everybody may see a ticker's charts, history and records."""
-        return self._site.open_pages or symbol in self._offer.demo_symbols
+        """Whether a ticker's charts, history and records are for everybody, wherever they are."""
+        return symbol in self._offer.demo_symbols
 
     async def ticker(self, visit: Visit, symbol: str) -> bool:
         """Whether the visitor may see a ticker's charts, history and records."""
-        if self.everybody(symbol):
+        if self._is_open(visit) or self.everybody(symbol):
             return True
         if visit.account is None or not self.scan(visit):
             return False
         return symbol in await self._site.services.watchlist.symbols(visit.account.id)
+
+    def _is_open(self, visit: Visit) -> bool:
+        """Whether the pages are open to this visitor, whoever it is."""
+        if not self._site.open_pages:
+            return False
+        host = visit.request.headers.get("host", "")
+        # A number is in no stranger's power, whatever their name leads to.
+        return self._site.origins.knows_host(host.encode("latin-1")) or is_number(host)
+
+
+def is_number(host: str) -> bool:
+    """Whether a Host field holds an IP address, with a port or without."""
+    try:
+        return is_ip_address(urlsplit(f"//{host}").hostname or "")
+    except ValueError:
+        return False

@@ -54,6 +54,7 @@ class ChangesPage:
             "changes.html",
             visit,
             session=book.session,
+            version=book.data_version,
             since=found and found["since_session"],
             groups=groups_of(found["changes"] if found else (), tracked),
             reasons=REASONS,

@@ -71,6 +71,7 @@ class Home:
                 examples=[example for example in found if example is not None],
                 tonight=self._tonight,
                 session=book.session,
+                version=book.data_version,
                 standing=Standing.of(book, active_night, self._clock().date()),
                 disclaimer=book.disclaimer,
             )

@@ -92,6 +92,8 @@ class Pictures:
         response = answer_response(answer, visit.request.scope["headers"], age)
         if not public:
             response.headers.append((b"vary", b"Cookie"))
+            # Else a page of somebody else could show it, and learn what is found here.
+            response.headers.append((b"cross-origin-resource-policy", b"same-origin"))
         return response
 
 

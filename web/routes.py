@@ -21,6 +21,8 @@ from web.connect import ConnectPage
 from web.consent import AUTHORIZE, Consent
 from web.docs import PATH as DOCS
 from web.docs import DocsPage
+from web.events import PATH as EVENTS
+from web.events import Events
 from web.families import ONE_PATH as FAMILY
 from web.families import PATH as FAMILIES
 from web.families import FamilyPages
@@ -52,13 +54,12 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     """Every page, and the documentation rendered from the agent reference."""
     assets = load_assets()
     pages = Pages(assets, sign_up=site.sign_up, public_url=site.services.offer.public_url)
-    visits = Visits(site, pages)
+    visits, access = Visits(site, pages), Access(site)
     home, usage = Home(site, pages), Usage(site, pages)
     keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
     account = AccountPage(site, pages)
     families = FamilyPages(site, pages)
     consent = Consent(site, pages, visits)
-    access = Access(site)
     pictures, symbol = Pictures(site, access), SymbolPage(site, pages, access)
     return [
         *assets.routes(),
@@ -76,6 +77,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         _page(SYMBOL, visits.anyone(symbol.show), visits.members(symbol.change)),
         Route(PNG_PATH, visits.parts(pictures.png)),
         Route(DATA_PATH, visits.parts(pictures.data)),
+        Route(EVENTS, visits.anyone(Events(access, site.news).open)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
         _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),

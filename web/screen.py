@@ -12,6 +12,7 @@ from mcp_server.operations.scan import select
 from store.book import Book
 from store.briefs import Row
 from store.families import Family
+from store.progress import Progress
 from web.access import Access
 from web.condition_words import COMPARISONS, FIELDS, GROUPS
 from web.pages import Pages
@@ -80,12 +81,15 @@ class ScreenPage:
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
             return self._pages.respond("screen_closed.html", visit, refusal=NO_PLAN)
+        progress = await self._site.news.progress()
+        if self._site.services.active_night.book.session is None:
+            return self._pages.respond("working.html", visit, progress=progress)
         query, sent = read_query(visit.request.query_params.multi_items())
         if sent and not query.failed and query.address() != address_of(visit.request):
             return RedirectResponse(query.address(), 303)
-        return self._page(visit, query)
+        return self._page(visit, query, progress)
 
-    def _page(self, visit: Visit, query: Query) -> Response:
+    def _page(self, visit: Visit, query: Query, progress: Progress | None) -> Response:
         services = self._site.services
         with services.active_night.pin() as book:
             standing = Standing.of(book, services.active_night, self._site.clock().date())
@@ -98,7 +102,9 @@ class ScreenPage:
             results=results,
             headings=_headings(query),
             copies=() if query.failed else copies_of(query, services.offer),
+            progress=progress,
             session=book.session,
+            version=book.data_version,
             standing=standing,
             disclaimer=book.disclaimer,
             family_choices=FAMILIES,

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from mcp_server.http.requests import Origins
 from mcp_server.operations.services import Services
 from oauth.authorization import Authorization
 from store.accounts import Accounts, utc_now
@@ -15,6 +16,7 @@ from store.grants import Grants
 from store.keys import Keys
 from store.passwords import Passwords
 from store.sessions import Sessions
+from web.news import News
 from web.policies import Policies
 from web.throttle import Throttle
 
@@ -33,6 +35,9 @@ class Site:
     audit_days: int
     """Days for which events of the audit log are kept."""
     policies: Policies
+    news: News
+    origins: Origins
+    """The names under which the service is known."""
     authorization: Authorization
     throttle: Throttle
     sign_up_throttle: Throttle

@@ -1,0 +1,41 @@
+"""Streams: reads server-sent events as a browser does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import httpx
+
+
+class Event(NamedTuple):
+    """One event: its name, and what its data says."""
+
+    name: str
+    data: Any
+
+
+@contextmanager
+def stream(url: str, **options: Any) -> Iterator[Iterator[Event]]:
+    """The events of a service within the block."""
+    with httpx.stream("GET", f"{url}/events", timeout=60, **options) as response:
+        assert response.status_code == 200, response.read()
+        assert response.headers["content-type"].startswith("text/event-stream")
+        news = events(response.iter_lines())
+        yield news  # kept until the block ends: a generator that is dropped closes its response
+
+
+def events(lines: Iterator[str]) -> Iterator[Event]:
+    """The events of lines; comments and the time of a retry are none."""
+    name, data = "", list[str]()
+    for line in lines:
+        field, _, value = line.partition(":")
+        if field == "event":
+            name = value.removeprefix(" ")
+        elif field == "data":
+            data.append(value.removeprefix(" "))
+        elif not line and data:
+            yield Event(name, json.loads("\n".join(data)))
+            name, data = "", []

@@ -1,0 +1,97 @@
+"""Open pages in a real browser: they follow the nightly, and say that a newer night is out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from store.progress import ProgressFile
+from tests.chromium import fresh_profile
+from tests.service import copy_night, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture
+def chromium() -> Iterator[BrowserContext]:
+    """A fresh profile of the system's Chromium."""
+    with fresh_profile() as profile:
+        yield profile
+
+
+def test_the_waiting_page_follows_the_nightly_and_turns_into_the_screen(
+    tmp_path: Path, night: Path, chromium: BrowserContext
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    complaints = list[str]()
+    with serving(data, open_pages=True) as live:
+        page = chromium.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{live.url}/screen")
+        page.get_by_role("heading", name="There is no night yet").wait_for()
+        with ProgressFile(data).recording(HOSTILE) as record:
+            page.get_by_role("heading", name="The first night is being made").wait_for()
+            record.step("finding patterns", 3, 9)
+            record.leave_out(HOSTILE, "unreadable_file", "It is a web page.")
+            record.step("putting it together", 0, 0)
+            page.get_by_text("Putting it together").wait_for()
+            page.get_by_text("It is a web page.").wait_for()
+            assert page.get_by_text(HOSTILE).count() == 2
+            copy_night(night, data)
+            record.end("published")
+            page.get_by_text("2012-10-03").first.wait_for()
+        page.close()
+
+    assert complaints == []
+
+
+def test_a_failed_night_is_told_on_the_waiting_page(
+    tmp_path: Path, chromium: BrowserContext
+) -> None:
+    with serving(tmp_path, open_pages=True) as live:
+        page = chromium.new_page()
+        with ProgressFile(tmp_path).recording("bars") as record:
+            page.goto(f"{live.url}/screen")
+            page.get_by_role("heading", name="The first night is being made").wait_for()
+            record.end("failed", "None of 3 symbols can be used.")
+            page.get_by_role("alert").get_by_text("None of 3 symbols can be used.").wait_for()
+        page.close()
+
+
+def test_a_page_with_a_night_says_that_a_newer_one_is_out(
+    data_dir: Path, product_night: Path, chromium: BrowserContext
+) -> None:
+    with serving(data_dir) as live:
+        page = chromium.new_page()
+        page.goto(live.url)
+        assert page.get_by_role("status").inner_text() == ""
+        copy_night(product_night, data_dir)
+        page.get_by_role("status").get_by_text("A newer night is out, as of 2012-10-03").wait_for()
+        page.get_by_role("link", name="reload").click()
+        page.wait_for_load_state()
+        assert page.get_by_role("status").inner_text() == ""
+        page.close()
+
+
+def test_without_scripts_the_waiting_page_loads_itself_again(
+    tmp_path: Path, night: Path, chromium: BrowserContext
+) -> None:
+    browser = chromium.browser
+    assert browser is not None
+    plain = browser.new_context(java_script_enabled=False)
+    with serving(tmp_path, open_pages=True) as live:
+        page = plain.new_page()
+        page.goto(f"{live.url}/screen")
+        copy_night(night, tmp_path)
+        page.get_by_text("2012-10-03").first.wait_for(timeout=30_000)
+        page.close()
