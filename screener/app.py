@@ -95,6 +95,7 @@ def build_app(
         throttle=Throttle(folder=counters and counters / "sign-in"),
         sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
         sign_up=settings.sign_up,
+        open_pages=settings.open_pages,
         clock=clock,
     )
     origins = origins_of(settings)

@@ -82,6 +82,11 @@ class Settings(BaseSettings):
         default=("MSFT", "AAPL", "GOOG", "IBM"), description="Symbols that anybody may read."
     )
     key_prefix: str = Field(default="ps_live_", description="First 8 characters of every API key.")
+    open_pages: bool = Field(
+        default=False,
+        description="Whether everybody who reaches the service sees its scan and charts as pages, "
+        "without signing in; for a private machine.",
+    )
     extended: bool = Field(
         default=True, description="Whether /mcp/extended offers more tools than the seven."
     )

@@ -1,8 +1,9 @@
-"""Assets: the style, script and icon of the pages, each at an address that names its content."""
+"""Assets: the styles, scripts and icon of the pages, each at an address that names its content."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 
@@ -14,6 +15,9 @@ from mcp_server.drawing.icon import icon_svg
 
 FOREVER = "public, max-age=31536000, immutable"
 
+MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+"""By the ending of a file's name; a file of another kind is no asset."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asset:
@@ -22,6 +26,13 @@ class Asset:
     path: str
     body: bytes
     media_type: str
+
+    @classmethod
+    def of(cls, name: str, body: bytes) -> Asset:
+        """The asset of a file; its address names the content."""
+        stem, _, suffix = name.rpartition(".")
+        digest = hashlib.sha256(body).hexdigest()[:16]
+        return cls(f"/assets/{stem}.{digest}.{suffix}", body, MEDIA_TYPES[suffix])
 
     def route(self) -> Route:
         """The route at which browsers fetch it."""
@@ -33,33 +44,28 @@ class Asset:
         return Route(self.path, respond)
 
 
-@dataclass(frozen=True, slots=True)
 class Assets:
-    """Every asset."""
+    """Every asset, by the name of its file."""
 
-    style: Asset
-    copy: Asset
-    icon: Asset
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._assets = {name: Asset.of(name, body) for name, body in files.items()}
+
+    def path(self, name: str) -> str:
+        """The address of a file."""
+        return self._assets[name].path
 
     def routes(self) -> list[Route]:
         """The routes of all assets."""
-        return [self.style.route(), self.copy.route(), self.icon.route()]
+        return [asset.route() for asset in self._assets.values()]
 
 
 def load_assets() -> Assets:
     """The assets of this package."""
-    return Assets(
-        style=_load("site", "css", "text/css"),
-        copy=_load("copy", "js", "text/javascript"),
-        icon=_named("icon", "svg", icon_svg(), "image/svg+xml"),
-    )
+    return Assets(dict(_files()))
 
 
-def _load(name: str, suffix: str, media_type: str) -> Asset:
-    body = resources.files("web").joinpath("static", f"{name}.{suffix}").read_bytes()
-    return _named(name, suffix, body, media_type)
-
-
-def _named(name: str, suffix: str, body: bytes, media_type: str) -> Asset:
-    digest = hashlib.sha256(body).hexdigest()[:16]
-    return Asset(f"/assets/{name}.{digest}.{suffix}", body, media_type)
+def _files() -> Iterable[tuple[str, bytes]]:
+    for file in resources.files("web").joinpath("static").iterdir():
+        if file.name.rpartition(".")[2] in MEDIA_TYPES:
+            yield file.name, file.read_bytes()
+    yield "icon.svg", icon_svg()

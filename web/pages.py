@@ -15,7 +15,7 @@ from web.visit import Visit
 HTML = "text/html; charset=utf-8"
 
 POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
 

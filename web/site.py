@@ -40,4 +40,6 @@ class Site:
     passwords: Passwords = field(default_factory=Passwords)
     sign_up: bool = False
     """Whether visitors may make accounts."""
+    open_pages: bool = False
+    """Whether everybody may see the scan and all charts as pages."""
     clock: Callable[[], dt.datetime] = utc_now

@@ -5,14 +5,15 @@ It knows no books, records or requests. The only file it reads is its own font, 
 
 from __future__ import annotations
 
+from mcp_server.drawing.look import USUAL, Look
 from mcp_server.drawing.view import HEIGHT, WIDTH, ChartView, Point, TrendLine
 
-__all__ = ["HEIGHT", "WIDTH", "ChartView", "Point", "TrendLine", "draw"]
+__all__ = ["HEIGHT", "USUAL", "WIDTH", "ChartView", "Look", "Point", "TrendLine", "draw"]
 
 
-def draw(view: ChartView) -> bytes:
+def draw(view: ChartView, look: Look = USUAL) -> bytes:
     """The PNG of a view."""
     # Imported only where a chart is drawn: a serving process takes 7 MB less without Pillow.
     from mcp_server.drawing.chart import draw
 
-    return draw(view)
+    return draw(view, look)

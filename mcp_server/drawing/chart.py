@@ -10,6 +10,7 @@ from mcp_server.drawing import lettering
 from mcp_server.drawing.axes import Ray
 from mcp_server.drawing.canvas import Canvas, Floats
 from mcp_server.drawing.layout import Breakout, Label, Layout, layout
+from mcp_server.drawing.look import USUAL, Look
 from mcp_server.drawing.palette import Ink
 from mcp_server.drawing.pills import PILL_HEIGHT, PILL_PAD, PILL_SIZE, Pill
 from mcp_server.drawing.view import HEIGHT, WIDTH, ChartView
@@ -25,7 +26,7 @@ RING = 1.4
 """Pixels of white around a dot, which separate it from the candles."""
 
 
-def draw(view: ChartView) -> bytes:
+def draw(view: ChartView, look: Look = USUAL) -> bytes:  # noqa: ARG001
     """The chart of a setup as a PNG of 1200 x 675 pixels in palette mode."""
     plan = layout(view)
     canvas = Canvas(WIDTH, HEIGHT)

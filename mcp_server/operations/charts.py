@@ -19,7 +19,7 @@ import anyio.to_process
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from mcp_server.drawing import ChartView, Point, TrendLine, draw
+from mcp_server.drawing import USUAL, ChartView, Look, Point, TrendLine, draw
 from mcp_server.operations.errors import ApiError, busy
 from store.book import Book, Prices, StoredSetup
 from store.errors import StoreError
@@ -39,22 +39,22 @@ class Charts:
         self._workers = CapacityLimiter(workers)
         self._drawing: dict[Path, anyio.Event] = {}
 
-    async def png(self, book: Book, setup: StoredSetup) -> bytes:
+    async def png(self, book: Book, setup: StoredSetup, look: Look = USUAL) -> bytes:
         """The PNG of a current setup of a book.
 
         Raises:
             ApiError: `chart_unavailable` without stored prices, `unavailable` when too many wait.
         """
-        path = self._folder / str(book.data_version) / f"{setup.fields['setup_id']}.png"
+        path = self._folder / str(book.data_version) / _file(setup, look)
         while True:
             if path.exists():
                 return await anyio.Path(path).read_bytes()
             under_way = self._drawing.get(path)
             if under_way is None:
-                return await self._draw(path, book, setup)
+                return await self._draw(path, book, setup, look)
             await under_way.wait()
 
-    async def _draw(self, path: Path, book: Book, setup: StoredSetup) -> bytes:
+    async def _draw(self, path: Path, book: Book, setup: StoredSetup, look: Look) -> bytes:
         prices = book.prices(setup.fields["symbol"])
         if prices is None:
             raise ApiError("chart_unavailable")
@@ -63,7 +63,7 @@ class Charts:
         done = self._drawing[path] = anyio.Event()
         try:
             view = chart_view(setup, prices, book.source, book.disclaimer)
-            png = await anyio.to_process.run_sync(draw, view, limiter=self._workers)
+            png = await anyio.to_process.run_sync(draw, view, look, limiter=self._workers)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
             del self._drawing[path]
@@ -90,6 +90,11 @@ class Charts:
         async with anyio.create_task_group() as group:
             for _ in range(int(self._workers.total_tokens)):
                 group.start_soon(work)
+
+
+def _file(setup: StoredSetup, look: Look) -> str:
+    suffix = "" if look == USUAL else f"-{look.theme}-{look.width}"
+    return f"{setup.fields['setup_id']}{suffix}.png"
 
 
 def _keep(path: Path, png: bytes) -> None:

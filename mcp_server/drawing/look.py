@@ -1,0 +1,24 @@
+"""Look: how large a chart is drawn, and in which colours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Theme: TypeAlias = Literal["light", "dark"]
+Width: TypeAlias = Literal[320, 720, 1200]
+
+THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
+WIDTHS: Final[tuple[Width, ...]] = (320, 720, 1200)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The theme and the width in pixels: 320 is a thumbnail, 720 for phones, 1200 the usual."""
+
+    theme: Theme = "light"
+    width: Width = 1200
+
+
+USUAL: Final = Look()
+"""The look of the API's charts."""
