@@ -252,7 +252,11 @@ def _formation(
         target_move_pct=target_move_pct(float(version["height"]), sign),
         pre_pattern_move_pct=percent(100 * (math.exp(float(version["approach"])) - 1)),
         atr_pct=atr_pct,
-        evidence={**_evidence(bars, version, end), **_pole(bars, version, market.parameters), **entry},
+        evidence={
+            **_evidence(bars, version, end),
+            **_pole(bars, version, market.parameters),
+            **entry,
+        },
     )
 
 

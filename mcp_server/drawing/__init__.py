@@ -6,9 +6,9 @@ It knows no books, records or requests. The only file it reads is its own font, 
 from __future__ import annotations
 
 from mcp_server.drawing.look import USUAL, Look
-from mcp_server.drawing.view import HEIGHT, WIDTH, ChartView, Point, TrendLine
+from mcp_server.drawing.view import ChartView, Point, Record, TrendLine
 
-__all__ = ["HEIGHT", "USUAL", "WIDTH", "ChartView", "Look", "Point", "TrendLine", "draw"]
+__all__ = ["USUAL", "ChartView", "Look", "Point", "Record", "TrendLine", "draw"]
 
 
 def draw(view: ChartView, look: Look = USUAL) -> bytes:

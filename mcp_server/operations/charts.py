@@ -19,7 +19,8 @@ import anyio.to_process
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from mcp_server.drawing import USUAL, ChartView, Look, Point, TrendLine, draw
+from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, TrendLine, draw
+from mcp_server.operations.directory import Directories
 from mcp_server.operations.errors import ApiError, busy
 from store.book import Book, Prices, StoredSetup
 from store.errors import StoreError
@@ -38,6 +39,7 @@ class Charts:
         self._folder = folder
         self._workers = CapacityLimiter(workers)
         self._drawing: dict[Path, anyio.Event] = {}
+        self._directories = Directories()
 
     async def png(self, book: Book, setup: StoredSetup, look: Look = USUAL) -> bytes:
         """The PNG of a current setup of a book.
@@ -62,7 +64,8 @@ class Charts:
             raise busy()
         done = self._drawing[path] = anyio.Event()
         try:
-            view = chart_view(setup, prices, book.source, book.disclaimer)
+            name = self._directories.of(book).name(setup.fields["symbol"]) or ""
+            view = chart_view(book, setup, prices, name)
             png = await anyio.to_process.run_sync(draw, view, look, limiter=self._workers)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
@@ -105,13 +108,13 @@ def _keep(path: Path, png: bytes) -> None:
         log.warning("A chart could not be kept and will be drawn again: %s", error)
 
 
-def chart_view(setup: StoredSetup, prices: Prices, source: str, disclaimer: str) -> ChartView:
-    """What a setup's chart shows."""
+def chart_view(book: Book, setup: StoredSetup, prices: Prices, name: str = "") -> ChartView:
+    """What a setup's chart shows; the name is that of the company."""
     fields, plan = setup.fields, setup.fields["plans"][0]
     dates = tuple(dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date)
     return ChartView(
         symbol=fields["symbol"],
-        family_label=fields["family_label"],
+        pattern=_pattern(fields),
         direction=plan["direction"],
         status=fields["status"],
         as_of=dt.date.fromisoformat(fields["as_of_session"]),
@@ -126,9 +129,49 @@ def chart_view(setup: StoredSetup, prices: Prices, source: str, disclaimer: str)
         stop=plan["stop_price"],
         target=plan["target_price"],
         entry=_entry(setup.evidence),
-        disclaimer=disclaimer,
-        source=source,
+        next_session=book.next_session,
+        volume=None if prices.volume is None else tuple(prices.volume.tolist()),
+        pole=_pole(setup.evidence),
+        name=name.removesuffix(" Common Stock"),
+        attempt=int(setup.evidence.get("attempt", 1)),
+        record=_record(fields),
+        disclaimer=book.disclaimer,
+        source=book.source,
     )
+
+
+def _pattern(fields: Mapping[str, Any]) -> str:
+    """The type in words where it says more than the family: `Ascending triangle`."""
+    words, label = fields["pattern_type"].replace("_", " "), fields["family_label"]
+    return words.capitalize() if words.endswith(label.lower()) else label
+
+
+def _record(fields: Mapping[str, Any]) -> Record | None:
+    """The record of the family, of the setup's own direction where the night has one by itself."""
+    record = fields["track_record"]["family"]
+    if record is None:
+        return None
+    direction, label = fields["direction"], fields["family_label"]
+    own = (record.get("by_direction") or {}).get(direction)
+    start, end = (dt.date.fromisoformat(day) for day in record["backtest_range"])
+    counted = own or record
+    return Record(
+        name=f"{direction} {label}".capitalize() if own else label,
+        start=start,
+        end=end,
+        sample=counted["sample_size"],
+        win_rate=counted["win_rate_pct"],
+        average_loss=counted["avg_loss_pct"],
+        random_entries=counted.get("placebo_win_rate_pct"),
+    )
+
+
+def _pole(evidence: Mapping[str, Any]) -> tuple[Point, Point] | None:
+    """From the base to the tip; None without one, or in a night that did not keep it."""
+    if "pole_start_date" not in evidence:
+        return None
+    start, tip = (dt.date.fromisoformat(evidence[f"pole_{end}_date"]) for end in ("start", "tip"))
+    return (start, evidence["pole_start_price"]), (tip, evidence["pole_tip_price"])
 
 
 def _entry(evidence: Mapping[str, Any]) -> Point | None:
