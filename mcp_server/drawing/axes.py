@@ -13,12 +13,6 @@ from dataclasses import dataclass
 
 from mcp_server.drawing.sheet import Sheet
 
-CONTEXT = 0.6
-"""Bars shown before a pattern, as a share of the bars from its start to the breakout or today."""
-
-FEWEST_BARS = 60
-"""Candles shown, if there are so many bars."""
-
 LINGER = 8
 """Sessions after a breakout that always have a candle each."""
 
@@ -31,7 +25,7 @@ FEWEST_LATER = 20
 PACKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Sessions that one candle may hold."""
 
-AHEAD = 0.09
+AHEAD = 0.1
 """Room after the last candle, as a share of the candles."""
 
 
@@ -113,8 +107,8 @@ def session_axis(
 ) -> SessionAxis:
     """The axis for so many bars that shows all from the pattern's start to the last one.
 
-    Before the pattern it shows 0.6 times as many as the pattern has, and more if there is room. When
-    a breakout is long ago, later sessions share candles, so that the pattern keeps its size.
+    Before the pattern it shows a share of as many as the pattern has, and more if there is room.
+    When a breakout is long ago, later sessions share candles, so that the pattern keeps its size.
     """
     room = right - sheet.margin
     turn = count if breakout is None else min(count, breakout + 1 + LINGER)
@@ -129,7 +123,7 @@ def session_axis(
     if pack >= folded:
         turn, folded, later = count, pack, 0
         before = max(1, math.ceil((turn - start) / pack))
-    wanted = max(FEWEST_BARS // pack, round(before * (1 + CONTEXT)) + later)
+    wanted = max(sheet.fewest_bars // pack, round(before * (1 + sheet.context)) + later)
     wanted = min(wanted, math.ceil(turn / pack) + later)
     slot = max(sheet.narrowest, min(sheet.widest, room // (wanted + _ahead(wanted))))
     shown = max(room // slot - _ahead(wanted), before + later) - later
@@ -147,7 +141,7 @@ def _pack(sessions: int, candles: int) -> int:
 
 def _ahead(candles: int) -> int:
     """How many slots stay free after the last candle."""
-    return min(15, max(3, round(candles * AHEAD)))
+    return min(20, max(3, round(candles * AHEAD)))
 
 
 def session_index(dates: Sequence[dt.date], date: dt.date) -> float:

@@ -10,6 +10,9 @@ import numpy.typing as npt
 from mcp_server.drawing.axes import SessionAxis
 from mcp_server.drawing.view import ChartView
 
+OUTLIER = 5.0
+"""The volume scale ends at so many medians; longer columns are cut."""
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -36,6 +39,14 @@ class Candles:
             close=np.array(view.close, np.float64)[ends - 1],
             volume=_volume(view, starts, ends),
         )
+
+    @property
+    def busiest(self) -> float:
+        """The volume at the top of its scale: the largest, but a few days do not flatten the rest."""
+        if self.volume is None:
+            return 0.0
+        known = self.volume[self.volume > 0]
+        return float(min(known.max(), OUTLIER * np.median(known)))
 
     @property
     def rising(self) -> npt.NDArray[np.bool_]:

@@ -99,7 +99,8 @@ def _volume(canvas: Canvas, plan: Layout) -> None:
     top, bottom = plan.sheet.volume
     if plan.candles.volume is None or bottom <= top:
         return
-    heights = np.nan_to_num(plan.candles.volume / np.nanmax(plan.candles.volume)) * (bottom - top)
+    shares = np.nan_to_num(plan.candles.volume / plan.candles.busiest)
+    heights = np.minimum(shares, 1) * (bottom - top)
     body = _body_width(plan.sessions.slot)
     rows = zip(np.ceil(heights).astype(int).tolist(), plan.candles.rising.tolist(), strict=True)
     for candle, (height, rising) in enumerate(rows):
@@ -133,14 +134,17 @@ def _candles(canvas: Canvas, plan: Layout) -> None:
     logs = np.log(np.array([drawn.open, drawn.high, drawn.low, drawn.close]))
     scale = (prices.bottom - prices.top) / np.log(prices.high / prices.low)
     rows = np.floor(prices.top + (np.log(prices.high) - logs) * scale)
-    rows = np.clip(rows, prices.top, prices.bottom - 1).astype(int)
+    # What is off the axis is cut: the clip leaves it one row outside the plot, where it is no box.
+    rows = np.clip(rows, prices.top - 1, prices.bottom).astype(int)
     body = _body_width(plan.sessions.slot)
     for candle, (opened, high, low, closed) in enumerate(rows.T.tolist()):
         column = plan.sessions.column(candle)
         left = column - body // 2 if body > 2 else column
-        top, bottom = min(opened, closed), max(opened, closed) + 1
+        top = max(prices.top, min(opened, closed))
+        bottom = min(prices.bottom, max(opened, closed) + 1)
         ink = Ink.UP if drawn.rising[candle] else Ink.DOWN
-        canvas.fill((column, high, column + 1, low + 1), ink)
+        wick = max(prices.top, high), min(prices.bottom, low + 1)
+        canvas.fill((column, wick[0], column + 1, wick[1]), ink)
         canvas.fill((left, top, left + body, bottom), ink)
         if ink is Ink.UP and body >= HOLLOW and bottom - top > 2:
             canvas.fill((left + 1, top + 1, left + body - 1, bottom - 1), Ink.PAPER)

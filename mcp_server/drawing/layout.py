@@ -90,12 +90,14 @@ def layout(view: ChartView, look: Look = USUAL) -> Layout:
     named = tuple(flags(view, entered, sessions, sheet)) if sheet.written else ()
     ticks = price_ticks(prices, sheet.price_gap) if sheet.written else ()
     days = _date_labels(view, sessions, named, sheet) if sheet.written else []
+    volume = tuple(_volume_label(candles, placed, sheet))
+    taken = [box.box for box in (*placed, *volume)]
     since = None if entered is None else count - 1 - entered
     labels = (
         *words.written(words.facts(view, sessions, since), sheet),
-        *_price_labels(ticks, prices, placed, sheet),
+        *_price_labels(ticks, prices, taken, sheet),
         *(label for _, label in days),
-        *_volume_label(candles, placed, sheet),
+        *volume,
     )
     return Layout(
         sheet=sheet,
@@ -171,14 +173,14 @@ def _pole(rays: Rays, sessions: SessionAxis, prices: PriceAxis) -> Segment | Non
 
 
 def _price_labels(
-    ticks: Sequence[float], prices: PriceAxis, placed: Sequence[Pill], sheet: Sheet
+    ticks: Sequence[float], prices: PriceAxis, taken: Sequence[Box], sheet: Sheet
 ) -> Iterator[Label]:
     places = tick_decimals(ticks)
     for tick in ticks:
         row = int(prices.y(tick))
-        left, size = placed[0].box[0] + sheet.pill_pad, sheet.axis_size
+        left, size = taken[0][0] + sheet.pill_pad, sheet.axis_size
         label = Label(f"{tick:,.{places}f}", left, row + round(size * 0.38), size, Ink.MUTED)
-        if not any(overlaps(label.box, pill.box, 3) for pill in placed):
+        if not any(overlaps(label.box, box, 3) for box in taken):
             yield label
 
 
@@ -187,7 +189,7 @@ def _date_labels(
 ) -> list[tuple[int, Label]]:
     """The labelled columns with their labels; if two labels would touch, the earlier one stays."""
     size = sheet.axis_size
-    taken = [flag.box for flag in named]
+    taken = [_widened(flag.box, size) for flag in named]
     placed: list[tuple[int, Label]] = []
     for index, text in dates.date_ticks(view.dates, sessions.first, sheet.fewest_dates):
         weight: Weight = "SemiBold" if text[-4:].isdigit() else "Regular"
@@ -195,16 +197,21 @@ def _date_labels(
         left = column - lettering.width(text, size, weight) // 2
         label = Label(text, left, sheet.date_baseline, size, Ink.MUTED, weight)
         inside = left >= sheet.margin // 2 and label.right <= sessions.right
-        if inside and not any(overlaps(label.box, box, size) for box in taken):
-            taken.append(label.box)
+        if inside and not any(overlaps(label.box, box) for box in taken):
+            taken.append(_widened(label.box, size))
             placed.append((column, label))
     return placed
+
+
+def _widened(box: Box, by: int) -> Box:
+    left, top, right, bottom = box
+    return left - by, top, right + by, bottom
 
 
 def _volume_label(candles: Candles, placed: Sequence[Pill], sheet: Sheet) -> Iterator[Label]:
     """The volume at the top of its scale."""
     if candles.volume is not None and placed:
-        text = f"Vol {words.amount(float(np.nanmax(candles.volume)))}"
+        text = f"Vol {words.amount(candles.busiest)}"
         size, left = sheet.axis_size, placed[0].box[0] + sheet.pill_pad
         label = Label(text, left, sheet.volume[0] + round(size * 0.8), size, Ink.MUTED)
         if label.right <= sheet.width:

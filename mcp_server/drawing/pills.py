@@ -98,9 +98,9 @@ def pills(shown: Sequence[Level], axis: PriceAxis, left: int, sheet: Sheet) -> t
 def _pill(level: Level, axis: PriceAxis, price: str, box: Box, sheet: Sheet) -> Pill:
     left, _, right, bottom = box
     size, pad = sheet.axis_size, sheet.pill_pad
-    baseline = bottom - round(size * 0.46)
+    baseline = bottom - round(size * (0.42 if sheet.stacked else 0.46))
     end = right - pad - lettering.width(price, size, "SemiBold")
-    above = baseline - round(size * 1.12) if sheet.stacked else baseline
+    above = baseline - size if sheet.stacked else baseline
     return Pill(
         level,
         Label(_name(level, axis), left + pad, above, size, Ink.PAPER),

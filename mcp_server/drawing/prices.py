@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-PATTERN_SHARE = 0.5
-"""Least share of the height that the pattern and what followed have."""
+BESIDE_LEVELS, BESIDE_ALL = 0.5, 0.36
+"""Least share of the height that the pattern and what followed have: beside the levels, and beside
+levels and the bars before.
+"""
 
 STEPS = (1.0, 2.0, 2.5, 5.0)
 LADDERS = (
@@ -52,10 +54,12 @@ def price_axis(
     low, high = math.log(min(core)), math.log(max(core))
     if high - low < 0.01:
         low, high = low - 0.005, high + 0.005
-    room = (high - low) / PATTERN_SHARE
+    span = high - low
+    room = span / BESIDE_LEVELS
     for level in sorted((math.log(p) for p in named), key=lambda at: max(low - at, at - high)):
         if max(high, level) - min(low, level) <= room:
             low, high = min(low, level), max(high, level)
+    room = span / BESIDE_ALL
     over = max(0.0, math.log(max(around)) - high)
     under = max(0.0, low - math.log(min(around)))
     share = min(1.0, (room - (high - low)) / max(over + under, 1e-12))

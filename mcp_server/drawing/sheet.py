@@ -58,6 +58,10 @@ class Sheet:
     """Smallest distance between two price labels."""
     fewest_dates: int
     """The date axis uses the coarsest unit of the calendar that gives this many labels."""
+    context: float
+    """Bars shown before a pattern, as a share of the bars from its start to the breakout or today."""
+    fewest_bars: int
+    """Candles shown, if there are so many bars."""
     narrowest: int
     widest: int
     """Fewest and most pixels from one candle to the next."""
@@ -97,6 +101,8 @@ _USUAL = Sheet(
     leader=13,
     price_gap=46,
     fewest_dates=6,
+    context=0.6,
+    fewest_bars=60,
     narrowest=4,
     widest=44,
     line=2.0,
@@ -116,8 +122,9 @@ _PHONE = Sheet(
         Row(78, 26, ("status",), lead="pattern", lead_size=28),
         Row(110, 24, ("as_of", "age", "attempt")),
         Row(142, 24, ("levels", "reward")),
-        Row(770, 24, ("short_record",), lines=2, step=30),
-        Row(838, 24, ("disclaimer",), lines=2, step=30),
+        Row(767, 24, ("short_record",), lines=2, step=29),
+        Row(828, 24, ("axis",)),
+        Row(859, 24, ("disclaimer",), lines=2, step=29),
     ),
     date_baseline=696,
     flag_baseline=731,
@@ -128,8 +135,10 @@ _PHONE = Sheet(
     shares=False,
     leader=16,
     price_gap=70,
-    fewest_dates=3,
-    narrowest=3,
+    fewest_dates=4,
+    context=0.3,
+    fewest_bars=45,
+    narrowest=4,
     widest=40,
     line=3.2,
     level=2,
@@ -154,7 +163,9 @@ _THUMBNAIL = Sheet(
     leader=0,
     price_gap=46,
     fewest_dates=3,
-    narrowest=2,
+    context=0.3,
+    fewest_bars=40,
+    narrowest=3,
     widest=14,
     line=1.8,
     level=3,

@@ -25,7 +25,7 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
     `since` is the number of sessions since the breakout.
     """
     ratio = view.reward_to_risk
-    bars = "daily bars" if sessions.pack == 1 else f"{sessions.pack} sessions a candle"
+    bars = "Daily bars" if sessions.pack == 1 else f"{sessions.pack} sessions a candle"
     target, stop = (share(price, view.entry_price) for price in (view.target, view.stop))
     return {
         "symbol": view.symbol,
@@ -36,7 +36,7 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
         "attempt": f"attempt {view.attempt}" if view.attempt > 1 else "",
         "as_of": f"As of {view.as_of.isoformat()}",
         "levels": f"Target {target}, stop {stop}",
-        "reward": "" if ratio is None else f"reward to risk {ratio:.1f}",
+        "reward": "" if ratio is None else f"reward to risk {_ratio(ratio)}",
         "axis": f"{bars}, log price axis",
         "record": _record(view.record, dated=True),
         "short_record": _record(view.record, dated=False),
@@ -58,6 +58,10 @@ def amount(value: float) -> str:
         if value >= unit:
             return f"{value / unit:.3g}{suffix}" if value < 1e15 else ">999T"
     return f"{value:.3g}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.1f}" if value < 1000 else f"{value:,.0f}"
 
 
 def _age(since: int) -> str:
