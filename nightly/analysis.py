@@ -45,7 +45,7 @@ from store.book import Prices
 CHART_BARS = 320
 """Fewest bars stored for charts, if a symbol has so many: the last ones."""
 
-CHART_CONTEXT = 90
+CHART_CONTEXT = 50
 """Bars stored before the first pattern, or its pole, of the setups that are served."""
 
 MOST_CHART_BARS = 1280

@@ -124,6 +124,8 @@ def build_app(
             stack.callback(group.cancel_scope.cancel)
             for name, loop in loops.items():
                 group.start_soon(keep_running, name, loop)
+            if settings.charts_warm:
+                group.start_soon(services.charts.warm)
             for endpoint in endpoints:
                 await stack.enter_async_context(endpoint.running())
             # What was made by now lives as long as the process: nothing to look through again.

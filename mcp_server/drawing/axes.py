@@ -22,6 +22,9 @@ LATER = 0.8
 FEWEST_LATER = 20
 """So many candles they may have however short the pattern is."""
 
+COARSEST = 10
+"""Candles they are not drawn with less of, unless they are so few sessions."""
+
 PACKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Sessions that one candle may hold."""
 
@@ -112,31 +115,34 @@ def session_axis(
     """
     room = right - sheet.margin
     turn = count if breakout is None else min(count, breakout + 1 + LINGER)
-    folded = _pack(count - turn, max(FEWEST_LATER, round((turn - start) * LATER)))
-    turn = count if folded == 1 else turn + (count - turn) % folded
-    later = (count - turn) // folded
-    for pack in PACKS:
-        before = max(1, math.ceil((turn - start) / pack))
-        fewest = before + later + _ahead(before + later)
-        if fewest * sheet.narrowest <= room or pack == PACKS[-1]:
-            break
+    pack, folded = _packs(max(1, turn - start), count - turn, room // sheet.narrowest)
     if pack >= folded:
-        turn, folded, later = count, pack, 0
-        before = max(1, math.ceil((turn - start) / pack))
+        turn, folded = count, pack
+    before, later = math.ceil(max(1, turn - start) / pack), math.ceil((count - turn) / folded)
     wanted = max(sheet.fewest_bars // pack, round(before * (1 + sheet.context)) + later)
     wanted = min(wanted, math.ceil(turn / pack) + later)
     slot = max(sheet.narrowest, min(sheet.widest, room // (wanted + _ahead(wanted))))
     shown = max(room // slot - _ahead(wanted), before + later) - later
     first = max(0, turn - shown * pack)
     near = [*range(turn, first, -pack), first][::-1]
-    far = range(turn + folded, count + 1, folded)
+    far = [*range(count, turn, -folded)][::-1]
     return SessionAxis(sheet.margin, right, slot, (*near, *far), len(near) - 1, pack, folded)
 
 
-def _pack(sessions: int, candles: int) -> int:
-    """The fewest sessions a candle with which some sessions take so many candles at most."""
-    fitting = (pack for pack in PACKS if sessions <= pack * candles)
-    return next(fitting, PACKS[-1])
+def _packs(before: int, after: int, slots: int) -> tuple[int, int]:
+    """How many sessions a candle holds before and after the fold, as few as possible: first those
+    after it grow, but not to fewer than ten candles, then those before it.
+    """
+    most = max(FEWEST_LATER, round(before * LATER))
+    least = next(pack for pack in (*PACKS, after) if after <= pack * most)
+    for pack in PACKS:
+        for folded in (least, *(size for size in PACKS if size > least)):
+            candles = math.ceil(before / pack) + math.ceil(after / max(pack, folded))
+            if candles + _ahead(candles) <= slots:
+                return pack, max(pack, folded)
+            if after < COARSEST * folded:
+                break
+    return PACKS[-1], PACKS[-1]
 
 
 def _ahead(candles: int) -> int:

@@ -44,8 +44,8 @@ class Canvas:
 
     def fill(self, box: Box, ink: Ink) -> None:
         """Fill a box with an ink."""
-        left, top, right, bottom = (max(0, edge) for edge in box)
-        self.pixels[top:bottom, left:right] = ink
+        left, top, right, bottom = box
+        self.pixels[max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)] = ink
 
     def dashes(self, rows: slice, left: int, right: int, inks: Sequence[Ink]) -> None:
         """A horizontal dashed line over some rows; its dashes take the inks in turn."""
@@ -65,9 +65,10 @@ class Canvas:
 
     def between(self, columns: npt.NDArray[np.intp], high: Floats, low: Floats, ink: Ink) -> None:
         """Fill whole pixels of each column between two pixel coordinates."""
-        rows = np.arange(self.pixels.shape[0])[:, None]
+        top, bottom = math.floor(high.min()), math.ceil(low.max())
+        rows = np.arange(top, bottom)[:, None]
         left, right = int(columns[0]), int(columns[-1]) + 1
-        self.pixels[:, left:right][(rows >= high) & (rows < low)] = ink
+        self.pixels[top:bottom, left:right][(rows >= high) & (rows < low)] = ink
 
     def text(
         self, left: int, baseline: int, text: str, size: int, ink: Ink, weight: lettering.Weight

@@ -81,7 +81,7 @@ COLOURS: dict[Theme, dict[Ink, str]] = {
         Ink.MUTED: "#9aa6b8",
         Ink.LINE: "#6ea0ff",
         Ink.TRIGGER: "#8fb5ff",
-        Ink.TARGET: "#3fc9bd",
+        Ink.TARGET: "#2fb9ae",
         Ink.STOP: "#fb8562",
         Ink.ENTRY: "#f1f4f9",
         Ink.LAST: "#9aa6b8",

@@ -17,10 +17,10 @@ from typing import Any
 import anyio
 import anyio.to_process
 import anyio.to_thread
-from anyio import CapacityLimiter
+import orjson
+from anyio import BrokenWorkerProcess, CapacityLimiter
 
-from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, TrendLine, draw
-from mcp_server.operations.directory import Directories
+from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, TrendLine, draw, prepare
 from mcp_server.operations.errors import ApiError, busy
 from store.book import Book, Prices, StoredSetup
 from store.errors import StoreError
@@ -39,7 +39,17 @@ class Charts:
         self._folder = folder
         self._workers = CapacityLimiter(workers)
         self._drawing: dict[Path, anyio.Event] = {}
-        self._directories = Directories()
+        self._names: tuple[str | None, Mapping[str, str]] = (None, {})
+
+    async def warm(self) -> None:
+        """Start a worker process and let it load what drawing needs.
+
+        The first chart is then as fast as the next, and this process needs no image library.
+        """
+        try:
+            await anyio.to_process.run_sync(prepare, limiter=self._workers)
+        except (OSError, BrokenWorkerProcess) as error:
+            log.warning("No process for charts yet; the first chart will start one: %s", error)
 
     async def png(self, book: Book, setup: StoredSetup, look: Look = USUAL) -> bytes:
         """The PNG of a current setup of a book.
@@ -64,14 +74,21 @@ class Charts:
             raise busy()
         done = self._drawing[path] = anyio.Event()
         try:
-            name = self._directories.of(book).name(setup.fields["symbol"]) or ""
-            view = chart_view(book, setup, prices, name)
+            view = chart_view(book, setup, prices, self._name(book, setup))
             png = await anyio.to_process.run_sync(draw, view, look, limiter=self._workers)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
             del self._drawing[path]
             done.set()
         return png
+
+    def _name(self, book: Book, setup: StoredSetup) -> str:
+        """The name of a setup's company; the names of one night are read once."""
+        if self._names[0] != book.data_version:
+            entries = orjson.loads(b"{%b}" % book.universe())["symbols"]
+            names = {entry["symbol"]: entry.get("name") or "" for entry in entries}
+            self._names = book.data_version, names
+        return self._names[1].get(setup.fields["symbol"], "")
 
     async def draw_all(self, book: Book, drawn: Callable[[int, int], None]) -> None:
         """Draw every chart of a book that is not kept yet.
