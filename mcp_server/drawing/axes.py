@@ -22,7 +22,7 @@ LATER = 0.8
 FEWEST_LATER = 20
 """So many candles they may have however short the pattern is."""
 
-COARSEST = 10
+COARSEST = 18
 """Candles they are not drawn with less of, unless they are so few sessions."""
 
 PACKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -131,17 +131,17 @@ def session_axis(
 
 def _packs(before: int, after: int, slots: int) -> tuple[int, int]:
     """How many sessions a candle holds before and after the fold, as few as possible: first those
-    after it grow, but not to fewer than ten candles, then those before it.
+    after it grow, but not to much fewer candles, then those before it.
     """
     most = max(FEWEST_LATER, round(before * LATER))
     least = next(pack for pack in (*PACKS, after) if after <= pack * most)
     for pack in PACKS:
         for folded in (least, *(size for size in PACKS if size > least)):
+            if folded > least and after < COARSEST * folded:
+                break
             candles = math.ceil(before / pack) + math.ceil(after / max(pack, folded))
             if candles + _ahead(candles) <= slots:
                 return pack, max(pack, folded)
-            if after < COARSEST * folded:
-                break
     return PACKS[-1], PACKS[-1]
 
 

@@ -42,7 +42,7 @@ class Candles:
 
     @property
     def busiest(self) -> float:
-        """The volume at the top of its scale: the largest, but a few days do not flatten the rest."""
+        """The volume at the top of its scale: the largest, unless it would flatten the rest."""
         if self.volume is None:
             return 0.0
         known = self.volume[self.volume > 0]

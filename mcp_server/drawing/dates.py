@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -22,34 +21,24 @@ MONTHLY = 3
 """How many of the units, from the first, consist of whole months."""
 
 
-def date_ticks(dates: Sequence[dt.date], first: int, fewest: int) -> list[tuple[int, str]]:
-    """The sessions from index `first` on that open a unit of the calendar, with their labels.
-
-    The unit is the coarsest that gives at least `fewest` labels. The first label of a new year names the year.
+def date_ticks(dates: Sequence[dt.date], first: int) -> Iterator[tuple[list[int], bool]]:
+    """The sessions from index `first` on that open a unit of the calendar, for each unit from years
+    to days, and whether the unit consists of whole months.
     """
-    ticks, monthly = _date_choice(dates, first, fewest)
-    years = [dates[max(0, first - 1)].year, *(dates[i].year for i in ticks)]
-    return [
-        (i, _date_label(dates[i], monthly, year != before))
-        for i, (before, year) in zip(ticks, pairwise(years), strict=True)
-    ]
-
-
-def _date_choice(dates: Sequence[dt.date], first: int, fewest: int) -> tuple[list[int], bool]:
-    """The sessions that open a unit, and whether the unit consists of whole months."""
-    ticks: list[int] = []
     start = max(0, first - 1)
     for at, unit in enumerate(UNITS):
         units = [unit(date) for date in dates[start:]]
         ticks = [start + i for i in range(1, len(units)) if units[i] != units[i - 1]]
-        if len(ticks) >= fewest:
-            return ticks, at < MONTHLY
-    return ticks, False
+        yield ticks, at < MONTHLY
 
 
-def _date_label(date: dt.date, monthly: bool, new_year: bool) -> str:
+def date_label(date: dt.date, before: dt.date | None, monthly: bool) -> str:
+    """What stands below a session; the first label of a year names it."""
+    new_year = before is None or before.year != date.year
     if monthly:
-        return str(date.year) if new_year else MONTHS[date.month - 1]
+        month = MONTHS[date.month - 1]
+        opens = month == MONTHS[0] and before is not None
+        return (str(date.year) if opens else f"{month} {date.year}") if new_year else month
     return f"{day_label(date)}, {date.year}" if new_year else day_label(date)
 
 

@@ -36,7 +36,7 @@ def flags(
     edge = sessions.right
     wanted = []
     if sessions.is_folded:
-        text = f"from here {sessions.folded} sessions a candle"
+        text = sheet.fold.format(sessions.folded)
         wanted.append((text, sessions.fold_column, Ink.FOLD))
     if view.entry is None and view.next_session is not None:
         text = f"Trigger for {near_label(view.next_session, view.as_of)}"

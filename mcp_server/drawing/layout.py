@@ -187,11 +187,30 @@ def _price_labels(
 def _date_labels(
     view: ChartView, sessions: SessionAxis, named: Sequence[Flag], sheet: Sheet
 ) -> list[tuple[int, Label]]:
-    """The labelled columns with their labels; if two labels would touch, the earlier one stays."""
-    size = sheet.axis_size
+    """The labelled columns with their labels, in the coarsest unit that has room for enough."""
+    most: list[tuple[int, Label]] = []
+    for ticks, monthly in dates.date_ticks(view.dates, sessions.first):
+        placed = _placed_dates(view, sessions, named, sheet, ticks, monthly)
+        most = max(most, placed, key=len)
+        if len(most) >= sheet.fewest_dates:
+            break
+    return most
+
+
+def _placed_dates(
+    view: ChartView,
+    sessions: SessionAxis,
+    named: Sequence[Flag],
+    sheet: Sheet,
+    ticks: Sequence[int],
+    monthly: bool,
+) -> list[tuple[int, Label]]:
+    """The labels of some sessions; if two would touch, the earlier one stays."""
+    size, before = sheet.axis_size, None
     taken = [_widened(flag.box, size) for flag in named]
     placed: list[tuple[int, Label]] = []
-    for index, text in dates.date_ticks(view.dates, sessions.first, sheet.fewest_dates):
+    for index in ticks:
+        text = dates.date_label(view.dates[index], before, monthly)
         weight: Weight = "SemiBold" if text[-4:].isdigit() else "Regular"
         column = int(sessions.x(index))
         left = column - lettering.width(text, size, weight) // 2
@@ -200,6 +219,7 @@ def _date_labels(
         if inside and not any(overlaps(label.box, box) for box in taken):
             taken.append(_widened(label.box, size))
             placed.append((column, label))
+            before = view.dates[index]
     return placed
 
 

@@ -1,4 +1,4 @@
-"""Lines: the trend lines and the pole over the sessions, and the stretches of them that are drawn."""
+"""Lines: the trend lines and the pole over the sessions, and what of them is drawn."""
 
 from __future__ import annotations
 

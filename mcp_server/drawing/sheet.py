@@ -43,6 +43,8 @@ class Sheet:
     """Where dates stand."""
     flag_baseline: int
     """Where the breakout, the trigger's session and the fold are named."""
+    fold: str
+    """How the axis says that a candle holds some sessions from the fold on."""
     axis_size: int
     """Size of prices and dates, of flags and pills; 0 where nothing is written."""
     pill_height: int
@@ -59,7 +61,7 @@ class Sheet:
     fewest_dates: int
     """The date axis uses the coarsest unit of the calendar that gives this many labels."""
     context: float
-    """Bars shown before a pattern, as a share of the bars from its start to the breakout or today."""
+    """Bars shown before a pattern, as a share of those from its start to breakout or today."""
     fewest_bars: int
     """Candles shown, if there are so many bars."""
     narrowest: int
@@ -93,6 +95,7 @@ _USUAL = Sheet(
     ),
     date_baseline=599,
     flag_baseline=599,
+    fold="from here {} sessions a candle",
     axis_size=13,
     pill_height=21,
     pill_pad=9,
@@ -100,7 +103,7 @@ _USUAL = Sheet(
     shares=True,
     leader=13,
     price_gap=46,
-    fewest_dates=6,
+    fewest_dates=5,
     context=0.6,
     fewest_bars=60,
     narrowest=4,
@@ -118,9 +121,9 @@ _PHONE = Sheet(
     bottom=594,
     volume=(606, 664),
     rows=(
-        Row(42, 26, ("name",), lead="symbol", lead_size=36),
+        Row(42, 26, ("name",), ("attempt",), lead="symbol", lead_size=36),
         Row(78, 26, ("status",), lead="pattern", lead_size=28),
-        Row(110, 24, ("as_of", "age", "attempt")),
+        Row(110, 24, ("as_of", "age")),
         Row(142, 24, ("levels", "reward")),
         Row(767, 24, ("short_record",), lines=2, step=29),
         Row(828, 24, ("axis",)),
@@ -128,6 +131,7 @@ _PHONE = Sheet(
     ),
     date_baseline=696,
     flag_baseline=731,
+    fold="\N{RIGHTWARDS ARROW} {} sessions a candle",
     axis_size=24,
     pill_height=57,
     pill_pad=10,
@@ -155,6 +159,7 @@ _THUMBNAIL = Sheet(
     rows=(),
     date_baseline=0,
     flag_baseline=0,
+    fold="",
     axis_size=0,
     pill_height=0,
     pill_pad=0,

@@ -1,4 +1,4 @@
-"""Specimen: a chart of made-up prices, drawn so that a process has everything at hand for the next."""
+"""Specimen: a chart of made-up prices, which a process draws to have loaded all it needs."""
 
 from __future__ import annotations
 

@@ -37,9 +37,9 @@ class Record:
 class ChartView:
     """One setup with its bars, oldest first; all prices positive, in dollars or quote currency.
 
-    `entry` is the breakout session of a running trade and the price it was entered at. `next_session`
-    is the one that a forming setup's levels are for. `pole` runs from the base to the tip of a
-    pennant's pole. A volume is not negative, NaN where it is not known.
+    `entry` is the breakout session of a running trade and the price it was entered at.
+    `next_session` is the one that a forming setup's levels are for. `pole` runs from the base to
+    the tip of a pennant's pole. A volume is not negative, NaN where it is not known.
     """
 
     symbol: str

@@ -9,7 +9,7 @@ from mcp_server.drawing.axes import SessionAxis
 from mcp_server.drawing.label import Label
 from mcp_server.drawing.palette import Ink
 from mcp_server.drawing.sheet import Row, Sheet
-from mcp_server.drawing.view import ChartView, Record
+from mcp_server.drawing.view import ChartView
 
 SEPARATOR = "  ·  "
 CUT = "…"
@@ -25,7 +25,7 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
     `since` is the number of sessions since the breakout.
     """
     ratio = view.reward_to_risk
-    bars = "Daily bars" if sessions.pack == 1 else f"{sessions.pack} sessions a candle"
+    bars = "daily bars" if sessions.pack == 1 else f"{sessions.pack} sessions a candle"
     target, stop = (share(price, view.entry_price) for price in (view.target, view.stop))
     return {
         "symbol": view.symbol,
@@ -38,8 +38,8 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
         "levels": f"Target {target}, stop {stop}",
         "reward": "" if ratio is None else f"reward to risk {_ratio(ratio)}",
         "axis": f"{bars}, log price axis",
-        "record": _record(view.record, dated=True),
-        "short_record": _record(view.record, dated=False),
+        "record": _record(view),
+        "short_record": _record(view, short=True),
         "disclaimer": view.disclaimer,
         "source": f"Source: {view.source}" if view.source else "",
     }
@@ -70,18 +70,22 @@ def _age(since: int) -> str:
     return f"{since} session{'s' if since > 1 else ''} since the breakout"
 
 
-def _record(record: Record | None, *, dated: bool) -> str:
-    """The record in one sentence: sample and average loss stand beside the win rate."""
+def _record(view: ChartView, *, short: bool = False) -> str:
+    """The record in one sentence: sample and average loss stand beside the win rate.
+
+    It counts the first attempt of each formation, which is said where the setup is a later one.
+    """
+    record = view.record
     if record is None:
         return ""
-    span = f", {record.start} to {record.end}" if dated else ""
-    placebo = record.random_entries
+    span = "" if short else f", {record.start} to {record.end}"
+    placebo, loss = record.random_entries, record.average_loss
     random = "" if placebo is None else f" (random entries: {placebo:.2f}%)"
-    loss = record.average_loss
     lost = "no loss" if loss is None else f"average loss {loss:.2f}%".replace("-", MINUS)
+    counted = "first attempts" if view.attempt > 1 else "trades"
     return (
-        f"{record.name} record{span}: {record.win_rate:.2f}% of {record.sample:,} trades reached "
-        f"the target{random}, {lost}"
+        f"{record.name} record{span}: {record.win_rate:.2f}% of {record.sample:,} {counted} "
+        f"{'won' if short else 'reached the target'}{random}, {lost}"
     )
 
 
@@ -93,7 +97,7 @@ def written(said: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
 
 def _row(row: Row, said: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
     left, right = sheet.margin, sheet.width - sheet.margin
-    end = _joined(row.right, said)
+    end = _opened(_joined(row.right, said))
     if end:
         end = lettering.fit(end, (right - left) * 2 // 5, row.size)
         label = Label(
@@ -106,7 +110,10 @@ def _row(row: Row, said: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
         lead = lettering.fit(lead, right - left, row.lead_size, "SemiBold")
         yield Label(lead, left, row.baseline, row.lead_size, Ink.TITLE, "SemiBold")
         left += lettering.width(lead, row.lead_size, "SemiBold") + row.size * 3 // 4
-    texts = lettering.wrap(_joined(row.left, said), max(0, right - left), row.lines, row.size)
+    rest = _joined(row.left, said)
+    texts = lettering.wrap(
+        rest if lead else _opened(rest), max(0, right - left), row.lines, row.size
+    )
     if WHOLE.isdisjoint(row.left) or not any(text.endswith(CUT) for text in texts):
         for number, text in enumerate(texts):
             if text != CUT:
@@ -116,3 +123,8 @@ def _row(row: Row, said: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
 
 def _joined(names: tuple[str, ...], said: Mapping[str, str]) -> str:
     return SEPARATOR.join(text for name in names if (text := lettering.clean(said[name])))
+
+
+def _opened(text: str) -> str:
+    """The text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]

@@ -92,7 +92,7 @@ def pennant(**changes: Any) -> ChartView:
     """A small pattern over the last ten of 120 bars, after a pole of ten bars."""
     dates = weekdays(120)
     ends = {"upper": line(dates, 110, 119, 104.0, 102.0), "lower": line(dates, 112, 119, 98.0, 100)}
-    return view(pole=((dates[100], 70.0), (dates[110], 104.0)), **ends, **changes)
+    return view(pole=((dates[100], 97.0), (dates[110], 104.0)), **ends, **changes)
 
 
 def picture(shown: ChartView, look: Look | None = None) -> npt.NDArray[np.uint8]:
