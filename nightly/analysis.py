@@ -215,7 +215,7 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         history=merged([walked.rows for walked in found]),
         formations=formations,
         features=features(bars, crypto=listing.crypto) if served else None,
-        prices=_prices(newest.series.bars, formations) if formations else None,
+        prices=_prices(newest.series.bars, formations),
         scored_from=next(_scored_from(cleaned.series), None),
         began=newest.resumed.began,
         kept=newest.resumed.kept,
@@ -307,10 +307,15 @@ def _refused(
     )
 
 
-def _prices(bars: Bars, formations: Sequence[Formation]) -> Prices:
-    """The bars that the charts of some setups need: all of their patterns, and some before."""
-    drawn = min(formation.drawn_from for formation in formations)
-    first = int(np.searchsorted(bars.date, to_day(drawn))) - CHART_CONTEXT
+def _prices(bars: Bars, formations: Sequence[Formation]) -> Prices | None:
+    if not formations:
+        return None
+    return chart_prices(bars, min(formation.drawn_from for formation in formations))
+
+
+def chart_prices(bars: Bars, drawn_from: dt.date) -> Prices:
+    """The bars for the charts of a symbol: the patterns that begin on a day, and some before."""
+    first = int(np.searchsorted(bars.date, to_day(drawn_from))) - CHART_CONTEXT
     kept = min(max(CHART_BARS, len(bars) - first), MOST_CHART_BARS)
     tail = bars.take(slice(-kept, None))
     volume = np.minimum(tail.volume, np.finfo(np.float32).max)
