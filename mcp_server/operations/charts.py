@@ -159,7 +159,8 @@ def chart_view(book: Book, setup: StoredSetup, prices: Prices, name: str = "") -
 
 def _pattern(fields: Mapping[str, Any]) -> str:
     """The type in words where it says more than the family: `Ascending triangle`."""
-    words, label = fields["pattern_type"].replace("_", " "), fields["family_label"]
+    words = str(fields["pattern_type"]).replace("_", " ")
+    label = str(fields["family_label"])
     return words.capitalize() if words.endswith(label.lower()) else label
 
 

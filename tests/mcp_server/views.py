@@ -91,8 +91,9 @@ def running(bars: int = 120, ago: int = 20, length: int = 0, **changes: Any) -> 
 def pennant(**changes: Any) -> ChartView:
     """A small pattern over the last ten of 120 bars, after a pole of ten bars."""
     dates = weekdays(120)
-    ends = {"upper": line(dates, 110, 119, 104.0, 102.0), "lower": line(dates, 112, 119, 98.0, 100)}
-    return view(pole=((dates[100], 97.0), (dates[110], 104.0)), **ends, **changes)
+    upper, lower = line(dates, 110, 119, 104.0, 102.0), line(dates, 112, 119, 98.0, 100)
+    pole = (dates[100], 97.0), (dates[110], 104.0)
+    return view(pole=pole, upper=upper, lower=lower, **changes)
 
 
 def picture(shown: ChartView, look: Look | None = None) -> npt.NDArray[np.uint8]:
@@ -102,5 +103,5 @@ def picture(shown: ChartView, look: Look | None = None) -> npt.NDArray[np.uint8]
 
 def boxes(plan: Layout) -> list[Box]:
     """The boxes of everything that is written on a chart."""
-    written = (*plan.labels, *plan.pills, *plan.flags)
-    return [item.box for item in written]
+    pills, flags = (pill.box for pill in plan.pills), (flag.box for flag in plan.flags)
+    return [*(label.box for label in plan.labels), *pills, *flags]

@@ -69,9 +69,11 @@ def test_a_pole_runs_from_its_base_to_the_first_touch(direction: int) -> None:
     (version, *_) = versions[np.isin(versions["type"], [PatternType.BULLISH_SQUEEZE, 7])]
     pole = pole_of(bars, version)
     assert pole is not None
-    assert (pole.base, pole.tip) == (LEAD_IN, LEAD_IN + 8)
+    tip = LEAD_IN + 8
     begins, ends = (bars.low, bars.high) if direction > 0 else (bars.high, bars.low)
-    assert (pole.base_price, pole.tip_price) == (begins[pole.base], ends[pole.tip])
+    base = tip - 15 + int(np.argmin(direction * begins[tip - 15 : tip]))
+    assert (pole.base, pole.base_price) == (base, begins[base])
+    assert (pole.tip, pole.tip_price) == (tip, ends[tip])
 
 
 def test_a_triangle_has_no_pole() -> None:
