@@ -91,7 +91,7 @@ def layout(view: ChartView, look: Look = USUAL) -> Layout:
     ticks = price_ticks(prices, sheet.price_gap) if sheet.written else ()
     days = _date_labels(view, sessions, named, sheet) if sheet.written else []
     volume = tuple(_volume_label(candles, placed, sheet))
-    taken = [box.box for box in (*placed, *volume)]
+    taken = [*(pill.box for pill in placed), *(label.box for label in volume)]
     since = None if entered is None else count - 1 - entered
     labels = (
         *words.written(words.facts(view, sessions, since), sheet),
