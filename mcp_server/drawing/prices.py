@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-BESIDE_LEVELS, BESIDE_ALL = 0.5, 0.36
+BESIDE_LEVELS, BESIDE_ALL = 0.58, 0.4
 """Least share of the height that the pattern and what followed have: beside the levels, and beside
 levels and the bars before.
 """
@@ -48,8 +48,8 @@ def price_axis(
 ) -> PriceAxis:
     """An axis that holds all core prices, as many named ones as fit, and what fits of the others.
 
-    Named prices are added nearest first. One that would leave the core less than half of the height
-    stays off the axis. So do the prices around that go further: their candles are cut at the edge.
+    Named prices are added nearest first. One that would leave the core less than its share of the
+    height stays off the axis. So do prices around it: their candles are cut at the edge.
     """
     low, high = math.log(min(core)), math.log(max(core))
     if high - low < 0.01:

@@ -29,6 +29,9 @@ from store.files import private_folder, replace_file
 QUEUE_LIMIT = 32
 """Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
 
+WARM_AFTER = 2.0
+"""Seconds after its start in which a service has the processor for its first answers."""
+
 log = logging.getLogger(__name__)
 
 
@@ -41,11 +44,12 @@ class Charts:
         self._drawing: dict[Path, anyio.Event] = {}
         self._names: tuple[str | None, Mapping[str, str]] = (None, {})
 
-    async def warm(self) -> None:
-        """Start a worker process and let it load what drawing needs.
+    async def warm(self, after: float = 0.0) -> None:
+        """Start a worker process after some seconds, and let it load what drawing needs.
 
         The first chart is then as fast as the next, and this process needs no image library.
         """
+        await anyio.sleep(after)
         try:
             await anyio.to_process.run_sync(prepare, limiter=self._workers)
         except (OSError, BrokenWorkerProcess) as error:
