@@ -1,8 +1,9 @@
 """Drawing a chart, compared with a plain way: Pillow at twice the size, scaled down, in RGB.
 
-Prints the median CPU time and size of both over the same views in the same run, and their ratios.
-Each view has its own symbol, dates and prices, so that cached lettering helps only as much as it
-does in a real night.
+Prints the median CPU time and size of both over the same views in the same run, and their ratios;
+then those of the other looks, and how long the first and the next chart of a service take where its
+worker is warm and where it is not. Each view has its own symbol, dates and prices, so that cached
+lettering helps only as much as it does in a real night.
 
     python -m benchmarks.charts
 """
@@ -16,17 +17,24 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
+import anyio
+import anyio.to_process
+from anyio import CapacityLimiter
 from PIL import Image, ImageDraw, ImageFont
 
-from mcp_server.drawing import HEIGHT, WIDTH, ChartView, TrendLine, draw
+from mcp_server.drawing import USUAL, ChartView, Look, Record, TrendLine, draw, prepare
 from mcp_server.drawing.canvas import Box
 from mcp_server.drawing.layout import Layout, layout
 from mcp_server.drawing.lettering import FONTS
-from mcp_server.drawing.palette import COLOURS, Ink
+from mcp_server.drawing.look import THEMES, WIDTHS
+from mcp_server.drawing.palette import COLOURS as THEMED
+from mcp_server.drawing.palette import Ink
 
 BARS, VIEWS, ROUNDS = 320, 24, 3
 SCALE = 2
+COLOURS = THEMED["light"]
 
 
 def a_view(seed: int) -> ChartView:
@@ -45,6 +53,10 @@ def a_view(seed: int) -> ChartView:
         trigger=last * 1.03,
         stop=last / 1.03,
         target=last * 1.2,
+        next_session=dates[-1] + dt.timedelta(days=1),
+        volume=[10 ** chance.uniform(5, 6) for _ in range(BARS)],
+        name=f"Company {seed} Incorporated",
+        record=Record("Falling wedge", start, dates[-1], 1000 + seed, 34.11, -9.05, 33.05),
         disclaimer="Educational chart analysis, not investment advice.",
         source="Sample bars",
     )  # fmt: skip
@@ -65,10 +77,10 @@ def walk(chance: random.Random) -> tuple[list[float], ...]:
 def plain(view: ChartView) -> bytes:
     """The same chart by the same layout: everything at twice the size, then LANCZOS, in RGB."""
     plan = layout(view)
-    image = Image.new("RGB", (WIDTH * SCALE, HEIGHT * SCALE), COLOURS[Ink.PAPER])
+    image = Image.new("RGB", (USUAL.width * SCALE, USUAL.height * SCALE), COLOURS[Ink.PAPER])
     pen = ImageDraw.Draw(image)
     _plain_grid(pen, plan)
-    _plain_candles(pen, view, plan)
+    _plain_candles(pen, plan)
     for segment in plan.segments:
         ends = [(x * SCALE, y * SCALE) for x, y in (segment.start, segment.end)]
         pen.line(ends, COLOURS[Ink.LINE], 2 * SCALE)
@@ -76,7 +88,7 @@ def plain(view: ChartView) -> bytes:
         _plain_disc(pen, x, y, 3.6)
     _plain_words(pen, plan)
     body = io.BytesIO()
-    image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).save(body, "PNG")
+    image.resize((USUAL.width, USUAL.height), Image.Resampling.LANCZOS).save(body, "PNG")
     return body.getvalue()
 
 
@@ -98,16 +110,28 @@ def _plain_grid(pen: ImageDraw.ImageDraw, plan: Layout) -> None:
                 pen.rectangle(_scaled(dash), COLOURS[pill.level.ink])
 
 
-def _plain_candles(pen: ImageDraw.ImageDraw, view: ChartView, plan: Layout) -> None:
-    body = plan.sessions.slot * 0.35
-    for index in range(plan.sessions.first, len(view.dates)):
-        x = plan.sessions.x(index)
-        columns = (view.high, view.low, view.open, view.close)
-        high, low, opened, closed = (plan.prices.y(column[index]) for column in columns)
+def _plain_candles(pen: ImageDraw.ImageDraw, plan: Layout) -> None:
+    body, drawn = plan.sessions.slot * 0.35, plan.candles
+    columns = zip(drawn.high, drawn.low, drawn.open, drawn.close, strict=True)
+    for candle, prices in enumerate(columns):
+        x = plan.sessions.column(candle) + 0.5
+        high, low, opened, closed = (plan.prices.y(float(price)) for price in prices)
         colour = COLOURS[Ink.UP if closed <= opened else Ink.DOWN]
         pen.line((x * SCALE, high * SCALE, x * SCALE, low * SCALE), colour, SCALE)
         top, bottom = sorted((opened, closed))
         pen.rectangle(_scaled((x - body, top, x + body, bottom + 1)), colour)
+    _plain_volume(pen, plan)
+
+
+def _plain_volume(pen: ImageDraw.ImageDraw, plan: Layout) -> None:
+    volume, (top, bottom) = plan.candles.volume, plan.sheet.volume
+    if volume is None:
+        return
+    for candle, share in enumerate(volume / plan.candles.busiest):
+        x, height = plan.sessions.column(candle) + 0.5, min(1.0, float(share)) * (bottom - top)
+        body = plan.sessions.slot * 0.35
+        colour = COLOURS[Ink.VOLUME_UP if plan.candles.rising[candle] else Ink.VOLUME_DOWN]
+        pen.rectangle(_scaled((x - body, bottom - height, x + body, bottom)), colour)
 
 
 def _plain_disc(pen: ImageDraw.ImageDraw, x: float, y: float, radius: float) -> None:
@@ -116,15 +140,17 @@ def _plain_disc(pen: ImageDraw.ImageDraw, x: float, y: float, radius: float) -> 
 
 
 def _plain_words(pen: ImageDraw.ImageDraw, plan: Layout) -> None:
-    for label in plan.labels:
+    labels = list(plan.labels)
+    for pill in plan.pills:
+        pen.rounded_rectangle(_scaled(pill.box), 4 * SCALE, COLOURS[pill.level.ink])
+        labels += [pill.name, pill.price]
+    for flag in plan.flags:
+        pen.rounded_rectangle(_scaled(flag.box), 4 * SCALE, COLOURS[flag.ink])
+        labels.append(flag.label)
+    for label in labels:
         font = ImageFont.truetype(str(FONTS / f"Inter-{label.weight}.ttf"), label.size * SCALE)
         at = (label.left * SCALE, label.baseline * SCALE)
         pen.text(at, label.text, COLOURS[label.ink], font, anchor="ls")
-    font = ImageFont.truetype(str(FONTS / "Inter-SemiBold.ttf"), 13 * SCALE)
-    for pill in plan.pills:
-        pen.rounded_rectangle(_scaled(pill.box), 4 * SCALE, COLOURS[pill.level.ink])
-        at = ((pill.box[0] + 9) * SCALE, (pill.box[3] - 6) * SCALE)
-        pen.text(at, f"{pill.name}  {pill.price}", COLOURS[Ink.PAPER], font, anchor="ls")
 
 
 def measure(way: Callable[[ChartView], bytes], views: Sequence[ChartView]) -> tuple[float, float]:
@@ -138,9 +164,21 @@ def measure(way: Callable[[ChartView], bytes], views: Sequence[ChartView]) -> tu
     return statistics.median(spent), statistics.median(sizes)
 
 
+async def first_charts(warm: bool) -> tuple[float, float]:
+    """The milliseconds of the first chart of a new worker process, and of the next ones."""
+    worker, spent = CapacityLimiter(1), []
+    if warm:
+        await anyio.to_process.run_sync(prepare, limiter=worker)
+    for seed in range(1, 8):
+        began = time.perf_counter()
+        await anyio.to_process.run_sync(draw, a_view(seed), limiter=worker)
+        spent.append((time.perf_counter() - began) * 1000)
+    return spent[0], statistics.median(spent[1:])
+
+
 def main() -> None:
     """Draw new views both ways in turn, and print the medians over the rounds."""
-    draw(a_view(0))
+    prepare()
     ours, reference = [], []
     for turn in range(ROUNDS):
         views = [a_view(1 + turn * VIEWS + n) for n in range(VIEWS)]
@@ -151,6 +189,15 @@ def main() -> None:
     print(f"ours            {ms:6.1f} ms CPU  {kb:6.1f} KB")
     print(f"2x LANCZOS RGB  {plain_ms:6.1f} ms CPU  {plain_kb:6.1f} KB")
     print(f"ours / plain    {ms / plain_ms:6.2f}         {kb / plain_kb:6.2f}")
+    for number, look in enumerate(Look(theme, width) for width in WIDTHS for theme in THEMES):
+        views = [a_view(1000 + number * VIEWS + n) for n in range(VIEWS)]
+        ms, kb = measure(partial(draw, look=look), views)
+        print(f"{look.width:4} {look.theme:10} {ms:6.1f} ms CPU  {kb:6.1f} KB")
+    for warm in (True, False):
+        first, after = anyio.run(first_charts, warm)
+        print(
+            f"{'warm' if warm else 'cold'} worker: first chart {first:.0f} ms, next {after:.0f} ms"
+        )
 
 
 if __name__ == "__main__":

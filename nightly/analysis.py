@@ -43,7 +43,13 @@ from nightly.version import code_version
 from store.book import Prices
 
 CHART_BARS = 320
-"""Bars stored for charts: the longest pattern has 150 bars and needs room before it."""
+"""Fewest bars stored for charts, if a symbol has so many: the last ones."""
+
+CHART_CONTEXT = 50
+"""Bars stored before the first pattern, or its pole, of the setups that are served."""
+
+MOST_CHART_BARS = 1280
+"""Most bars stored for charts; the first ones are left out where trades may run for years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +215,7 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         history=merged([walked.rows for walked in found]),
         formations=formations,
         features=features(bars, crypto=listing.crypto) if served else None,
-        prices=_prices(newest.series.bars) if formations else None,
+        prices=_prices(newest.series.bars, formations),
         scored_from=next(_scored_from(cleaned.series), None),
         began=newest.resumed.began,
         kept=newest.resumed.kept,
@@ -301,8 +307,17 @@ def _refused(
     )
 
 
-def _prices(bars: Bars) -> Prices:
-    tail = bars.take(slice(-CHART_BARS, None))
+def _prices(bars: Bars, formations: Sequence[Formation]) -> Prices | None:
+    if not formations:
+        return None
+    return chart_prices(bars, min(formation.drawn_from for formation in formations))
+
+
+def chart_prices(bars: Bars, drawn_from: dt.date) -> Prices:
+    """The bars for the charts of a symbol: the patterns that begin on a day, and some before."""
+    first = int(np.searchsorted(bars.date, to_day(drawn_from))) - CHART_CONTEXT
+    kept = min(max(CHART_BARS, len(bars) - first), MOST_CHART_BARS)
+    tail = bars.take(slice(-kept, None))
     volume = np.minimum(tail.volume, np.finfo(np.float32).max)
     columns = (tail.open, tail.high, tail.low, tail.close, volume)
     return Prices(tail.date, *(column.astype(np.float32) for column in columns))

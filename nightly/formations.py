@@ -27,6 +27,7 @@ from nightly.patterns import (
     is_symmetrical,
     type_name,
 )
+from nightly.poles import pole_of
 from store.families import Direction, Family
 from store.records import Attempt, CloseSide, Line, Lines, Plan, PricePoint, Status
 
@@ -55,13 +56,21 @@ class Formation:
     pre_pattern_move_pct: float
     atr_pct: float
     evidence: Mapping[str, float | int | str]
-    """The score and its parts, and the entry of a running trade; stored beside the setup."""
+    """The score and its parts, the entry of a running trade, and base and tip of a pennant's pole;
+    stored beside the setup."""
 
     @property
     def direction(self) -> Direction:
         """The direction in which the setup is traded, of its first plan."""
         direction: Direction = self.fields["direction"]
         return direction
+
+    @property
+    def drawn_from(self) -> dt.date:
+        """The session on which its pattern begins, or the pole before that."""
+        start: dt.date = self.fields["pattern_start"]
+        pole = self.evidence.get("pole_start_date")
+        return start if pole is None else dt.date.fromisoformat(str(pole))
 
     @property
     def order(self) -> tuple[bool, float]:
@@ -243,7 +252,11 @@ def _formation(
         target_move_pct=target_move_pct(float(version["height"]), sign),
         pre_pattern_move_pct=percent(100 * (math.exp(float(version["approach"])) - 1)),
         atr_pct=atr_pct,
-        evidence={**_evidence(bars, version, end), **entry},
+        evidence={
+            **_evidence(bars, version, end),
+            **_pole(bars, version, market.parameters),
+            **entry,
+        },
     )
 
 
@@ -347,4 +360,16 @@ def _evidence(bars: Bars, version: Rows, end: int) -> dict[str, float | int | st
         "height_pct": percent(100 * float(version["height"])),
         "attempt": int(version["attempt"]),
         "served_since": to_date(bars.date[version["first_served"]]).isoformat(),
+    }
+
+
+def _pole(bars: Bars, version: Rows, parameters: Parameters) -> dict[str, float | str]:
+    pole = pole_of(bars, version, parameters)
+    if pole is None:
+        return {}
+    return {
+        "pole_start_date": to_date(bars.date[pole.base]).isoformat(),
+        "pole_start_price": price(pole.base_price),
+        "pole_tip_date": to_date(bars.date[pole.tip]).isoformat(),
+        "pole_tip_price": price(pole.tip_price),
     }

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mcp_server.http.guard import Guard
-from mcp_server.operations.charts import Charts
+from mcp_server.operations.charts import WARM_AFTER, Charts
 from mcp_server.operations.limits import Limiter
 from mcp_server.operations.services import Services
 from mcp_server.surface.endpoint import McpEndpoint
@@ -130,6 +130,8 @@ def build_app(
             stack.callback(group.cancel_scope.cancel)
             for name, loop in loops.items():
                 group.start_soon(keep_running, name, loop)
+            if settings.charts_warm:
+                group.start_soon(services.charts.warm, WARM_AFTER)
             for endpoint in endpoints:
                 await stack.enter_async_context(endpoint.running())
             # What was made by now lives as long as the process: nothing to look through again.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from mcp_server.drawing import ChartView, Point, TrendLine, draw
-from nightly.analysis import CHART_BARS, Task
+from nightly.analysis import MOST_CHART_BARS, Task
 from nightly.bars import Bars, to_date
 from nightly.detector import last_atr, line_values, plan_of, touches_of
 from nightly.doubt import GAP_DAYS
@@ -237,13 +237,13 @@ def view_of(
     """What the chart of a served pattern, or of one that is not, shows."""
     trade = picture.trade if isinstance(picture, Served) else None
     last = picture.last if isinstance(picture, Served) else len(bars) - 1
-    version, tail = picture.version, bars.take(slice(-CHART_BARS, None))
+    version, tail = picture.version, bars.take(slice(-MOST_CHART_BARS, None))
     label = FAMILIES[family_index(int(version["type"]))].label
     trigger, stop, target = _levels(bars, version, trade, parameters)
     upper, lower = _drawn(bars, version, last, parameters)
     return ChartView(
         symbol=symbol,
-        family_label=label if isinstance(picture, Served) else f"Not served: {label.lower()}",
+        pattern=label if isinstance(picture, Served) else f"Not served: {label.lower()}",
         direction=_direction(version, trade),
         status="forming" if trade is None else "in_progress",
         as_of=to_date(bars.date[-1]),
@@ -252,6 +252,7 @@ def view_of(
         high=tuple(tail.high.tolist()),
         low=tuple(tail.low.tolist()),
         close=tuple(tail.close.tolist()),
+        volume=tuple(tail.volume.tolist()),
         upper=upper,
         lower=lower,
         trigger=trigger,

@@ -173,6 +173,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Symbols whose prices a night keeps for charts; all when unset.",
     )
+    charts_warm: bool = Field(
+        default=True,
+        description="Whether the process that draws charts (about 45 MB) starts with the service; "
+        "else it starts with the first chart, which then takes a second longer.",
+    )
     charts_at_night: bool = Field(
         default=False, description="Whether the nightly draws every chart, not the first call."
     )

@@ -162,6 +162,7 @@ def serving(
             "key_per_minute": 10_000,
             "registrations_per_minute": 10_000,
             "other_per_minute": 10_000,
+            "charts_warm": False,
             **settings,
         }
         chosen = Settings(data_dir=folder, port=port, **options)

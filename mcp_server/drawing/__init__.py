@@ -5,10 +5,10 @@ It knows no books, records or requests. The only file it reads is its own font, 
 
 from __future__ import annotations
 
-from mcp_server.drawing.look import USUAL, Look
-from mcp_server.drawing.view import HEIGHT, WIDTH, ChartView, Point, TrendLine
+from mcp_server.drawing.look import THEMES, USUAL, WIDTHS, Look
+from mcp_server.drawing.view import ChartView, Point, Record, TrendLine
 
-__all__ = ["HEIGHT", "USUAL", "WIDTH", "ChartView", "Look", "Point", "TrendLine", "draw"]
+__all__ = ["USUAL", "ChartView", "Look", "Point", "Record", "TrendLine", "draw", "prepare"]
 
 
 def draw(view: ChartView, look: Look = USUAL) -> bytes:
@@ -17,3 +17,12 @@ def draw(view: ChartView, look: Look = USUAL) -> bytes:
     from mcp_server.drawing.chart import draw
 
     return draw(view, look)
+
+
+def prepare() -> None:
+    """Load what drawing needs, so that the first chart of this process is as fast as the next."""
+    from mcp_server.drawing.specimen import specimen
+
+    for width in WIDTHS:
+        for theme in THEMES:
+            draw(specimen(), Look(theme, width))

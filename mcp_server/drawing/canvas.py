@@ -17,6 +17,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from mcp_server.drawing import lettering
+from mcp_server.drawing.look import Theme
 from mcp_server.drawing.palette import STEPS, Ink, blending, colours
 
 Box: TypeAlias = tuple[int, int, int, int]
@@ -35,31 +36,39 @@ TEXT_GAMMA = 0.8
 
 
 class Canvas:
-    """A white picture that shapes are drawn on, later ones over earlier ones."""
+    """An empty picture that shapes are drawn on, later ones over earlier ones."""
 
-    def __init__(self, width: int, height: int) -> None:
+    def __init__(self, width: int, height: int, theme: Theme = "light") -> None:
+        self._theme: Theme = theme
         self.pixels: Pixels = np.full((height, width), Ink.PAPER, dtype=np.uint8)
 
     def fill(self, box: Box, ink: Ink) -> None:
         """Fill a box with an ink."""
-        left, top, right, bottom = (max(0, edge) for edge in box)
-        self.pixels[top:bottom, left:right] = ink
+        left, top, right, bottom = box
+        self.pixels[max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)] = ink
 
-    def dashes(self, row: int, left: int, right: int, inks: Sequence[Ink]) -> None:
-        """A horizontal dashed line one pixel thick; its dashes take the inks in turn."""
+    def dashes(self, rows: slice, left: int, right: int, inks: Sequence[Ink]) -> None:
+        """A horizontal dashed line over some rows; its dashes take the inks in turn."""
         for turn, ink in enumerate(inks):
             for start in range(left + turn * DASH_PERIOD, right, len(inks) * DASH_PERIOD):
-                self.pixels[row, start : min(start + DASH, right)] = ink
+                self.pixels[rows, start : min(start + DASH, right)] = ink
 
     def dots(self, column: int, top: int, bottom: int, ink: Ink) -> None:
         """A vertical dotted line one pixel wide."""
         self.pixels[top:bottom:3, column] = ink
 
+    def arrow(self, middle: int, tip: int, down: bool, half: int, ink: Ink) -> None:
+        """A full arrow head with its tip in a row, twice as wide as half, and as high as half."""
+        for step in range(half):
+            row = tip - step if down else tip + step
+            self.fill((middle - step, row, middle + step + 1, row + 1), ink)
+
     def between(self, columns: npt.NDArray[np.intp], high: Floats, low: Floats, ink: Ink) -> None:
         """Fill whole pixels of each column between two pixel coordinates."""
-        rows = np.arange(self.pixels.shape[0])[:, None]
+        top, bottom = math.floor(high.min()), math.ceil(low.max())
+        rows = np.arange(top, bottom)[:, None]
         left, right = int(columns[0]), int(columns[-1]) + 1
-        self.pixels[:, left:right][(rows >= high) & (rows < low)] = ink
+        self.pixels[top:bottom, left:right][(rows >= high) & (rows < low)] = ink
 
     def text(
         self, left: int, baseline: int, text: str, size: int, ink: Ink, weight: lettering.Weight
@@ -105,12 +114,13 @@ class Canvas:
         if x1 < x0:
             x0, x1, y0, y1 = x1, x0, y1, y0
         if x1 > x0:
-            _stroke(surface, bounds, (x0, y0), (x1, y1), ink, thickness, dotted)
+            table = blending(ink, self._theme)
+            _stroke(surface, bounds, (x0, y0), (x1, y1), table, thickness, dotted)
 
     def png(self) -> bytes:
         """The picture as a PNG in palette mode."""
         image = Image.fromarray(self.pixels)
-        image.putpalette(colours().tobytes())
+        image.putpalette(colours(self._theme).tobytes())
         body = io.BytesIO()
         image.save(body, "PNG", compress_level=5)
         return body.getvalue()
@@ -124,7 +134,7 @@ class Canvas:
             top + cut_y : max(0, top + steps.shape[0]), left + cut_x : max(0, left + steps.shape[1])
         ]
         steps = steps[cut_y : cut_y + region.shape[0], cut_x : cut_x + region.shape[1]]
-        region[...] = blending(ink)[steps, region]
+        region[...] = blending(ink, self._theme)[steps, region]
 
 
 def _steps(cover: Floats) -> Pixels:
@@ -136,11 +146,11 @@ def _stroke(
     bounds: tuple[int, int],
     start: tuple[float, float],
     end: tuple[float, float],
-    ink: Ink,
+    table: Pixels,
     thickness: float,
     dotted: bool,
 ) -> None:
-    """Ink a line on a surface; the line moves by at most one row a column."""
+    """Ink a line on a surface by a blending table; the line moves by at most one row a column."""
     slope = (end[1] - start[1]) / (end[0] - start[0])
     stretch = math.hypot(1, slope)
     first, last = max(0, math.floor(start[0])), min(bounds[0], math.ceil(end[0]))
@@ -154,4 +164,4 @@ def _stroke(
         cover[along % DOT_PERIOD >= DOT_PERIOD / 2] = 0
     inside = (rows >= 0) & (rows < bounds[1]) & (cover > 0)
     at = rows[inside], np.broadcast_to(columns[:, None], rows.shape)[inside]
-    surface[at] = blending(ink)[_steps(cover[inside]), surface[at]]
+    surface[at] = table[_steps(cover[inside]), surface[at]]

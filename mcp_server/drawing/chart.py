@@ -1,4 +1,4 @@
-"""Chart: paints a layout from the bottom up: tints, grid, levels, candles, lines, words."""
+"""Chart: paints a layout from the bottom up: tints, grid, volume, levels, candles, lines, words."""
 
 from __future__ import annotations
 
@@ -6,35 +6,39 @@ from itertools import pairwise
 
 import numpy as np
 
-from mcp_server.drawing import lettering
-from mcp_server.drawing.axes import Ray
 from mcp_server.drawing.canvas import Canvas, Floats
-from mcp_server.drawing.layout import Breakout, Label, Layout, layout
+from mcp_server.drawing.label import Label
+from mcp_server.drawing.layout import Layout, layout
+from mcp_server.drawing.lines import Ray
 from mcp_server.drawing.look import USUAL, Look
 from mcp_server.drawing.palette import Ink
-from mcp_server.drawing.pills import PILL_HEIGHT, PILL_PAD, PILL_SIZE, Pill
-from mcp_server.drawing.view import HEIGHT, WIDTH, ChartView
+from mcp_server.drawing.pills import Pill
+from mcp_server.drawing.view import ChartView
 
 WIDEST_BODY = 15
 """Widest body of a candle, pixels."""
 
-TOUCH_RADIUS, ENTRY_RADIUS = 3.6, 4.6
+HOLLOW = 5
+"""Narrowest body of a rising candle that is drawn hollow, pixels."""
+
 KNEE = 4.0
 """Pixels from the axis to the point where a leader line bends."""
 
 RING = 1.4
-"""Pixels of white around a dot, which separate it from the candles."""
+"""Pixels of paper around a dot, which separate it from the candles."""
 
 
-def draw(view: ChartView, look: Look = USUAL) -> bytes:  # noqa: ARG001
-    """The chart of a setup as a PNG of 1200 x 675 pixels in palette mode."""
-    plan = layout(view)
-    canvas = Canvas(WIDTH, HEIGHT)
+def draw(view: ChartView, look: Look = USUAL) -> bytes:
+    """The chart of a setup as a PNG in palette mode, as wide and high as the look says."""
+    plan = layout(view, look)
+    canvas = Canvas(look.width, look.height, look.theme)
     _tints(canvas, view, plan)
     _grid(canvas, plan)
+    _volume(canvas, plan)
     _levels(canvas, plan)
-    _candles(canvas, view, plan)
+    _candles(canvas, plan)
     _lines(canvas, plan)
+    _dots(canvas, plan)
     _words(canvas, plan)
     return canvas.png()
 
@@ -47,12 +51,12 @@ def _tints(canvas: Canvas, view: ChartView, plan: Layout) -> None:
         for price, ink in ((view.target, Ink.REWARD), (view.stop, Ink.RISK)):
             edge = min(max(round(plan.prices.y(price)), top), bottom)
             canvas.fill((column, min(entry, edge), right, max(entry, edge)), ink)
-    first = max(plan.upper.start, plan.lower.start)
-    last = min(plan.upper.end, plan.lower.end)
+    upper, lower = plan.rays.upper, plan.rays.lower
+    first, last = max(upper.start, lower.start), min(upper.end, lower.end)
     start = max(left, int(plan.sessions.x(first)))
     end = min(right, int(plan.sessions.x(last)))
     if start < end:
-        high, low = (_rows(plan, line, start, end) for line in (plan.upper, plan.lower))
+        high, low = (_rows(plan, line, start, end) for line in (upper, lower))
         high, low = np.clip(high, top, bottom), np.clip(low, top, bottom)
         canvas.between(np.arange(start, end), high, low, Ink.BODY)
 
@@ -65,95 +69,142 @@ def _rows(plan: Layout, line: Ray, start: int, end: int) -> Floats:
 
 def _grid(canvas: Canvas, plan: Layout) -> None:
     left, top, right, bottom = plan.plot
+    floor = bottom if plan.candles.volume is None else max(bottom, plan.sheet.volume[1])
     for row in plan.grid_rows:
         canvas.fill((left, row, right, row + 1), Ink.GRID)
     for column in plan.grid_columns:
-        canvas.fill((column, top, column + 1, bottom), Ink.GRID)
-    canvas.fill((right, top, right + 1, bottom + 1), Ink.AXIS)
-    canvas.fill((left, bottom, right, bottom + 1), Ink.AXIS)
+        canvas.fill((column, top, column + 1, floor), Ink.GRID)
+    if plan.sessions.is_folded:
+        column = plan.sessions.fold_column
+        for offset in (-2, 1):
+            canvas.dots(column + offset, top, floor, Ink.MUTED)
+    if plan.sheet.written:
+        canvas.fill((right, top, right + 1, floor + 1), Ink.AXIS)
+        for row in {bottom, floor}:
+            canvas.fill((left, row, right, row + 1), Ink.AXIS)
+        _break(canvas, plan, floor)
+
+
+def _break(canvas: Canvas, plan: Layout, floor: int) -> None:
+    """Two slanted strokes through the date axis where the scale of time changes."""
+    if plan.sessions.is_folded:
+        column = plan.sessions.fold_column
+        canvas.fill((column - 2, floor, column + 3, floor + 1), Ink.PAPER)
+        for offset in (-3.0, 2.0):
+            ends = [(column + offset + side * 2.5, floor + 0.5 - side * 5) for side in (-1, 1)]
+            canvas.stroke(ends[0], ends[1], (0, 0, *canvas.pixels.shape[::-1]), Ink.MUTED, 1.4)
+
+
+def _volume(canvas: Canvas, plan: Layout) -> None:
+    top, bottom = plan.sheet.volume
+    if plan.candles.volume is None or bottom <= top:
+        return
+    shares = np.nan_to_num(plan.candles.volume / plan.candles.busiest)
+    heights = np.minimum(shares, 1) * (bottom - top)
+    body = _body_width(plan.sessions.slot)
+    rows = zip(np.ceil(heights).astype(int).tolist(), plan.candles.rising.tolist(), strict=True)
+    for candle, (height, rising) in enumerate(rows):
+        left = plan.sessions.column(candle) - (body // 2 if body > 2 else 0)
+        ink = Ink.VOLUME_UP if rising else Ink.VOLUME_DOWN
+        canvas.fill((left, bottom - height, left + body, bottom), ink)
 
 
 def _levels(canvas: Canvas, plan: Layout) -> None:
-    """Draw the levels as dashed lines, from the pattern's start or from the breakout."""
-    left, _, right, _ = plan.plot
-    if plan.breakout is not None:
-        start = plan.breakout.column
-        canvas.dots(start, plan.prices.top, plan.prices.bottom, Ink.ENTRY)
-    else:
-        start = int(plan.sessions.x(min(plan.upper.start, plan.lower.start)))
+    """Draw the levels as dashed lines to the right edge, and an arrow for one beyond the axis."""
+    _, top, right, bottom = plan.plot
+    floor = bottom if plan.candles.volume is None else max(bottom, plan.sheet.volume[1])
+    if plan.breakout is not None and plan.sheet.written:
+        canvas.dots(plan.breakout.column, top, floor, Ink.ENTRY)
+    start, half = plan.levels_from, 4 + 2 * plan.sheet.level
     rows: dict[int, list[Ink]] = {}
-    for pill in plan.pills:
-        if pill.level.dashed and pill.y is not None:
-            rows.setdefault(int(pill.y), []).append(pill.level.ink)
+    for level in plan.levels:
+        if level.dashed and plan.prices.holds(level.price):
+            rows.setdefault(int(plan.prices.y(level.price)), []).append(level.ink)
+        elif level.dashed:
+            down = level.price < plan.prices.low
+            tip = bottom - 1 if down else top
+            canvas.arrow(right - half - 1, tip, down, half, level.ink)
     for row, inks in rows.items():
-        canvas.dashes(row, max(left, start), right, inks)
+        above = row - plan.sheet.level // 2
+        canvas.dashes(slice(above, above + plan.sheet.level), start, right, inks)
 
 
-def _candles(canvas: Canvas, view: ChartView, plan: Layout) -> None:
-    shown = slice(plan.sessions.first, None)
-    prices = plan.prices
-    logs = np.log(np.array([c[shown] for c in (view.open, view.high, view.low, view.close)]))
+def _candles(canvas: Canvas, plan: Layout) -> None:
+    prices, drawn = plan.prices, plan.candles
+    logs = np.log(np.array([drawn.open, drawn.high, drawn.low, drawn.close]))
     scale = (prices.bottom - prices.top) / np.log(prices.high / prices.low)
-    rows = np.floor(prices.top + (np.log(prices.high) - logs) * scale).astype(int)
+    rows = np.floor(prices.top + (np.log(prices.high) - logs) * scale)
+    # What is off the axis is cut: the clip leaves it one row outside the plot, where it is no box.
+    rows = np.clip(rows, prices.top - 1, prices.bottom).astype(int)
     body = _body_width(plan.sessions.slot)
-    column = plan.sessions.column(plan.sessions.first)
-    for opened, high, low, closed in rows.T.tolist():
-        ink = Ink.UP if closed <= opened else Ink.DOWN
-        canvas.fill((column, high, column + 1, low + 1), ink)
+    for candle, (opened, high, low, closed) in enumerate(rows.T.tolist()):
+        column = plan.sessions.column(candle)
         left = column - body // 2 if body > 2 else column
-        canvas.fill((left, min(opened, closed), left + body, max(opened, closed) + 1), ink)
-        column += plan.sessions.slot
+        top = max(prices.top, min(opened, closed))
+        bottom = min(prices.bottom, max(opened, closed) + 1)
+        ink = Ink.UP if drawn.rising[candle] else Ink.DOWN
+        wick = max(prices.top, high), min(prices.bottom, low + 1)
+        canvas.fill((column, wick[0], column + 1, wick[1]), ink)
+        canvas.fill((left, top, left + body, bottom), ink)
+        if ink is Ink.UP and body >= HOLLOW and bottom - top > 2:
+            canvas.fill((left + 1, top + 1, left + body - 1, bottom - 1), Ink.PAPER)
 
 
 def _body_width(slot: int) -> int:
-    """The body's width: odd, so that the wick is in the middle; two where three would touch."""
+    """The body's width: odd, so that the wick is in the middle; less where bodies would touch."""
     if slot < 4:
-        return 2
+        return slot - 1
     widest = min(WIDEST_BODY, slot * 3 // 4 + 1)
     return widest - 1 + widest % 2
 
 
 def _lines(canvas: Canvas, plan: Layout) -> None:
+    thickness = plan.sheet.line
+    if plan.pole is not None:
+        canvas.stroke(plan.pole.start, plan.pole.end, plan.plot, Ink.MUTED, thickness)
     for segment in plan.segments:
-        canvas.stroke(segment.start, segment.end, plan.plot, Ink.LINE, dotted=segment.dotted)
-    for x, y in plan.touches:
-        canvas.disc(x, y, TOUCH_RADIUS + RING, Ink.PAPER)
-        canvas.disc(x, y, TOUCH_RADIUS, Ink.LINE)
-    if plan.breakout is not None:
-        x = plan.breakout.column + 0.5
-        canvas.disc(x, plan.breakout.y, ENTRY_RADIUS + RING, Ink.PAPER)
-        canvas.disc(x, plan.breakout.y, ENTRY_RADIUS, Ink.ENTRY)
+        dotted = segment.dotted
+        canvas.stroke(segment.start, segment.end, plan.plot, Ink.LINE, thickness, dotted=dotted)
+
+
+def _dots(canvas: Canvas, plan: Layout) -> None:
+    radius = plan.sheet.touch
+    if not radius:
+        return
+    dots = [(x, y, radius, Ink.LINE) for x, y in plan.touches]
+    for spot, ink in ((plan.breakout, Ink.ENTRY), (plan.trigger, Ink.TRIGGER)):
+        if spot is not None:
+            dots.append((spot.column + 0.5, spot.y, radius * 1.25, ink))
+    for x, y, reach, ink in dots:
+        canvas.disc(x, y, reach + RING, Ink.PAPER)
+        canvas.disc(x, y, reach, ink)
 
 
 def _words(canvas: Canvas, plan: Layout) -> None:
     for label in plan.labels:
         _write(canvas, label)
     for pill in plan.pills:
-        _pill(canvas, pill, plan.plot)
-    if plan.breakout is not None:
-        _flag(canvas, plan.breakout)
+        _pill(canvas, pill, plan)
+    for flag in plan.flags:
+        canvas.pill(flag.box, flag.ink)
+        _write(canvas, flag.label)
 
 
 def _write(canvas: Canvas, label: Label) -> None:
     canvas.text(label.left, label.baseline, label.text, label.size, label.ink, label.weight)
 
 
-def _pill(canvas: Canvas, pill: Pill, plot: tuple[int, int, int, int]) -> None:
-    """A pill with its name on the left and its price on the right, and the leader to its level."""
-    left, top, right, bottom = pill.box
+def _pill(canvas: Canvas, pill: Pill, plan: Layout) -> None:
+    """A pill with its name and its price, and the leader to its level."""
+    left, top, _, bottom = pill.box
+    _, first, right, last = plan.plot
     if pill.y is not None:
         row, middle = int(pill.y) + 0.5, (top + bottom) / 2
-        knee = plot[2] + KNEE
-        clip = (plot[2] + 1, plot[1] - PILL_HEIGHT, left + 2, plot[3] + PILL_HEIGHT)
-        for start, end in pairwise(((plot[2] + 1.0, row), (knee, row), (left + 2.0, middle))):
-            canvas.stroke(start, end, clip, pill.level.ink, 1.0 if row == middle else 1.3)
+        height = plan.sheet.pill_height
+        clip = (right + 1, first - height, left + 2, last + height)
+        for start, end in pairwise(((right + 1.0, row), (right + KNEE, row), (left + 2.0, middle))):
+            thickness = plan.sheet.level * (1.0 if row == middle else 1.3)
+            canvas.stroke(start, end, clip, pill.level.ink, thickness)
     canvas.pill(pill.box, pill.level.ink)
-    baseline = bottom - 6
-    canvas.text(left + PILL_PAD, baseline, pill.name, PILL_SIZE, Ink.PAPER, "Regular")
-    price = right - PILL_PAD - lettering.width(pill.price, PILL_SIZE, "SemiBold")
-    canvas.text(price, baseline, pill.price, PILL_SIZE, Ink.PAPER, "SemiBold")
-
-
-def _flag(canvas: Canvas, breakout: Breakout) -> None:
-    canvas.pill(breakout.box, Ink.ENTRY)
-    _write(canvas, breakout.label)
+    _write(canvas, pill.name)
+    _write(canvas, pill.price)

@@ -11,6 +11,9 @@ Width: TypeAlias = Literal[320, 720, 1200]
 THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 WIDTHS: Final[tuple[Width, ...]] = (320, 720, 1200)
 
+HEIGHTS: Final[dict[Width, int]] = {320: 180, 720: 900, 1200: 675}
+"""The height that goes with each width, pixels."""
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -18,6 +21,11 @@ class Look:
 
     theme: Theme = "light"
     width: Width = 1200
+
+    @property
+    def height(self) -> int:
+        """The height of the picture, pixels."""
+        return HEIGHTS[self.width]
 
 
 USUAL: Final = Look()

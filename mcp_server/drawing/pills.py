@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mcp_server.drawing import axes, lettering
-from mcp_server.drawing.axes import PriceAxis
+from mcp_server.drawing import lettering
 from mcp_server.drawing.canvas import Box
+from mcp_server.drawing.label import Label
 from mcp_server.drawing.palette import Ink
+from mcp_server.drawing.prices import PriceAxis, decimals
+from mcp_server.drawing.sheet import Sheet
 from mcp_server.drawing.view import ChartView
-
-PILL_SIZE = 13
-"""Letter size in a pill, pixels."""
-
-PILL_HEIGHT = 21
-"""Odd, so that a pill can be centred on a row."""
+from mcp_server.drawing.words import share
 
 PILL_GAP = 3
-PILL_PAD = 9
 NAME_GAP = 8
 UP, DOWN = " ↑", " ↓"
 """The arrow after the name of a level that is off the axis."""
@@ -39,36 +35,42 @@ class Pill:
     """A level's label; `y` is the pixel coordinate of the level, None if that is off the axis."""
 
     level: Level
-    name: str
-    price: str
+    name: Label
+    price: Label
     box: Box
     y: float | None
 
 
-def levels(view: ChartView) -> tuple[Level, ...]:
+def levels(view: ChartView, sheet: Sheet) -> tuple[Level, ...]:
     """The prices that a chart names; of two equal prices the first stands higher."""
-    plan = (
-        Level("Target", view.target, Ink.TARGET, True),
-        Level("Trigger", view.trigger, Ink.TRIGGER, True),
-        Level("Stop", view.stop, Ink.STOP, True),
-    )
-    entry = (Level("Entry", view.entry[1], Ink.ENTRY, False),) if view.entry else ()
-    last = Level("Last", float(view.close[-1]), Ink.LAST, False)
-    return (*plan[:1], *entry, *plan[1:], last)
+
+    def named(name: str, price: float) -> str:
+        return f"{name} {share(price, view.entry_price)}" if sheet.shares else name
+
+    shown = [Level(named("Target", view.target), view.target, Ink.TARGET, True)]
+    if view.entry is not None:
+        shown.append(Level("Entry", view.entry[1], Ink.ENTRY, True))
+    if view.entry is None or sheet.shares:
+        shown.append(Level("Trigger", view.trigger, Ink.TRIGGER, True))
+    shown.append(Level(named("Stop", view.stop), view.stop, Ink.STOP, True))
+    return (*shown, Level("Last", float(view.close[-1]), Ink.LAST, False))
 
 
-def pill_width(shown: Sequence[Level]) -> int:
-    """The width of all pills of a chart, pixels: one column of names, one of prices.
+def pill_width(shown: Sequence[Level], sheet: Sheet) -> int:
+    """The width of all pills of a chart, pixels: a column of names and one of prices, or one of
+    both.
 
     Names have room for an arrow, so that the width does not depend on the axis.
     """
-    names = max(lettering.width(level.name + UP, PILL_SIZE) for level in shown)
-    prices = max(lettering.width(text, PILL_SIZE, "SemiBold") for text in _prices(shown))
-    return names + NAME_GAP + prices + 2 * PILL_PAD
+    size = sheet.axis_size
+    names = max(lettering.width(level.name + UP, size) for level in shown)
+    prices = max(lettering.width(text, size, "SemiBold") for text in _prices(shown))
+    widest = max(names, prices) if sheet.stacked else names + NAME_GAP + prices
+    return widest + 2 * sheet.pill_pad
 
 
 def _prices(shown: Sequence[Level]) -> list[str]:
-    places = axes.decimals([level.price for level in shown])
+    places = decimals([level.price for level in shown])
     return [f"{level.price:,.{places}f}" for level in shown]
 
 
@@ -78,24 +80,33 @@ def _name(level: Level, axis: PriceAxis) -> str:
     return level.name + (UP if level.price > axis.high else DOWN)
 
 
-def pills(shown: Sequence[Level], axis: PriceAxis, left: int) -> tuple[Pill, ...]:
+def pills(shown: Sequence[Level], axis: PriceAxis, left: int, sheet: Sheet) -> tuple[Pill, ...]:
     """A pill for each level, highest first, as near to its price as the others allow.
 
     A level off the axis has its pill at the edge, with an arrow.
     """
-    right = left + pill_width(shown)
+    height, right = sheet.pill_height, left + pill_width(shown, sheet)
     rows = sorted(zip(shown, _prices(shown), strict=True), key=lambda row: -row[0].price)
-    wanted = [int(axis.y(level.price)) - PILL_HEIGHT // 2 for level, _ in rows]
-    tops = spread(wanted, PILL_HEIGHT + PILL_GAP, axis.top, axis.bottom - PILL_HEIGHT)
+    wanted = [int(axis.y(level.price)) - height // 2 for level, _ in rows]
+    tops = spread(wanted, height + PILL_GAP, axis.top, axis.bottom - height)
     return tuple(
-        Pill(
-            level,
-            _name(level, axis),
-            price,
-            (left, top, right, top + PILL_HEIGHT),
-            axis.y(level.price) if axis.holds(level.price) else None,
-        )
+        _pill(level, axis, price, (left, top, right, top + height), sheet)
         for (level, price), top in zip(rows, tops, strict=True)
+    )
+
+
+def _pill(level: Level, axis: PriceAxis, price: str, box: Box, sheet: Sheet) -> Pill:
+    left, _, right, bottom = box
+    size, pad = sheet.axis_size, sheet.pill_pad
+    baseline = bottom - round(size * (0.42 if sheet.stacked else 0.46))
+    end = right - pad - lettering.width(price, size, "SemiBold")
+    above = baseline - size if sheet.stacked else baseline
+    return Pill(
+        level,
+        Label(_name(level, axis), left + pad, above, size, Ink.PAPER),
+        Label(price, left + pad if sheet.stacked else end, baseline, size, Ink.PAPER, "SemiBold"),
+        box,
+        axis.y(level.price) if axis.holds(level.price) else None,
     )
 
 

@@ -7,12 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-WIDTH = 1200
-"""Width of every chart, pixels."""
-
-HEIGHT = 675
-"""Height of every chart, pixels."""
-
 Point: TypeAlias = tuple[dt.date, float]
 """A price (dollars, or the quote currency) on a session."""
 
@@ -27,15 +21,29 @@ class TrendLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Record:
+    """How the trades of a family ended, all in percent; random entries are its placebo."""
+
+    name: str
+    start: dt.date
+    end: dt.date
+    sample: int
+    win_rate: float
+    average_loss: float | None
+    random_entries: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class ChartView:
     """One setup with its bars, oldest first; all prices positive, in dollars or quote currency.
 
-    Pass up to about 320 bars: `axes.window` chooses how many of the last ones are shown. `entry` is
-    the breakout session of a running trade and the price it was entered at.
+    `entry` is the breakout session of a running trade and the price it was entered at.
+    `next_session` is the one that a forming setup's levels are for. `pole` runs from the base to
+    the tip of a pennant's pole. A volume is not negative, NaN where it is not known.
     """
 
     symbol: str
-    family_label: str
+    pattern: str
     direction: Literal["bullish", "bearish"]
     status: Literal["forming", "in_progress"]
     as_of: dt.date
@@ -50,6 +58,12 @@ class ChartView:
     stop: float
     target: float
     entry: Point | None = None
+    next_session: dt.date | None = None
+    volume: Sequence[float] | None = None
+    pole: tuple[Point, Point] | None = None
+    name: str = ""
+    attempt: int = 1
+    record: Record | None = None
     disclaimer: str = ""
     source: str = ""
 
@@ -59,6 +73,18 @@ class ChartView:
         Raises:
             ValueError: there is no bar, or the columns differ in length.
         """
-        lengths = {len(c) for c in (self.dates, self.open, self.high, self.low, self.close)}
-        if len(lengths) != 1 or not len(self.dates):
+        columns = [self.dates, self.open, self.high, self.low, self.close]
+        columns += [] if self.volume is None else [self.volume]
+        if len({len(column) for column in columns}) != 1 or not len(self.dates):
             raise ValueError("A chart needs at least one bar, and columns of one length.")
+
+    @property
+    def entry_price(self) -> float:
+        """The price that gains and losses count from: that of the entry, or the trigger."""
+        return self.trigger if self.entry is None else self.entry[1]
+
+    @property
+    def reward_to_risk(self) -> float | None:
+        """The way to the target over the way to the stop; None if there is no way to the stop."""
+        risk = abs(self.entry_price - self.stop)
+        return abs(self.target - self.entry_price) / risk if risk else None

@@ -17,9 +17,10 @@ from typing import Any
 import anyio
 import anyio.to_process
 import anyio.to_thread
-from anyio import CapacityLimiter
+import orjson
+from anyio import BrokenWorkerProcess, CapacityLimiter
 
-from mcp_server.drawing import USUAL, ChartView, Look, Point, TrendLine, draw
+from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, TrendLine, draw, prepare
 from mcp_server.operations.errors import ApiError, busy
 from store.book import Book, Prices, StoredSetup
 from store.errors import StoreError
@@ -27,6 +28,9 @@ from store.files import private_folder, replace_file
 
 QUEUE_LIMIT = 32
 """Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
+
+WARM_AFTER = 2.0
+"""Seconds after its start in which a service has the processor for its first answers."""
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +42,18 @@ class Charts:
         self._folder = folder
         self._workers = CapacityLimiter(workers)
         self._drawing: dict[Path, anyio.Event] = {}
+        self._names: tuple[str | None, Mapping[str, str]] = (None, {})
+
+    async def warm(self, after: float = 0.0) -> None:
+        """Start a worker process after some seconds, and let it load what drawing needs.
+
+        The first chart is then as fast as the next, and this process needs no image library.
+        """
+        await anyio.sleep(after)
+        try:
+            await anyio.to_process.run_sync(prepare, limiter=self._workers)
+        except (OSError, BrokenWorkerProcess) as error:
+            log.warning("No process for charts yet; the first chart will start one: %s", error)
 
     async def png(self, book: Book, setup: StoredSetup, look: Look = USUAL) -> bytes:
         """The PNG of a current setup of a book.
@@ -62,13 +78,21 @@ class Charts:
             raise busy()
         done = self._drawing[path] = anyio.Event()
         try:
-            view = chart_view(setup, prices, book.source, book.disclaimer)
+            view = chart_view(book, setup, prices, self._name(book, setup))
             png = await anyio.to_process.run_sync(draw, view, look, limiter=self._workers)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
             del self._drawing[path]
             done.set()
         return png
+
+    def _name(self, book: Book, setup: StoredSetup) -> str:
+        """The name of a setup's company; the names of one night are read once."""
+        if self._names[0] != book.data_version:
+            entries = orjson.loads(b"{%b}" % book.universe())["symbols"]
+            names = {entry["symbol"]: entry.get("name") or "" for entry in entries}
+            self._names = book.data_version, names
+        return self._names[1].get(setup.fields["symbol"], "")
 
     async def draw_all(self, book: Book, drawn: Callable[[int, int], None]) -> None:
         """Draw every chart of a book that is not kept yet.
@@ -105,13 +129,13 @@ def _keep(path: Path, png: bytes) -> None:
         log.warning("A chart could not be kept and will be drawn again: %s", error)
 
 
-def chart_view(setup: StoredSetup, prices: Prices, source: str, disclaimer: str) -> ChartView:
-    """What a setup's chart shows."""
+def chart_view(book: Book, setup: StoredSetup, prices: Prices, name: str = "") -> ChartView:
+    """What a setup's chart shows; the name is that of the company."""
     fields, plan = setup.fields, setup.fields["plans"][0]
     dates = tuple(dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date)
     return ChartView(
         symbol=fields["symbol"],
-        family_label=fields["family_label"],
+        pattern=_pattern(fields),
         direction=plan["direction"],
         status=fields["status"],
         as_of=dt.date.fromisoformat(fields["as_of_session"]),
@@ -126,9 +150,50 @@ def chart_view(setup: StoredSetup, prices: Prices, source: str, disclaimer: str)
         stop=plan["stop_price"],
         target=plan["target_price"],
         entry=_entry(setup.evidence),
-        disclaimer=disclaimer,
-        source=source,
+        next_session=book.next_session,
+        volume=None if prices.volume is None else tuple(prices.volume.tolist()),
+        pole=_pole(setup.evidence),
+        name=name.removesuffix(" Common Stock"),
+        attempt=int(setup.evidence.get("attempt", 1)),
+        record=_record(fields),
+        disclaimer=book.disclaimer,
+        source=book.source,
     )
+
+
+def _pattern(fields: Mapping[str, Any]) -> str:
+    """The type in words where it says more than the family: `Ascending triangle`."""
+    words = str(fields["pattern_type"]).replace("_", " ")
+    label = str(fields["family_label"])
+    return words.capitalize() if words.endswith(label.lower()) else label
+
+
+def _record(fields: Mapping[str, Any]) -> Record | None:
+    """The record of the family, of the setup's own direction where the night has one by itself."""
+    record = fields["track_record"]["family"]
+    if record is None:
+        return None
+    direction, label = fields["direction"], fields["family_label"]
+    own = (record.get("by_direction") or {}).get(direction)
+    start, end = (dt.date.fromisoformat(day) for day in record["backtest_range"])
+    counted = own or record
+    return Record(
+        name=f"{direction} {label}".capitalize() if own else label,
+        start=start,
+        end=end,
+        sample=counted["sample_size"],
+        win_rate=counted["win_rate_pct"],
+        average_loss=counted["avg_loss_pct"],
+        random_entries=counted.get("placebo_win_rate_pct"),
+    )
+
+
+def _pole(evidence: Mapping[str, Any]) -> tuple[Point, Point] | None:
+    """From the base to the tip; None without one, or in a night that did not keep it."""
+    if "pole_start_date" not in evidence:
+        return None
+    start, tip = (dt.date.fromisoformat(evidence[f"pole_{end}_date"]) for end in ("start", "tip"))
+    return (start, evidence["pole_start_price"]), (tip, evidence["pole_tip_price"])
 
 
 def _entry(evidence: Mapping[str, Any]) -> Point | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_server.drawing import HEIGHT, WIDTH
+from mcp_server.drawing import USUAL
 from nightly.bars import Bars, to_date
 from tests.nightly.series import weekdays
 from tests.nightly.shapes import wedge_or_triangle
@@ -97,7 +97,7 @@ def test_an_open_trade_is_told_with_its_direction(tmp_path: Path, folder: Path) 
     text = explained(tmp_path, folder, DAYS[BREAK + 1], "--chart", str(chart))
 
     assert "symmetrical triangle, bearish, broken out, its trade is open" in text
-    assert drawn_size(chart) == (WIDTH, HEIGHT)
+    assert drawn_size(chart) == (USUAL.width, USUAL.height)
 
 
 def test_the_newest_session_is_explained_if_none_is_named(tmp_path: Path, folder: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_chart_shows_what_is_served_or_what_came_furthest(
     chart = tmp_path / "chart.png"
     done = told(tmp_path, folder, "--explain", "TRI", "--session", DAYS[bar], "--chart", str(chart))
 
-    assert drawn_size(chart) == (WIDTH, HEIGHT)
+    assert drawn_size(chart) == (USUAL.width, USUAL.height)
     assert shown in done.stderr
 
 

@@ -41,7 +41,7 @@ def test_it_shows_the_bars_and_levels_that_the_picture_shows(book: Book) -> None
     for setup in setups(book):
         prices = book.prices(setup.fields["symbol"])
         assert prices is not None
-        view, data = chart_view(setup, prices, book.source, book.disclaimer), data_of(book, setup)
+        view, data = chart_view(book, setup, prices), data_of(book, setup)
         days = [(date - dt.date(1970, 1, 1)).days for date in view.dates]
         assert data["bars"]["day"] == days
         for name in ("open", "high", "low", "close"):

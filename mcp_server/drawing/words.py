@@ -1,0 +1,130 @@
+"""Words: what a chart says of a setup, as facts by their names, and the rows that they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from mcp_server.drawing import lettering
+from mcp_server.drawing.axes import SessionAxis
+from mcp_server.drawing.label import Label
+from mcp_server.drawing.palette import Ink
+from mcp_server.drawing.sheet import Row, Sheet
+from mcp_server.drawing.view import ChartView
+
+SEPARATOR = "  ·  "
+CUT = "…"
+MINUS = "\N{MINUS SIGN}"
+
+WHOLE = frozenset({"record", "short_record"})
+"""Facts that are left out where they do not fit: no win rate goes without its average loss."""
+
+
+def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str, str]:
+    """Everything that is said, by name; what there is nothing to say of is empty.
+
+    `since` is the number of sessions since the breakout.
+    """
+    ratio = view.reward_to_risk
+    bars = "daily bars" if sessions.pack == 1 else f"{sessions.pack} sessions a candle"
+    target, stop = (share(price, view.entry_price) for price in (view.target, view.stop))
+    return {
+        "symbol": view.symbol,
+        "name": view.name,
+        "pattern": view.pattern,
+        "status": f"{view.direction}, {view.status.replace('_', ' ')}",
+        "age": "" if since is None else _age(since),
+        "attempt": f"attempt {view.attempt}" if view.attempt > 1 else "",
+        "as_of": f"As of {view.as_of.isoformat()}",
+        "levels": f"Target {target}, stop {stop}",
+        "reward": "" if ratio is None else f"reward to risk {_ratio(ratio)}",
+        "axis": f"{bars}, log price axis",
+        "record": _record(view),
+        "short_record": _record(view, short=True),
+        "disclaimer": view.disclaimer,
+        "source": f"Source: {view.source}" if view.source else "",
+    }
+
+
+def share(price: float, base: float) -> str:
+    """How far a price is from another one: `+14.6%`."""
+    change = 100 * (price / base - 1)
+    digits = 1 if abs(change) < 999.5 else 0
+    return f"{change:+,.{digits}f}%".replace("-", MINUS)
+
+
+def amount(value: float) -> str:
+    """A volume in three digits: `12.3M`."""
+    for unit, suffix in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")):
+        if value >= unit:
+            return f"{value / unit:.3g}{suffix}" if value < 1e15 else ">999T"
+    return f"{value:.3g}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.1f}" if value < 1000 else f"{value:,.0f}"
+
+
+def _age(since: int) -> str:
+    if since == 0:
+        return "broke out in this session"
+    return f"{since} session{'s' if since > 1 else ''} since the breakout"
+
+
+def _record(view: ChartView, *, short: bool = False) -> str:
+    """The record in one sentence: sample and average loss stand beside the win rate.
+
+    It counts the first attempt of each formation, which is said where the setup is a later one.
+    """
+    record = view.record
+    if record is None:
+        return ""
+    span = "" if short else f", {record.start} to {record.end}"
+    placebo, loss = record.random_entries, record.average_loss
+    random = "" if placebo is None else f" (random entries: {placebo:.2f}%)"
+    lost = "no loss" if loss is None else f"average loss {loss:.2f}%".replace("-", MINUS)
+    counted = "first attempts" if view.attempt > 1 else "trades"
+    return (
+        f"{record.name} record{span}: {record.win_rate:.2f}% of {record.sample:,} {counted} "
+        f"{'won' if short else 'reached the target'}{random}, {lost}"
+    )
+
+
+def written(said: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
+    """The rows of a sheet, without facts that are empty."""
+    for row in sheet.rows:
+        yield from _row(row, said, sheet)
+
+
+def _row(row: Row, said: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
+    left, right = sheet.margin, sheet.width - sheet.margin
+    end = _opened(_joined(row.right, said))
+    if end:
+        end = lettering.fit(end, (right - left) * 2 // 5, row.size)
+        label = Label(
+            end, right - lettering.width(end, row.size), row.baseline, row.size, Ink.MUTED
+        )
+        right = label.left - 2 * row.size
+        yield label
+    lead = lettering.clean(said[row.lead]) if row.lead else ""
+    if lead:
+        lead = lettering.fit(lead, right - left, row.lead_size, "SemiBold")
+        yield Label(lead, left, row.baseline, row.lead_size, Ink.TITLE, "SemiBold")
+        left += lettering.width(lead, row.lead_size, "SemiBold") + row.size * 3 // 4
+    rest = _joined(row.left, said)
+    texts = lettering.wrap(
+        rest if lead else _opened(rest), max(0, right - left), row.lines, row.size
+    )
+    if WHOLE.isdisjoint(row.left) or not any(text.endswith(CUT) for text in texts):
+        for number, text in enumerate(texts):
+            if text != CUT:
+                baseline = row.baseline + number * row.step
+                yield Label(text, left, baseline, row.size, Ink.MUTED)
+
+
+def _joined(names: tuple[str, ...], said: Mapping[str, str]) -> str:
+    return SEPARATOR.join(text for name in names if (text := lettering.clean(said[name])))
+
+
+def _opened(text: str) -> str:
+    """The text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,96 @@
+"""Charts: what a setup's picture shows of its night, and the process that draws it."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+from PIL import Image
+
+from mcp_server.drawing import Look, draw
+from mcp_server.drawing.look import THEMES, WIDTHS
+from mcp_server.operations.charts import Charts, chart_view
+from store.book import Book, Prices, StoredSetup
+from tests.contract.market import active_book
+
+
+@pytest.fixture(scope="module")
+def book(night: Path) -> Iterator[Book]:
+    with closing(active_book(night)) as opened:
+        yield opened
+
+
+def setups(book: Book) -> Iterator[tuple[StoredSetup, Prices]]:
+    for symbol, setup_id in book.setup_ids():
+        setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
+        if setup is not None and prices is not None:
+            yield setup, prices
+
+
+def test_every_look_of_a_chart_is_drawn_and_kept_by_itself(book: Book, tmp_path: Path) -> None:
+    setup, _ = next(setups(book))
+    looks = [Look(theme, width) for theme in THEMES for width in WIDTHS]
+
+    async def run() -> list[bytes]:
+        charts = Charts(tmp_path)
+        await charts.warm()
+        return [await charts.png(book, setup, look) for look in looks]
+
+    drawn = anyio.run(run)
+
+    assert [Image.open(io.BytesIO(png)).size for png in drawn] == [
+        (look.width, look.height) for look in looks
+    ]
+    assert len(set(drawn)) == len(looks) == len(list(tmp_path.rglob("*.png")))
+
+
+def test_a_process_for_charts_that_cannot_start_is_a_warning_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
+    with caplog.at_level(logging.WARNING):
+        anyio.run(Charts(tmp_path).warm)
+    assert "No process for charts yet" in caplog.text
+
+
+def test_a_chart_shows_the_type_the_attempt_and_the_record_of_its_own_direction(
+    book: Book,
+) -> None:
+    for setup, prices in setups(book):
+        fields, view = setup.fields, chart_view(book, setup, prices, "Acme Inc. Common Stock")
+        assert view.name == "Acme Inc."
+        assert view.attempt == fields["attempt"]["number"]
+        assert view.pattern.lower().endswith(fields["family_label"].lower())
+        assert (view.pole is not None) is ("squeeze" in fields["pattern_type"])
+        assert view.next_session == book.next_session
+        record = fields["track_record"]["family"]
+        own = (record["by_direction"] or {}).get(fields["direction"], record)
+        assert view.record is not None
+        assert view.record.sample == own["sample_size"]
+        assert view.record.win_rate == own["win_rate_pct"]
+        assert view.record.average_loss == own["avg_loss_pct"]
+        assert view.record.random_entries == own["placebo_win_rate_pct"]
+
+
+def test_a_night_that_kept_less_is_drawn_with_what_it_has(book: Book) -> None:
+    new = {"pole_start_date", "pole_start_price", "pole_tip_date", "pole_tip_price", "attempt"}
+    for setup, prices in setups(book):
+        evidence = {name: value for name, value in setup.evidence.items() if name not in new}
+        record = {
+            name: value
+            for name, value in setup.fields["track_record"]["family"].items()
+            if name not in {"by_direction", "placebo_win_rate_pct"}
+        }
+        for scopes in ({"family": record, "ticker": None}, {"family": None, "ticker": None}):
+            old = StoredSetup({**setup.fields, "track_record": scopes}, evidence)
+            bars = dataclasses.replace(prices, volume=None)
+            view = chart_view(book, old, bars)
+            assert (view.pole, view.volume, view.attempt) == (None, None, 1)
+            assert Image.open(io.BytesIO(draw(view))).size == (1200, 675)

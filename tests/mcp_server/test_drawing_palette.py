@@ -1,0 +1,105 @@
+"""The colours of charts: readable in both themes, and told apart by those who see no red or green.
+
+The simulations are those of Machado, Oliveira and Fernandes (2009) at full severity; the distance
+is that of CIELAB, where about 2 can just be seen.
+"""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from PIL import Image
+
+from mcp_server.drawing import Look, draw
+from mcp_server.drawing.look import THEMES, Theme
+from mcp_server.drawing.palette import COLOURS, Ink, colours, rgb
+from tests.mcp_server.views import view
+
+Floats = npt.NDArray[np.float64]
+
+SIGHTS = {
+    "full": np.eye(3),
+    "protanopia": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "deuteranopia": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
+}
+XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+WHITE = XYZ.sum(axis=1)
+
+TEXTS = (*(Ink.TITLE, Ink.MUTED), *list(Ink)[Ink.LINE :])
+TINTS = (Ink.PAPER, Ink.BODY, Ink.REWARD, Ink.RISK)
+APART = (
+    (Ink.UP, Ink.DOWN),
+    (Ink.TARGET, Ink.STOP),
+    (Ink.TARGET, Ink.ENTRY),
+    (Ink.STOP, Ink.ENTRY),
+    (Ink.TARGET, Ink.TRIGGER),
+    (Ink.STOP, Ink.TRIGGER),
+    (Ink.LINE, Ink.UP),
+    (Ink.LINE, Ink.DOWN),
+)
+
+
+def linear(ink: Ink, theme: Theme) -> Floats:
+    parts = np.array(rgb(ink, theme)) / 255
+    light: Floats = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return light
+
+
+def contrast(one: Ink, other: Ink, theme: Theme) -> float:
+    lights = [float(XYZ[1] @ linear(ink, theme)) for ink in (one, other)]
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+def lab(light: Floats) -> Floats:
+    scaled = XYZ @ np.clip(light, 0, 1) / WHITE
+    x, y, z = np.where(scaled > 0.008856, np.cbrt(scaled), 7.787 * scaled + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("ink", TEXTS)
+def test_every_ink_of_words_and_pills_has_the_contrast_of_wcag_aa(ink: Ink, theme: Theme) -> None:
+    assert contrast(ink, Ink.PAPER, theme) >= 4.5, COLOURS[theme][ink]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("ink", [Ink.UP, Ink.DOWN, Ink.LINE])
+def test_candles_and_lines_have_the_contrast_of_graphics_on_every_tint(
+    ink: Ink, theme: Theme
+) -> None:
+    for tint in TINTS:
+        assert contrast(ink, tint, theme) >= 3, COLOURS[theme][tint]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("sight", SIGHTS)
+@pytest.mark.parametrize("pair", APART)
+def test_what_is_told_apart_by_ink_can_be_told_apart_by_every_reader(
+    pair: tuple[Ink, Ink], sight: str, theme: Theme
+) -> None:
+    one, other = (lab(SIGHTS[sight] @ linear(ink, theme)) for ink in pair)
+    assert float(np.linalg.norm(one - other)) >= 20
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_palette_is_the_fixed_one_of_its_theme(theme: Theme) -> None:
+    image = Image.open(io.BytesIO(draw(view(), Look(theme))))
+    kept = np.array(image.getpalette()).reshape(-1, 3)
+    assert np.array_equal(kept[: len(colours(theme))], colours(theme))
+    assert len(colours(theme)) <= 256
+    assert not np.array_equal(colours("light"), colours("dark"))

@@ -1,0 +1,280 @@
+"""What is written on a chart: all that a reader needs, whole, and nothing over anything else."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import io
+import itertools
+import math
+import re
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from mcp_server.drawing import ChartView, Look, Record, draw
+from mcp_server.drawing.label import overlaps
+from mcp_server.drawing.layout import Layout, layout
+from mcp_server.drawing.look import WIDTHS, Width
+from mcp_server.drawing.palette import Ink
+from mcp_server.drawing.pills import spread
+from mcp_server.drawing.prices import price_ticks, tick_decimals
+from mcp_server.drawing.words import amount
+from tests.mcp_server.views import RECORD, boxes, pennant, picture, running, view
+
+LONG = "Educational chart analysis, not investment advice; every level may be wrong. " * 9
+PHONE = Look(width=720)
+SMALLEST_PHONE_LETTERS = 24
+
+
+def texts(plan: Layout) -> list[str]:
+    return [label.text for label in plan.labels]
+
+
+def all_text(shown: ChartView, width: Width = 1200) -> str:
+    plan = layout(shown, Look(width=width))
+    return " | ".join((*texts(plan), *(flag.label.text for flag in plan.flags)))
+
+
+ratios = st.floats(-6, 6).map(math.exp)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    bars=st.integers(1, 700),
+    price=st.floats(math.log(1e-5), math.log(5e5)).map(math.exp),
+    levels=st.tuples(ratios, ratios, ratios),
+    entered=st.none() | st.integers(0, 699),
+    text=st.text(max_size=90),
+    volume=st.none() | st.floats(0, 1e18),
+    attempt=st.integers(1, 12),
+    width=st.sampled_from(WIDTHS),
+)
+@example(120, 100.0, (1.0, 1.0, 1.0), 40, LONG, None, 1, 1200)
+@example(120, 100.0, (1.0, 1.0, 1.0), 40, LONG, 3e6, 2, 720)
+@example(320, 1e-5, (1.0001, 1.0, 0.9999), 300, "", 1e5, 1, 720)
+@example(1, 500_000.0, (1e-3, 1e3, 1.0), 0, "x" * 3000, 1e18, 11, 1200)
+@example(700, 500_000.0, (1.0, 1.2, 0.9), 330, "x" * 3000, 1e18, 11, 720)
+def test_no_label_ever_overlaps_another_or_leaves_the_picture(
+    bars: int,
+    price: float,
+    levels: tuple[float, float, float],
+    entered: int | None,
+    text: str,
+    volume: float | None,
+    attempt: int,
+    width: Width,
+) -> None:
+    shown = view(
+        bars, price, disclaimer=text * 3, source=text, symbol=text[:24] or "X", name=text * 2
+    )
+    trigger, stop, target = (price * level for level in levels)
+    entry = None if entered is None else (shown.dates[entered % bars], price * 1.01)
+    shown = dataclasses.replace(
+        shown,
+        trigger=trigger,
+        stop=stop,
+        target=target,
+        entry=entry,
+        volume=None if volume is None else [volume] * bars,
+        attempt=attempt,
+    )
+    look = Look(width=width)
+    written = boxes(layout(shown, look))
+    for one, other in itertools.combinations(written, 2):
+        assert not overlaps(one, other), (one, other)
+    for left, top, right, bottom in written:
+        assert left >= 0
+        assert top >= 0
+        assert right <= width
+        assert bottom <= look.height
+
+
+@pytest.mark.parametrize("width", [720, 1200])
+def test_pills_and_price_labels_stay_out_of_the_plot(width: Width) -> None:
+    for shown in (view(), running(), running(700, ago=300), pennant()):
+        plan = layout(shown, Look(width=width))
+        for box in boxes(plan):
+            assert not overlaps(box, plan.plot)
+
+
+def test_a_chart_says_what_it_shows() -> None:
+    said = all_text(running(ago=20, attempt=3))
+    for words in (
+        "ACME",
+        "Acme Corporation",
+        "Falling wedge",
+        "bullish, in progress",
+        "20 sessions since the breakout",
+        "attempt 3",
+        f"As of {view().as_of}",
+        "log price axis",
+        "Reward to risk 1.2",
+        "Educational chart analysis, not investment advice.",
+        "Source: Sample bars",
+    ):
+        assert words in said
+
+
+def test_a_first_attempt_and_a_forming_pattern_say_no_more_than_there_is() -> None:
+    said = all_text(view())
+    assert "bullish, forming" in said
+    assert "attempt" not in said
+    assert "since the breakout" not in said
+
+
+@pytest.mark.parametrize(
+    ("ago", "words"), [(0, "broke out in this session"), (1, "1 session since")]
+)
+def test_the_first_sessions_after_a_breakout_are_named_in_words(ago: int, words: str) -> None:
+    assert words in all_text(running(ago=ago))
+
+
+@pytest.mark.parametrize("width", [720, 1200])
+@pytest.mark.parametrize("attempt", [1, 4])
+@pytest.mark.parametrize("random_entries", [None, 29.44])
+@pytest.mark.parametrize("name", ["Rising wedge", "Bearish pennant", "Bullish triangle"])
+def test_a_win_rate_never_stands_without_its_sample_and_its_average_loss(
+    name: str, random_entries: float | None, attempt: int, width: Width
+) -> None:
+    record = dataclasses.replace(RECORD, name=name, sample=18_934, random_entries=random_entries)
+    said = all_text(running(attempt=attempt, record=record), width).replace(" | ", " ")
+    counted = "trades" if attempt == 1 else "first attempts"
+    assert f"34.11% of 18,934 {counted}" in said
+    assert "average loss \N{MINUS SIGN}9.05%" in said
+    assert ("random entries: 29.44%" in said) is (random_entries is not None)
+
+
+@pytest.mark.parametrize("width", [720, 1200])
+def test_a_record_that_has_no_room_is_left_out_whole(width: Width) -> None:
+    said = all_text(view(record=dataclasses.replace(RECORD, name="Wedge " * 40)), width)
+    assert "34.11" not in said
+    assert "Wedge" not in said.replace("Falling wedge", "")
+
+
+def test_a_family_without_losses_or_without_record_is_no_error() -> None:
+    assert "no loss" in all_text(view(record=dataclasses.replace(RECORD, average_loss=None)))
+    assert "record" not in all_text(view(record=None))
+
+
+def test_stop_and_target_are_told_in_per_cent_of_the_trigger_or_the_entry() -> None:
+    names = {pill.name.text for pill in layout(view(trigger=100.0)).pills}
+    assert {"Target +15.0%", "Stop \N{MINUS SIGN}4.0%"} <= names
+    names = {pill.level.name for pill in layout(running(stop=94.05, target=125.4)).pills}
+    assert {"Target +20.0%", "Stop \N{MINUS SIGN}10.0%"} <= names
+    assert "Target +20.0%, stop \N{MINUS SIGN}10.0%" in all_text(
+        running(stop=94.05, target=125.4), 720
+    )
+
+
+def test_a_stop_at_the_entry_has_no_ratio() -> None:
+    assert "eward to risk" not in all_text(view(stop=104.0))
+
+
+def test_every_letter_on_a_phones_chart_is_legible_there() -> None:
+    for shown in (view(), running(700, ago=300, attempt=2), pennant()):
+        plan = layout(shown, PHONE)
+        written = [*plan.labels, *(flag.label for flag in plan.flags)]
+        written += [label for pill in plan.pills for label in (pill.name, pill.price)]
+        assert min(label.size for label in written) >= SMALLEST_PHONE_LETTERS
+
+
+def test_a_phones_chart_has_its_levels_its_date_and_its_disclaimer() -> None:
+    said = all_text(running(), 720)
+    assert f"As of {view().as_of}" in said
+    assert "Educational chart analysis, not investment advice." in said
+    assert {pill.level.name for pill in layout(running(), PHONE).pills} == {
+        "Target",
+        "Entry",
+        "Stop",
+        "Last",
+    }
+
+
+def test_levels_within_one_pixel_keep_readable_pills_in_order_of_price() -> None:
+    shown = view(trigger=100.0, stop=100.001, target=100.002)
+    plan = layout(shown)
+    tops = [pill.box[1] for pill in plan.pills]
+    prices = [pill.level.price for pill in plan.pills]
+    assert prices == sorted(prices, reverse=True)
+    assert min(b - a for a, b in itertools.pairwise(tops)) > plan.sheet.pill_height
+    dashed = [pill for pill in plan.pills if pill.level.dashed]
+    row = picture(shown)[int(dashed[0].y or 0)]
+    assert {Ink.TARGET, Ink.TRIGGER, Ink.STOP} <= set(row[: plan.sessions.right].tolist())
+
+
+@pytest.mark.parametrize("price", [0.00001, 0.0123, 1.0, 7.5, 97.0, 4321.0, 500_000.0])
+@pytest.mark.parametrize("spread_by", [1.0, 1.6, 30.0])
+def test_price_labels_are_few_round_and_in_their_rows(price: float, spread_by: float) -> None:
+    shown = view(price=price)
+    close = [value * spread_by ** (i / 119) for i, value in enumerate(shown.close)]
+    plan = layout(dataclasses.replace(shown, close=close, high=close, low=close, open=close))
+    ticks = price_ticks(plan.prices, plan.sheet.price_gap)
+    assert 4 <= len(ticks) <= 14
+    places = tick_decimals(ticks)
+    for tick, row in zip(ticks, plan.grid_rows, strict=True):
+        assert float(f"{tick:.{places}f}") == tick
+        assert len(f"{tick:e}".split("e")[0].rstrip("0").replace(".", "")) <= 4
+        assert row == int(plan.prices.y(tick))
+    assert min(a - b for a, b in itertools.pairwise(plan.grid_rows)) >= plan.sheet.price_gap - 1
+
+
+@pytest.mark.parametrize(
+    ("price", "text"), [(0.00001234, "0.000012340"), (1.5, "1.50"), (412345.678, "412,345.68")]
+)
+def test_prices_keep_significant_digits(price: float, text: str) -> None:
+    plan = layout(view(price=price, trigger=price, stop=price, target=price, close=[price] * 120))
+    assert {pill.price.text for pill in plan.pills} == {text}
+
+
+@pytest.mark.parametrize(
+    ("volume", "text"),
+    [(0.0042, "0.0042"), (950.0, "950"), (12_345.0, "12.3K"), (4e9, "4B"), (1e18, ">999T")],
+)
+def test_a_volume_is_written_in_three_digits(volume: float, text: str) -> None:
+    assert amount(volume) == text
+
+
+@given(st.lists(st.integers(-900, 900), min_size=1, max_size=9))
+def test_pushed_pills_keep_their_distance_their_order_and_the_bounds(wanted: list[int]) -> None:
+    wanted.sort()
+    placed = spread(wanted, 24, 0, 500)
+    assert all(b - a >= 24 for a, b in itertools.pairwise(placed))
+    assert placed[0] >= 0
+    assert placed[-1] <= 500
+    if wanted[0] >= 0 and wanted[-1] <= 500:
+        untouched = all(b - a >= 24 for a, b in itertools.pairwise(wanted))
+        assert (placed == wanted) is untouched
+
+
+def test_pushed_pills_share_the_way() -> None:
+    assert spread([100, 100, 300], 24, 0, 500) == [88, 112, 300]
+
+
+@pytest.mark.parametrize("text", ["数据来源", "\ud800\x00\n\t", "שלום עולם", "e\u0301 🦊", "­"])
+def test_text_beyond_the_font_is_drawn_as_question_marks_or_nothing(text: str) -> None:
+    shown = view(source=text, disclaimer=text, symbol=text, pattern=text, name=text)
+    assert Image.open(io.BytesIO(draw(shown))).size == (1200, 675)
+    written = "".join(texts(layout(shown)))
+    assert re.fullmatch(r"[ -\u017f↑↓…\u2212]*", written)
+
+
+def test_a_long_disclaimer_takes_two_lines_and_ends_in_an_ellipsis() -> None:
+    lines = [x for x in layout(view(disclaimer=LONG)).labels if x.baseline > 640]
+    disclaimer = [x.text for x in lines if x.left == 16]
+    assert len(disclaimer) == 2
+    assert LONG.startswith(disclaimer[0])
+    assert disclaimer[1].endswith("…")
+
+
+def test_a_breakout_of_another_year_names_the_year() -> None:
+    assert "Breakout Jan 3" in all_text(running(ago=118))
+    late = dataclasses.replace(running(320, ago=250, length=60), as_of=dt.date(2025, 3, 25))
+    assert re.search(r"Breakout \w+ \d+, 2024", all_text(late))
+
+
+def test_the_record_names_its_years() -> None:
+    record = Record("Triangle", dt.date(2001, 1, 1), dt.date(2024, 1, 2), 7, 0.0, None, None)
+    assert "Triangle record, 2001-01-01 to 2024-01-02: 0.00% of 7" in all_text(view(record=record))

@@ -1,0 +1,107 @@
+"""Views of made-up setups, for the tests of drawing."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import io
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from mcp_server.drawing import ChartView, Look, Point, Record, TrendLine, draw
+from mcp_server.drawing.canvas import Box
+from mcp_server.drawing.layout import Layout
+
+FIRST_DAY = dt.date(2024, 1, 2)
+
+RECORD = Record(
+    name="Falling wedge",
+    start=dt.date(1995, 3, 29),
+    end=dt.date(2024, 6, 17),
+    sample=1598,
+    win_rate=34.11,
+    average_loss=-9.05,
+    random_entries=33.05,
+)
+
+
+def weekdays(count: int) -> tuple[dt.date, ...]:
+    days = (FIRST_DAY + dt.timedelta(days=n) for n in itertools.count())
+    return tuple(itertools.islice((day for day in days if day.weekday() < 5), count))
+
+
+def line(dates: tuple[dt.date, ...], start: int, end: int, first: float, last: float) -> TrendLine:
+    touches: tuple[Point, ...] = ((dates[start], first),)
+    return TrendLine((dates[start], first), (dates[end], last), touches)
+
+
+def view(bars: int = 120, price: float = 100.0, **changes: Any) -> ChartView:
+    """A converging pattern around a price over the second half of the bars."""
+    dates = weekdays(bars + 1)
+    close = [price * math.exp(0.03 * math.sin(i / 4)) for i in range(bars)]
+    opened = [close[0], *close[:-1]]
+    start, end = bars // 2, bars - 1
+    made = ChartView(
+        symbol="ACME",
+        pattern="Falling wedge",
+        direction="bullish",
+        status="forming",
+        as_of=dates[-2],
+        dates=dates[:-1],
+        open=opened,
+        high=[max(pair) * 1.004 for pair in zip(opened, close, strict=True)],
+        low=[min(pair) / 1.004 for pair in zip(opened, close, strict=True)],
+        close=close,
+        upper=line(dates, start, end, price * 1.08, price * 1.04),
+        lower=line(dates, start, end, price * 0.94, price * 0.96),
+        trigger=price * 1.04,
+        stop=price * 0.96,
+        target=price * 1.15,
+        next_session=dates[-1],
+        volume=[1e6 * (1 + i % 7) for i in range(bars)],
+        name="Acme Corporation",
+        record=RECORD,
+        disclaimer="Educational chart analysis, not investment advice.",
+        source="Sample bars",
+    )
+    return dataclasses.replace(made, **changes)
+
+
+def running(bars: int = 120, ago: int = 20, length: int = 0, **changes: Any) -> ChartView:
+    """A trade entered some bars ago; its lines end at the bar before."""
+    forming = view(bars)
+    dates = tuple(forming.dates)
+    at = bars - 1 - ago
+    start = at - length if length else bars // 3
+    return dataclasses.replace(
+        forming,
+        status="in_progress",
+        upper=line(dates, start, at - 1, 108.0, 104.0),
+        lower=line(dates, start, at - 1, 94.0, 96.0),
+        entry=(dates[at], 104.5),
+        **changes,
+    )
+
+
+def pennant(**changes: Any) -> ChartView:
+    """A small pattern over the last ten of 120 bars, after a pole of ten bars."""
+    dates = weekdays(120)
+    upper, lower = line(dates, 110, 119, 104.0, 102.0), line(dates, 112, 119, 98.0, 100)
+    pole = (dates[100], 97.0), (dates[110], 104.0)
+    return view(pole=pole, upper=upper, lower=lower, **changes)
+
+
+def picture(shown: ChartView, look: Look | None = None) -> npt.NDArray[np.uint8]:
+    """The palette indices of a drawn chart."""
+    return np.asarray(Image.open(io.BytesIO(draw(shown, look or Look()))))
+
+
+def boxes(plan: Layout) -> list[Box]:
+    """The boxes of everything that is written on a chart."""
+    pills, flags = (pill.box for pill in plan.pills), (flag.box for flag in plan.flags)
+    return [*(label.box for label in plan.labels), *pills, *flags]

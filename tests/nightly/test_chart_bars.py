@@ -1,0 +1,101 @@
+"""What a night keeps for charts: the bars of every whole pattern, and the pole of each pennant."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nightly.analysis import CHART_BARS, CHART_CONTEXT, MOST_CHART_BARS, chart_prices
+from nightly.bars import Bars, to_date
+from nightly.detector import detect
+from nightly.events import PatternType
+from nightly.poles import pole_of
+from store.book import Book
+from tests.contract.market import active_book
+from tests.nightly.shapes import LEAD_IN, squeeze, wedge_or_triangle
+
+DAY = dt.date(1970, 1, 1)
+POLE = ("pole_start_date", "pole_start_price", "pole_tip_date", "pole_tip_price")
+
+
+@pytest.fixture(scope="module")
+def book(night: Path) -> Iterator[Book]:
+    with closing(active_book(night)) as opened:
+        yield opened
+
+
+def daily(count: int) -> Bars:
+    price = np.full(count, 10.0)
+    return Bars(np.arange(count, dtype=np.int32), price, price, price, price, price)
+
+
+def test_every_setup_of_a_night_has_its_whole_pattern_and_its_pole_among_the_bars(
+    book: Book,
+) -> None:
+    for symbol, setup_id in book.setup_ids():
+        setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
+        assert setup is not None
+        assert prices is not None
+        first = setup.evidence.get("pole_start_date") or setup.fields["pattern_start"]
+        assert to_date(prices.date[0]) < dt.date.fromisoformat(first)
+
+
+def test_the_evidence_of_a_pennant_has_its_pole_and_that_of_others_has_none(book: Book) -> None:
+    pennants = 0
+    for symbol, setup_id in book.setup_ids():
+        setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
+        assert setup is not None
+        assert prices is not None
+        found = [name in setup.evidence for name in POLE]
+        assert found == ["squeeze" in setup.fields["pattern_type"]] * 4
+        if any(found):
+            pennants += 1
+            assert setup.evidence["pole_tip_date"] == setup.fields["pattern_start"]
+            lines = setup.fields["lines"].values()
+            tips = [line["touches"][0]["price"] for line in lines if line["touches"]]
+            assert setup.evidence["pole_tip_price"] in tips
+    assert pennants
+
+
+@pytest.mark.parametrize("direction", [1, -1])
+def test_a_pole_runs_from_its_base_to_the_first_touch(direction: int) -> None:
+    bars = squeeze(direction).bars
+    versions = detect(bars).versions
+    (version, *_) = versions[np.isin(versions["type"], [PatternType.BULLISH_SQUEEZE, 7])]
+    pole = pole_of(bars, version)
+    assert pole is not None
+    tip = LEAD_IN + 8
+    begins, ends = (bars.low, bars.high) if direction > 0 else (bars.high, bars.low)
+    base = tip - 15 + int(np.argmin(direction * begins[tip - 15 : tip]))
+    assert (pole.base, pole.base_price) == (base, begins[base])
+    assert (pole.tip, pole.tip_price) == (tip, ends[tip])
+
+
+def test_a_triangle_has_no_pole() -> None:
+    bars = wedge_or_triangle(0.0, 0.6, approach=1, broken=1).bars
+    assert pole_of(bars, detect(bars).versions[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("bars", "since", "kept"),
+    [
+        (200, 40, 200),
+        (900, 40, CHART_BARS),
+        (900, CHART_BARS - CHART_CONTEXT, CHART_BARS),
+        (900, 500, 500 + CHART_CONTEXT),
+        (900, 890, 900),
+        (9000, 4000, MOST_CHART_BARS),
+    ],
+)
+def test_the_bars_begin_before_the_pattern_and_are_bounded(
+    bars: int, since: int, kept: int
+) -> None:
+    start = DAY + dt.timedelta(days=bars - since)
+    prices = chart_prices(daily(bars), start)
+    assert len(prices.date) == kept
+    assert prices.date[-1] == bars - 1
