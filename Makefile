@@ -22,7 +22,7 @@ LOCKED := --require-hashes --requirement
 # many: for them everything is compiled at once, so that they are fast where nothing may be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-providers up test test-engines test-short check fuzz audit mutate format lock clean
+.PHONY: help install install-providers up test test-engines test-short check fuzz audit mutate pictures format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -89,6 +89,9 @@ fuzz: $(DEV) ## Try hostile requests and files for MINUTES=5; AGAIN=FILE tries a
 
 mutate: $(DEV) ## Change the code of limits and credentials; a test must notice each change
 	$(BIN)/python -m tests.mutate
+
+pictures: $(DEV) ## Draw the pictures of the documentation anew, from the sample night
+	$(BIN)/python -m tests.web.pictures --write
 
 format: $(DEV) ## Format the code and mend what ruff can
 	$(BIN)/ruff check --fix .

@@ -52,7 +52,7 @@ def group_of(
 class Tested(NamedTuple):
     """What may be said of a group, and the adjusted p behind it; None if it was not tested."""
 
-    verdict: Verdict
+    verdict: Verdict | None
     adjusted_p: float | None = None
 
 
@@ -120,12 +120,21 @@ class Trades:
             verdicts[group] = Tested("too_few")
             line = self.members(group)
             line = line[compared[line]]
-            if len(line) >= FEW and len(np.unique(times[line])) >= FEW_HALF_YEARS:
+            if not _few(times[line]):
                 large[group] = line
         found = adjusted_p(np.nan_to_num(values), list(large.values()), times)
         for (group, line), p in zip(large.items(), found, strict=True):
             verdicts[group] = Tested(_verdict(p, float(values[line].mean())), p)
         return verdicts
+
+
+def is_few(facts: Rows) -> bool:
+    """Whether too few trades have random entries, or too few half years such trades."""
+    return _few(half_years_of(facts)[np.isfinite(differences(facts))])
+
+
+def _few(times: npt.NDArray[np.int64]) -> bool:
+    return len(times) < FEW or len(np.unique(times)) < FEW_HALF_YEARS
 
 
 def _verdict(p: float, mean: float) -> Verdict:

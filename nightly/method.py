@@ -12,12 +12,13 @@ import numpy as np
 
 from nightly import intervals
 from nightly.events import Outcome, Rows
-from nightly.groups import FATES, THIRDS, TRENDS, Group, Tested, Trades
+from nightly.groups import FATES, THIRDS, TRENDS, Group, Tested, Trades, is_few
 from nightly.history import Fate
 from nightly.lift import Lift, half_years_of
 from nightly.numbers import multiple, percent
 from nightly.placebo import FARTHEST, NEAREST, PAIRS
 from nightly.series import Places
+from store.distribution import Distribution
 from store.families import Family
 from store.method import METHOD, Costs, Estimate, Measure, Method
 
@@ -51,7 +52,25 @@ def method(
         ],
         version=METHOD,
         tested=sum(t.adjusted_p is not None for g, t in tested.items() if g.symbol is None),
+        untested=list(_untested(trades)),
+        distributions=[distribution(trades, family) for family in Family],
     )
+
+
+def distribution(trades: Trades, family: Family) -> Distribution:
+    """The R multiples of a family's trades, as its rows of history have them."""
+    r = trades.facts["r"][trades.members(Group(family))]
+    return Distribution.of([multiple(value) for value in r.tolist()], family)
+
+
+def _untested(trades: Trades) -> Iterator[Measure]:
+    # More lines tested together would make it harder for all others to differ.
+    for family in Family:
+        for regime in (*TRENDS, *THIRDS):
+            group = Group(family, regime=regime)
+            facts = trades.facts[trades.members(group)]
+            if len(facts):
+                yield measure(facts, group, Tested("too_few" if is_few(facts) else None))
 
 
 def shown(trades: Trades) -> Iterator[tuple[Group, Places]]:

@@ -17,7 +17,8 @@ from starlette.routing import Route
 from mcp_server.drawing.icon import icon_png, icon_svg
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import JSON, PNG, Answer
-from mcp_server.operations.hosts import mcp_settings, ways
+from mcp_server.operations.host_values import mcp_settings
+from mcp_server.operations.hosts import hosts
 from mcp_server.operations.identity import (
     DESCRIPTION,
     ICON_PATHS,
@@ -174,7 +175,12 @@ def _marketplace(offer: Offer) -> Document:
 
 
 def _readme(offer: Offer) -> str:
-    rows = "\n".join(f"- **{way.host}**: {way.words}\n  `{way.value}`" for way in ways(offer))
+    rows = "\n".join(
+        f"- **{host.title(way)}.** {way.words}\n  `{way.value}`"
+        for host in hosts(offer)
+        for way in host.ways
+        if way.fits_a_line
+    )
     return (
         f"# {TITLE}\n\n{SUMMARY}\n\n"
         f"This plugin connects Claude to {offer.mcp_url} and has a skill that says how to read "

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from mcp_server.http.guard import MAX_FIELD_BYTES, MAX_FIELDS, MAX_QUERY
 from mcp_server.operations.errors import CATALOGUE
-from mcp_server.operations.hosts import ways
+from mcp_server.operations.host_values import DEMO, claude_mcp_add
+from mcp_server.operations.hosts import ACCESS_WORDS, hosts
 from mcp_server.operations.identity import NAME, SUMMARY
 from mcp_server.operations.kinds import KINDS, Kind
 from mcp_server.operations.limits import Quotas
@@ -84,7 +85,12 @@ def _rules() -> str:
 
 
 def _connecting(offer: Offer) -> str:
-    rows = [[way.host, way.words, f"`{way.value}`"] for way in ways(offer)]
+    rows = [
+        [host.name, ACCESS_WORDS[way.access], way.words, f"`{way.value}`"]
+        for host in hosts(offer)
+        for way in host.ways
+        if way.fits_a_line and way.access != "none"
+    ]
     return (
         "## Connecting\n\n"
         "Send `Authorization: Bearer <API_KEY>` on keyed calls. The same header takes an OAuth 2.0 "
@@ -92,8 +98,11 @@ def _connecting(offer: Offer) -> str:
         "(`expires_at`, or null) and whether it is `read_only`, as the owner of the account may "
         "choose: changing the tracked list then answers `forbidden`. `X-Service-Client: NAME` "
         "names your client in the account's usage log.\n\n"
-        f"{table(('host', 'how to add it', 'with'), rows)}\n\n"
-        "Without a key, `demo` and `get_family_track_record` answer."
+        f"{table(('host', 'access', 'how to add it', 'with'), rows)}\n\n"
+        f"Without an account `{offer.demo_url}` takes the place of `{offer.mcp_url}` in any of "
+        f"these, as in `{claude_mcp_add(offer.demo_url, DEMO)}`; `demo` and "
+        f"`get_family_track_record` answer there. {offer.public_url}/connect has it all for each "
+        "host, with settings and programs."
     )
 
 

@@ -8,7 +8,18 @@ from typing import Annotated
 
 import typer
 
-from screener import access, account, audit, bars, keys, ledger, listing, night, research
+from screener import (
+    access,
+    account,
+    audit,
+    bars,
+    keys,
+    ledger,
+    listing,
+    night,
+    patterns,
+    research,
+)
 from screener.console import err, out, plainly, prepare_data_dir, settings
 
 app = typer.Typer(
@@ -24,6 +35,9 @@ app.add_typer(bars.bars_app, name="bars")
 app.add_typer(access.sessions_app, name="session")
 app.add_typer(access.grants_app, name="grant")
 app.add_typer(access.clients_app, name="client")
+app.command()(patterns.scan)
+app.command()(patterns.show)
+app.command()(patterns.chart)
 app.command()(access.purge)
 app.command()(audit.audit)
 app.command()(listing.listing)

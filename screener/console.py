@@ -9,9 +9,12 @@ and a list of keys should not wait for a web server and a detector to load.
 
 from __future__ import annotations
 
+import csv
 import json
+import shutil
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+import textwrap
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from store.accounts import Accounts
     from store.database import Database
     from store.keys import Keys
+
+NO_NIGHT = 1
+"""The exit code of a command that reads a night, where there is none yet."""
 
 USAGE = 2
 """The exit code of everything that the operator can put right."""
@@ -48,30 +54,48 @@ DATA = (
 )
 """What the data folder holds. Nothing else in it is touched, since it may be a folder of yours."""
 
+LEAST_WIDTH = 40
+"""A terminal is taken to have so many columns at least."""
+
+FORMULA = ("=", "+", "-", "@")
+"""What a formula begins with in a spreadsheet."""
+
 T = TypeVar("T")
 
 
 class Table:
     """Cells under names, each column as wide as its widest cell: nothing is cut."""
 
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *names: str, right: Collection[str] = ()) -> None:
+        """Take the names; the cells under those of `right` end below each other, as numbers do."""
         self._rows = [names]
+        self._right = [name in right for name in names]
 
     def add_row(self, *cells: str) -> None:
         """Add a row with a cell for each column."""
         self._rows.append(tuple(map(harmless, cells)))
 
+    @property
+    def width(self) -> int:
+        """The cells of a terminal that it takes."""
+        return sum(self._widths()) + 2 * (len(self._right) - 1)
+
     def lines(self) -> Iterator[str]:
         """The table as text."""
         from rich.cells import cell_len
 
-        widths = [max(map(cell_len, column)) for column in zip(*self._rows, strict=True)]
+        widths = self._widths()
         for row in self._rows:
-            padded = (
-                cell + " " * (width - cell_len(cell))
-                for cell, width in zip(row, widths, strict=True)
-            )
+            padded = []
+            for cell, width, right in zip(row, widths, self._right, strict=True):
+                space = " " * (width - cell_len(cell))
+                padded.append(space + cell if right else cell + space)
             yield "  ".join(padded).rstrip()
+
+    def _widths(self) -> list[int]:
+        from rich.cells import cell_len
+
+        return [max(map(cell_len, column)) for column in zip(*self._rows, strict=True)]
 
 
 class Output:
@@ -85,9 +109,43 @@ class Output:
         lines = what.lines() if isinstance(what, Table) else [harmless(what)]
         getattr(sys, self._stream).writelines(f"{line}\n" for line in lines)
 
+    def print_text(self, text: str, label: str = "") -> None:
+        """Print a paragraph, behind a label if one is given, in lines that a terminal need not
+        break; no word is broken.
+        """
+        lines = textwrap.wrap(
+            harmless(text),
+            terminal_width(),
+            initial_indent=label,
+            subsequent_indent=" " * len(label),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        getattr(sys, self._stream).writelines(f"{line}\n" for line in lines)
+
+    def print_csv(self, rows: Iterable[Sequence[object]]) -> None:
+        """Print rows of values as CSV (RFC 4180: lines end in CRLF, quotes are doubled)."""
+        writer = csv.writer(getattr(sys, self._stream))
+        writer.writerows(map(_cells, rows))
+
     def print_json(self, value: object) -> None:
         """Print JSON values, indented, in ASCII: whatever is not is escaped."""
         getattr(sys, self._stream).write(f"{json.dumps(value, indent=2)}\n")
+
+
+def _cells(row: Sequence[object]) -> list[object]:
+    return [_cell(value) if isinstance(value, str) else value for value in row]
+
+
+def _cell(text: str) -> str:
+    """A text that neither steers a terminal nor is a formula to a spreadsheet."""
+    plain = harmless(text)
+    return f"'{plain}" if plain.startswith(FORMULA) else plain
+
+
+def terminal_width() -> int:
+    """The columns of the terminal; COLUMNS sets them, and 80 is taken where there is none."""
+    return max(LEAST_WIDTH, shutil.get_terminal_size().columns)
 
 
 err = Output("stderr")

@@ -93,6 +93,7 @@ def nightly(
     from screener.nightly import order_of, read_date, seal, timed, try_out, working
     from screener.nightly import wait_for_session as wait
     from screener.report import drift, print_report
+    from screener.setups import print_forming
 
     chosen = settings()
     with plainly():
@@ -119,9 +120,9 @@ def nightly(
                 manifest, report, found, fall = try_out(chosen, order, step)
             else:
                 manifest, report = seal(chosen, order, step)
-        print_report(manifest, report, seconds())
-        phases = ", ".join(f"{name} {took:.1f} s" for name, took in step.seconds().items())
-        out.print(f"Of these: {phases}.")
+        print_report(manifest, report, seconds(), step.seconds())
+        if not dry_run:
+            print_forming(chosen)
         if report.drifted:
             fail(drift(report.drifted), DRIFT)
         if dry_run:
@@ -146,14 +147,13 @@ def list_nights() -> None:
             mark = "*" if active and night.data_version == active.data_version else mark
             counts = night.counts
             numbers = (counts.covered, counts.setups, counts.resolved)
-            size = f"{night.book.bytes / 1e6:.1f}"
             listed.add_row(
                 mark,
                 night.data_version,
                 str(night.as_of_session),
                 night.inputs.bars,
                 *(str(number) for number in numbers),
-                size,
+                f"{night.book.bytes / 1e6:.1f}",
             )
     out.print(listed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from screener.console import Table, out
@@ -17,7 +17,10 @@ SHOWN = 8
 """Symbols named for each reason; `screener night report` names them all."""
 
 
-def print_report(manifest: Manifest, report: Report, seconds: float) -> None:
+def print_report(
+    manifest: Manifest, report: Report, seconds: float, phases: Mapping[str, float]
+) -> None:
+    """Print what a night found and covers, and the seconds it took, in all and of each phase."""
     ours, workers = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
     memory = max(resource.getrusage(who).ru_maxrss for who in (ours, workers))
     found = Table("family", "forming", "running", "trades", "reached", "avg loss", "avg R")
@@ -53,6 +56,7 @@ def print_report(manifest: Manifest, report: Report, seconds: float) -> None:
         f"{report.covered:,} symbols covered, {report.bars:,} bars, {seconds:.1f} s "
         f"({report.bars / seconds:,.0f} bars a second), largest process {memory / 1024:.0f} MiB."
     )
+    out.print(f"Of these: {', '.join(f'{name} {took:.1f} s' for name, took in phases.items())}.")
 
 
 def print_quality(manifest: Manifest, quality: Quality) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_server.operations.hosts import claude_mcp_add
-from mcp_server.operations.identity import NAME
+from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from screener.serving import check_active_night
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
@@ -69,5 +68,5 @@ def greeting(settings: Settings, secret: str | None) -> str:
         f"  {claude_mcp_add(offer.mcp_url, key='$SCREENER_KEY')}\n\n"
         "Or try it without a key:\n"
         f"  curl {offer.base_url}/demo/{symbol}\n"
-        f"  {claude_mcp_add(offer.demo_url, f'{NAME}-demo')}\n"
+        f"  {claude_mcp_add(offer.demo_url, DEMO)}\n"
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import re
-import string
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +20,6 @@ from store.audit import OPERATOR, Actor, Kind, note
 from store.database import Database
 from store.errors import AccountError, StalePasswordError
 
-ALPHABET = string.ascii_letters + string.digits
 EMAIL = re.compile(r"[!-?A-~]{1,64}@[!-?A-~]{1,189}")
 """Of a new account: printable ASCII, in which nothing looks like something else or hides."""
 

@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from store.book import Book
 from store.errors import StoreError
+from store.last_nights import LastNight, read_last_nights
 from store.manifest import known_book, read_manifest
 from store.withdrawals import Withdrawn, read_withdrawals
 
@@ -66,6 +67,8 @@ class ActiveNight:
         """The nights withdrawn before this one was opened, newest first. Whoever withdraws one
         replaces the manifest afterwards.
         """
+        self.last_nights: Sequence[LastNight] = ()
+        """The newest sealed nights when this one was opened."""
         self._pinned = _Pinned(self.book)
         self._opened: Stamp | None = None
         self._fault = ""
@@ -94,12 +97,13 @@ class ActiveNight:
         if stamp is None or stamp == self._opened:
             return True
         try:
-            book, withdrawn = await anyio.to_thread.run_sync(self._open)
+            book, withdrawn, last_nights = await anyio.to_thread.run_sync(self._open)
         except Exception as error:
             # Whatever is wrong with a new night, the old one must stay.
             self._report(error)
             return False
         self._opened, self._fault, self.withdrawn = stamp, "", withdrawn
+        self.last_nights = last_nights
         self._serve(book)
         return True
 
@@ -115,10 +119,10 @@ class ActiveNight:
             return None
         return status.st_ino, status.st_mtime_ns, status.st_size
 
-    def _open(self) -> tuple[Book, Sequence[Withdrawn]]:
+    def _open(self) -> tuple[Book, Sequence[Withdrawn], Sequence[LastNight]]:
         manifest = read_manifest(self._manifest_path)
         book = Book.open(known_book(self._data_dir / "nights", manifest), manifest)
-        return book, read_withdrawals(self._data_dir)
+        return book, read_withdrawals(self._data_dir), read_last_nights(self._data_dir)
 
     def _report(self, error: Exception) -> None:
         fault = str(error)

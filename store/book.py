@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from store.briefs import briefs_by_symbol
+from store.briefs import Briefs
 from store.errors import BookError
 from store.evidence import Evidence
 from store.families import Family
-from store.manifest import SCHEMA_VERSION, Manifest
+from store.manifest import SCHEMA_VERSION, Counts, Manifest
 from store.method import Method
 from store.records import FamilyEntry
 
@@ -123,10 +123,11 @@ class Book:
         disclaimer: str,
         next_session: dt.date | None = None,
         sample: bool = False,
+        counts: Counts | None = None,
     ) -> None:
         self._connection = connection
         self.evidence = Evidence.read(connection)
-        self._briefs = briefs_by_symbol(self.evidence.bodies)
+        self.scan = Briefs.of(self.evidence.bodies)
         self.session = session
         self.data_version = data_version
         self.disclaimer = disclaimer
@@ -134,6 +135,8 @@ class Book:
         self.next_session = next_session
         self.sample = sample
         """Whether the night was made of the bars that come with the program."""
+        self.counts = counts
+        """How much the night holds; None before the first one."""
         self.holds_ticker_records = (
             self._row("SELECT 1 FROM sqlite_master WHERE name = 'ticker_records'") is not None
         )
@@ -169,6 +172,7 @@ class Book:
                 disclaimer=manifest.disclaimer,
                 next_session=manifest.next_session,
                 sample=manifest.sample,
+                counts=manifest.counts,
             )
             unless_opened.pop_all()
         return book
@@ -192,6 +196,10 @@ class Book:
         """Close the file; look-ups fail from here on."""
         self._connection.close()
 
+    def enveloped(self, fields: bytes) -> bytes:
+        """A JSON object with the envelope of the night in front of its fields."""
+        return b"".join((self.envelope, b",", memoryview(fields)[1:]))
+
     def coverage(self, symbol: str) -> Coverage | None:
         """Whether the night covers a symbol; None for an unknown symbol."""
         row = self._row("SELECT symbol, covered, reason FROM symbols WHERE symbol = ?", symbol)
@@ -203,7 +211,7 @@ class Book:
 
     def briefs(self, symbol: str) -> bytes:
         """The current setups of a symbol in short, as the items of a JSON list."""
-        return self._briefs.get(symbol, b"")
+        return self.scan.by_symbol.get(symbol, b"")
 
     def setup(self, symbol: str, setup_id: str) -> StoredSetup | None:
         """A current setup of a symbol by its id."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import orjson
 
 Row = Mapping[str, Any]
+Numbers = npt.NDArray[np.float64]
 """The fields of a ScanSetup, parsed."""
 
 SAME = ("setup_id", "family", "direction", "status")
@@ -44,28 +47,65 @@ def compact(row: Row) -> dict[str, Any]:
     }
 
 
-def _win_rate(row: Row) -> dict[str, Any]:
+class ShownRecord(NamedTuple):
+    """The record that a win rate of the scan is of."""
+
+    scope: Literal["ticker", "family"]
+    fields: Row
+    """Of a TrackRecord, or of its SideRecord in the direction of the setup."""
+
+
+def shown_record(row: Row) -> ShownRecord | None:
+    """The record behind the win rate of a row; None if there is none, or not its average loss."""
     shown = (row["win_rate_trades"], row["win_rate_pct"])
-    for scope in ("ticker", "family"):
+    scopes: tuple[Literal["ticker", "family"], ...] = ("ticker", "family")
+    for scope in scopes:
         record = row["track_record"][scope] or {}
         if record.get("by_direction"):
             record = record["by_direction"][row["direction"]] or {}
         if (record.get("sample_size"), record.get("win_rate_pct")) == shown:
-            return {
-                "win_rate_scope": scope,
-                "win_rate_pct": row["win_rate_pct"],
-                "win_rate_trades": row["win_rate_trades"],
-                "avg_loss_pct": record["avg_loss_pct"],
-            }
-    # Without its average loss a win rate is not shown.
-    names = ("win_rate_scope", "win_rate_pct", "win_rate_trades", "avg_loss_pct")
-    return dict.fromkeys(names)
+            return ShownRecord(scope, record)
+    return None
 
 
-def briefs_by_symbol(bodies: Iterable[bytes]) -> dict[str, bytes]:
+def _win_rate(row: Row) -> dict[str, Any]:
+    record = shown_record(row)
+    if record is None:
+        # Without its average loss a win rate is not shown.
+        names = ("win_rate_scope", "win_rate_pct", "win_rate_trades", "avg_loss_pct")
+        return dict.fromkeys(names)
+    return {
+        "win_rate_scope": record.scope,
+        "win_rate_pct": row["win_rate_pct"],
+        "win_rate_trades": row["win_rate_trades"],
+        "avg_loss_pct": record.fields["avg_loss_pct"],
+    }
+
+
+class Briefs(NamedTuple):
+    """The scan in short: by symbol, and as columns to sort by, in which row 0 is rank 1."""
+
+    by_symbol: Mapping[str, bytes]
     """The briefs of each symbol that has a setup, best rank first, as items of a JSON list."""
-    found: dict[str, list[bytes]] = {}
-    for body in bodies:
-        row = orjson.loads(body)
-        found.setdefault(row["symbol"], []).append(orjson.dumps(brief(row)))
-    return {symbol: b",".join(parts) for symbol, parts in found.items()}
+    symbols: Numbers
+    """The place of each row's symbol in the alphabet of all."""
+    trades: Numbers
+    """The trades behind each row's win rate."""
+
+    @classmethod
+    def of(cls, bodies: Iterable[bytes]) -> Briefs:
+        """The briefs of a scan, from its bodies in the order of rank."""
+        found: dict[str, list[bytes]] = {}
+        symbols: list[str] = []
+        trades: list[int] = []
+        for body in bodies:
+            row = orjson.loads(body)
+            found.setdefault(row["symbol"], []).append(orjson.dumps(brief(row)))
+            symbols.append(row["symbol"])
+            trades.append(row["win_rate_trades"])
+        places = {symbol: place for place, symbol in enumerate(sorted(found))}
+        return cls(
+            {symbol: b",".join(parts) for symbol, parts in found.items()},
+            np.array([places[symbol] for symbol in symbols], np.float64),
+            np.array(trades, np.float64),
+        )

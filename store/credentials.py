@@ -10,9 +10,11 @@ import datetime as dt
 import hashlib
 import hmac
 import secrets
+import string
 from enum import StrEnum
 
-from store.accounts import ALPHABET
+ALPHABET = string.ascii_letters + string.digits
+"""The random characters of credentials and keys."""
 
 BRAND = "pso_"
 """The start of every credential and id that sign-in issues."""

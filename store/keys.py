@@ -13,7 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import tables
 from store.accounts import (
-    ALPHABET,
     Account,
     Plan,
     account_of,
@@ -23,6 +22,7 @@ from store.accounts import (
     utc_now,
 )
 from store.audit import OPERATOR, Actor, Kind, note
+from store.credentials import ALPHABET
 from store.database import Database
 from store.errors import AccountError, TooManyError
 from store.owner import check_owner

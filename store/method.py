@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AliasChoices, Field
 
+from store.distribution import Distribution
 from store.families import Direction, Family
 from store.records import AsServed, Count, Number, Record, Share, Verdict
 
@@ -96,6 +97,11 @@ class Measure(Record):
     """None in nights that were sealed before verdicts were corrected."""
 
     @property
+    def whole(self) -> bool:
+        """Whether it holds all trades of its family and direction."""
+        return self.decade is None and self.fate is None and self.regime is None
+
+    @property
     def few(self) -> bool:
         """Whether there are too few trades to say anything."""
         return self.trades < FEW if self.verdict is None else self.verdict == "too_few"
@@ -139,12 +145,14 @@ class Method(Record):
     """How many lines were tested together: every group and every family with enough trades."""
     as_served: list[tuple[Family, AsServed]] = Field(default_factory=list)
     """The families of which enough trades were served and resolved, from the ledger."""
+    untested: list[Measure] = Field(default_factory=list)
+    """Each family in each regime, which no verdict is on; none in a night sealed before."""
+    distributions: list[Distribution] = Field(default_factory=list)
+    """The R multiples of each family; none in a night sealed before they were counted."""
 
     def by_family(self) -> list[Measure]:
         """One measure for each family and direction, then one for all trades."""
-        groups = [
-            m for m in self.measures if m.decade is None and m.fate is None and m.regime is None
-        ]
+        groups = [m for m in self.measures if m.whole]
         return [m for m in groups if m.family] + [m for m in groups if not m.family]
 
     def by_decade(self) -> list[Measure]:
@@ -158,6 +166,10 @@ class Method(Record):
     def by_regime(self) -> list[Measure]:
         """One measure for each trend of the market and each third of its volatility."""
         return [m for m in self.measures if m.regime is not None]
+
+    def distribution(self, family: Family) -> Distribution | None:
+        """The R multiples of a family; None if the night does not have them."""
+        return next((d for d in self.distributions if d.family == family), None)
 
     def by_family_and_decade(self) -> list[Measure]:
         """One measure for each family in each decade."""

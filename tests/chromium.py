@@ -28,15 +28,17 @@ SWITCHES = [
 
 
 @contextmanager
-def fresh_profile(viewport: ViewportSize | None = None) -> Iterator[BrowserContext]:
-    """A fresh profile; skips the test where there is no Chromium."""
+def fresh_profile(
+    viewport: ViewportSize | None = None, *, scripts: bool = True
+) -> Iterator[BrowserContext]:
+    """A fresh profile, with scripts or without; skips the test where there is no Chromium."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("Chromium is not installed")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=SWITCHES)
-        context = browser.new_context(viewport=viewport)
+        context = browser.new_context(viewport=viewport, java_script_enabled=scripts)
         context.set_default_timeout(30_000)
         yield context
         browser.close()

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ROOT / "locks"
-LOCKED_BY_NPM = ("benchmarks/tokens", "tests/app", "tests/hosts")
+LOCKED_BY_NPM = ("benchmarks/tokens", "tests/app", "tests/hosts", "tests/web")
 """The folders that have a package-lock.json."""
 QUIET = ("--no-audit", "--no-fund", "--ignore-scripts")
 

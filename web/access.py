@@ -27,9 +27,13 @@ class Access:
             visit.account is not None and visit.account.plan in PLANS_WITH_ACCESS[self._offer.beta]
         )
 
+    def everybody(self, symbol: str) -> bool:
+        """Whether everybody may see a ticker's charts, history and records."""
+        return self._site.open_pages or symbol in self._offer.demo_symbols
+
     async def ticker(self, visit: Visit, symbol: str) -> bool:
         """Whether the visitor may see a ticker's charts, history and records."""
-        if self._site.open_pages or symbol in self._offer.demo_symbols:
+        if self.everybody(symbol):
             return True
         if visit.account is None or not self.scan(visit):
             return False

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from importlib import resources
 
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
 from mcp_server.drawing.icon import icon_svg
+from mcp_server.http.responses import HttpResponse, answer_response
+from mcp_server.operations.answers import Answer
+from mcp_server.surface.app_parts import chart_script
 
 FOREVER = "public, max-age=31536000, immutable"
 
@@ -36,10 +38,10 @@ class Asset:
 
     def route(self) -> Route:
         """The route at which browsers fetch it."""
-        headers = {"Cache-Control": FOREVER}
+        answer = Answer(self.body, self.media_type)
 
-        async def respond(_request: Request) -> Response:
-            return Response(self.body, media_type=self.media_type, headers=headers)
+        async def respond(request: Request) -> HttpResponse:
+            return answer_response(answer, request.scope["headers"], FOREVER)
 
         return Route(self.path, respond)
 
@@ -69,3 +71,5 @@ def _files() -> Iterable[tuple[str, bytes]]:
         if file.name.rpartition(".")[2] in MEDIA_TYPES:
             yield file.name, file.read_bytes()
     yield "icon.svg", icon_svg()
+    mount = resources.files("web").joinpath("chart", "mount.js").read_text("utf-8")
+    yield "chart.js", chart_script(mount).encode()

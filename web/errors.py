@@ -29,7 +29,8 @@ Handler = Callable[[Request, Any], Awaitable[Response]]
 
 def exception_handlers(docs_url: str) -> dict[Any, Handler]:
     """Starlette's handlers for a request that no route takes, and for one that fails."""
-    pages = Pages(load_assets(), sign_up=False)
+    public_url = docs_url.removesuffix("/docs")
+    pages = Pages(load_assets(), sign_up=False, public_url=public_url)
 
     async def no_route(request: Request, error: HTTPException) -> Response:
         code = "method_not_allowed" if error.status_code == 405 else "not_found"

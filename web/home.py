@@ -1,16 +1,19 @@
-"""Home: what the service is, with charts of the demo symbols when there is a night."""
+"""Home: what the service is, what the night holds, and charts of the demo symbols."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from starlette.responses import Response
 
-from mcp_server.operations.hosts import ways
+from mcp_server.operations.hosts import hosts
 from mcp_server.operations.patterns import caption, patterns_body
 from store.book import Book
+from store.families import Family
 from web.pages import Pages
 from web.site import Site
 from web.standing import Standing
@@ -31,6 +34,17 @@ class Example:
     """The family's track record, to be quoted whole."""
 
 
+@dataclass(frozen=True, slots=True)
+class FamilyTonight:
+    """What a night holds of one family."""
+
+    family: Family
+    forming: int
+    in_progress: int
+    record: Mapping[str, Any] | None
+    """The family's track record."""
+
+
 class Home:
     """The first page."""
 
@@ -38,23 +52,43 @@ class Home:
         self._services = site.services
         self._clock = site.clock
         self._pages = pages
-        self._ways = ways(site.services.offer)
+        self._counted_for: str | None = None
+        self._tonight: list[FamilyTonight] = []
+        self._hosts = hosts(site.services.offer)
 
     async def show(self, visit: Visit) -> Response:
         """The page."""
         offer, active_night = self._services.offer, self._services.active_night
         with active_night.pin() as book:
+            if book.data_version != self._counted_for:
+                self._tonight, self._counted_for = families_of(book), book.data_version
             found = [example_of(book, symbol) for symbol in offer.demo_symbols]
             return self._pages.respond(
                 "home.html",
                 visit,
                 offer=offer,
-                ways=self._ways,
+                hosts=self._hosts,
                 examples=[example for example in found if example is not None],
+                tonight=self._tonight,
                 session=book.session,
                 standing=Standing.of(book, active_night, self._clock().date()),
                 disclaimer=book.disclaimer,
             )
+
+
+def families_of(book: Book) -> list[FamilyTonight]:
+    """The setups of every family, counted by status, beside its record."""
+    setups = map(orjson.loads, book.evidence.bodies)
+    counts = Counter((setup["family"], setup["status"]) for setup in setups)
+    return [
+        FamilyTonight(
+            family,
+            counts[family, "forming"],
+            counts[family, "in_progress"],
+            orjson.loads(book.family(family))["track_record"],
+        )
+        for family in Family
+    ]
 
 
 def example_of(book: Book, symbol: str) -> Example | None:

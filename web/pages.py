@@ -1,41 +1,87 @@
-"""Pages: renders templates, with header fields against framing, caching and foreign scripts."""
+"""Pages: renders templates, with header fields against framing, caching and foreign scripts.
+
+A page that has a template `NAME.md` beside `NAME.html` is also sent as Markdown, to programs that
+prefer it. Both are given the same context.
+"""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from mcp_server.drawing.icon import icon_svg
+from mcp_server.http.requests import prefers_markdown
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer
+from web import figures
 from web.assets import Assets
 from web.refusals import Refusal
 from web.visit import Visit
 
 HTML = "text/html; charset=utf-8"
+MARKDOWN = "text/markdown; charset=utf-8"
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
 
+MARKUP = re.compile(r"[\\`*_{}\[\]<>#|~!]")
+"""What may mean something to a reader of Markdown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPage:
+    """A page that is the same for everybody, in both forms."""
+
+    html: Answer
+    markdown: Answer
+
+    @classmethod
+    def of(cls, html: str, markdown: str) -> PublicPage:
+        """The page with its texts."""
+        return cls(Answer(html.encode(), HTML), Answer(markdown.encode(), MARKDOWN))
+
 
 class Pages:
     """The templates of this package."""
 
-    def __init__(self, assets: Assets, *, sign_up: bool) -> None:
+    def __init__(self, assets: Assets, *, sign_up: bool, public_url: str = "") -> None:
         self._environment = Environment(
             loader=PackageLoader("web"),
             autoescape=select_autoescape(),
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            keep_trailing_newline=True,
         )
-        self._environment.globals.update(assets=assets, sign_up=sign_up)
+        self._environment.globals.update(
+            assets=assets,
+            icon=Markup(icon_svg().decode()),  # noqa: S704 - our own
+            sign_up=sign_up,
+            public_url=public_url,
+        )
+        self._environment.filters.update(
+            dollars=figures.dollars, move=figures.move, multiple=figures.multiple
+        )
+        self._environment.filters["plain"] = plain
+        self._templates = frozenset(self._environment.list_templates())
 
-    def render(self, template: str, path: str, **context: object) -> str:
-        """The HTML of a page that is the same for everybody."""
+    def render(self, template: str, path: str, /, **context: object) -> str:
+        """A page that is the same for everybody."""
         return self._environment.get_template(template).render(visit=None, path=path, **context)
+
+    def public(self, name: str, path: str, /, **context: object) -> PublicPage:
+        """A page that is the same for everybody, from the templates NAME.html and NAME.md."""
+        html, markdown = (
+            self.render(f"{name}.{ending}", path, **context) for ending in ("html", "md")
+        )
+        return PublicPage.of(html, markdown)
 
     def refuse(self, path: str, refusal: Refusal) -> Response:
         """The page of a refusal that is the same for everybody."""
@@ -56,13 +102,31 @@ class Pages:
         With `redirects_off_site` the policy omits `form-action`,
         which browsers apply to the redirects of a form too.
         """
-        page = self._environment.get_template(template)
-        html = page.render(visit=visit, path=visit.request.url.path, refusal=refusal, **context)
-        return _respond(html, refusal, redirects_off_site=redirects_off_site)
+        twin = template.removesuffix("html") + "md"
+        has_twin = twin in self._templates
+        markdown = has_twin and wants_markdown(visit.request)
+        page = self._environment.get_template(twin if markdown else template)
+        text = page.render(visit=visit, path=visit.request.url.path, refusal=refusal, **context)
+        response = _respond(text, refusal, redirects_off_site=redirects_off_site)
+        if has_twin:
+            response.headers["Vary"] = "Accept"
+        if markdown:
+            response.headers["Content-Type"] = MARKDOWN
+        return response
 
 
-def _respond(html: str, refusal: Refusal | None, *, redirects_off_site: bool = False) -> Response:
-    response = HTMLResponse(html, refusal.status if refusal else 200)
+def plain(text: object) -> str:
+    """A text as Markdown that means nothing but itself, in one line."""
+    return MARKUP.sub(r"\\\g<0>", " ".join(str(text).split()))
+
+
+def wants_markdown(request: Request) -> bool:
+    """Whether a request prefers Markdown to HTML."""
+    return prefers_markdown(request.headers.get("accept", "").encode("latin-1"))
+
+
+def _respond(text: str, refusal: Refusal | None, *, redirects_off_site: bool = False) -> Response:
+    response = HTMLResponse(text, refusal.status if refusal else 200)
     if refusal and refusal.retry_after:
         response.headers["Retry-After"] = str(refusal.retry_after)
     response.headers["Cache-Control"] = "no-store"
@@ -84,8 +148,10 @@ def protection(*, redirects_off_site: bool = False) -> dict[str, str]:
     }
 
 
-def public_page(request: Request, page: Answer, age: str) -> HttpResponse:
+def public_page(request: Request, page: PublicPage, age: str) -> HttpResponse:
     """The response for a page that is the same for everybody."""
-    response = answer_response(page, request.scope["headers"], age)
+    form = page.markdown if wants_markdown(request) else page.html
+    response = answer_response(form, request.scope["headers"], age)
     response.headers += [(name.lower().encode(), v.encode()) for name, v in protection().items()]
+    response.headers.append((b"vary", b"Accept"))
     return response

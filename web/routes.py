@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from mcp_server.operations.services import PRIVACY_PATH, TERMS_PATH
 from oauth.responses import Endpoint
+from web.access import Access
 from web.account import PATH as ACCOUNT
 from web.account import AccountPage
 from web.activity import PATH as ACTIVITY
@@ -15,16 +16,32 @@ from web.activity import Activity
 from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
+from web.connect import PATH as CONNECT
+from web.connect import ConnectPage
 from web.consent import AUTHORIZE, Consent
+from web.docs import PATH as DOCS
+from web.docs import DocsPage
+from web.families import ONE_PATH as FAMILY
+from web.families import PATH as FAMILIES
+from web.families import FamilyPages
 from web.home import Home
 from web.keys import KeysPage
 from web.method import PATH as METHOD
 from web.method import MethodPage
 from web.pages import Pages
 from web.password import Password
+from web.pictures import DATA_PATH, PNG_PATH, Pictures
+from web.robots import PATH as ROBOTS
+from web.robots import robots
+from web.scan_query import PATH as SCREEN
+from web.screen import ScreenPage
 from web.sign_in import SignIn
 from web.sign_up import SignUp
 from web.site import Site
+from web.status import PATH as STATUS
+from web.status import StatusPage
+from web.symbol import PATH as SYMBOL
+from web.symbol import SEARCH_PATH, SymbolPage
 from web.texts import TextPage
 from web.usage import Usage
 from web.visits import Visits
@@ -34,17 +51,31 @@ from web.watchlist import WatchlistPage
 def web_routes(site: Site, reference: str) -> list[Route]:
     """Every page, and the documentation rendered from the agent reference."""
     assets = load_assets()
-    pages = Pages(assets, sign_up=site.sign_up)
+    pages = Pages(assets, sign_up=site.sign_up, public_url=site.services.offer.public_url)
     visits = Visits(site, pages)
     home, usage = Home(site, pages), Usage(site, pages)
     keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
     account = AccountPage(site, pages)
+    families = FamilyPages(site, pages)
     consent = Consent(site, pages, visits)
+    access = Access(site)
+    pictures, symbol = Pictures(site, access), SymbolPage(site, pages, access)
     return [
         *assets.routes(),
-        *_texts(site, pages, reference),
+        *_texts(site, pages),
+        Route(DOCS, DocsPage(pages, site.services.offer, reference).respond),
         Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
+        Route(ROBOTS, robots),
+        Route(CONNECT, ConnectPage(pages, site.services.offer).respond),
+        Route(STATUS, visits.anyone(StatusPage(site, pages).show)),
         Route("/", visits.anyone(home.show)),
+        Route(SCREEN, visits.anyone(ScreenPage(site, pages).show)),
+        Route(FAMILIES, visits.anyone(families.show_all)),
+        Route(FAMILY, visits.anyone(families.show)),
+        Route(SEARCH_PATH, visits.anyone(symbol.find)),
+        _page(SYMBOL, visits.anyone(symbol.show), visits.members(symbol.change)),
+        Route(PNG_PATH, visits.parts(pictures.png)),
+        Route(DATA_PATH, visits.parts(pictures.data)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
         _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),
@@ -56,9 +87,8 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     ]
 
 
-def _texts(site: Site, pages: Pages, reference: str) -> list[Route]:
+def _texts(site: Site, pages: Pages) -> list[Route]:
     texts = (
-        ("/docs", "Documentation", reference),
         (PRIVACY_PATH, "Privacy", site.policies.privacy),
         (TERMS_PATH, "Terms", site.policies.terms),
     )

@@ -1,32 +1,21 @@
-"""Texts: pages of Markdown, rendered when the service starts: documentation, privacy and terms."""
+"""Texts: pages of Markdown, rendered when the service starts: privacy and terms."""
 
 from __future__ import annotations
 
-from markdown_it import MarkdownIt
-from markupsafe import Markup
 from starlette.requests import Request
 
 from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
-from mcp_server.operations.answers import Answer
-from web.pages import HTML, Pages, public_page
+from web.markdown import rendered
+from web.pages import Pages, PublicPage, public_page
 
 
 class TextPage:
-    """One page, the same for everybody."""
+    """One page, the same for everybody; programs may have its source."""
 
     def __init__(self, pages: Pages, path: str, title: str, text: str) -> None:
-        # The text is rendered with HTML switched off, so it is safe without escaping.
-        content = Markup(_render(text))  # noqa: S704
-        html = pages.render("text.html", path, title=title, text=content)
-        self._page = Answer(html.encode(), HTML)
+        html = pages.render("text.html", path, title=title, text=rendered(text).html)
+        self._page = PublicPage.of(html, text)
 
     async def respond(self, request: Request) -> HttpResponse:
         """The page."""
         return public_page(request, self._page, PUBLIC_HOUR)
-
-
-def _render(text: str) -> str:
-    html = str(MarkdownIt("commonmark", {"html": False}).enable("table").render(text))
-    return html.replace("<table>", '<div class="table"><table>').replace(
-        "</table>", "</table></div>"
-    )

@@ -13,6 +13,11 @@ from store.accounts import Account
 from store.audit import Actor
 from web.forms import form_token, once_token
 
+SECRET_FIELDS = frozenset({"password", "current", "new", "token"})
+
+MOST_TYPED = 1000
+"""Characters of a field that are shown again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Visit:
@@ -25,6 +30,11 @@ class Visit:
     browser: str | None = field(default=None, repr=False)
     """The browser's own token, if it has one."""
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def typed(self, name: str) -> str:
+        """What the visitor typed into a field of the posted form, to be shown again if the form is
+        refused; a secret is never shown, and a text longer than any field takes is cut."""
+        return "" if name in SECRET_FIELDS else self.form.get(name, "")[:MOST_TYPED]
 
     @property
     def network(self) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from mcp_server.operations.errors import ApiError
 from oauth.responses import Endpoint
@@ -29,10 +30,17 @@ from web.site import Site
 from web.visit import Visit
 
 BUSY = Refusal(503, "The service is busy. Wait a moment and try again.", retry_after=2)
+NO_STORE = {"Cache-Control": "no-store"}
 SIGNED_OUT = Refusal(403, str(SignedOutError()))
+
+R = TypeVar("R")
+"""The response of a handler."""
 
 Handler = Callable[[Visit], Awaitable[Response]]
 MemberHandler = Callable[[Visit, Account], Awaitable[Response]]
+Count = Callable[[str, str | None], None]
+"""Counts a request of a network and a session."""
+Refused = Callable[[Visit, Refusal], Response]
 
 
 class Visits:
@@ -65,6 +73,12 @@ class Visits:
             return await handler(await self._read(visit, once=once), visit.account)
 
         return self._guarded(work)
+
+    def parts(
+        self, handler: Callable[[Visit], Awaitable[R]]
+    ) -> Callable[[Request], Awaitable[R | Response]]:
+        """An endpoint for what a page loads: pictures and data. It refuses in one line of text."""
+        return self._guarded(handler, self._site.services.limiter.count_picture, self._said)
 
     def set_visit_cookie(self, response: Response, visit: Visit) -> None:
         """Tie the forms of a page to the anonymous browser that it goes to."""
@@ -105,32 +119,39 @@ class Visits:
         self._cookies.session.drop(response)
         return response
 
-    def _guarded(self, work: Handler) -> Endpoint:
-        async def respond(request: Request) -> Response:
+    def _guarded(
+        self,
+        work: Callable[[Visit], Awaitable[R]],
+        count: Count | None = None,
+        refused: Refused | None = None,
+    ) -> Callable[[Request], Awaitable[R | Response]]:
+        counted = count or self._site.services.limiter.count_page
+        shown = refused or self._shown
+
+        async def respond(request: Request) -> R | Response:
             visit = Visit(request, secrets.token_urlsafe(TOKEN_BYTES))
             try:
                 visit = await self._find(visit)
-                self._count(visit)
+                _count(visit, counted)
                 return await work(visit)
             except Refusal as refusal:
-                return self._pages.respond("message.html", visit, refusal=refusal)
+                return shown(visit, refusal)
             except (AccountError, SignedOutError):
                 # The session or the whole account has ended since the visit began.
-                stranger = replace(visit, account=None)
-                return self._pages.respond("message.html", stranger, refusal=SIGNED_OUT)
+                return shown(replace(visit, account=None), SIGNED_OUT)
             except DatabaseUnavailableError:
-                return self._pages.respond("message.html", visit, refusal=BUSY)
+                return shown(visit, BUSY)
 
         return respond
 
-    def _count(self, visit: Visit) -> None:
-        # By session and not by account: a thief's must not keep the owner from ending it.
-        session = hash_secret(visit.secret) if visit.account else None
-        try:
-            self._site.services.limiter.count_page(visit.network, session)
-        except ApiError as error:
-            wait = (error.details or {})["retry_after_seconds"]
-            raise Refusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error
+    def _shown(self, visit: Visit, refusal: Refusal) -> Response:
+        return self._pages.respond("message.html", visit, refusal=refusal)
+
+    def _said(self, _visit: Visit, refusal: Refusal) -> Response:
+        response = PlainTextResponse(refusal.message + "\n", refusal.status, NO_STORE)
+        if refusal.retry_after:
+            response.headers["Retry-After"] = str(refusal.retry_after)
+        return response
 
     async def _find(self, visit: Visit) -> Visit:
         visit = replace(visit, browser=self._cookies.browser.read(visit.request))
@@ -147,3 +168,13 @@ class Visits:
         now = self._site.clock() if once else None
         check_form(visit.request, form, visit.secret, self._url, once=now)
         return replace(visit, form=form)
+
+
+def _count(visit: Visit, count: Count) -> None:
+    # By session and not by account: a thief's must not keep the owner from ending it.
+    session = hash_secret(visit.secret) if visit.account else None
+    try:
+        count(visit.network, session)
+    except ApiError as error:
+        wait = (error.details or {})["retry_after_seconds"]
+        raise Refusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error

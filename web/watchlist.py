@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import orjson
 from starlette.responses import RedirectResponse, Response
 
 from mcp_server.operations.callers import TRACKED_CAPS
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.symbols import check_known, check_symbols, suggesting
 from store.accounts import Account
+from store.book import Book
+from store.families import Family
 from store.watchlist import OverCapError
+from web.access import Access
+from web.figures import percent
 from web.pages import Pages
 from web.refusals import Refusal
+from web.setup_rows import side_words, status_words
 from web.site import Site
+from web.standing import Standing
 from web.visit import Visit
 
+PATH = "/watchlist"
 STEPS = {"up": -1, "down": 1}
 NAMED = 10
 """Most unknown symbols that a refusal names."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedSetup:
+    """A current setup of a ticker on the list."""
+
+    setup_id: str
+    family: str
+    label: str
+    direction: str
+    status: str
+    distance: str
+    side: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +50,21 @@ class Ticker:
     """A line of the list."""
 
     symbol: str
+    name: str
     covered: bool
+    setups: Sequence[TrackedSetup]
+    first: bool
+    last: bool
 
 
 class WatchlistPage:
     """The page that shows and changes the list."""
 
     def __init__(self, site: Site, pages: Pages) -> None:
+        self._site = site
         self._services = site.services
         self._pages = pages
+        self._access = Access(site)
 
     async def show(self, visit: Visit, account: Account) -> Response:
         """The list."""
@@ -81,13 +110,53 @@ class WatchlistPage:
     async def _page(
         self, visit: Visit, account: Account, refusal: Refusal | None = None
     ) -> Response:
-        symbols = await self._services.watchlist.symbols(account.id)
-        with self._services.active_night.pin() as book:
-            known = {symbol: book.coverage(symbol) for symbol in symbols}
-        tickers = [Ticker(s, (found := known[s]) is not None and found.covered) for s in symbols]
+        services = self._services
+        symbols = await services.watchlist.symbols(account.id)
+        with services.active_night.pin() as book:
+            tickers = self._tickers(book, symbols)
+            standing = Standing.of(book, services.active_night, self._site.clock().date())
+        with_setup = [ticker for ticker in tickers if ticker.setups]
+        chosen = visit.request.query_params.get("show") == "setups"
         return self._pages.respond(
-            "watchlist.html", visit, refusal=refusal, tickers=tickers, cap=_cap(account)
+            "watchlist.html",
+            visit,
+            refusal=refusal,
+            typed=visit.form.get("add", "") if refusal else "",
+            tickers=with_setup if chosen else tickers,
+            sizes=(len(tickers), len(with_setup)),
+            chosen=chosen,
+            cap=_cap(account),
+            pictures=self._access.scan(visit),
+            session=book.session,
+            standing=standing,
+            disclaimer=book.disclaimer,
         )
+
+    def _tickers(self, book: Book, symbols: Sequence[str]) -> list[Ticker]:
+        name, last = self._services.directory(book).name, len(symbols) - 1
+        return [
+            Ticker(
+                symbol,
+                name(symbol) or "",
+                (found := book.coverage(symbol)) is not None and found.covered,
+                [_setup(brief) for brief in orjson.loads(b"[%b]" % book.briefs(symbol))],
+                place == 0,
+                place == last,
+            )
+            for place, symbol in enumerate(symbols)
+        ]
+
+
+def _setup(brief: dict[str, Any]) -> TrackedSetup:
+    return TrackedSetup(
+        brief["setup_id"],
+        brief["family"],
+        Family(brief["family"]).label,
+        brief["direction"],
+        status_words(brief["status"]),
+        percent(brief["distance_to_trigger_pct"]),
+        side_words(brief["last_close_side"]),
+    )
 
 
 def _cap(account: Account) -> int:

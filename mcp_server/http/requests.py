@@ -88,6 +88,16 @@ def prefers_html(accept: bytes) -> bool:
     return html > 0 and html >= named.get("application/json", 0.0)
 
 
+def prefers_markdown(accept: bytes) -> bool:
+    """Whether an Accept field names text/markdown with at least the weight of text/html.
+
+    Browsers do not name it, and `*/*` does not either.
+    """
+    named = parse_weights(accept)
+    markdown = named.get("text/markdown", 0.0)
+    return markdown > 0 and markdown >= named.get("text/html", 0.0)
+
+
 def best_coding(accept_encoding: bytes, offered: Iterable[str]) -> str | None:
     """The offered coding of highest weight, the first among equals; None if none is accepted."""
     named = parse_weights(accept_encoding)

@@ -48,8 +48,7 @@ class Call(NamedTuple, Generic[ArgumentsT]):
         lasting: bool = True,
     ) -> Answer:
         """A JSON object with the envelope of the night in front of its fields."""
-        body = b"".join((self.book.envelope, b",", memoryview(fields)[1:]))
-        return Answer(body, picture=picture, app=app, lasting=lasting)
+        return Answer(self.book.enveloped(fields), picture=picture, app=app, lasting=lasting)
 
     @staticmethod
     def picture(png: bytes, caption: str | None = None, app: bytes | None = None) -> Answer:

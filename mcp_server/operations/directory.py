@@ -57,9 +57,7 @@ class Directory:
         """All entries, in the order of the universe."""
         # A shorter name says less beside the words that were asked for, so it goes first.
         self._entries = sorted(self.entries, key=_brevity)
-        self._named_symbols: Mapping[str, str] = {
-            entry["symbol"]: entry["name"] for entry in self.entries if entry.get("name")
-        }
+        self._by_symbol = {entry["symbol"]: entry for entry in self.entries}
         self._lengths = np.array([len(entry["symbol"]) for entry in self._entries], np.int64)
         self._symbols = Index([_key(entry["symbol"])] for entry in self._entries)
         self._names = Index(_words(entry.get("name") or "") for entry in self._entries)
@@ -69,9 +67,13 @@ class Directory:
         """The directory of a night."""
         return cls(orjson.loads(b"{%b}" % book.universe())["symbols"])
 
+    def entry(self, symbol: str) -> Entry | None:
+        """The entry of a covered symbol."""
+        return self._by_symbol.get(symbol)
+
     def name(self, symbol: str) -> str | None:
         """The name of a covered symbol, if the reference table gives one."""
-        return self._named_symbols.get(symbol)
+        return (self.entry(symbol) or {}).get("name")
 
     def search(self, text: str) -> list[Entry]:
         """The entries that a text may mean, the best match first.

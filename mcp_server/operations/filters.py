@@ -96,8 +96,8 @@ def _malformed(message: str, details: Mapping[str, object] | None = None) -> Api
     )
 
 
-class _FaultError(Exception):
-    """What is wrong with a predicate, and what would be right."""
+class PredicateError(Exception):
+    """What is wrong with a predicate of a known kind, and what would be right."""
 
 
 def _parse(position: int, raw: object) -> Predicate:
@@ -109,17 +109,22 @@ def _parse(position: int, raw: object) -> Predicate:
         message = f"filters[{position}] has an unknown kind."
         raise ApiError("bad_request", message, details={"allowed": list(KINDS)})
     try:
-        return _read(kind, raw)
-    except _FaultError as fault:
+        return read_predicate(kind, raw)
+    except PredicateError as fault:
         raise ApiError("bad_request", f"filters[{position}] ({kind.name}): {fault}.") from fault
 
 
-def _read(kind: Kind, raw: Mapping[str, object]) -> Predicate:
+def read_predicate(kind: Kind, raw: Mapping[str, object]) -> Predicate:
+    """A predicate of a kind from its JSON values.
+
+    Raises:
+        PredicateError: it is not one.
+    """
     takes = {"kind", "value"}
     takes |= {"op"} if kind.takes == "number" else set()
     takes |= {"period"} if kind.periods else set()
     if not set(raw) <= takes:
-        raise _FaultError(f"takes {', '.join(sorted(takes))} and nothing else")
+        raise PredicateError(f"takes {', '.join(sorted(takes))} and nothing else")
     period = _read_period(kind, raw.get("period")) if kind.periods else None
     if kind.takes == "number":
         return Predicate(kind, _read_op(raw.get("op")), _read_number(raw.get("value")), period)
@@ -130,20 +135,20 @@ def _read(kind: Kind, raw: Mapping[str, object]) -> Predicate:
 
 def _read_op(raw: object) -> str:
     if not isinstance(raw, str) or raw not in OPERATORS:
-        raise _FaultError(f"op must be one of {', '.join(OPERATORS)}")
+        raise PredicateError(f"op must be one of {', '.join(OPERATORS)}")
     return raw
 
 
 def _read_number(raw: object) -> float | int:
     if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):
-        raise _FaultError("value must be a number")
+        raise PredicateError("value must be a number")
     number = float(raw) + 0.0
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def _read_boolean(raw: object) -> bool:
     if not isinstance(raw, bool):
-        raise _FaultError("value must be true or false")
+        raise PredicateError("value must be true or false")
     return raw
 
 
@@ -152,7 +157,7 @@ def _read_choice(kind: Kind, raw: object) -> str:
         for choice in kind.choices:
             if raw.strip().casefold() == choice.casefold():
                 return choice
-    raise _FaultError(f"value must be one of {', '.join(kind.choices)}")
+    raise PredicateError(f"value must be one of {', '.join(kind.choices)}")
 
 
 def _read_period(kind: Kind, raw: object) -> Period:
@@ -161,4 +166,4 @@ def _read_period(kind: Kind, raw: object) -> Period:
         for period in kind.periods:
             if wanted == str(period):
                 return period
-    raise _FaultError(f"period must be one of {', '.join(map(str, kind.periods))}")
+    raise PredicateError(f"period must be one of {', '.join(map(str, kind.periods))}")

@@ -48,6 +48,11 @@ class Quotas:
     """Requests of each kind that are not calls: lists, refused ones and pages."""
 
     @property
+    def pictures_per_minute(self) -> int:
+        """Pictures of pages; one page may show fifty, which browsers then keep."""
+        return 4 * self.other_per_minute
+
+    @property
     def account_per_minute(self) -> int:
         """Calls a minute of an account."""
         return self.account_multiple * self.key_per_minute
@@ -83,6 +88,7 @@ class Limiter:
         self._accounts = counters("accounts", quotas.account_per_minute, quotas.account_per_day)
         self._addresses = counters("addresses", quotas.keyless_per_minute)
         self._others = counters("others", quotas.other_per_minute)
+        self._pictures = counters("pictures", quotas.pictures_per_minute)
         windows = (quotas.key_per_minute, MINUTE, quotas.key_per_day, SECONDS_A_DAY)
         self._key_policy = b'"minute";q=%d;w=%d, "day";q=%d;w=%d' % windows
         keyless = (quotas.keyless_per_minute, MINUTE)
@@ -127,8 +133,18 @@ class Limiter:
         Raises:
             ApiError: `rate_limited`, with the seconds to wait.
         """
-        whose = f"address {network}" if session is None else f"session {session}"
-        self._count_other(f"page {whose}", "for pages")
+        self._count_other(f"page {_visitor(network, session)}", "for pages")
+
+    def count_picture(self, network: str, session: str | None) -> None:
+        """Count a picture or the data of a page, for whom its page is counted.
+
+        Raises:
+            ApiError: `rate_limited`, with the seconds to wait.
+        """
+        hit = self._pictures.hit(_visitor(network, session), self._clock())
+        if not hit.counted:
+            quota = self.quotas.pictures_per_minute
+            raise _refusal(quota, MINUTE, hit.wait, "for pages", what="pictures")
 
     def _count_other(self, bucket: str, whose: str) -> None:
         hit = self._others.hit(bucket, self._clock())
@@ -171,6 +187,10 @@ class Limiter:
                 self.quotas.keyless_per_minute, MINUTE, reset, "without a key", allowance
             )
         return allowance
+
+
+def _visitor(network: str, session: str | None) -> str:
+    return f"address {network}" if session is None else f"session {session}"
 
 
 def _fuller_window(

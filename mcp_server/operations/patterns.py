@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from mcp_server.operations.answers import Answer
 from mcp_server.operations.arguments import (
     ChartArguments,
     HistoryArguments,
     RecordArguments,
     SymbolArguments,
 )
-from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError
 from store.book import Book, StoredSetup
+
+if TYPE_CHECKING:
+    from mcp_server.operations.answers import Answer
+    from mcp_server.operations.calls import Call
 
 LETTERS = {"all": "wlo", "resolved": "wl", "open": "o"}
 """The outcome letters that each value of `outcome` keeps."""
@@ -37,8 +39,12 @@ async def get_ticker_patterns(call: Call[SymbolArguments]) -> Answer:
 
 async def get_pattern_history(call: Call[HistoryArguments]) -> Answer:
     """The past occurrences of one tracked ticker."""
-    arguments = call.arguments
-    stored = call.book.history(arguments.symbol)
+    return call.answer(history_body(call.book, call.arguments))
+
+
+def history_body(book: Book, arguments: HistoryArguments) -> bytes:
+    """The History body of a symbol: its matching occurrences, newest entry first."""
+    stored = book.history(arguments.symbol)
     letters, rows = (stored.outcomes, stored.rows) if stored else ("", [])
     kept = LETTERS[arguments.outcome]
     matches = [row for letter, row in zip(letters, rows, strict=True) if letter in kept]
@@ -47,25 +53,31 @@ async def get_pattern_history(call: Call[HistoryArguments]) -> Answer:
     page = matches[: arguments.limit]
     head = {"symbol": arguments.symbol, "available": stored is not None}
     tail = {"count": len(page), "total": len(matches)}
-    return call.answer(
-        b'%b,"occurrences":[%b],%b'
-        % (orjson.dumps(head)[:-1], b",".join(page), orjson.dumps(tail)[1:])
+    return b'%b,"occurrences":[%b],%b' % (
+        orjson.dumps(head)[:-1],
+        b",".join(page),
+        orjson.dumps(tail)[1:],
     )
 
 
 async def get_ticker_record(call: Call[RecordArguments]) -> Answer:
     """The own records of one tracked ticker, of all families or of one."""
-    symbol, family = call.arguments.symbol, call.arguments.family
-    stored = call.book.ticker_record(symbol)
+    return call.answer(record_body(call.book, call.arguments))
+
+
+def record_body(book: Book, arguments: RecordArguments) -> bytes:
+    """The TickerRecord body of a symbol, of all families or of one."""
+    symbol, family = arguments.symbol, arguments.family
+    stored = book.ticker_record(symbol)
     if stored is None:
-        reason = "not_covered" if call.book.holds_ticker_records else "not_sealed"
+        reason = "not_covered" if book.holds_ticker_records else "not_sealed"
         fields = {"symbol": symbol, "available": False, "reason": reason, "records": []}
-        return call.answer(orjson.dumps(fields))
+        return orjson.dumps(fields)
     if family is None:
-        return call.answer(stored)
+        return stored
     fields = orjson.loads(stored)
     fields["records"] = [record for record in fields["records"] if record["family"] == family]
-    return call.answer(orjson.dumps(fields))
+    return orjson.dumps(fields)
 
 
 async def get_pattern_chart(call: Call[ChartArguments]) -> Answer:

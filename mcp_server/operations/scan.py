@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
-from mcp_server.operations.answers import Answer
 from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
-from mcp_server.operations.calls import Call
 from mcp_server.operations.filters import Predicate, parse_filters
+from store.book import Book
 from store.briefs import compact
 from store.evidence import Evidence
+
+if TYPE_CHECKING:
+    from mcp_server.operations.answers import Answer
+    from mcp_server.operations.calls import Call
 
 Mask = npt.NDArray[np.bool_]
 
 
 async def scan(call: Call[ScanArguments]) -> Answer:
     """One page of the market-wide scan."""
-    return _page(call, _found(call), lambda body: body)
+    return call.answer(scan_body(call.book, call.arguments))
+
+
+def scan_body(book: Book, arguments: ScanArguments) -> bytes:
+    """The fields of one page of the scan.
+
+    Raises:
+        ApiError: `bad_request` for filters that cannot be used.
+    """
+    return _page(book, arguments, _found(book, arguments), _whole)
 
 
 async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
@@ -29,11 +41,11 @@ async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
 
     It says how many setups match in each status, so that nobody takes no forming setup for none.
     """
-    found = _found(call)
+    book, arguments = call.book, call.arguments
+    found = _found(book, arguments)
     counts = {"forming": _size(found.forming), "in_progress": _size(found.in_progress)}
-    if call.arguments.rows == "full":
-        return _page(call, found, lambda body: body, counts=counts)
-    return _page(call, found, lambda body: orjson.dumps(compact(orjson.loads(body))), counts=counts)
+    shown = _whole if arguments.rows == "full" else _compact
+    return call.answer(_page(book, arguments, found, shown, counts=counts))
 
 
 class Found(NamedTuple):
@@ -49,18 +61,30 @@ class Found(NamedTuple):
         return {"forming": both[:1], "in_progress": both[1:]}.get(status, both)
 
 
-def _found(call: Call[Any]) -> Found:
-    arguments = call.arguments
+def _found(book: Book, arguments: ScanArguments) -> Found:
     predicates = parse_filters(arguments.filters) if arguments.filters is not None else ()
-    return select(call.book.evidence, arguments, predicates)
+    return select(book.evidence, arguments, predicates)
 
 
-def _page(call: Call[Any], found: Found, shown: Callable[[bytes], bytes], **told: object) -> Answer:
-    arguments, book = call.arguments, call.book
+def _page(
+    book: Book,
+    arguments: ScanArguments,
+    found: Found,
+    shown: Callable[[bytes], bytes],
+    **told: object,
+) -> bytes:
     count, rows = page(found.groups(arguments.status), arguments.offset, arguments.limit)
     bodies = [shown(body) for body in book.evidence.bodies.at(rows)]
     head = _head(arguments, found.predicates, book.session is not None, count)
-    return call.answer(_body({**head, **told}, bodies))
+    return _body({**head, **told}, bodies)
+
+
+def _whole(body: bytes) -> bytes:
+    return body
+
+
+def _compact(body: bytes) -> bytes:
+    return orjson.dumps(compact(orjson.loads(body)))
 
 
 def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]) -> Found:

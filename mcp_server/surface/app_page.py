@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from importlib import resources
 from importlib.metadata import version
 from typing import Final
 
 import mcp_types as types
 import orjson
+
+from mcp_server.surface.app_parts import app_part
 
 PAGE_URI: Final = "ui://pattern-screener/chart"
 PAGE_TYPE: Final = "text/html;profile=mcp-app"
@@ -27,6 +28,7 @@ _PARTS: Final = {
     "library": "vendor/lightweight-charts.js",
     "host": "host.js",
     "words": "words.js",
+    "values": "values.js",
     "drawing": "drawing.js",
     "chart": "chart.js",
     "page": "page.js",
@@ -35,12 +37,10 @@ _PARTS: Final = {
 
 def chart_page() -> str:
     """The HTML of the page."""
-    folder = resources.files("mcp_server.surface").joinpath("app")
-    parts = {name: folder.joinpath(file).read_text("utf-8") for name, file in _PARTS.items()}
+    parts = {name: app_part(file) for name, file in _PARTS.items()}
     parts["data_key"] = orjson.dumps(DATA_KEY).decode()
     parts["version"] = orjson.dumps(version("pattern-screener")).decode()
-    template = folder.joinpath("page.html").read_text("utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], template)
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], app_part("page.html"))
 
 
 @lru_cache(maxsize=1)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mcp_server.operations.hosts import Way, ways
+from mcp_server.operations.hosts import ACCESS_WORDS, Host, hosts
 from mcp_server.operations.services import Offer
 from tests.hosts import clients, conformance
+from web.connect import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hosts.md"
 OFFER = Offer("https://screener.example.com", ())
-FENCES = {"command": "sh", "address": "text", "link": "text", "settings": "json"}
 
 
 def with_table(page: str, mark: str, table: str) -> str:
@@ -25,15 +25,19 @@ def with_table(page: str, mark: str, table: str) -> str:
     return f"{before}{opened}{table}\n{closed}{rest.partition(closed)[2]}"
 
 
-def section(way: Way) -> str:
-    """A way to connect a host, in Markdown."""
-    return f"### {way.host}\n\n{way.words}\n\n```{FENCES[way.kind]}\n{way.value}\n```"
+def section(host: Host) -> str:
+    """The ways to connect a host, in Markdown."""
+    ways = (
+        f"{ACCESS_WORDS[way.access]}. {way.words}\n\n```{LANGUAGES[way.kind]}\n{way.value}\n```"
+        for way in host.ways
+    )
+    return "\n\n".join((f"### {host.name}", *ways))
 
 
 def test_the_page_shows_the_ways_to_connect_and_what_the_tests_know() -> None:
     page = with_table(PAGE.read_text(encoding="utf-8"), "clients", clients.table())
     page = with_table(page, "conformance", conformance.table())
-    page = with_table(page, "ways", "\n\n".join(map(section, ways(OFFER))))
+    page = with_table(page, "ways", "\n\n".join(map(section, hosts(OFFER))))
     if os.environ.get("UPDATE_DOCS"):
         PAGE.write_text(page, encoding="utf-8")
 

@@ -478,6 +478,17 @@ def test_every_group_of_the_method_page_is_what_the_bars_say(night: Night) -> No
     assert len(seen) == len(night.method.measures)
 
 
+def test_each_family_in_each_regime_is_what_the_bars_say_and_gets_no_verdict(night: Night) -> None:
+    seen = set()
+    for measure in night.method.untested:
+        trades = members(measure, night.found.trades)
+        seen.add((measure.family, measure.regime))
+        check_measure(measure, trades)
+        few = too_few([trade for trade in trades if trade.drawn])
+        assert (measure.verdict, measure.adjusted_p) == ("too_few" if few else None, None)
+    assert seen == {(trade.family, r) for trade in night.found.trades for r in trade.regimes}
+
+
 def check_measure(measure: Measure, trades: Sequence[Trade]) -> None:
     expected = record_of(trades)
     low, high = wilson_pct(expected["wins"], len(trades))

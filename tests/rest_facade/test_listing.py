@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import json
 import re
@@ -18,7 +19,7 @@ import mcp_types
 import pytest
 from PIL import Image
 
-from mcp_server.operations.hosts import install, ways
+from mcp_server.operations.hosts import hosts, install
 from mcp_server.operations.identity import NAME, PROTOCOL_VERSIONS, icons, remotes
 from mcp_server.operations.limits import Quotas
 from mcp_server.operations.services import Offer
@@ -235,15 +236,23 @@ def test_each_link_holds_the_address_as_its_host_reads_it() -> None:
 
 
 def test_every_way_to_connect_is_told_to_people_and_to_programs(service: Service) -> None:
-    offer = replace(OFFER, public_url=service.url)
-    home = Browser(service).get("/").text
+    offer = service.settings.offer
+    browser = Browser(service)
+    home, page = (html.unescape(browser.get(path).text) for path in ("/", "/connect"))
     told = service.get("/", key="").json()["mcp"]["install"]
     text = service.get("/llms.txt", key="").text
 
     assert told == install(offer)
-    assert list(told) == [way.key for way in ways(offer)]
-    for way in ways(offer):
-        assert way.host in home
-        assert way.value in text
-    for name in ("cursor", "vscode", "goose"):
-        assert f'href="{told[name].replace("&", "&amp;")}"' in home
+    for host in hosts(offer):
+        assert f'href="/connect#{host.key}">{host.name}' in home
+        assert f'<section id="{host.key}"' in page
+        for way in host.ways:
+            assert way.words in page
+            assert f'href="{way.value}"' in page or f">{way.value}</code>" in page
+            assert way.value in text or not way.fits_a_line or way.access == "none"
+            assert (told.get(way.key) == way.text) is way.fits_a_line
+
+
+def test_the_names_of_ways_in_the_map_of_links_never_go() -> None:
+    names = ["claude", "claude_code_sign_in", "claude_code", "chatgpt", "cursor", "vscode"]
+    assert {*names, "goose", "json", "extended", "claude_code_demo"} <= install(OFFER).keys()

@@ -340,6 +340,7 @@ def test_a_night_reports_what_was_found_in_each_symbols_bars(tmp_path: Path) -> 
     alone = run(tmp_path, "night", "report", "--symbol", "few", "--csv").stdout
 
     assert sealed.returncode == shown.returncode == 0
+    assert "No pattern is forming as of" in sealed.stdout
     totals = {total["rule"]: (total["symbols"], total["bars"]) for total in told["totals"]}
     assert totals == {"weekend": (1, 19), "bad_bars": (1, None), "too_few_bars": (1, None)}
     assert [(f["symbol"], f["rule"]) for f in told["findings"]] == [

@@ -54,6 +54,15 @@ def test_a_list_loads_neither_a_server_nor_a_detector(
     assert loaded(tmp_path, *arguments) & (SERVING | NUMERICS | {"alembic"}) == set()
 
 
+@pytest.mark.parametrize("arguments", [("scan", "--filter", "rsi<50"), ("show", "MSFT")])
+def test_the_patterns_of_a_night_load_neither_server_nor_accounts(
+    night: Path, arguments: tuple[str, ...]
+) -> None:
+    heavy = SERVING | NUMERICS - {"numpy"} | {"sqlalchemy", "alembic", "anyio", "httpx"}
+
+    assert loaded(night, *arguments) & heavy == set()
+
+
 def test_the_plans_of_the_command_line_are_the_plans_there_are() -> None:
     assert get_args(PlanName) == tuple(Plan)
 

@@ -173,7 +173,7 @@ def test_a_page_of_another_site_reads_answers_and_their_fields_but_no_page(
 
 @pytest.mark.engine
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_for_strangers_fit_a_phone_and_their_links_break_no_policy(
+def test_the_pages_for_strangers_fit_a_phone_and_break_no_policy(
     service: Service, chromium: BrowserContext, scheme: Literal["light", "dark"]
 ) -> None:
     complaints = list[str]()
@@ -182,11 +182,12 @@ def test_the_pages_for_strangers_fit_a_phone_and_their_links_break_no_policy(
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": 390, "height": 844})
 
-    for path in ("/privacy", "/terms", "/"):
+    for path in ("/privacy", "/terms", "/docs", "/method", "/status", "/", "/connect"):
         page.goto(service.url + path)
         assert page.evaluate("document.documentElement.scrollWidth") == 390
-    for host in ("Cursor", "VS Code", "Goose"):
+    for host, key in {"Cursor": "cursor", "VS Code": "vscode", "Goose": "goose"}.items():
+        page.goto(f"{service.url}/connect#{key}")
         page.get_by_role("link", name=f"Add to {host}").click(no_wait_after=True)
 
-    assert page.url == f"{service.url}/"
+    assert page.url == f"{service.url}/connect#goose"
     assert complaints == []

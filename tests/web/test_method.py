@@ -17,9 +17,10 @@ from store.records import AsServed, Verdict
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from web.assets import load_assets
-from web.method import Picture, name_of, picture
+from web.method import name_of, named, picture
 from web.pages import Pages
 from web.standing import Standing
+from web.whiskers import Picture
 
 CURRENT = Standing(Age(dt.date(2024, 3, 8), dt.date(2024, 3, 11), 0, 252, False), None)
 MINUS = "\N{MINUS SIGN}"
@@ -77,6 +78,7 @@ def rendered(record: Method) -> str:
         "/method",
         method=record,
         picture=picture(record),
+        named=named(record),
         name=name_of,
         disclaimer="Not advice.",
         session=record.as_of_session,
@@ -155,7 +157,7 @@ def test_few_trades_in_all_are_too_few_to_say_anything() -> None:
 
     assert "Too few to say anything. 29 resolved trades" in text
     assert "better than random" not in text
-    assert "<svg" not in rendered(method(measure(trades=29)))
+    assert "whiskers" not in rendered(method(measure(trades=29)))
     assert "No resolved trades" in words(rendered(method()))
 
 

@@ -22,7 +22,9 @@ def test_home_shows_the_demo_charts_with_their_records_and_implies_no_edge(
 ) -> None:
     browser = Browser(service)
     page = browser.get("/").text
-    charts = [html.unescape(source) for source in re.findall(r'<img src="([^"]+)"', page)]
+    charts = [
+        html.unescape(source) for source in re.findall(r'<img class="chart" src="([^"]+)"', page)
+    ]
 
     assert charts
     for chart in charts:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import re
+from pathlib import Path
 
 import pytest
 
 from store.accounts import Account, Plan
 from store.watchlist import Watchlist
-from tests.service import Service, on_database
+from tests.service import Service, on_database, serving
 from tests.web.people import new_person, signed_in
 
 
@@ -16,15 +18,93 @@ def tracked(service: Service, account: Account) -> list[str]:
     return on_database(service, lambda database: Watchlist(database).symbols(account.id))
 
 
-def test_the_list_stands_in_the_users_order_with_what_is_covered(service: Service) -> None:
-    browser = signed_in(service, new_person(service, tracked=("MSFT", "GONE", "AAPL")))
+def lines(page: str) -> dict[str, str]:
+    """What the list says of each ticker, in words."""
+    rows = re.findall(r'<tr role="row" id="([^"]+)"[^>]*>(.*?)</tr>', page, re.DOTALL)
+    return {
+        symbol: " ".join(html.unescape(re.sub(r"<[^>]+>", " ", row)).split())
+        for symbol, row in rows
+    }
+
+
+def test_the_list_stands_in_the_users_order_with_name_setup_and_distance(
+    service: Service,
+) -> None:
+    tracked_symbols = ("MSFT", "GONE", "F", "AAPL")
+    browser = signed_in(service, new_person(service, tracked=tracked_symbols))
 
     page = browser.get("/watchlist").text
+    found = lines(page)
 
-    assert re.findall(r'<li id="([^"]+)"', page) == ["MSFT", "GONE", "AAPL"]
-    assert page.count(">covered<") == 2
-    assert page.count(">no data yet<") == 1
-    assert "3 of 200" in page
+    assert tuple(found) == tracked_symbols
+    assert "no data yet" in found["GONE"]
+    for symbol in ("MSFT", "AAPL"):
+        name = next(
+            entry["name"]
+            for entry in service.get("/universe", key="").json()["symbols"]
+            if entry["symbol"] == symbol
+        )
+        assert name in found[symbol]
+    for setup in service.get("/scan", params={"status": "all"}).json()["setups"]:
+        if setup["symbol"] in tracked_symbols:
+            distance = f"{setup['distance_to_trigger_pct']:.1f}%"
+            status = setup["status"].replace("_", " ")
+            assert (
+                f"{setup['family_label']} {setup['direction']}, {status} {distance}"
+                in found[setup["symbol"]]
+            )
+    assert "4 of 200" in page
+
+
+def test_a_ticker_without_a_setup_is_one_quiet_line(service: Service) -> None:
+    covered = [entry["symbol"] for entry in service.get("/universe", key="").json()["symbols"]]
+    held = {
+        setup["symbol"] for setup in service.get("/scan", params={"status": "all"}).json()["setups"]
+    }
+    quiet = [symbol for symbol in covered if symbol not in held][:3]
+    browser = signed_in(service, new_person(service, tracked=(*quiet, "AAPL")))
+
+    page = browser.get("/watchlist").text
+    chosen = browser.get("/watchlist?show=setups").text
+
+    assert quiet
+    assert page.count('class="quiet"') == len(quiet)
+    assert all("no setup" in lines(page)[symbol] for symbol in quiet)
+    assert list(lines(chosen)) == ["AAPL"]
+    assert re.findall(r'<span class="size">(\d+)<', page) == [str(len(quiet) + 1), "1"]
+
+
+def test_a_setup_has_its_picture_and_each_symbol_its_page(service: Service) -> None:
+    page = signed_in(service, new_person(service, tracked=("AAPL", "GONE"))).get("/watchlist").text
+
+    assert re.findall(
+        r'<img class="thumbnail" src="/symbols/(\w+)/chart.png\?[^"]*width=320"', page
+    ) == ["AAPL"]
+    assert set(re.findall(r'href="/symbols/([^"]+)"', page)) == {"AAPL", "GONE"}
+    assert re.search(r'alt="AAPL: [^"]+, bullish, in progress"', page)
+
+
+def test_without_a_plan_the_list_asks_for_no_picture(service: Service) -> None:
+    browser = signed_in(service, new_person(service, Plan.NONE, tracked=("AAPL",)))
+
+    assert "chart.png" not in browser.get("/watchlist").text
+
+
+def test_without_a_night_the_list_can_still_be_shown(tmp_path: Path) -> None:
+    with serving(tmp_path) as live:
+        page = signed_in(live, new_person(live, tracked=("AAPL",))).get("/watchlist").text
+
+    assert "no data yet" in lines(page)["AAPL"]
+
+
+def test_a_failed_addition_keeps_what_was_typed(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+
+    answer = browser.submit(browser.form("/watchlist"), add='AAPL, "<b>NOPE')
+
+    assert answer.status_code == 400
+    assert 'name="add" value="AAPL, &#34;&lt;b&gt;NOPE"' in answer.text
+    assert 'aria-invalid="true"' in answer.text
 
 
 @pytest.mark.parametrize("text", ["aapl, MSFT", "AAPL MSFT", "AAPL;msft\n", "AAPL,,MSFT AAPL"])

@@ -22,7 +22,7 @@ class SetupChart {
     this.onBar = onBar;
     this.moved = false;
     this.at = null;
-    this.drawing = new SetupDrawing(data, this.price);
+    this.drawing = new SetupDrawing(data, this.price, container);
     this.chart = createChart(container, this.options());
     try {
       this.show();
@@ -90,7 +90,7 @@ class SetupChart {
   }
 
   applyTheme() {
-    const colours = this.drawing.colours = themeColours();
+    const colours = this.drawing.colours = themeColours(this.container);
     const lines = { color: colours.grid };
     const crosshair = { color: colours.muted, labelBackgroundColor: colours.muted };
     this.chart.applyOptions({

@@ -3,9 +3,9 @@
 const COLOURS = ["paper", "title", "muted", "rule", "grid", "up", "down", "line", "body", "trigger",
   "target", "stop", "reward", "risk", "entry", "last", "on-level"];
 
-/** The colours of the theme that is shown, in any notation of CSS, as rgba; and the font. */
-function themeColours() {
-  const probe = document.body.appendChild(element("i"));
+/** The colours that are in force in an element, in any notation of CSS, as rgba; and its font. */
+function themeColours(place) {
+  const probe = place.appendChild(element("i"));
   const pen = element("canvas").getContext("2d", { willReadFrequently: true });
   const found = {};
   for (const name of COLOURS) {
@@ -16,7 +16,7 @@ function themeColours() {
     const [red, green, blue, alpha] = pen.getImageData(0, 0, 1, 1).data;
     found[name] = `rgba(${red}, ${green}, ${blue}, ${(alpha / 255).toFixed(3)})`;
   }
-  found.font = getComputedStyle(document.body).fontFamily;
+  found.font = getComputedStyle(place).fontFamily;
   probe.remove();
   return found;
 }
@@ -50,11 +50,11 @@ function fittingRange(low, high, levels) {
 }
 
 class SetupDrawing {
-  constructor(data, price) {
+  constructor(data, price, place) {
     this.data = data;
     this.price = price;
     this.last = data.bars.close.length - 1;
-    this.colours = themeColours();
+    this.colours = themeColours(place);
     const view = (zOrder, draw) => ({
       zOrder: () => zOrder,
       renderer: () => ({ draw: (target) => target.useMediaCoordinateSpace((scope) => this.paint(scope, draw)) }),

@@ -2,20 +2,6 @@
 
 let shown = null;
 
-/** More days from 1970 than any date has. */
-const LAST_DAY = 1e8;
-
-/** Refuses data that cannot be drawn. */
-function check({ bars, lines, plans }) {
-  const columns = [bars.day, bars.open, bars.high, bars.low, bars.close];
-  const drawable = bars.day.length > 0 && bars.day.length <= 5000 && columns.every((column) => Array.isArray(column)
-    && column.length === bars.day.length && column.every(Number.isFinite)) && bars.day.every((day) => Math.abs(day) < LAST_DAY);
-  const points = [lines.upper, lines.lower].flatMap(({ start, end, touches }) => [start, end, ...touches]);
-  const priced = points.every(({ index, price }) => Number.isFinite(index) && price > 0)
-    && plans.every((plan) => [plan.trigger_price, plan.stop_price, plan.target_price].every((price) => price > 0));
-  if (!drawable || !plans.length || !priced) throw new Error("The chart data cannot be drawn.");
-}
-
 function say(text) {
   byId("setup").hidden = true;
   byId("message").hidden = false;
@@ -57,25 +43,8 @@ function showWords(data, setups) {
   byId("source").textContent = data.source ? `Source: ${data.source}.` : "";
 }
 
-/** The values of a bar in the legend; the two lines where they are drawn. */
 function showBar({ data, price }, index) {
-  byId("legend").replaceChildren(...barValues(data, price, index).flatMap(([kind, name, value]) =>
-    [element("span", kind, name ? `${name} ` : "", element("b", "", value)), " "]));
-}
-
-function barValues(data, price, index) {
-  const { day, open, high, low, close, volume } = data.bars;
-  const values = [["date", "", dateText(new Date(day[index] * DAY))]];
-  const columns = [["O", open], ["H", high], ["L", low], ["C", close]];
-  const side = close[index] >= open[index] ? "up" : "down";
-  values.push(...columns.map(([name, column]) => [side, name, price(column[index])]));
-  if (index) values.push([close[index] >= close[index - 1] ? "up" : "down", "", percentText((close[index] / close[index - 1] - 1) * 100)]);
-  if (volume) values.push(["volume", "Vol", volumeText(volume[index])]);
-  for (const name of ["upper", "lower"]) {
-    const line = data.lines[name];
-    if (index >= line.start.index && index <= line.end.index) values.push(["line", capital(name), price(lineAt(line, index))]);
-  }
-  return values;
+  byId("legend").replaceChildren(...legendParts(data, price, index));
 }
 
 function useContext({ theme, styles, displayMode, availableDisplayModes, containerDimensions, safeAreaInsets }) {

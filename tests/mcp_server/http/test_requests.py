@@ -15,6 +15,7 @@ from mcp_server.http.requests import (
     accepts_json,
     names_etag,
     prefers_html,
+    prefers_markdown,
     read_body,
 )
 
@@ -140,3 +141,23 @@ def test_an_origin_with_any_port_is_one_of_that_name_alone() -> None:
     assert not origins.knows_host(b"example.com:8000")
     assert origins.admits(b"http://localhost:3000", b"example.com")
     assert not origins.admits(b"https://localhost:3000", b"example.com")
+
+
+@pytest.mark.parametrize(
+    ("accept", "wanted"),
+    [
+        (b"text/markdown", True),
+        (b"text/markdown, text/html, */*", True),
+        (b"text/html;q=0.5, text/markdown;q=0.7", True),
+        (b"text/html, text/markdown;q=0.9", False),
+        (b"text/markdown;q=0", False),
+        (b"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", False),
+        (b"*/*", False),
+        (b"text/*", False),
+        (b"", False),
+    ],
+)
+def test_markdown_is_sent_to_who_names_it_and_does_not_weigh_html_more(
+    accept: bytes, wanted: bool
+) -> None:
+    assert prefers_markdown(accept) is wanted

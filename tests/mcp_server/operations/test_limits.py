@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcp_server.operations.callers import Caller
-from mcp_server.operations.counters import Moment
+from mcp_server.operations.counters import Counters, Moment
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.limits import Limiter, Quotas
 from store.accounts import Account, Plan
@@ -291,8 +291,9 @@ def sharing(folder: Path, *quotas: Quotas) -> Iterator[list[Limiter]]:
     limiters = [Limiter(each, Clock(), folder / "counters") for each in quotas]
     yield limiters
     for limiter in limiters:
-        for counters in (limiter._keys, limiter._accounts, limiter._addresses, limiter._others):
-            counters._file.close()  # type: ignore[union-attr]
+        for counters in vars(limiter).values():
+            if isinstance(counters, Counters):
+                counters._file.close()  # type: ignore[union-attr]
 
 
 def test_limiters_of_several_processes_count_in_one_folder(tmp_path: Path) -> None:
@@ -335,3 +336,18 @@ def test_the_limits_are_those_that_clients_were_promised() -> None:
 )
 def test_an_address_counts_as_itself_or_its_ipv6_network(address: str, bucket: str) -> None:
     assert Caller(address).network == bucket
+
+
+def test_pictures_are_counted_for_whom_pages_are_and_apart_from_them() -> None:
+    limiter = Limiter(Quotas(other_per_minute=1), Clock())
+
+    limiter.count_page("192.0.2.1", None)
+    for _ in range(4):
+        limiter.count_picture("192.0.2.1", None)
+    limiter.count_picture("192.0.2.1", "session")
+    limiter.count_picture("192.0.2.2", None)
+
+    with pytest.raises(ApiError) as error:
+        limiter.count_picture("192.0.2.1", None)
+    assert error.value.code == "rate_limited"
+    assert "More than 4 pictures" in error.value.message

@@ -1,0 +1,59 @@
+"""The picture of a setup, drawn for the command line and written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+
+from mcp_server.drawing import Look, draw
+from mcp_server.drawing.look import THEMES, WIDTHS
+from mcp_server.operations.charts import chart_view
+from mcp_server.operations.patterns import caption
+from screener.console import fail
+from store.files import replace_file
+
+if TYPE_CHECKING:
+    from store.book import Book
+
+
+def look_of(theme: str, width: int) -> Look:
+    """The look that the command line asks for."""
+    looks: Mapping[tuple[str, int], Look] = {
+        (known, size): Look(known, size) for known in THEMES for size in WIDTHS
+    }
+    if theme not in THEMES:
+        fail(f"--theme {theme!r} is not one of {', '.join(THEMES)}.")
+    if (theme, width) not in looks:
+        fail(f"--width {width} is not one of {', '.join(map(str, WIDTHS))}.")
+    return looks[theme, width]
+
+
+def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tuple[bytes, str]:
+    """The PNG of a current setup of a symbol, the best-ranked if none is named, and its caption."""
+    current = [brief["setup_id"] for brief in orjson.loads(b"[%b]" % book.briefs(symbol))]
+    if not current:
+        fail(f"{symbol} has no setup on {book.session}; `screener show {symbol}` says more.")
+    setup = book.setup(symbol, setup_id or current[0])
+    if setup is None:
+        fail(
+            f"{symbol} has no setup {setup_id!r} on {book.session}; it has {', '.join(current)}. "
+            "Ids change every night."
+        )
+    prices = book.prices(symbol)
+    if prices is None:
+        fail(f"the night keeps no prices of {symbol} for charts; see SCREENER_CHART_SYMBOLS.")
+    view = chart_view(setup, prices, book.source, book.disclaimer)
+    return draw(view, look), caption(setup.fields, book.disclaimer)
+
+
+def write_picture(path: Path, png: bytes, *, replace: bool) -> None:
+    """Write a picture to a file, which may exist only if it is to be replaced."""
+    if path.exists() and not replace:
+        fail(f"{path} exists; choose another file with --out, or replace it with --force.")
+    try:
+        replace_file(path, png, 0o644)
+    except OSError as error:
+        fail(f"{path} cannot be written ({error.strerror}); choose another --out.")

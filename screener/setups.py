@@ -1,0 +1,173 @@
+"""The setups of a night as commands print them: a page of the scan, and the end of a nightly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import orjson
+
+from mcp_server.operations.arguments import ScanArguments, read_arguments
+from mcp_server.operations.errors import ApiError
+from mcp_server.operations.scan import scan_body
+from screener.console import Table, err, fail, out, terminal_width
+from screener.predicates import FilterError, filters_of
+from screener.sheet import sheet
+from screener.shown import running_table, setups_table
+from screener.tonight import age_of, names_of, tonight
+from store.book import Book
+
+if TYPE_CHECKING:
+    from screener.settings import Settings
+
+Row = Mapping[str, Any]
+Form: TypeAlias = Literal["table", "json", "csv"]
+
+BEST: Final = 10
+"""Forming setups with which a nightly ends."""
+
+MEANINGS: Final = {
+    "forming": "distance: from the last close to the trigger.",
+    "in_progress": "sessions: since the breakout.",
+}
+"""What the columns of the setups of a status mean."""
+
+RECORDS: Final = (
+    "won, trades, avg loss: past trades of the same family and direction, or of the ticker itself "
+    "where it has enough of its own."
+)
+"""What the columns of every table of setups mean."""
+
+SHOWN: Final = {"forming": "forming", "in_progress": "running", "all": "forming or running"}
+"""The words for each status of a scan."""
+
+
+def print_forming(chosen: Settings) -> None:
+    """Print the best-ranked forming setups of the active night, and what shows more."""
+    with tonight(chosen) as book:
+        arguments = scan_arguments(limit=BEST)
+        found = _answer(book, arguments)
+        rows, count = found["setups"], found["count"]
+        out.print()
+        if rows:
+            best = f"the {len(rows)} best-ranked of {count:,}" if len(rows) < count else "all"
+            out.print(f"Forming as of {book.session}, {best}:")
+            out.print(setups_table(rows, names_of(book), terminal_width()))
+            out.print_text(_legend(rows))
+        else:
+            out.print(f"No pattern is forming as of {book.session}.")
+        _print_running(book, arguments, "`screener scan --status in_progress`")
+        if rows:
+            symbol = rows[0]["symbol"]
+            commands = ("scan", f"show {symbol}", f"chart {symbol}")
+            out.print(f"More: {', '.join(f'`screener {command}`' for command in commands)}.")
+        out.print_text(book.disclaimer)
+
+
+def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
+    """Print one page of the scan."""
+    answer = _answer(book, arguments)
+    if form == "json":
+        out.print_json(answer)
+    elif form == "csv":
+        out.print_csv(sheet(answer["setups"], names_of(book)))
+        if more := _more(answer):
+            err.print(more)
+    else:
+        _print_page(book, arguments, answer)
+
+
+def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
+    out.print_text(age_of(book))
+    out.print(f"Setups {SHOWN[answer['status']]}: {answer['count']:,}.")
+    for part in _tables(answer["setups"], names_of(book)):
+        out.print(part)
+    out.print()
+    out.print_text(_legend(answer["setups"]) or _nothing(book))
+    if more := _more(answer):
+        out.print(more)
+    if arguments.status == "forming":
+        _print_running(book, arguments, "--status in_progress")
+    out.print_text(book.disclaimer)
+
+
+def _legend(rows: Sequence[Row]) -> str:
+    """What the columns of the tables of some rows mean; nothing without a row."""
+    statuses = {row["status"] for row in rows}
+    meanings = [words for status, words in MEANINGS.items() if status in statuses]
+    return " ".join([*meanings, RECORDS] if rows else [])
+
+
+def _more(answer: Row) -> str:
+    """What shows the next page, if there is one."""
+    offset, count, rows = answer["offset"], answer["count"], len(answer["setups"])
+    if not rows or offset + rows == count:
+        return ""
+    last = offset + rows
+    return f"These are {offset + 1:,} to {last:,} of {count:,}; --offset {last} shows the next."
+
+
+def _print_running(book: Book, arguments: ScanArguments, command: str) -> None:
+    if count := _count(book, arguments, "in_progress"):
+        out.print_text(f"Running, past their trigger: {count:,}; {command} shows them.")
+
+
+def _count(book: Book, arguments: ScanArguments, status: str) -> int:
+    """How many setups match in a status."""
+    counted = arguments.model_copy(update={"status": status, "limit": 1, "offset": 0})
+    number: int = _answer(book, counted)["count"]
+    return number
+
+
+def _nothing(book: Book) -> str:
+    """What to do when no row is shown."""
+    everything = _count(book, scan_arguments(), "all")
+    if not everything:
+        return "The night has no setup at all; `screener night show` says what it covers."
+    return (
+        f"The night has {everything:,} setups in all: `screener scan --status all` shows them; "
+        "fewer or wider filters, or a smaller --offset, match more."
+    )
+
+
+def _tables(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[str | Table]:
+    """A table of the forming rows and one of the running ones, as far as there are any."""
+    forming = [row for row in rows if row["status"] == "forming"]
+    running = [row for row in rows if row["status"] != "forming"]
+    if forming:
+        yield ""
+        if running:
+            yield "Forming:"
+        yield setups_table(forming, names, terminal_width())
+    if running:
+        yield ""
+        if forming:
+            yield "Running:"
+        yield running_table(running, names, terminal_width())
+
+
+def scan_arguments(*, filters: Sequence[str] = (), **given: object) -> ScanArguments:
+    """The arguments of the scan, from what the command line gives; None is not given."""
+    with refusing():
+        try:
+            predicates = filters_of(filters)
+        except FilterError as error:
+            fail(str(error))
+        raw = {"filters": predicates, **given}
+        return read_arguments(ScanArguments, {k: v for k, v in raw.items() if v is not None})
+
+
+def _answer(book: Book, arguments: ScanArguments) -> Any:  # noqa: ANN401 - JSON values
+    with refusing():
+        return orjson.loads(book.enveloped(scan_body(book, arguments)))
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn a refusal of an operation into its one line."""
+    try:
+        yield
+    except ApiError as error:
+        message = error.message.replace("max_distance_pct", "--max-distance")
+        fail(message[0].lower() + message[1:])

@@ -1,0 +1,41 @@
+"""The sheet: rows of the scan as one flat table, for spreadsheets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from screener.shown import flat
+
+Row = Mapping[str, Any]
+
+FIELDS: Final = (
+    *("rank", "symbol", "name", "family", "pattern_type", "direction", "status", "attempt"),
+    *("setup_id", "lineage_id", "as_of_session", "pattern_start", "pattern_end"),
+    *("last_close", "distance_to_trigger_pct", "last_close_side", "sessions_since_trigger"),
+    *("trigger_price", "stop_price", "target_price", "reward_to_risk", "expected_gain_pct"),
+    *("win_rate_scope", "win_rate_pct", "win_rate_trades", "avg_loss_pct"),
+)
+"""The columns: fields of the API's rows, of their first plan, and of its short rows."""
+
+ENDS: Final = tuple(
+    f"{side}_{end}_{field}"
+    for side in ("upper", "lower")
+    for end in ("start", "end")
+    for field in ("date", "price")
+)
+"""The columns of the lines' endpoints, between which they are straight on a log price axis."""
+
+
+def sheet(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[Sequence[object]]:
+    """The names of the columns, then a line for each row of the scan."""
+    yield (*FIELDS, *ENDS)
+    for row in rows:
+        fields = {**flat(row), "name": names.get(row["symbol"])}
+        yield (*(fields[name] for name in FIELDS), *_ends(row["lines"]))
+
+
+def _ends(lines: Row) -> Iterator[object]:
+    for side in ("upper", "lower"):
+        for end in ("start", "end"):
+            yield from (lines[side][end]["date"], lines[side][end]["price"])

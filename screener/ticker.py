@@ -1,0 +1,166 @@
+"""What a night says of one symbol: its setups, its record and its families', its past trades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+from mcp_server.operations.arguments import HistoryArguments, RecordArguments
+from mcp_server.operations.patterns import history_body, patterns_body, record_body
+from nightly.numbers import dollars
+from screener.console import out, terminal_width
+from screener.shown import distance, history_table, pattern_of, reward_to_risk
+from screener.tonight import age_of, entries_of
+from store.book import Book
+from store.families import Family
+from store.method import WORDS
+
+Fields = Mapping[str, Any]
+
+LABELLED: Final = 15
+"""Columns of the labels in front of facts."""
+
+
+def answers_of(book: Book, symbol: str, rows: int) -> dict[str, Any]:
+    """The answers of the API's patterns, record and history routes on a symbol."""
+    bodies = {
+        "patterns": patterns_body(book, symbol),
+        "record": record_body(book, RecordArguments(symbol=symbol)),
+        "history": history_body(book, HistoryArguments(symbol=symbol, limit=rows)),
+    }
+    return {name: orjson.loads(book.enveloped(body)) for name, body in bodies.items()}
+
+
+def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
+    """Print the answers on a symbol for people."""
+    setups = answers["patterns"]["setups"]
+    out.print_text(_heading(book, symbol))
+    out.print_text(age_of(book))
+    out.print_text(_state(book, symbol, len(setups)))
+    briefs = {brief["setup_id"]: brief for brief in orjson.loads(b"[%b]" % book.briefs(symbol))}
+    for setup in setups:
+        out.print()
+        _print_setup({**setup, **briefs.get(setup["setup_id"], {}), "attempt": setup["attempt"]})
+    own = answers["record"]["records"] or _own(setups)
+    _print_records(book, own, setups, answers["record"].get("reason"))
+    _print_history(symbol, answers["history"])
+    out.print()
+    out.print_text(book.disclaimer)
+
+
+def _heading(book: Book, symbol: str) -> str:
+    entry = entries_of(book).get(symbol, {})
+    facts = [entry.get(name) for name in ("asset_type", "exchange", "industry", "country")]
+    parts = [entry.get("name"), ", ".join(fact for fact in facts if fact)]
+    return "; ".join([symbol, *(part for part in parts if part)])
+
+
+def _state(book: Book, symbol: str, setups: int) -> str:
+    known = book.coverage(symbol)
+    if known is not None and not known.covered:
+        reason = known.reason or "not_covered"
+        stored = (book.report() or {}).get("refused", {}).get(reason, {}).get(symbol, "")
+        return f"This night does not cover {symbol}: {reason}. {stored}".strip()
+    if not setups:
+        return f"No pattern of {symbol} is forming or running."
+    return f"Current setups: {setups}."
+
+
+def _print_setup(setup: Fields) -> None:
+    running = setup["status"] == "in_progress"
+    state = "running" if running else "forming"
+    kind = f"{pattern_of(setup)}, {setup['direction']}, {state}"
+    out.print_text(f"{kind} (setup {setup['setup_id']})")
+    since = setup["sessions_since_trigger"]
+    ago = f"; sessions since the breakout: {since}" if since is not None else ""
+    _fact("drawn", f"{setup['pattern_start']} to {setup['pattern_end']}{_attempt(setup)}{ago}")
+    away = "" if running else f", {distance(setup)} from the trigger"
+    _fact("last close", f"{dollars(setup['last_close'])}{away}")
+    for side in ("upper", "lower"):
+        _fact(f"{side} line", _line(setup["lines"][side]))
+    _fact("trigger", setup["trigger_rule"])
+    for plan in setup["plans"]:
+        _fact("plan", _plan(plan))
+
+
+def _fact(label: str, text: str) -> None:
+    out.print_text(text, f"  {label:<{LABELLED - 2}}")
+
+
+def _attempt(setup: Fields) -> str:
+    attempt = setup["attempt"] or {}
+    if attempt.get("number") is None:
+        return ""
+    later = ", which records do not count" if attempt["number"] > 1 else ""
+    return f"; attempt {attempt['number']} of {attempt['count']}{later}"
+
+
+def _line(line: Fields) -> str:
+    start, end = line["start"], line["end"]
+    return (
+        f"{start['date']} at {dollars(start['price'])} to {end['date']} at "
+        f"{dollars(end['price'])}, touches: {line['touch_count']}"
+    )
+
+
+def _plan(plan: Fields) -> str:
+    stop, target = (_level(plan, name) for name in ("stop_price", "target_price"))
+    ratio = reward_to_risk(plan)
+    told = "" if ratio is None else f"; reward to risk {ratio:.2f}"
+    trigger = dollars(plan["trigger_price"])
+    return f"{plan['direction']} from {trigger}: stop {stop}, target {target}{told}"
+
+
+def _level(plan: Fields, name: str) -> str:
+    return f"{dollars(plan[name])} ({100 * (plan[name] / plan['trigger_price'] - 1):+.1f}%)"
+
+
+def _own(setups: Sequence[Fields]) -> list[Fields]:
+    """The ticker's records beside its setups; a night may have been sealed with these alone."""
+    records = (setup["track_record"]["ticker"] for setup in setups)
+    return list({record["family"]: record for record in records if record}.values())
+
+
+def _print_records(
+    book: Book, own: Sequence[Fields], setups: Sequence[Fields], reason: str | None
+) -> None:
+    out.print()
+    out.print("Own record:")
+    for record in own:
+        _print_record(record)
+    if not own:
+        sealed = "this night was sealed without records of tickers"
+        out.print_text(f"{sealed if reason == 'not_sealed' else 'no resolved trade yet'}.", "  ")
+    families = {row["family"] for row in setups or own}
+    entries = [orjson.loads(book.family(family)) for family in Family if family in families]
+    if entries:
+        out.print()
+        out.print("Family record:")
+    for entry in entries:
+        _print_record(entry["track_record"], entry["label"])
+        if entry.get("as_served"):
+            out.print_text(entry["as_served"]["summary"], "  ")
+
+
+def _print_record(record: Fields | None, label: str = "") -> None:
+    if record is None:
+        out.print_text(f"{label}: no resolved trade.", "  ")
+        return
+    verdict = record.get("verdict")
+    against = f" Verdict: {WORDS[verdict]}." if verdict else ""
+    out.print_text(f"{record['summary']}{against}", "  ")
+
+
+def _print_history(symbol: str, history: Fields) -> None:
+    rows, total = history["occurrences"], history["total"]
+    out.print()
+    if not rows:
+        out.print("Past trades: none.")
+        return
+    more = ", newest first" if len(rows) == total else f", the newest {len(rows)}"
+    out.print(f"Past trades: {total}{more}.")
+    out.print(history_table(rows, terminal_width()))
+    if len(rows) < total:
+        out.print(f"More: `screener show {symbol} --history 100`.")

@@ -1,0 +1,111 @@
+"""The documentation: contents, a search, samples, and tables that can be read on a phone."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.chromium import fresh_profile
+from tests.service import Service
+from tests.web.browser import Browser
+from web.samples import load_samples
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def test_the_contents_lead_to_every_heading_and_every_sample(service: Service) -> None:
+    page = Browser(service).get("/docs").text
+    contents = page[page.index('<nav class="contents"') : page.index('<div class="reference"')]
+    links = re.findall(r'<a href="#([^"]+)">([^<]+)</a>', contents)
+
+    headings = re.findall(r'<h[23] id="([^"]+)"', page)
+    samples = load_samples(service.url)
+    assert sorted(anchor for anchor, _ in links) == sorted(
+        [*headings, *(sample.id for sample in samples)]
+    )
+    for anchor, _ in links:
+        assert page.count(f'id="{anchor}"') == 1
+    for sample in samples:
+        assert sample.request in html.unescape(page)
+
+
+def test_programs_read_the_reference_without_samples(service: Service) -> None:
+    markdown = Browser(service).get("/docs", headers={"Accept": "text/markdown"})
+
+    assert markdown.text == service.get("/llms.txt", key="").text
+
+
+@pytest.fixture
+def page(service: Service) -> Iterator[Page]:
+    """The documentation in the system's Chromium."""
+    with fresh_profile() as profile:
+        page = profile.new_page()
+        page.goto(f"{service.url}/docs")
+        yield page
+
+
+@pytest.mark.engine
+def test_the_search_finds_places_by_all_words_and_the_keyboard_reaches_them(page: Page) -> None:
+    field = page.get_by_role("searchbox")
+    field.fill("dist_to_entry distance")
+    found = page.locator(".found a")
+
+    assert found.count() >= 1
+    assert "place" in (page.get_by_role("status").text_content() or "")
+    field.press("ArrowDown")
+    assert page.evaluate("document.activeElement === document.querySelector('.found a')")
+    page.keyboard.press("Enter")
+    target = page.evaluate("document.querySelector(':target').textContent")
+    assert "dist_to_entry" in target
+    field.press("Escape")
+    assert found.count() == 0
+
+
+@pytest.mark.engine
+def test_the_search_shows_what_is_typed_as_text_and_says_when_nothing_is_found(
+    page: Page,
+) -> None:
+    field = page.get_by_role("searchbox")
+    field.fill("<img src=x>")
+    assert page.locator(".found img").count() == 0
+    assert page.get_by_role("status").text_content() == "No places"
+    field.fill("")
+    assert page.get_by_role("status").text_content() == ""
+
+
+@pytest.mark.engine
+def test_a_sample_opens_by_its_link_and_by_the_search(page: Page) -> None:
+    page.get_by_role("navigation", name="On this page").get_by_text("GET /scan").click()
+    scan = page.locator("#sample-rest-get-scan")
+    assert scan.is_visible()
+
+    page.get_by_role("searchbox").fill("list_tracked_tickers structuredContent")
+    page.locator(".found a").first.click()
+    assert page.locator("#sample-mcp-list-tracked-tickers").is_visible()
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_no_identifier_of_a_table_breaks_and_nothing_overflows(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    broken = page.evaluate(
+        "[...document.querySelectorAll('.table td code:not(.long)')]"
+        ".filter(code => code.getClientRects().length > 1).map(code => code.textContent)"
+    )
+
+    assert broken == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.engine
+def test_without_scripts_there_is_no_search_field_and_links_open_samples(service: Service) -> None:
+    with fresh_profile(scripts=False) as profile:
+        page = profile.new_page()
+        page.goto(f"{service.url}/docs#sample-rest-get-scan")
+        assert page.get_by_role("searchbox").count() == 0
+        assert page.locator("#sample-rest-get-scan").is_visible()

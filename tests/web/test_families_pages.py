@@ -1,0 +1,149 @@
+"""The pages of the five families: the record whole, its measures, and pictures of both."""
+
+from __future__ import annotations
+
+import html
+import re
+import sqlite3
+from collections import Counter
+from pathlib import Path
+
+import orjson
+import pytest
+
+from store.distribution import Distribution
+from store.families import Family
+from store.nights import Nights
+from tests.contract.market import active_book
+from tests.resealed import reseal
+from tests.service import Service, serving
+from tests.web.browser import Browser
+from tests.web.test_method import MINUS
+from tests.web.test_symbol_page import words
+
+
+@pytest.mark.parametrize("family", Family)
+def test_a_family_is_shown_with_its_record_sample_and_average_loss(
+    service: Service, family: Family
+) -> None:
+    answer = Browser(service).get(f"/families/{family.value}")
+    text = words(answer.text)
+    body = service.get(f"/families/{family.value}/stats", key="").json()
+    record = body["track_record"]
+
+    assert answer.status_code == 200
+    assert "set-cookie" not in answer.headers
+    assert f"As of {body['as_of_session']}" in text
+    assert body["disclaimer"] in text
+    if record is None:
+        assert "No trade of this family was resolved yet." in text
+        return
+    assert record["summary"] in text
+    assert f"Resolved trades {record['sample_size']:,}" in text
+    low, high = record["win_rate_ci95"]
+    assert f"95%: {low:.1f} to {high:.1f}" in text
+    assert f"Average loss {record['avg_loss_pct']:.1f}%".replace("-", MINUS) in text
+    assert ("Too few to say anything." in text) == (record["verdict"] == "too_few")
+
+
+@pytest.mark.parametrize("family", Family)
+def test_the_distribution_of_a_night_is_that_of_its_histories(night: Path, family: Family) -> None:
+    book = active_book(night)
+    rows = [orjson.loads(row) for _, stored in book.histories() for row in stored.rows]
+    method = book.method()
+    book.close()
+    results = [
+        row["r_multiple"]
+        for row in rows
+        if row["family"] == family and row["r_multiple"] is not None
+    ]
+
+    assert method is not None
+    found = method.distribution(family)
+    assert found is not None
+    assert found.counts == Distribution.of(results).counts
+    assert found.trades == len(results)
+
+
+def test_the_pictures_bars_and_the_table_hold_every_trade(service: Service) -> None:
+    nights = Nights(service.settings.data_dir)
+    method = nights.method(nights.check_active())
+    assert method is not None
+    found = method.distribution(Family.TRIANGLE)
+    assert found is not None
+    page = Browser(service).get("/families/triangle").text
+
+    drawn = [int(count) for count in re.findall(r'<text class="count"[^>]*>(\d+)<', page)]
+    assert drawn == [count for count in found.counts if count]
+    assert (
+        sum(drawn) == service.get("/families/triangle/stats").json()["track_record"]["sample_size"]
+    )
+
+
+def test_each_measure_of_a_family_stands_in_a_table_and_small_ones_are_marked(
+    service: Service,
+) -> None:
+    nights = Nights(service.settings.data_dir)
+    method = nights.method(nights.check_active())
+    assert method is not None
+    page = Browser(service).get("/families/triangle").text
+    text = words(page)
+    mine = [m for m in (*method.measures, *method.untested) if m.family == Family.TRIANGLE]
+
+    for measure in mine:
+        low, high = measure.win_rate_range
+        assert f"{measure.wins:,} of {measure.trades:,}" in text
+        assert f"{measure.win_rate_pct:.1f}% ({low:.1f} to {high:.1f})" in text
+    shown = Counter(re.findall(r'<td class="words">([^<]*)</td>', html.unescape(page)))
+    assert shown == Counter(measure.words for measure in mine)
+
+
+def test_all_families_lead_to_their_pages_and_the_method_leads_there_too(service: Service) -> None:
+    browser = Browser(service)
+    page, method = browser.get("/families").text, browser.get("/method").text
+
+    for family in Family:
+        assert f'href="/families/{family.value}"' in page
+        summary = service.get(f"/families/{family.value}/stats").json()["track_record"]
+        if summary:
+            assert html.escape(summary["summary"]) in page
+            assert f'href="/families/{family.value}"' in method
+    assert 'href="/method"' in page
+
+
+@pytest.mark.parametrize("name", ["wedge", "Triangle", "%3Cb%3E", "x" * 3000, "..%2fmethod"])
+def test_an_unknown_family_leads_to_those_that_there_are(service: Service, name: str) -> None:
+    answer = Browser(service).get(f"/families/{name}")
+
+    assert answer.status_code == 404
+    assert "<b>" not in answer.text
+    if "%2f" not in name:
+        assert "There is no such family" in answer.text
+        assert 'href="/families/triangle"' in answer.text
+
+
+def test_a_night_without_such_counts_says_so(data_dir: Path) -> None:
+    def age(connection: sqlite3.Connection) -> None:
+        method = orjson.loads(
+            connection.execute("SELECT value FROM meta WHERE name = 'method'").fetchone()[0]
+        )
+        del method["distributions"], method["untested"]
+        connection.execute(
+            "UPDATE meta SET value = ? WHERE name = 'method'", (orjson.dumps(method),)
+        )
+
+    reseal(data_dir, age)
+    with serving(data_dir) as live:
+        text = words(Browser(live).get("/families/triangle").text)
+
+    assert "was sealed without these counts; the next one will carry them." in text
+    assert "was sealed without each family by what the market did" in text
+
+
+def test_without_a_night_every_family_says_so(tmp_path: Path) -> None:
+    with serving(tmp_path) as live:
+        browser = Browser(live)
+        assert "There is no night yet" in browser.get("/families/triangle").text
+        assert browser.get("/families").status_code == 200
+        assert "There is no night yet" in browser.get("/symbols").text
+        assert browser.get("/symbols/AAPL").status_code == 404

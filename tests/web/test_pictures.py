@@ -1,0 +1,204 @@
+"""The charts of setups as pages load them: who may see which look, and how many at once."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import orjson
+import pytest
+from PIL import Image
+
+from store.accounts import Plan
+from tests.contract.market import active_book
+from tests.resealed import reseal
+from tests.service import Service, copy_night, serving
+from tests.web.browser import Browser
+from tests.web.people import new_person, signed_in
+
+MANY = 50
+
+
+@pytest.fixture(scope="module")
+def closed(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service of which MSFT alone is a demo symbol."""
+    folder = tmp_path_factory.mktemp("closed")
+    copy_night(night, folder)
+    with serving(folder, demo_symbols=("MSFT",)) as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def setups(night: Path) -> dict[str, str]:
+    """The id of each symbol's first setup."""
+    book = active_book(night)
+    found: dict[str, str] = {}
+    for symbol, setup_id in book.setup_ids():
+        found.setdefault(symbol, setup_id)
+    book.close()
+    return found
+
+
+def chart(symbol: str, setup_id: str, kind: str = "png", **look: str) -> str:
+    """The address of a chart."""
+    return str(httpx.URL(f"/symbols/{symbol}/chart.{kind}", params={"setup_id": setup_id, **look}))
+
+
+def test_everybody_may_see_a_demo_symbols_chart_in_every_look(
+    closed: Service, setups: dict[str, str]
+) -> None:
+    browser = Browser(closed)
+
+    for theme in ("light", "dark"):
+        for width in (320, 720, 1200):
+            answer = browser.get(chart("MSFT", setups["MSFT"], theme=theme, width=str(width)))
+            assert answer.status_code == 200
+            assert answer.headers["content-type"] == "image/png"
+            assert answer.headers["cache-control"] == "public, max-age=3600"
+            assert Image.open(io.BytesIO(answer.content)).format == "PNG"
+
+
+def test_who_tracks_a_ticker_sees_its_charts_and_who_may_scan_its_thumbnail(
+    closed: Service, setups: dict[str, str]
+) -> None:
+    tracking = signed_in(closed, new_person(closed, tracked=("AAPL",)))
+    scanning = signed_in(closed, new_person(closed))
+    thumbnail, large = (chart("AAPL", setups["AAPL"], width=width) for width in ("320", "1200"))
+    data = chart("AAPL", setups["AAPL"], "json")
+
+    assert [tracking.get(path).status_code for path in (thumbnail, large, data)] == [200, 200, 200]
+    assert [scanning.get(path).status_code for path in (thumbnail, large, data)] == [200, 403, 403]
+    assert "Track this ticker" in scanning.get(large).text
+
+
+@pytest.mark.parametrize(("plan", "words"), [(None, "Sign in"), (Plan.NONE, "Your plan")])
+def test_strangers_and_accounts_without_a_plan_see_none_of_them(
+    closed: Service, setups: dict[str, str], plan: Plan | None, words: str
+) -> None:
+    browser = Browser(closed)
+    if plan is not None:
+        browser = signed_in(closed, new_person(closed, plan, tracked=("AAPL",)))
+
+    for path in (
+        chart("AAPL", setups["AAPL"], width="320"),
+        chart("AAPL", setups["AAPL"]),
+        chart("AAPL", setups["AAPL"], "json"),
+    ):
+        answer = browser.get(path)
+        assert answer.status_code == 403
+        assert answer.text.startswith(words)
+        assert answer.headers["content-type"].startswith("text/plain")
+        assert answer.headers["cache-control"] == "no-store"
+
+
+def test_on_a_private_machine_everybody_sees_every_chart(
+    data_dir: Path, setups: dict[str, str]
+) -> None:
+    with serving(data_dir, demo_symbols=("MSFT",), open_pages=True) as live:
+        browser = Browser(live)
+        for kind in ("png", "json"):
+            assert browser.get(chart("aapl", setups["AAPL"], kind)).status_code == 200
+
+
+def test_a_chart_of_an_account_is_kept_by_its_browser_alone(
+    closed: Service, setups: dict[str, str]
+) -> None:
+    browser = signed_in(closed, new_person(closed, tracked=("AAPL",)))
+
+    first = browser.get(chart("AAPL", setups["AAPL"]))
+    again = browser.get(
+        chart("AAPL", setups["AAPL"]), headers={"If-None-Match": first.headers["etag"]}
+    )
+
+    assert first.headers["cache-control"] == "private, max-age=3600"
+    assert "Cookie" in first.headers["vary"]
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "query", "status"),
+    [
+        ("MSFT", "setup_id={}&theme=red", 400),
+        ("MSFT", "setup_id={}&width=1201", 400),
+        ("MSFT", "setup_id={}&width=0320", 400),
+        ("MSFT", "setup_id={}&width=", 400),
+        ("MSFT", "setup_id={}&theme=light%00", 400),
+        ("MSFT", "", 404),
+        ("MSFT", "setup_id=", 404),
+        ("MSFT", "setup_id=..%2F..%2Fsecret", 404),
+        ("MSFT", "setup_id=%00", 404),
+        ("MSFT", "setup_id=" + "x" * 5000, 404),
+        ("%3Cb%3E", "setup_id={}", 404),
+        ("..", "setup_id={}", 404),
+        ("M" * 25, "setup_id={}", 404),
+    ],
+)
+def test_what_no_page_asks_for_is_refused_in_one_line(
+    closed: Service, setups: dict[str, str], symbol: str, query: str, status: int
+) -> None:
+    answer = Browser(closed).get(
+        f"{closed.url}/symbols/{symbol}/chart.png?{query.format(setups['MSFT'])}"
+    )
+
+    assert answer.status_code == status
+    assert len(answer.text) < 200
+    assert "<b>" not in answer.text
+
+
+def test_a_setup_is_served_under_its_own_symbol_alone(
+    closed: Service, setups: dict[str, str]
+) -> None:
+    browser = signed_in(closed, new_person(closed))
+
+    assert browser.get(chart("MSFT", setups["AAPL"])).status_code == 404
+    assert browser.get(chart("MSFT", setups["AAPL"], "json")).status_code == 404
+
+
+def test_the_data_of_a_chart_is_that_of_its_setup(closed: Service, setups: dict[str, str]) -> None:
+    data = Browser(closed).get(chart("MSFT", setups["MSFT"], "json")).json()
+    served = closed.get("/demo/MSFT", key="").json()["setups"]
+    setup = next(one for one in served if one["setup_id"] == setups["MSFT"])
+
+    assert data["plans"] == setup["plans"]
+    assert data["symbol"] == "MSFT"
+    assert data["disclaimer"]
+
+
+def test_fifty_thumbnails_that_a_page_asks_for_at_once_all_come(data_dir: Path) -> None:
+    def copy(connection: sqlite3.Connection) -> None:
+        row = connection.execute("SELECT * FROM setups WHERE symbol = 'AAPL'").fetchone()
+        for number in range(MANY):
+            name = f"copy{number}"
+            body = orjson.dumps({**orjson.loads(row[2]), "setup_id": name})
+            connection.execute(
+                "INSERT INTO setups VALUES (?, ?, ?, ?)", (name, *row[1:2], body, row[3])
+            )
+
+    reseal(data_dir, copy)
+    with serving(data_dir) as live:
+        addresses = [
+            live.url + chart("AAPL", f"copy{number}", width="320") for number in range(MANY)
+        ]
+        with ThreadPoolExecutor(MANY) as readers:
+            answers = list(readers.map(lambda url: httpx.get(url, timeout=60), addresses))
+        assert [answer.status_code for answer in answers] == [200] * MANY
+
+
+def test_pictures_are_counted_apart_from_pages_and_four_times_as_many(
+    data_dir: Path, setups: dict[str, str]
+) -> None:
+    with serving(data_dir, other_per_minute=5) as live:
+        browser = Browser(live)
+        statuses = [
+            browser.get(chart("MSFT", setups["MSFT"], width="320")).status_code for _ in range(21)
+        ]
+        refused = browser.get(chart("MSFT", setups["MSFT"], "json"))
+
+        assert statuses == [200] * 20 + [429]
+        assert refused.status_code == 429
+        assert 0 < int(refused.headers["retry-after"]) <= 60
+        assert browser.get("/").status_code == 200

@@ -1,0 +1,499 @@
+"""The screen: the scan as a page, the builder of its conditions, and its addresses."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import httpx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_server.operations.filters import MAX_PREDICATES, OPERATORS
+from mcp_server.operations.kinds import KINDS, Kind
+from store.accounts import Plan
+from store.families import Family
+from tests.service import Service, copy_night, serving
+from tests.web.browser import Browser
+from tests.web.controls import Controls
+from tests.web.market import evidence_of, make_market
+from tests.web.people import new_person, signed_in
+from web.condition_words import COMPARISONS, LABELS
+from web.conditions import PARTS
+from web.scan_order import COLUMNS, SORTS
+from web.scan_query import ADD, DEFAULTS, read_query
+
+RSI = '[{"kind":"rsi","op":"<","value":20}]'
+
+
+@pytest.fixture(scope="module")
+def market(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A live service with a scan of many rows, whose pages are open to everybody."""
+    folder = tmp_path_factory.mktemp("market")
+    copy_night(night, folder)
+    make_market(folder)
+    with serving(folder, open_pages=True) as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def evidence(market: Service) -> dict[str, Any]:
+    return evidence_of(market.settings.data_dir)
+
+
+def ids(page: str) -> list[str]:
+    """The setups of a page, in their order, by the addresses of their pictures."""
+    return re.findall(r'<img class="thumbnail" src="[^"]*setup_id=([^&"]+)', page)
+
+
+def ranks(page: str) -> list[int]:
+    return [int(rank) for rank in re.findall(r">rank (\d+)<", page)]
+
+
+def words(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def ids_of_api(service: Service, **parameters: Any) -> list[str]:
+    body = service.get("/scan", params=parameters).json()
+    return [setup["setup_id"] for setup in body["setups"]]
+
+
+def screen(service: Service, **parameters: Any) -> httpx.Response:
+    return Browser(service).get("/screen", params=parameters)
+
+
+def is_refused(answer: httpx.Response) -> bool:
+    return answer.status_code == 400 and 'role="alert"' in answer.text and not ids(answer.text)
+
+
+def test_a_stranger_signs_in_and_comes_back_to_the_same_query(service: Service) -> None:
+    address = f"/screen?{urlencode({'family': 'triangle', 'filters': RSI})}"
+
+    anonymous = Browser(service).get(address)
+    account = new_person(service)
+    browser = Browser(service)
+    form = browser.form(anonymous.headers["location"], "/sign-in")
+    answer = browser.submit(form, email=account.email, password="correct horse battery")
+
+    assert anonymous.status_code == 303
+    assert answer.headers["location"] == address
+    assert browser.get(address).status_code == 200
+
+
+def test_an_account_without_a_plan_is_told_so_and_sees_no_setup(service: Service) -> None:
+    answer = signed_in(service, new_person(service, Plan.NONE)).get("/screen?status=all")
+
+    assert answer.status_code == 403
+    assert "not include the scan" in answer.text
+    assert not ids(answer.text)
+
+
+def test_a_reader_sees_pictures_of_untracked_tickers_and_nothing_else_of_them(
+    service: Service,
+) -> None:
+    page = signed_in(service, new_person(service)).get("/screen?status=all").text
+    main = page.split("<main", 1)[1].split("</main>")[0]
+    addresses = {html.unescape(found) for found in re.findall(r'(?:src|srcset)="([^"]+)"', main)}
+
+    assert ids(page) == ids_of_api(service, status="all")
+    assert addresses
+    assert all(address.endswith("&width=320") for address in addresses)
+    assert set(re.findall(r'href="/symbols/([^"]+)"', main)) == {"AAPL", "GOOG", "IBM", "MSFT"}
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"status": "in_progress"},
+        {"status": "all", "limit": "7", "offset": "60"},
+        {"status": "all", "family": "triangle", "direction": "bullish", "limit": "200"},
+        {"max_distance_pct": "12.5"},
+        {"filters": RSI, "status": "all"},
+        {
+            "filters": '[{"kind":"GAP"}]'.replace("GAP", "gap").replace(
+                "}", ',"op":">","value":1e1}'
+            )
+        },
+    ],
+)
+def test_an_address_with_the_parameters_of_the_api_shows_the_rows_of_the_api(
+    market: Service, parameters: dict[str, str]
+) -> None:
+    answer = screen(market, **parameters)
+
+    assert answer.status_code == 200
+    assert ids(answer.text) == ids_of_api(market, **parameters)
+    assert ids(answer.text)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_each_kind_is_built_by_the_form_alone_and_gives_the_rows_of_the_api(
+    market: Service, evidence: dict[str, Any], kind: Kind
+) -> None:
+    browser = Browser(market, follow_redirects=True)
+    controls = Controls(browser.get("/screen?status=all").text, "query")
+    controls.named(ADD)[0].value = kind.name
+    draft = browser.get(f"/screen?{controls.query}")
+    line = Controls(draft.text, "query")
+    chosen = _fill(line, kind, evidence)
+
+    answer = browser.get(f"/screen?{line.query}")
+
+    assert kind.name in controls.named(ADD)[0].options
+    assert ids(draft.text) == ids_of_api(market, status="all")
+    assert dict(parse_qsl(answer.url.query.decode())) == {
+        "status": "all",
+        "filters": json.dumps([chosen], separators=(",", ":")),
+    }
+    assert ids(answer.text) == ids_of_api(market, status="all", filters=json.dumps([chosen]))
+    assert [control.value for control in Controls(answer.text, "query").named("kind")] == [
+        kind.name
+    ]
+
+
+def _fill(controls: Controls, kind: Kind, evidence: dict[str, Any]) -> dict[str, Any]:
+    """Fill in the one line of a builder, and say which predicate it is."""
+    (value,), (op,), (period,) = (controls.named(name) for name in ("value", "op", "period"))
+    chosen: dict[str, Any] = {"kind": kind.name}
+    assert value.value == ""
+    assert period.options == [str(each) for each in kind.periods]
+    period.value = period.options[-1] if period.options else ""
+    last = kind.periods[-1] if kind.periods else None
+    if kind.takes == "number":
+        assert op.options == list(OPERATORS)
+        number = round(float(np.nanmedian(evidence[kind.column(last)])), 2)
+        op.value, value.value = ">=", str(number)
+        chosen |= {"op": ">=", "value": int(number) if number.is_integer() else number}
+    elif kind.takes == "boolean":
+        value.value = "true"
+        chosen["value"] = True
+    else:
+        assert value.options == ["", *kind.choices]
+        value.value = chosen["value"] = kind.choices[0]
+    return chosen | ({"period": last} if last is not None else {})
+
+
+def test_every_kind_and_comparison_has_a_label() -> None:
+    assert set(LABELS) == set(KINDS)
+    assert len(set(LABELS.values())) == len(KINDS)
+    assert set(COMPARISONS) == set(OPERATORS)
+
+
+def test_a_condition_is_removed_by_its_link_and_the_others_stay(market: Service) -> None:
+    filters = json.dumps(
+        [{"kind": "rsi", "op": "<", "value": 20}, {"kind": "gap", "op": ">", "value": 5}]
+    )
+    page = screen(market, status="all", filters=filters, offset="2").text
+
+    links = [html.unescape(link) for link in re.findall(r'class="remove" href="([^"]+)"', page)]
+
+    assert len(links) == 2
+    assert dict(parse_qsl(urlsplit(links[1]).query)) == {"status": "all", "filters": RSI}
+
+
+def test_what_cannot_be_applied_stays_as_typed_beside_what_can(market: Service) -> None:
+    query = [("filters", RSI), ("kind", "gap"), ("op", ">="), ("value", "<b>lots"), ("period", "")]
+    answer = Browser(market).get(f"/screen?{urlencode(query)}")
+    controls = Controls(answer.text, "query")
+
+    assert is_refused(answer)
+    assert "Opening gap: choose a comparison and type a number" in answer.text
+    assert [control.value for control in controls.named("value")] == ["20", "<b>lots"]
+    assert [control.value for control in controls.named("op")] == ["<", ">="]
+    assert "<b>" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"family": "wedge"}, "one of the five families"),
+        ({"direction": "up"}, "bullish, bearish or both"),
+        ({"status": "done"}, "forming, in progress or all"),
+        ({"max_distance_pct": "near"}, "a number of at least 0"),
+        ({"max_distance_pct": "-1"}, "a number of at least 0"),
+        ({"limit": "many"}, "whole number from 1 to 200"),
+        ({"offset": "1.5"}, "whole number"),
+        ({"sort": "luck"}, "one of the orders"),
+        ({"filters": "[{"}, "cannot be read"),
+        ({"filters": "[" * 100 + "]" * 100}, "cannot be read"),
+        ({"filters": '{"kind":"rsi"}'}, "cannot be read"),
+        ({"filters": "[1]"}, "cannot be read"),
+        ({"filters": '[{"kind":"luck"}]'}, "does not exist"),
+        ({"filters": '[{"kind":["rsi"]}]'}, "does not exist"),
+        ({"filters": '[{"kind":"rsi","op":"<","value":true}]'}, "RSI: choose a comparison"),
+        ({"filters": '[{"kind":"rsi","op":"<","value":1,"x":1}]'}, "RSI: choose a comparison"),
+        ({"filters": '[{"kind":"exchange","value":"<b>"}]'}, "Exchange: choose one of the list"),
+        ({"filters": '[{"kind":"sma_cross","value":"maybe"}]'}, "choose one of the list"),
+        ({"kind": "luck", "value": "1"}, "does not exist"),
+        ({"add": "luck"}, "does not exist"),
+        ({"kind": "rsi", "op": "~", "value": "1"}, "RSI: choose a comparison"),
+        ({"kind": "rsi", "op": "<", "value": "1e999"}, "RSI: choose a comparison"),
+        ({"kind": "performance", "op": "<", "value": "1", "period": "4"}, "and a period"),
+    ],
+)
+def test_a_bad_parameter_is_told_at_the_form_in_words_of_the_page(
+    market: Service, parameters: dict[str, str], said: str
+) -> None:
+    answer = screen(market, **parameters)
+
+    assert is_refused(answer)
+    assert said in words(answer.text)
+    assert "<b>" not in answer.text
+    for name in ("family", "direction", "max_distance_pct", "limit", "sort"):
+        if name in parameters:
+            (control,) = Controls(answer.text, "query").named(name)
+            assert control.value == parameters[name]
+            assert control.attributes["aria-invalid"] == "true"
+            assert f'id="{control.attributes["aria-describedby"]}"' in answer.text
+
+
+def test_more_conditions_than_the_scan_takes_are_refused(market: Service) -> None:
+    lines = [("kind", "gap"), ("op", "<"), ("value", "1"), ("period", "")]
+    answer = Browser(market).get(f"/screen?{urlencode(lines * (MAX_PREDICATES + 1))}")
+
+    assert is_refused(answer)
+    assert f"At most {MAX_PREDICATES} conditions" in answer.text
+
+
+VALUES = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(
+        ["", " ", "20", "-1", "1e400", "triangle", " Bullish", "all", "5.50", "-min_rr", "rsi", "<"]
+    ),
+    st.sampled_from([RSI, "[]", "[{}]", '[{"kind":"gap"}]', '[{"kind":"country","value":"us"}]']),
+)
+NAMES = st.sampled_from([*DEFAULTS, *PARTS, ADD, "other"])
+
+
+@given(st.lists(st.tuples(NAMES, VALUES), max_size=12))
+def test_the_address_of_a_query_says_the_same_however_it_was_typed(
+    items: list[tuple[str, str]],
+) -> None:
+    query, _ = read_query(items)
+    again, _ = read_query(parse_qsl(urlsplit(query.address()).query, keep_blank_values=True))
+
+    assert again.address() == query.address()
+    assert again.arguments == query.arguments
+    assert [one.predicate for one in again.conditions if one.predicate] == list(query.predicates)
+
+
+def test_what_the_form_sends_is_led_to_the_short_address(market: Service) -> None:
+    controls = Controls(screen(market).text, "query")
+    controls.named("family")[0].value = "triangle"
+
+    answer = Browser(market).get(f"/screen?{controls.query}")
+
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/screen?family=triangle"
+
+
+def test_the_form_sends_what_the_address_said(market: Service) -> None:
+    asked = {
+        "family": "triangle",
+        "direction": "bullish",
+        "status": "all",
+        "max_distance_pct": "30.5",
+        "filters": '[{"kind":"rsi","op":"<","value":50},{"kind":"gap","op":">","value":-2.5}]',
+        "sort": "-min_rr",
+        "limit": "10",
+    }
+    controls = Controls(screen(market, **asked).text, "query")
+
+    answer = Browser(market).get(f"/screen?{controls.query}")
+
+    assert dict(parse_qsl(urlsplit(answer.headers["location"]).query)) == asked
+
+
+@pytest.mark.parametrize("sort", [sort for sort in SORTS if sort != "rank"])
+def test_a_sort_is_over_all_matches_and_equal_rows_stand_by_rank(
+    market: Service, evidence: dict[str, Any], sort: str
+) -> None:
+    rows = market.get("/scan", params={"status": "all", "limit": 200}).json()["setups"]
+    columns = {"distance": "dist_to_entry", "min_rr": "min_rr", "gain": "typical_return"}
+    name = sort.lstrip("-")
+    values = {
+        row["rank"]: row["symbol"]
+        if name == "symbol"
+        else row["win_rate_trades"]
+        if name == "sample"
+        else evidence[columns[name]][row["rank"] - 1]
+        for row in rows
+    }
+    known = sorted({value for value in values.values() if value == value})
+    places = {value: place for place, value in enumerate(known)}
+    sign = -1 if sort.startswith("-") else 1
+    expected = sorted(
+        values,
+        key=lambda rank: (values[rank] not in places, sign * places.get(values[rank], 0), rank),
+    )
+
+    found: list[int] = []
+    address: str | None = f"/screen?status=all&limit=50&sort={sort}"
+    while address:
+        page = Browser(market).get(address).text
+        found += ranks(page)
+        following = re.search(r'rel="next" href="([^"]+)"', page)
+        address = html.unescape(following[1]) if following else None
+
+    assert found == expected
+
+
+def test_a_heading_sorts_says_how_and_turns_round(market: Service) -> None:
+    page = screen(market, sort="distance", offset="10").text
+    headings = re.findall(r'<th scope="col"[^>]*?(?: aria-sort="(\w+)")?><a href="([^"]+)"', page)
+
+    assert [order for order, _ in headings if order] == ["ascending"]
+    assert "/screen?sort=-distance" in [html.unescape(address) for _, address in headings]
+    assert len(headings) == len(COLUMNS)
+
+
+def test_pages_follow_one_another_without_gap_or_repeat(market: Service) -> None:
+    first = screen(market, status="all", limit="25").text
+    following = html.unescape(re.findall(r'rel="next" href="([^"]+)"', first)[0])
+    second = Browser(market).get(following).text
+    previous = html.unescape(re.findall(r'rel="prev" href="([^"]+)"', second)[0])
+
+    assert 'rel="prev"' not in first
+    assert ids(first) + ids(second) == ids_of_api(market, status="all", limit=50)
+    assert ids(Browser(market).get(previous).text) == ids(first)
+    assert "Setups 26 to 50 of" in second
+
+
+def test_a_page_behind_the_end_leads_back(market: Service) -> None:
+    answer = screen(market, offset="9007199254740992")
+
+    assert answer.status_code == 200
+    assert "behind its end" in answer.text
+    assert 'href="/screen"' in answer.text.split("behind its end")[1]
+
+
+def test_no_forming_setup_is_not_read_as_no_setup(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+    running = service.get("/scan", params={"status": "in_progress"}).json()["count"]
+
+    page = browser.get("/screen?max_distance_pct=0").text
+
+    assert "No forming setup matches." in words(page)
+    tabs = dict(re.findall(r'>([A-Z][a-z ]+) <span class="size">(\d+)<', page))
+    assert tabs == {"Forming": "0", "In progress": str(running), "All": str(running)}
+    assert 'href="/screen?status=in_progress&amp;max_distance_pct=0"' in page
+
+
+def test_a_rate_never_stands_without_its_sample_and_its_loss(market: Service) -> None:
+    page = screen(market, status="all", limit="200").text
+    cells = re.findall(r'<td [^>]*class="record"[^>]*>(.*?)</td>', page, re.DOTALL)
+    rates = [words(cell) for cell in cells if "won" in cell]
+
+    assert len(cells) == len(ids(page))
+    assert rates
+    for rate in rates:
+        assert re.fullmatch(
+            r"\d+\.\d% won, [\d,]+ trades? of \S+( family)? "
+            r"(no loss|average loss \N{MINUS SIGN}\d+\.\d%)(; random entries \d+\.\d%)?",
+            rate,
+        )
+    assert page.count("% won") == len(rates)
+    records = [market.get(f"/families/{family}/stats", key="").json() for family in Family]
+    for record in (one["track_record"] for one in records):
+        shown = record and f">{record['family']}<" in page
+        assert not shown or html.escape(record["summary"]) in page
+
+
+def test_a_page_of_the_product_states_session_plan_and_disclaimer(
+    product_night: Path, tmp_path: Path
+) -> None:
+    copy_night(product_night, tmp_path)
+    with serving(tmp_path, open_pages=True) as live:
+        answer = screen(live, status="all")
+        setups = live.get("/scan", params={"status": "all"}).json()
+    text = words(answer.text)
+
+    assert ids(answer.text) == [setup["setup_id"] for setup in setups["setups"]]
+    assert setups["as_of_session"] in text
+    assert setups["disclaimer"] in text
+    for setup in setups["setups"]:
+        plan = setup["plans"][0]
+        assert f"Trigger ${plan['trigger_price']:,.2f}" in text
+        assert html.escape(setup["track_record"]["family"]["summary"]) in answer.text
+
+
+def test_an_identifier_of_a_row_is_one_word(market: Service) -> None:
+    page = screen(market, status="all").text
+
+    assert "_" not in words(re.findall(r"<tbody.*</tbody>", page, re.DOTALL)[0])
+
+
+def test_the_texts_to_copy_ask_for_the_same_rows(market: Service) -> None:
+    asked = {"status": "all", "family": "triangle", "filters": RSI.replace("20", "90")}
+    page = screen(market, **asked, sort="-gain").text
+    texts = {
+        key: html.unescape(text)
+        for key, text in re.findall(r'<code id="text-(\w+)">(.*?)</code>', page, re.DOTALL)
+    }
+    expected = ids_of_api(market, **asked)
+
+    curl = shlex.split(texts["curl"].replace("\\\n", ""))
+    data = dict(part.split("=", 1) for part in curl if "=" in part)
+    address = next(part for part in curl if part.startswith("http"))
+    assert address == f"{market.base}/scan"
+    assert "Authorization: Bearer $SCREENER_KEY" in curl
+    assert ids_of_api(market, **data) == expected
+
+    call = httpx.post(
+        f"{market.mcp_url}/extended",
+        json=json.loads(texts["mcp"]),
+        headers={
+            "Authorization": f"Bearer {market.key}",
+            "Accept": "application/json, text/event-stream",
+        },
+    )
+    rows = call.json()["result"]["structuredContent"]["setups"]
+    assert [row["setup_id"] for row in rows] == expected
+
+    link = urlsplit(texts["link"])
+    again = Browser(market).get(f"{link.path}?{link.query}").text
+    assert ids(again) == ids(page)
+    assert ids(page) != expected
+
+
+def test_without_the_extended_address_no_mcp_call_is_offered(data_dir: Path) -> None:
+    with serving(data_dir, open_pages=True, extended=False) as live:
+        page = screen(live).text
+
+    assert 'id="text-curl"' in page
+    assert 'id="text-mcp"' not in page
+
+
+def test_without_a_night_the_page_waits(tmp_path: Path) -> None:
+    with serving(tmp_path, open_pages=True) as live:
+        answers = [
+            screen(live),
+            screen(live, sort="distance", filters=RSI),
+            screen(live, limit="x"),
+        ]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 400]
+    assert all("There is no night yet" in answer.text for answer in answers)
+
+
+@pytest.mark.parametrize("address", ["/screen?status=all", "/screen?family=no", "/screen?add=rsi"])
+def test_every_field_has_a_name_and_every_heading_a_scope(market: Service, address: str) -> None:
+    page = Browser(market, follow_redirects=True).get(address).text
+    labelled = set(re.findall(r'<label for="([^"]+)"', page))
+
+    for control in Controls(page, "query").found:
+        if control.attributes.get("type") != "hidden":
+            assert control.attributes.get("id") in labelled or control.attributes["aria-label"]
+    assert all("scope=" in cell for cell in re.findall(r"<th\b[^>]*>", page))
+    assert "<table" not in page or "<caption" in page
+    assert not re.search(r"\sstyle=|\son\w+=|<script>", page)

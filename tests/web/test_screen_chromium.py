@@ -1,0 +1,84 @@
+"""The screen in a real browser: its scripts, its policy, and a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.chromium import fresh_profile
+from tests.service import Service, copy_night, serving
+from tests.web.market import make_market
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+@pytest.fixture(scope="module")
+def market(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A live service with a scan of many rows, whose pages are open to everybody."""
+    folder = tmp_path_factory.mktemp("market")
+    copy_night(night, folder)
+    make_market(folder)
+    with serving(folder, open_pages=True) as live:
+        yield live
+
+
+@pytest.fixture
+def page(market: Service) -> Iterator[Page]:
+    """A page that must not violate its own policy."""
+    complaints = list[str]()
+    with fresh_profile({"width": 390, "height": 844}) as profile:
+        page = profile.new_page()
+        page.route("**/chart.png*", lambda route: route.abort())
+        page.on("console", lambda message: complaints.append(message.text))
+        page.goto(f"{market.url}/screen?status=all")
+        yield page
+    assert [text for text in complaints if "ERR_FAILED" not in text] == []
+
+
+@pytest.mark.engine
+def test_conditions_are_added_in_place_and_applied_together(page: Page) -> None:
+    page.get_by_label("Direction").select_option("bullish")
+    for kind, value in (("RSI", "25"), ("Opening gap", "30")):
+        page.get_by_label("Add a condition").select_option(label=kind)
+        page.get_by_role("button", name="Add").click()
+        box = page.get_by_role("textbox", name=kind)
+        box.wait_for()
+        assert box.evaluate("one => one === document.activeElement")
+        box.fill(value)
+    assert page.url.endswith("/screen?status=all")
+    page.get_by_role("button", name="Show setups").click()
+    page.wait_for_url("**filters=**")
+
+    assert "direction=bullish" in page.url
+    assert page.get_by_role("textbox", name="RSI").input_value() == "25"
+    assert page.get_by_role("textbox", name="Opening gap").input_value() == "30"
+
+    page.get_by_role("link", name="Remove the condition RSI").click()
+    page.get_by_role("textbox", name="RSI").wait_for(state="detached")
+    page.wait_for_url(lambda address: "rsi" not in address)
+    assert "gap" in page.url
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_a_page_is_not_wider_than_its_window_and_no_value_is_cut(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    cut = """() => [...document.querySelectorAll(".setups :is(a, span)")]
+        .filter(one => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
+        .map(one => one.textContent)"""
+    assert page.evaluate(cut) == []
+
+
+@pytest.mark.engine
+def test_a_phone_reads_the_scan_as_a_table_still(page: Page) -> None:
+    table = page.get_by_role("table")
+
+    assert table.get_by_role("columnheader").count() == 8
+    assert table.get_by_role("rowheader").count() == 50
+    assert table.get_by_role("cell").count() == 7 * 50

@@ -1,0 +1,124 @@
+"""The page that says which night is served, what it holds and what it left out."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+from nightly.rules import FINDINGS, REFUSALS
+from screener.nightly import seal_sample
+from screener.settings import Settings
+from store.accounts import utc_now
+from store.last_nights import read_last_nights
+from store.nights import Nights
+from store.reasons import FOUND, LEFT_OUT
+from tests.resealed import reseal
+from tests.service import Service, copy_night, serving
+from tests.web.browser import Browser
+from tests.web.people import new_person, signed_in
+from web.status import NAMED, Summary
+
+REPORT = {
+    "refused": {
+        "stale": {f"OLD{n:03}": "The bars stop on 2019-04-18." for n in range(NAMED + 7)},
+        "of_another_version": {"<b>.csv": "Why not."},
+    },
+    "findings": {"gap": [12, 3], "halted": [40, 2]},
+    "forming": {"triangle": 2},
+    "running": {"triangle": 1, "rising_wedge": 4},
+}
+
+
+def test_the_status_names_the_session_its_age_the_counts_and_the_versions(
+    service: Service,
+) -> None:
+    page = Browser(service).get("/status").text
+    told = json.loads((service.settings.data_dir / "manifest.json").read_text())
+
+    assert told["as_of_session"] in page
+    assert told["next_session"] in page
+    assert told["data_version"] in page
+    assert f"{told['counts']['covered']} <span" in page
+    assert "it never gets newer" in page
+    assert 'class="badge">served' in page
+    assert told["disclaimer"] in page
+
+
+def test_without_a_night_the_status_says_so(tmp_path: Path) -> None:
+    with serving(tmp_path) as live:
+        browser = Browser(live)
+        assert "There is no night yet" in browser.get("/status").text
+        markdown = browser.get("/status", headers={"Accept": "text/markdown"}).text
+
+    assert "There is no night yet" in markdown
+
+
+def test_reasons_are_counted_whole_and_named_up_to_a_bound() -> None:
+    summary = Summary.of(REPORT)
+    stale, other = summary.refused
+
+    assert (stale.words, stale.count, len(stale.named)) == (LEFT_OUT["stale"], NAMED + 7, NAMED)
+    assert (other.words, other.count) == ("of another version", 1)
+    assert [(one.code, one.bars, one.symbols) for one in summary.findings] == [
+        ("halted", 40, 2),
+        ("gap", 12, 3),
+    ]
+    assert (summary.forming, summary.running) == (2, 5)
+
+
+def test_every_rule_of_the_nightly_has_words() -> None:
+    assert set(LEFT_OUT) == {rule.code for rule in REFUSALS}
+    assert set(FOUND) == {rule.code for rule in FINDINGS}
+
+
+def test_names_are_shown_only_to_who_may_see_the_scan(data_dir: Path) -> None:
+    def report(book: sqlite3.Connection) -> None:
+        book.execute("UPDATE meta SET value = ? WHERE name = 'report'", (json.dumps(REPORT),))
+
+    reseal(data_dir, report)
+    with serving(data_dir) as live:
+        member = signed_in(live, new_person(live))
+        told = [
+            browser.get("/status", headers={"Accept": accept}).text
+            for browser in (Browser(live), member)
+            for accept in ("text/html", "text/markdown")
+        ]
+
+    stranger, stranger_markdown, page, markdown = told
+    for text in (stranger, stranger_markdown):
+        assert "OLD001" not in text
+        assert ".csv" not in text
+        assert str(NAMED + 7) in text
+    assert "finds their names here" in stranger
+    for text in (page, markdown):
+        assert "OLD001" in text
+        assert f"OLD{NAMED:03}" not in text
+        assert "<b>.csv" not in text
+    assert "&lt;b&gt;.csv" in page
+
+
+def test_the_last_nights_are_listed_with_those_withdrawn_marked(
+    night: Path, tmp_path: Path
+) -> None:
+    seal_sample(Settings(data_dir=tmp_path))
+    first = read_last_nights(tmp_path)[0]
+    copy_night(night, tmp_path)
+    nights = Nights(tmp_path)
+    nights.withdraw(first.data_version, "The bars were wrong.", utc_now())
+    told = {one.data_version: one for one in read_last_nights(tmp_path)}
+
+    assert len(told) == 2
+    assert told[first.data_version].withdrawn
+    assert first.published is not None
+    with serving(tmp_path) as live:
+        page = Browser(live).get("/status").text
+    assert page.count('class="badge warn">withdrawn') == 1
+    assert page.count('class="badge">served') == 1
+
+
+def test_a_damaged_night_is_left_out_of_the_list(data_dir: Path) -> None:
+    (data_dir / "nights" / "20300101-0123456789ab.json").write_text("{")
+
+    assert len(read_last_nights(data_dir)) == 1
+    assert len(read_last_nights(data_dir, most=1)) == 0

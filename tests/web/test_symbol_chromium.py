@@ -1,0 +1,102 @@
+"""The page of a ticker in a real browser: the picture first, then the chart in the same box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from tests.chromium import fresh_profile
+from tests.service import Service
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+pytestmark = pytest.mark.engine
+
+CHART = ".interactive canvas"
+BOX = "document.querySelector('.picture').getBoundingClientRect().toJSON()"
+
+
+@pytest.fixture
+def chromium() -> Iterator[BrowserContext]:
+    """A fresh profile of the system's Chromium."""
+    with fresh_profile({"width": 1440, "height": 900}) as profile:
+        yield profile
+
+
+def opened(profile: BrowserContext, address: str) -> tuple[Page, list[str], list[str]]:
+    """A page, what the browser complains of, and every address that it asks for."""
+    page, complaints, asked = profile.new_page(), list[str](), list[str]()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(address)
+    return page, complaints, asked
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_chart_takes_the_place_of_its_picture_and_moves_nothing(
+    service: Service, chromium: BrowserContext, scheme: Literal["light", "dark"], width: int
+) -> None:
+    page = chromium.new_page()
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.route("**/chart.json*", lambda route: route.abort())
+    page.goto(f"{service.url}/symbols/AAPL")
+    before = page.evaluate(BOX)
+    assert page.locator(".picture img").is_visible()
+    page.close()
+
+    page, complaints, asked = opened(chromium, f"{service.url}/symbols/AAPL")
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.locator(CHART).first.wait_for()
+
+    assert page.evaluate(BOX) == before
+    assert not page.locator(".picture img").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate("document.querySelectorAll('style, [style*=\"@import\"]').length") == 0
+    assert complaints == []
+    assert {url.split("/", 3)[2] for url in asked} == {service.url.split("/", 3)[2]}
+    assert page.get_by_role("link", name="https://www.tradingview.com/").is_visible()
+
+
+def test_the_chart_is_read_by_keyboard_and_follows_the_theme_of_the_page(
+    service: Service, chromium: BrowserContext
+) -> None:
+    page, complaints, _ = opened(chromium, f"{service.url}/symbols/AAPL")
+    page.emulate_media(color_scheme="light")
+    page.locator(CHART).first.wait_for()
+    chart = page.get_by_role("img", name="Daily candles of AAPL")
+    light = colours(page)
+
+    chart.focus()
+    page.keyboard.press("ArrowLeft")
+    last = page.get_by_role("status").first.text_content()
+    page.keyboard.press("ArrowLeft")
+    page.emulate_media(color_scheme="dark")
+
+    assert last
+    assert page.get_by_role("status").first.text_content() != last
+    assert colours(page)["paper"] != light["paper"]
+    assert colours(page)["line"] != light["line"]
+    assert complaints == []
+
+
+def colours(page: Page) -> Any:
+    """The colours in which a chart is drawn."""
+    return page.evaluate("document.querySelector('.picture').chart.drawing.colours")
+
+
+def test_without_scripts_or_data_the_picture_stays(
+    service: Service, chromium: BrowserContext
+) -> None:
+    page = chromium.new_page()
+    page.route("**/chart.json*", lambda route: route.fulfill(json={"bars": {"day": []}}))
+    page.goto(f"{service.url}/symbols/AAPL", wait_until="networkidle")
+
+    assert page.locator(".picture img").is_visible()
+    assert page.locator(".interactive").count() == 0

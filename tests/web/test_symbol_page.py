@@ -1,0 +1,284 @@
+"""The pages of tickers: what everybody who may scan reads, and what who tracks a ticker reads."""
+
+from __future__ import annotations
+
+import html
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from store.accounts import Account, Plan
+from store.book import Book
+from store.distribution import Distribution
+from store.watchlist import Watchlist
+from tests.contract.market import active_book
+from tests.resealed import reseal
+from tests.service import Service, copy_night, on_database, serving
+from tests.web.browser import Browser
+from tests.web.people import new_person, signed_in
+from web.figures import MINUS, dollars
+from web.forms import form_token
+from web.histogram import Histogram
+from web.past import PAGE
+
+
+@pytest.fixture(scope="module")
+def closed(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service of which MSFT alone is a demo symbol."""
+    folder = tmp_path_factory.mktemp("closed")
+    copy_night(night, folder)
+    with serving(folder, demo_symbols=("MSFT",)) as live:
+        yield live
+
+
+@pytest.fixture
+def book(night: Path) -> Iterator[Book]:
+    """The book of the sample night."""
+    opened = active_book(night)
+    yield opened
+    opened.close()
+
+
+def words(page: str) -> str:
+    """The text of a page."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def tracked(service: Service, account: Account) -> list[str]:
+    return on_database(service, lambda database: Watchlist(database).symbols(account.id))
+
+
+def test_who_may_scan_reads_what_the_scan_says_and_no_history(closed: Service, book: Book) -> None:
+    page = signed_in(closed, new_person(closed)).get("/symbols/AAPL").text
+    text = words(page)
+    setup = orjson.loads(book.patterns("AAPL") or b"")["setups"][0]
+    plan = setup["plans"][0]
+
+    assert setup["trigger_rule"] in text
+    assert setup["track_record"]["family"]["summary"] in text
+    for price in (plan["stop_price"], plan["target_price"]):
+        assert dollars(price) in text
+    assert "Reward to risk" in text
+    assert "in progress" in text
+    assert f"As of {book.session}" in text
+    assert book.disclaimer in text
+    assert "/symbols/AAPL/chart.png" in page
+    assert "width=1200" not in page
+    assert "data-chart" not in page
+    assert "<script" not in page
+    assert 'id="history"' not in page
+    assert setup["track_record"]["ticker"]["summary"] not in text
+    assert "Track AAPL to see its charts" in text
+
+
+def test_who_tracks_it_reads_its_charts_records_history_and_results(
+    closed: Service, book: Book
+) -> None:
+    page = signed_in(closed, new_person(closed, tracked=("AAPL",))).get("/symbols/AAPL").text
+    text = words(page)
+    stored = book.history("AAPL")
+    assert stored is not None
+    rows = [orjson.loads(row) for row in stored.rows]
+
+    assert "width=1200" in page
+    assert "data-chart=" in page
+    for record in orjson.loads(book.ticker_record("AAPL") or b"")["records"]:
+        assert record["summary"] in text
+    dates = re.findall(r'<th scope="row"><time datetime="([\d-]+)"', page)
+    assert dates == [row["entry_date"] for row in rows]
+    assert dates == sorted(dates, reverse=True)
+    losses = sum(row["outcome"] == "loss" for row in rows)
+    assert page.count("<td>loss</td>") == losses
+    assert f"{MINUS}1.00" in text
+
+
+def test_the_picture_of_results_has_the_numbers_of_the_history(service: Service) -> None:
+    page = Browser(service).get("/symbols/AAPL").text
+    rows = service.get("/tickers/AAPL/history?limit=100").json()["occurrences"]
+    results = [row["r_multiple"] for row in rows if row["r_multiple"] is not None]
+    picture = Histogram.of(Distribution.of(results))
+    assert picture is not None
+
+    drawn = [int(count) for count in re.findall(r'<text class="count"[^>]*>(\d+)<', page)]
+    table = re.findall(r'<th scope="row">([^<]+ R[^<]*)</th><td class="number">(\d+)</td>', page)
+    described = re.search(r'<desc id="results-picture-words">([^<]*)</desc>', page)
+
+    assert drawn == [bar.count for bar in picture.filled]
+    assert sum(drawn) == len(results)
+    assert table == [(bar.label, str(bar.count)) for bar in picture.filled]
+    assert described is not None
+    assert described[1] == picture.words
+    gained = page.count('<rect class="gained"')
+    assert gained == len([bar for bar in picture.filled if bar.gained])
+    heights = {float(h) for h in re.findall(r'<rect[^>]*height="([\d.]+)"', page)}
+    assert max(heights) == max(bar.height for bar in picture.filled)
+
+
+def test_few_trades_are_said_to_be_few(service: Service) -> None:
+    assert "Too few to say anything." in Browser(service).get("/symbols/GOOG").text
+
+
+def test_strangers_read_demo_symbols_and_sign_in_for_others(closed: Service) -> None:
+    stranger = Browser(closed)
+
+    demo, other = stranger.get("/symbols/MSFT"), stranger.get("/symbols/AAPL")
+
+    assert demo.status_code == 200
+    assert 'id="history"' in demo.text
+    assert (
+        "<button"
+        not in demo.text.partition("<main")[2]
+        .partition("role=search")[0]
+        .partition('role="search"')[0]
+    )
+    assert other.status_code == 303
+    assert other.headers["location"] == "/sign-in?next=%2Fsymbols%2FAAPL"
+
+
+def test_an_account_whose_plan_lacks_the_scan_is_told_so(closed: Service) -> None:
+    answer = signed_in(closed, new_person(closed, Plan.NONE)).get("/symbols/AAPL")
+
+    assert answer.status_code == 403
+    assert "Your plan does not include the scan." in answer.text
+
+
+def test_a_symbol_is_found_in_any_case_under_one_address(closed: Service) -> None:
+    answer = Browser(closed).get("/symbols/msft?page=2")
+
+    assert answer.status_code == 307
+    assert answer.headers["location"] == "/symbols/MSFT?page=2"
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("APPL", ["AAPL"]),
+        ("MSTF", ["MSFT"]),
+        ("ZZZZZZ", []),
+        ("%3CSCRIPT%3E", []),
+        ("%F0%9F%92%A9", []),
+        ("A" * 3000, []),
+    ],
+)
+def test_an_unknown_symbol_leads_to_the_nearest_ones(
+    service: Service, typed: str, shown: list[str]
+) -> None:
+    answer = Browser(service).get(f"/symbols/{typed}")
+
+    assert answer.status_code == 404
+    assert re.findall(r'<a href="/symbols/([A-Z]+)">', answer.text) == shown
+    assert 'name="search"' in answer.text
+    assert "<SCRIPT>" not in answer.text
+    assert len(answer.text) < 10_000
+
+
+def test_a_search_finds_symbols_by_their_beginning_or_goes_to_the_one_that_it_names(
+    service: Service,
+) -> None:
+    browser = Browser(service)
+
+    found = browser.get("/symbols?search=aa").text
+    exact = browser.get("/symbols?search=aapl")
+    nothing = browser.get("/symbols", params={"search": '"><zzq>'}).text
+
+    assert re.findall(r'<a href="/symbols/([A-Z]+)">', found) == ["AAPL"]
+    assert (exact.status_code, exact.headers["location"]) == (303, "/symbols/AAPL")
+    assert "<zzq>" not in nothing
+    assert "No covered symbol" in nothing
+
+
+def test_the_button_tracks_the_ticker_and_takes_it_off_again(closed: Service) -> None:
+    account = new_person(closed, tracked=("IBM",))
+    browser = signed_in(closed, account)
+
+    for change, after in (("track", ["IBM", "AAPL"]), ("untrack", ["IBM"])):
+        form = browser.form("/symbols/AAPL")
+        assert form.buttons == [("change", change)]
+        answer = browser.submit(form, change=change)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/symbols/AAPL")
+        assert tracked(closed, account) == after
+
+
+def test_a_full_watchlist_is_said_in_words_and_stays(closed: Service) -> None:
+    account = new_person(closed, Plan.PREMIUM, tracked=tuple(f"S{n}" for n in range(50)))
+    browser = signed_in(closed, account)
+
+    answer = browser.submit(browser.form("/symbols/AAPL"), change="track")
+
+    assert answer.status_code == 400
+    assert "Your plan tracks 50 tickers" in answer.text
+    assert "AAPL" not in tracked(closed, account)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "fields", "status"),
+    [
+        ("AAPL", {"token": "0" * 64, "change": "track"}, 403),
+        ("AAPL", {"change": "drop"}, 400),
+        ("AAPL", {}, 400),
+        ("NOPE", {"change": "track"}, 404),
+    ],
+)
+def test_a_form_that_is_not_the_pages_changes_nothing(
+    closed: Service, symbol: str, fields: dict[str, str], status: int
+) -> None:
+    account = new_person(closed)
+    browser = signed_in(closed, account)
+    token = form_token(browser.cookies["session"], f"/symbols/{symbol}")
+
+    answer = browser.post(f"/symbols/{symbol}", data={"token": token, **fields})
+
+    assert answer.status_code == status
+    assert tracked(closed, account) == []
+
+
+def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
+    def leave_out(connection: sqlite3.Connection) -> None:
+        connection.execute("UPDATE symbols SET covered = 0, reason = 'stale' WHERE symbol = 'FB'")
+        report = orjson.loads(
+            connection.execute("SELECT value FROM meta WHERE name = 'report'").fetchone()[0]
+        )
+        report["refused"] = {"stale": {"FB": "The last bar is <old>."}}
+        connection.execute(
+            "UPDATE meta SET value = ? WHERE name = 'report'", (orjson.dumps(report),)
+        )
+
+    reseal(data_dir, leave_out)
+    with serving(data_dir, open_pages=True) as live:
+        assert "The last bar is &lt;old&gt;." in Browser(live).get("/symbols/FB").text
+        assert "there are no bars of it" in Browser(live).get("/symbols/INTC").text
+
+
+def test_a_long_history_has_pages(data_dir: Path) -> None:
+    def lengthen(connection: sqlite3.Connection) -> None:
+        rows = connection.execute("SELECT rows FROM history WHERE symbol = 'AAPL'").fetchone()[0]
+        row = rows.split(b"\n")[-1]
+        most = 2 * PAGE + 1
+        connection.execute(
+            "UPDATE history SET outcomes = ?, rows = ? WHERE symbol = 'AAPL'",
+            ("w" * most, b"\n".join([row] * most)),
+        )
+
+    reseal(data_dir, lengthen)
+    with serving(data_dir) as live:
+        browser = Browser(live)
+        counts = [
+            browser.get(f"/symbols/AAPL?page={page}").text.count('<th scope="row"><time')
+            for page in ("1", "3", "99999", "-1", "x", "9" * 400)
+        ]
+        assert counts == [PAGE, 1, 1, PAGE, PAGE, PAGE]
+
+
+def test_a_symbol_page_runs_nothing_of_its_own_and_loads_nothing_from_elsewhere(
+    service: Service,
+) -> None:
+    answer = Browser(service).get("/symbols/AAPL")
+
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert not re.search(r"<style|style=|<script>|\son\w+=", answer.text)
+    assert not re.search(r'(?:src|srcset|data-chart)="(?!/)', answer.text)
+    assert answer.text.count("<img") == answer.text.count("alt=")

@@ -1,0 +1,90 @@
+"""A form that is refused keeps what was typed into it, but never a password."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.service import Service, serving
+from tests.web.browser import PASSWORD, Browser
+from tests.web.people import age_sign_in, new_person, signed_in
+
+TYPED, SHOWN = 'ann"><b>', "ann&#34;&gt;&lt;b&gt;"
+SECRET = "a password that is not right"
+
+
+@pytest.fixture(scope="module")
+def open_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service at which everybody may make an account."""
+    with serving(tmp_path_factory.mktemp("open"), sign_up=True) as live:
+        yield live
+
+
+def fields(page: str) -> list[str]:
+    """The tags of a page's fields."""
+    return re.findall(r"<(?:input|option)[^>]*>", page)
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-up"])
+def test_a_refused_form_of_a_session_keeps_the_address_as_text(
+    open_service: Service, path: str
+) -> None:
+    browser = Browser(open_service)
+    page = browser.submit(browser.form(path), email=TYPED, password=SECRET).text
+
+    assert f'value="{SHOWN}"' in page
+    assert "<b>" not in page
+    assert SECRET not in page
+
+
+def test_a_refused_sign_in_goes_on_at_the_password(service: Service) -> None:
+    page = Browser(service).sign_in("ann@example.com", SECRET).text
+    focused = [field for field in fields(page) if "autofocus" in field]
+
+    assert len(focused) == 1
+    assert 'name="password"' in focused[0]
+
+
+def test_a_refused_key_keeps_its_name_its_end_and_its_rights(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+    age_sign_in(service, account, 60)
+    form = browser.form("/keys")
+    chosen = {"name": "My <laptop>", "ends": "90", "read_only": "yes"}
+    page = browser.submit(form, password=SECRET, **chosen).text
+
+    assert 'value="My &lt;laptop&gt;"' in page
+    assert '<option value="90" selected>' in page
+    assert '<input type="checkbox" name="read_only" value="yes" checked>' in fields(page)
+    assert SECRET not in page
+
+
+def test_a_key_that_was_made_leaves_an_empty_form(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
+    page = browser.submit(browser.form("/keys"), name="Laptop", ends="90", read_only="yes").text
+
+    assert "Your new key" in page
+    assert 'value="Laptop"' not in page
+    assert "selected" not in page
+    assert "checked" not in page
+
+
+def test_a_refused_change_of_the_password_keeps_the_choice_and_no_password(
+    service: Service,
+) -> None:
+    browser = signed_in(service, new_person(service))
+    form = browser.form("/account/password")
+    page = browser.submit(form, current=PASSWORD, new="too short", end_access="yes").text
+
+    assert '<input type="checkbox" name="end_access" value="yes" checked>' in fields(page)
+    assert PASSWORD not in page
+    assert "too short" not in page
+
+
+def test_what_is_kept_of_a_field_is_bounded(service: Service) -> None:
+    page = Browser(service).sign_in("x" * 5000, SECRET).text
+
+    assert "x" * 1000 in page
+    assert "x" * 1001 not in page

@@ -1,0 +1,141 @@
+"""The walk over all pages in Chromium: at three widths, in both themes, and by keyboard."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.chromium import fresh_profile
+from tests.node import NotInstalledError, install_node
+from tests.web.pages import PAGES, Walk, walk_over
+from tests.web.pictures import THEMES, WIDTHS, enter
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext
+    from playwright.sync_api import Page as Tab
+
+pytestmark = pytest.mark.engine
+
+HERE = Path(__file__).parent
+LOOKING = (HERE / "looking.js").read_text()
+
+RULES = """async () => {
+  // The shades at the edges of a table hide no word, and axe measures contrast on no gradient.
+  for (const box of document.querySelectorAll(".table")) box.style.backgroundImage = "none";
+  const found = await axe.run(document, { resultTypes: ["violations"] });
+  return found.violations.map(({ id, nodes: [first] }) => `${id}: ${first.target} ${first.html}`);
+}"""
+
+FOCUSABLE = """() => [...document.querySelectorAll(
+  "a[href], button, input, select, textarea, summary, [tabindex='0']"
+)].filter((one) => one.checkVisibility() && !one.disabled && one.tabIndex >= 0)
+  .map((one, index) => { one.dataset.stop = index; return one.outerHTML.slice(0, 90); })"""
+"""What the keyboard must reach, each numbered."""
+
+FOCUSED = """() => {
+  const one = document.activeElement, style = getComputedStyle(one);
+  const box = one.getBoundingClientRect();
+  const seen = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+  return [one.dataset.stop ?? "", seen, box.right > 0 && box.bottom > 0 && box.top < innerHeight];
+}"""
+"""The number of what has the focus, whether it is outlined, and whether it is in sight."""
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The script of axe-core."""
+    folder = tmp_path_factory.mktemp("axe")
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, folder)
+    try:
+        install_node(folder / "with-node").install(folder)
+    except NotInstalledError as error:
+        pytest.skip(f"axe-core could not be installed: {error}")
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text()
+
+
+@pytest.fixture
+def walk(night: Path, tmp_path: Path) -> Iterator[Walk]:
+    """The service of the walks."""
+    with walk_over(night, tmp_path) as walk:
+        yield walk
+
+
+@pytest.fixture
+def chromium() -> Iterator[BrowserContext]:
+    """A fresh profile of the system's Chromium."""
+    with fresh_profile() as profile:
+        yield profile
+
+
+class Complaints(list[str]):
+    """What a tab says and asks for that it should not."""
+
+    def __init__(self, tab: Tab, site: str) -> None:
+        super().__init__()
+        tab.on("console", lambda message: self.append(f"console: {message.text}"))
+        tab.on("pageerror", lambda error: self.append(f"error: {error}"))
+        tab.on("request", lambda request: self._check(request.url, site))
+
+    def _check(self, address: str, site: str) -> None:
+        if not address.startswith((f"{site}/", "data:")):
+            self.append(f"request: {address}")
+
+
+def test_every_page_can_be_read_at_every_width_in_both_themes(
+    walk: Walk, chromium: BrowserContext, axe: str
+) -> None:
+    """Nothing overflows, overlaps, is cut or split, asks another site or breaks a rule of axe."""
+    found = list[str]()
+    for page in PAGES:
+        enter(chromium, walk, page)
+        tab = chromium.new_page()
+        complaints = Complaints(tab, walk.services[page.who].url)
+        tab.goto(walk.address(page))
+        tab.evaluate(axe)
+        for width in WIDTHS:
+            tab.set_viewport_size({"width": width, "height": 844})
+            for theme in THEMES:
+                tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
+                seen: list[Any] = tab.evaluate(LOOKING) if theme == "light" else []
+                broken: list[Any] = tab.evaluate(RULES) if width != WIDTHS[1] else []
+                found += [f"{page.name} at {width}, {theme}: {each}" for each in seen + broken]
+        expected = f"the server responded with a status of {page.status}"
+        found += [f"{page.name}: {each}" for each in complaints if expected not in each]
+        tab.close()
+
+    assert not found, "\n".join(found)
+
+
+def test_the_keyboard_reaches_everything_in_sight_and_skips_the_navigation(
+    walk: Walk, chromium: BrowserContext
+) -> None:
+    found = list[str]()
+    for page in (page for page in PAGES if page.path != "/docs"):
+        enter(chromium, walk, page)
+        tab = chromium.new_page()
+        tab.emulate_media(reduced_motion="reduce")
+        tab.goto(walk.address(page))
+        tab.evaluate("document.activeElement.blur()")
+        wanted: list[str] = tab.evaluate(FOCUSABLE)
+        reached = dict[str, tuple[bool, bool]]()
+        for _ in range(len(wanted) + 1):
+            tab.keyboard.press("Tab")
+            stop, outlined, in_sight = tab.evaluate(FOCUSED)
+            reached[stop] = outlined, in_sight
+        found += [
+            f"{page.name}: {html} {reached.get(str(stop), 'is not reached')}"
+            for stop, html in enumerate(wanted)
+            if reached.get(str(stop)) != (True, True)
+        ]
+        tab.locator("a").first.focus()  # it may be that a field had the focus from the start
+        tab.keyboard.press("Enter")
+        if tab.evaluate("document.activeElement.id") != "main":
+            found.append(f"{page.name}: the link to the content does not lead there")
+        tab.close()
+
+    assert not found, "\n".join(found)

@@ -1,0 +1,127 @@
+"""Pictures: the chart of a setup for pages, as a PNG in one of a few looks and as data.
+
+Thumbnails are for everybody who may see the scan; larger charts and the bars behind them are for
+those who may see the ticker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.requests import Request
+
+from mcp_server.drawing.look import THEMES, WIDTHS, Look
+from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
+from mcp_server.operations.answers import PNG, Answer
+from mcp_server.operations.chart_data import chart_data
+from mcp_server.operations.errors import ApiError
+from mcp_server.operations.symbols import SYMBOL_PATTERN
+from store.book import Book, StoredSetup
+from web.access import Access
+from web.refusals import Refusal
+from web.site import Site
+from web.turns import Turns
+from web.visit import Visit
+
+PNG_PATH, DATA_PATH = "/symbols/{symbol}/chart.png", "/symbols/{symbol}/chart.json"
+
+THUMBNAIL = min(WIDTHS)
+"""The width of the picture that shows no more than the scan says."""
+
+LOOKS: Mapping[tuple[str, str], Look] = {
+    (theme, str(width)): Look(theme, width) for theme in THEMES for width in WIDTHS
+}
+
+NO_LOOK = "theme must be light or dark, and width 320, 720 or 1200."
+NO_SETUP = "There is no such setup tonight; ids change every night."
+NO_PRICES = "This setup cannot be drawn: its price history is not stored."
+STRANGER = "Sign in to see this chart."
+UNTRACKED = "Track this ticker to see its charts."
+NO_PLAN = "Your plan does not include the scan."
+
+
+class Pictures:
+    """The charts of setups, as pages load them."""
+
+    def __init__(self, site: Site, access: Access) -> None:
+        self._services = site.services
+        self._access = access
+        self._turns = Turns()
+
+    async def png(self, visit: Visit) -> HttpResponse:
+        """The picture of a setup."""
+        symbol, look = symbol_of(visit.request), look_of(visit.request)
+        await self._check(visit, symbol, scan=look.width == THUMBNAIL)
+        with self._services.active_night.pin() as book:
+            self._setup(book, visit, symbol)
+        async with self._turns.turn(visit.secret if visit.account else visit.network):
+            with self._services.active_night.pin() as book:
+                setup = self._setup(book, visit, symbol)
+                try:
+                    png = await self._services.charts.png(book, setup, look)
+                except ApiError as error:
+                    raise _refusal(error) from error
+        return self._response(visit, symbol, Answer(png, PNG))
+
+    async def data(self, visit: Visit) -> HttpResponse:
+        """What the interactive chart of a setup shows, as JSON."""
+        symbol = symbol_of(visit.request)
+        await self._check(visit, symbol, scan=False)
+        with self._services.active_night.pin() as book:
+            body = chart_data(book, self._setup(book, visit, symbol))
+        if body is None:
+            raise Refusal(404, NO_PRICES)
+        return self._response(visit, symbol, Answer(body))
+
+    async def _check(self, visit: Visit, symbol: str, *, scan: bool) -> None:
+        if (scan and self._access.scan(visit)) or await self._access.ticker(visit, symbol):
+            return
+        if visit.account is None:
+            raise Refusal(403, STRANGER)
+        raise Refusal(403, UNTRACKED if self._access.scan(visit) else NO_PLAN)
+
+    def _setup(self, book: Book, visit: Visit, symbol: str) -> StoredSetup:
+        setup = book.setup(symbol, visit.request.query_params.get("setup_id", ""))
+        if setup is None:
+            raise Refusal(404, NO_SETUP)
+        return setup
+
+    def _response(self, visit: Visit, symbol: str, answer: Answer) -> HttpResponse:
+        public = self._access.everybody(symbol)
+        age = PUBLIC_HOUR if public else PRIVATE_HOUR
+        response = answer_response(answer, visit.request.scope["headers"], age)
+        if not public:
+            response.headers.append((b"vary", b"Cookie"))
+        return response
+
+
+def symbol_of(request: Request) -> str:
+    """The symbol of an address, in upper case.
+
+    Raises:
+        Refusal: it cannot be a symbol.
+    """
+    symbol: str = request.path_params["symbol"]
+    if not SYMBOL_PATTERN.fullmatch(symbol):
+        raise Refusal(404, "A symbol is letters, digits and dots, such as AAPL or BRK.B.")
+    return symbol.upper()
+
+
+def look_of(request: Request) -> Look:
+    """The look that a query asks for; without one, the usual.
+
+    Raises:
+        Refusal: there is no such look.
+    """
+    query, usual = request.query_params, Look()
+    look = LOOKS.get((query.get("theme", usual.theme), query.get("width", str(usual.width))))
+    if look is None:
+        raise Refusal(400, NO_LOOK)
+    return look
+
+
+def _refusal(error: ApiError) -> Refusal:
+    if error.code == "chart_unavailable":
+        return Refusal(404, NO_PRICES)
+    wait = (error.details or {}).get("retry_after_seconds")
+    return Refusal(error.status, "The service is busy. Try again in a moment.", wait)

@@ -1,0 +1,150 @@
+"""The screen: the scan of the night as a table, with a form for everything it can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+from starlette.responses import RedirectResponse, Response
+
+from mcp_server.operations.scan import select
+from store.book import Book
+from store.briefs import Row
+from store.families import Family
+from web.access import Access
+from web.condition_words import COMPARISONS, FIELDS, GROUPS
+from web.pages import Pages
+from web.refusals import Refusal
+from web.return_paths import address_of, sign_in_address
+from web.scan_copies import copies_of
+from web.scan_order import COLUMNS, SORTS, page_in_order
+from web.scan_query import DEFAULTS, Query, read_query
+from web.setup_rows import SetupRow
+from web.site import Site
+from web.standing import Standing
+from web.visit import Visit
+
+NO_PLAN = Refusal(403, "Your plan does not include the scan of the whole market.")
+NOT_ASKED = Refusal(400, "The scan cannot be asked like this. See what the form says.")
+FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
+LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
+STATUSES = (("forming", "Forming"), ("in_progress", "In progress"), ("all", "All"))
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """The setups of one status, how many match, and where they are shown."""
+
+    status: str
+    label: str
+    count: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column that sorts."""
+
+    label: str
+    address: str
+    order: str
+    """The value of `aria-sort`; empty if the list is not sorted by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One page of matching setups."""
+
+    rows: Sequence[SetupRow]
+    count: int
+    tabs: Sequence[Tab]
+    summaries: Sequence[str]
+    """The records of the families on the page, whole."""
+    previous: str
+    """Where the page before is; empty if there is none."""
+    following: str
+
+
+class ScreenPage:
+    """The page for those who may see the scan."""
+
+    def __init__(self, site: Site, pages: Pages) -> None:
+        self._site = site
+        self._pages = pages
+        self._access = Access(site)
+
+    async def show(self, visit: Visit) -> Response:
+        """The page, or the way to it."""
+        if not self._access.scan(visit):
+            if visit.account is None:
+                return RedirectResponse(sign_in_address(visit.request), 303)
+            return self._pages.respond("screen_closed.html", visit, refusal=NO_PLAN)
+        query, sent = read_query(visit.request.query_params.multi_items())
+        if sent and not query.failed and query.address() != address_of(visit.request):
+            return RedirectResponse(query.address(), 303)
+        return self._page(visit, query)
+
+    def _page(self, visit: Visit, query: Query) -> Response:
+        services = self._site.services
+        with services.active_night.pin() as book:
+            standing = Standing.of(book, services.active_night, self._site.clock().date())
+            results = None if query.failed else self._results(book, query)
+        return self._pages.respond(
+            "screen.html",
+            visit,
+            refusal=NOT_ASKED if query.failed else None,
+            query=query,
+            results=results,
+            headings=_headings(query),
+            copies=() if query.failed else copies_of(query, services.offer),
+            session=book.session,
+            standing=standing,
+            disclaimer=book.disclaimer,
+            family_choices=FAMILIES,
+            groups=GROUPS,
+            fields=FIELDS,
+            comparisons=COMPARISONS,
+            sorts=tuple(SORTS.items()),
+            limits=LIMITS,
+            defaults=DEFAULTS,
+        )
+
+    def _results(self, book: Book, query: Query) -> Results:
+        arguments = query.arguments
+        found = select(book.evidence, arguments, query.predicates)
+        count, positions = page_in_order(
+            book, found, arguments.status, query.sort, arguments.offset, arguments.limit
+        )
+        bodies = [orjson.loads(body) for body in book.evidence.bodies.at(positions)]
+        name = self._site.services.directory(book).name
+        sizes = {"forming": int(found.forming.sum()), "in_progress": int(found.in_progress.sum())}
+        sizes["all"] = sum(sizes.values())
+        first, limit = arguments.offset, arguments.limit
+        return Results(
+            rows=[SetupRow.of(body, name(body["symbol"]) or "") for body in bodies],
+            count=count,
+            tabs=[
+                Tab(status, label, sizes[status], query.address(status=status, offset="0"))
+                for status, label in STATUSES
+            ],
+            summaries=_summaries(bodies),
+            previous=query.address(offset=str(max(0, first - limit))) if first else "",
+            following=query.address(offset=str(first + limit)) if first + limit < count else "",
+        )
+
+
+def _headings(query: Query) -> dict[str, Heading]:
+    return {name: _heading(query, name) for name in COLUMNS}
+
+
+def _heading(query: Query, name: str) -> Heading:
+    column = COLUMNS[name]
+    order = {name: "ascending", f"-{name}": "descending"}.get(query.sort, "")
+    turned = {"ascending": f"-{name}", "descending": name, "": f"{column.first}{name}"}[order]
+    return Heading(column.label, query.address(sort=turned, offset="0"), order)
+
+
+def _summaries(bodies: Sequence[Row]) -> list[str]:
+    records = (body["track_record"]["family"] for body in bodies)
+    return list(dict.fromkeys(record["summary"] for record in records if record))

@@ -1,0 +1,113 @@
+"""Status: which night is served, how old it is, what it holds, and what it left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from starlette.responses import Response
+
+from store.book import Book
+from store.reasons import FOUND, LEFT_OUT, words_of
+from web.access import Access
+from web.pages import Pages
+from web.site import Site
+from web.standing import Standing
+from web.visit import Visit
+
+PATH = "/status"
+
+NAMED = 50
+"""Symbols and files that are named for one reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What one reason left out: all of it counted, and the first ones by name."""
+
+    code: str
+    words: str
+    count: int
+    named: Sequence[tuple[str, str]]
+    """A symbol or a file, and the reason in full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one rule found in the bars."""
+
+    code: str
+    words: str
+    bars: int
+    symbols: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the run that made a night reported, for people."""
+
+    bars: int
+    refused: Sequence[Refused]
+    findings: Sequence[Findings]
+    forming: int
+    running: int
+    dividend_adjusted: int
+    assumed_dollars: int
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> Summary:
+        """The summary of a report, as `Book.report` has it."""
+        refused = [
+            Refused(code, words_of(code, LEFT_OUT), len(by_name), sorted(by_name.items())[:NAMED])
+            for code, by_name in report.get("refused", {}).items()
+        ]
+        findings = [
+            Findings(rule, words_of(rule, FOUND), bars, symbols)
+            for rule, (bars, symbols) in report.get("findings", {}).items()
+        ]
+        return cls(
+            bars=report.get("bars", 0),
+            refused=sorted(refused, key=lambda one: -one.count),
+            findings=sorted(findings, key=lambda one: -one.bars),
+            forming=sum(report.get("forming", {}).values()),
+            running=sum(report.get("running", {}).values()),
+            dividend_adjusted=report.get("dividend_adjusted", 0),
+            assumed_dollars=report.get("assumed_dollars", 0),
+        )
+
+
+class StatusPage:
+    """The page; names of symbols and files only for who may see the scan."""
+
+    def __init__(self, site: Site, pages: Pages) -> None:
+        self._active_night = site.services.active_night
+        self._access = Access(site)
+        self._clock = site.clock
+        self._pages = pages
+        self._offer = site.services.offer
+        self._summary: Summary | None = None
+        self._summary_of: str | None = None
+
+    async def show(self, visit: Visit) -> Response:
+        """The page."""
+        with self._active_night.pin() as book:
+            return self._pages.respond(
+                "status.html",
+                visit,
+                book=book,
+                summary=self._summary_for(book),
+                standing=Standing.of(book, self._active_night, self._clock().date()),
+                nights=self._active_night.last_nights,
+                names=self._access.scan(visit),
+                program=version("pattern-screener"),
+                offer=self._offer,
+            )
+
+    def _summary_for(self, book: Book) -> Summary | None:
+        if book.data_version != self._summary_of:
+            report = book.report()
+            self._summary = Summary.of(report) if report else None
+            self._summary_of = book.data_version
+        return self._summary

@@ -1,0 +1,185 @@
+"""The symbol pages: one for each ticker, and the search that leads there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import RedirectResponse, Response
+
+from mcp_server.operations.directory import LONGEST, Directory, Entry
+from store.accounts import Account
+from store.book import Book, Coverage
+from store.method import FEW
+from web.access import Access
+from web.pages import Pages
+from web.past import Past
+from web.refusals import Refusal
+from web.return_paths import sign_in_address
+from web.setups import setups_of
+from web.site import Site
+from web.told import Told
+from web.tracking import track
+from web.visit import Visit
+
+PATH, SEARCH_PATH = "/symbols/{symbol}", "/symbols"
+
+FOUND = 50
+"""Most symbols that a search lists."""
+
+NO_PLAN = "Your plan does not include the scan."
+
+ABSENCES: Mapping[str, str] = {
+    "no_bars": "The reference table names it, but there are no bars of it."
+}
+"""Why a symbol is not covered, if the report of the night does not say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A symbol that a search found."""
+
+    symbol: str
+    name: str | None
+    setups: int
+
+
+class SymbolPage:
+    """What a night says of one ticker."""
+
+    def __init__(self, site: Site, pages: Pages, access: Access) -> None:
+        self._site = site
+        self._services = site.services
+        self._pages = pages
+        self._access = access
+        self._reasons = Reasons()
+
+    async def show(self, visit: Visit) -> Response:
+        """The page of a symbol, under its name in upper case."""
+        symbol: str = visit.request.path_params["symbol"]
+        if symbol != symbol.upper():
+            return RedirectResponse(self._address(visit, symbol.upper()))
+        return await self._page(visit, symbol)
+
+    async def change(self, visit: Visit, account: Account) -> Response:
+        """Track the ticker, or no longer track it."""
+        symbol: str = visit.request.path_params["symbol"]
+        if self._services.active_night.book.coverage(symbol) is None:
+            return await self._page(visit, symbol)
+        try:
+            wanted = visit.form.get("change", "")
+            await track(self._services.watchlist, account, symbol, wanted)
+        except Refusal as refusal:
+            return await self._page(visit, symbol, refusal)
+        return RedirectResponse(visit.request.url.path, 303)
+
+    async def find(self, visit: Visit) -> Response:
+        """The symbols that a text may mean; the page of the one that it names."""
+        text = visit.request.query_params.get("search", "").strip()[:LONGEST]
+        with self._services.active_night.pin() as book:
+            directory = self._services.directory(book)
+            if text and book.coverage(text.upper()) is not None:
+                return RedirectResponse(_path_of(text.upper()), 303)
+            found = directory.search(text) if text else []
+            matches = [_match(book, entry) for entry in found[:FOUND]]
+            return self._pages.respond(
+                "symbols.html",
+                visit,
+                night=Told.of(self._site, book),
+                text=text,
+                matches=matches,
+                count=len(found),
+            )
+
+    async def _page(self, visit: Visit, symbol: str, refusal: Refusal | None = None) -> Response:
+        with self._services.active_night.pin() as book:
+            coverage = book.coverage(symbol)
+            directory = self._services.directory(book)
+            if coverage is None:
+                return self._unknown(visit, book, directory, symbol)
+            open_to_visitor = await self._access.ticker(visit, symbol)
+            if not open_to_visitor and not self._access.scan(visit):
+                if visit.account is None:
+                    return RedirectResponse(sign_in_address(visit.request), 303)
+                raise Refusal(403, NO_PLAN)
+            tracked = await self._tracked(visit, symbol)
+            return self._pages.respond(
+                "symbol.html",
+                visit,
+                refusal=refusal,
+                night=Told.of(self._site, book),
+                symbol=symbol,
+                entry=_listing(directory.entry(symbol) or {}),
+                absence=self._reasons.of(book, coverage),
+                setups=setups_of(book, symbol),
+                open=open_to_visitor,
+                demo=symbol in self._services.offer.demo_symbols,
+                tracked=tracked,
+                past=Past.of(book, symbol, _page_number(visit)) if open_to_visitor else None,
+                few=FEW,
+            )
+
+    async def _tracked(self, visit: Visit, symbol: str) -> bool:
+        if visit.account is None:
+            return False
+        return symbol in await self._services.watchlist.symbols(visit.account.id)
+
+    def _unknown(self, visit: Visit, book: Book, directory: Directory, symbol: str) -> Response:
+        text = symbol[:LONGEST]
+        nearest = [directory.entry(near) or {} for near in directory.nearest(text)]
+        matches = [_match(book, entry) for entry in nearest]
+        words = f"Tonight's data does not know {text}."
+        refusal = Refusal(404, words if matches else f"{words} No symbol is spelt like it.")
+        return self._pages.respond(
+            "symbols.html",
+            visit,
+            refusal=refusal,
+            night=Told.of(self._site, book),
+            text=text,
+            matches=matches,
+            count=None,
+        )
+
+    @staticmethod
+    def _address(visit: Visit, symbol: str) -> str:
+        query = visit.request.url.query
+        return _path_of(symbol) + (f"?{query}" if query else "")
+
+
+class Reasons:
+    """Why symbols are not covered, from the report of the night that was asked for last."""
+
+    def __init__(self) -> None:
+        self._version: str | None = None
+        self._kept: Mapping[str, Mapping[str, str]] = {}
+
+    def of(self, book: Book, coverage: Coverage) -> str | None:
+        """The reason in words; None for a covered symbol."""
+        if coverage.covered:
+            return None
+        if self._version != book.data_version:
+            report: Mapping[str, Any] = book.report() or {}
+            self._version, self._kept = book.data_version, report.get("refused", {})
+        code = coverage.reason or ""
+        return self._kept.get(code, {}).get(coverage.symbol) or ABSENCES.get(code) or code
+
+
+def _path_of(symbol: str) -> str:
+    return f"{SEARCH_PATH}/{quote(symbol, safe='')}"
+
+
+def _listing(entry: Entry) -> Entry:
+    names = ("name", "asset_type", "exchange", "industry", "country")
+    return {name: entry.get(name) for name in names}
+
+
+def _match(book: Book, entry: Entry) -> Match:
+    symbol = entry["symbol"]
+    return Match(symbol, entry.get("name"), book.briefs(symbol).count(b'"setup_id"'))
+
+
+def _page_number(visit: Visit) -> int:
+    text = visit.request.query_params.get("page", "1")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 1

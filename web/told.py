@@ -1,0 +1,25 @@
+"""Told: what every page says of the night that it shows."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from store.book import Book
+from web.site import Site
+from web.standing import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The session of a night, its standing, and the disclaimer."""
+
+    session: dt.date | None
+    standing: Standing
+    disclaimer: str
+
+    @classmethod
+    def of(cls, site: Site, book: Book) -> Told:
+        """What is told of a book of the active night today."""
+        standing = Standing.of(book, site.services.active_night, site.clock().date())
+        return cls(book.session, standing, book.disclaimer)

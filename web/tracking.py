@@ -1,0 +1,34 @@
+"""Tracking: the button by which a page tracks one ticker, or no longer does."""
+
+from __future__ import annotations
+
+from mcp_server.operations.callers import TRACKED_CAPS
+from store.accounts import Account
+from store.watchlist import OverCapError, Watchlist
+from web.refusals import Refusal
+
+
+async def track(watchlist: Watchlist, account: Account, symbol: str, wanted: str) -> None:
+    """Put a known symbol on the list or take it off.
+
+    Raises:
+        Refusal: the list is full, or the form asks for neither.
+    """
+    cap = TRACKED_CAPS[account.plan]
+    if wanted not in ("track", "untrack"):
+        raise Refusal(400, "This form tracks a ticker, or no longer does.")
+    added, removed = ([symbol], []) if wanted == "track" else ([], [symbol])
+    try:
+        await watchlist.edit(account.id, added, removed, cap)
+    except OverCapError as error:
+        raise Refusal(400, full(cap)) from error
+
+
+def full(cap: int) -> str:
+    """Why nothing more can be tracked."""
+    if not cap:
+        return "Your plan tracks no tickers."
+    return (
+        f"Your plan tracks {cap} tickers, and as many are on your watchlist. "
+        "Remove one there, then track this one."
+    )
