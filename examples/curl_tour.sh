@@ -66,9 +66,9 @@ keyed() {
     get "$path_of_key" -H "Authorization: Bearer $SCREENER_KEY" "$@"
 }
 
-# first_setup_id: the id of a setup in the last answer.
+# first_setup_id: the id of the first setup in the last answer.
 first_setup_id() {
-    sed -n 's/.*"setup_id":"\([^"]*\)".*/\1/p' "$body"
+    tr ',' '\n' <"$body" | sed -n 's/.*"setup_id":"\([^"]*\)".*/\1/p' | sed -n 1p
 }
 
 step "Without a key: one demo symbol, its two lines, its plan and how the pattern did before"

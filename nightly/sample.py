@@ -12,7 +12,7 @@ from typing import Final
 from nightly.reference import Reference, read_reference
 from nightly.sources import TableSource
 
-SAMPLE_SESSION: Final = dt.date(2012, 10, 3)
+SAMPLE_SESSION: Final = dt.date(2012, 9, 19)
 """The session that the sample night describes."""
 
 _SHIPPED: Final = Path(__file__).parent / "shipped"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck
@@ -25,12 +27,16 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("steady")
 
 
+NIGHT_SESSION: Final = dt.date(2012, 10, 3)
+"""On this day the reference detector shows five setups, of three families, in four symbols."""
+
+
 @pytest.fixture(scope="session")
 def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the sample night in it; to be read only.
+    """A data folder with a night of the sample's bars in it; to be read only.
 
-    The reference detector draws it. The default serves one pattern in so few symbols, which is not
-    enough for tests of filters, families and lists.
+    The reference detector draws it. The default serves two patterns of one symbol in so few, which
+    is not enough for tests of filters, families and lists.
     """
     if sealed := os.environ.get("SCREENER_TEST_NIGHT"):
         return Path(sealed)
@@ -40,9 +46,10 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def seal_night(folder: Path) -> None:
-    """Seal the sample night of the reference detector."""
+    """Seal the tests' night: the sample's bars, as the reference detector draws them."""
     settings = Settings(data_dir=folder)
-    seal(settings, replace(order_of(settings), parameters=DETECTORS["reference"]))
+    order = order_of(settings, session=NIGHT_SESSION)
+    seal(settings, replace(order, parameters=DETECTORS["reference"]))
 
 
 @pytest.fixture(scope="session")

@@ -90,7 +90,7 @@ async def _answers(
     found = {
         "`list_tracked_tickers`": listed,
         "a ticker of it without a setup": [_compact(t) for t in tickers if not t.get("setups")],
-        "a ticker of it with one": [_compact(t) for t in tickers if len(t.get("setups", ())) == 1],
+        "a ticker of it with setups": [_compact(t) for t in tickers if t.get("setups")],
         "`get_ticker_patterns`": patterns,
         "a setup of it": [_compact(setup) for setup in setups],
         **{

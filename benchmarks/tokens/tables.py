@@ -73,7 +73,7 @@ def outdated(said: str, found: str) -> list[str]:
 
 
 def _close(one: str, other: str) -> bool:
-    if NUMBER.sub("", one) != NUMBER.sub("", other):
+    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
         return False
     pairs = zip(_numbers(one), _numbers(other), strict=True)
     return all(abs(a - b) <= max(SLACK, TOLERANCE * a) for a, b in pairs)

@@ -76,6 +76,7 @@ def test_a_page_is_outdated_by_a_line_that_changed_and_not_by_a_few_tokens() -> 
     assert outdated(tables_of(page), "| all | 6,300 |") == []
     assert outdated(tables_of(page), "| all | 6,500 |") == ["| all | 6,500 |"]
     assert outdated(tables_of(page), "| some | 6,193 |") == ["| some | 6,193 |"]
+    assert outdated("| all | 61 |  |", "| all | 61 | 58 |") == ["| all | 61 | 58 |"]
 
 
 def test_the_page_for_agents_has_every_tool_rule_and_code() -> None:

@@ -12,6 +12,7 @@ import pytest
 from nightly.bars import Bars, to_date
 from nightly.plan import plan
 from screener.nightly import order_of
+from tests.conftest import NIGHT_SESSION
 from tests.service import TRACKED, Service
 
 
@@ -47,7 +48,8 @@ def past(service: Service) -> list[Trade]:
 
 
 def _past(service: Service) -> Iterator[Trade]:
-    for task in plan(order_of(service.settings), dt.datetime.now(dt.UTC)).tasks:
+    order = order_of(service.settings, session=NIGHT_SESSION)
+    for task in plan(order, dt.datetime.now(dt.UTC)).tasks:
         listings = {raw: listing for raw, listing in task.symbols if listing.symbol in TRACKED}
         for loaded in task.source.load(list(listings)):
             listing = listings[loaded.name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 import shutil
@@ -15,10 +16,11 @@ from typing import Any
 
 import pytest
 
+from nightly.sample import SAMPLE_SESSION
+from tests.conftest import NIGHT_SESSION
 from tests.service import Service, copy_night, new_key, serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SESSION = "2012-10-03"
 DISCLAIMER = "Educational chart analysis, not investment advice."
 PYTHON_SCRIPTS = ("agent_report.py", "mcp_demo_to_chart.py", "morning_scan.py")
 SCRIPTS = ("curl_tour.sh", *PYTHON_SCRIPTS)
@@ -73,12 +75,12 @@ def check_failure(result: subprocess.CompletedProcess[str], code: int, words: st
     assert words in result.stderr
 
 
-def check_content_rules(text: str) -> None:
+def check_content_rules(text: str, session: dt.date = NIGHT_SESSION) -> None:
     """Win rates with samples and losses, the session's date, and the disclaimer."""
     told = [line for line in text.splitlines() if WIN_RATE.search(line)]
     assert told
     assert [line for line in told if not SAMPLE_AND_LOSS.search(line)] == []
-    assert SESSION in text
+    assert f"As of session {session} " in text
     assert DISCLAIMER in text
 
 
@@ -127,9 +129,11 @@ def test_the_readme_tells_of_every_script() -> None:
     assert [name for name in (*SCRIPTS, *SHARED) if f"`{name}`" not in readme] == []
 
 
-@pytest.mark.parametrize(("live", "rank"), [("product", 1), ("service", 2)])
+@pytest.mark.parametrize(
+    ("live", "session", "rank"), [("product", SAMPLE_SESSION, 1), ("service", NIGHT_SESSION, 2)]
+)
 def test_the_curl_tour_shows_every_answer_and_saves_a_chart(
-    live: str, rank: int, request: pytest.FixtureRequest, tmp_path: Path
+    live: str, session: dt.date, rank: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     service: Service = request.getfixturevalue(live)
     text = succeed("curl_tour.sh", "msft.png", url=service.url, key=service.key, folder=tmp_path)
@@ -139,9 +143,14 @@ def test_the_curl_tour_shows_every_answer_and_saves_a_chart(
     assert text.count('"win_rate_pct"') == text.count('"win_rate_trades"') + text.count(
         '"avg_loss_pct"'
     )
-    for fact in (SESSION, DISCLAIMER, '"error": "bad_request"', "HTTP 400", f'"rank": {rank}'):
+    for fact in (
+        *(f'"as_of_session": "{session}"', DISCLAIMER, '"error": "bad_request"', "HTTP 400"),
+        f'"rank": {rank}',
+    ):
         assert fact in text
-    for summary in summaries_of(setups_of(service, "MSFT"), "family", "ticker"):
+    setups = setups_of(service, "MSFT")
+    assert f"setup_id={setups[0]['setup_id']}'" in text, "the chart is that of the first"
+    for summary in summaries_of(setups, "family", "ticker"):
         assert summary in text
     assert service.key not in text
 
@@ -151,6 +160,7 @@ def test_the_curl_tour_shows_every_answer_and_saves_a_chart(
     [
         "sh examples/curl_tour.sh",
         "python examples/mcp_demo_to_chart.py",
+        "python examples/morning_scan.py",
         "python examples/morning_scan.py --status all",
         "python examples/agent_report.py MSFT FB",
     ],
@@ -159,7 +169,7 @@ def test_the_readme_shows_what_its_commands_print_of_the_sample(
     command: str, product: Service, tmp_path: Path
 ) -> None:
     script, *arguments = command.split("examples/")[1].split()
-    key = new_key(product.settings, f"{script}@example.com")
+    key = new_key(product.settings, f"{script}.{len(arguments)}@example.com")
     text = succeed(script, *arguments, url=product.url, key=key, folder=tmp_path)
     report = tmp_path / "report.md"
     shown = {*text.splitlines(), *(report.read_text().splitlines() if report.exists() else ())}
@@ -180,13 +190,15 @@ def test_the_curl_tour_shows_what_needs_no_key_and_then_asks_for_one(
 def test_the_mcp_demo_draws_a_chart_without_a_key(product: Service, tmp_path: Path) -> None:
     text = succeed("mcp_demo_to_chart.py", url=product.url, folder=tmp_path)
 
-    check_content_rules(text)
+    check_content_rules(text, SAMPLE_SESSION)
     check_pictures(tmp_path, ["demo-MSFT.png"])
-    (setup,) = setups_of(product, "MSFT")
-    check_lines_by_endpoints(text, setup)
+    setups = setups_of(product, "MSFT")
+    assert [setup["status"] for setup in setups] == ["forming", "in_progress"]
+    for setup in setups:
+        check_lines_by_endpoints(text, setup)
     assert text.startswith("7 tools:\n")
     assert "Set SCREENER_KEY" in text
-    for summary in summaries_of([setup], "family", "ticker"):
+    for summary in summaries_of(setups, "family", "ticker"):
         assert summary in text
 
 
@@ -250,7 +262,7 @@ def test_the_morning_scan_says_when_nothing_matches(service: Service, tmp_path: 
     )
 
     assert text.startswith("No setup matches.\n")
-    assert SESSION in text
+    assert f"As of session {NIGHT_SESSION} " in text
     assert DISCLAIMER in text
 
 

@@ -22,12 +22,12 @@ from nightly.history import FACTS, Fate
 from nightly.intervals import clustered, wilson
 from nightly.market import Market, Returns
 from nightly.method import method, shown
-from nightly.sample import SAMPLE_SESSION
 from store.book import Book
 from store.families import Family
 from store.method import Measure, Method
 from store.nights import Nights
 from store.records import HistoryRow
+from tests.conftest import NIGHT_SESSION
 
 SYMBOLS = ("AAPL", "FB", "GOOG", "IBM", "MSFT")
 
@@ -150,7 +150,7 @@ def test_the_groups_agree_with_the_track_records(book: Book, record: Method) -> 
     assert everything.trades == sum(counted.values())
     assert sum(measure.trades for measure in record.by_decade()) == everything.trades
     assert sum(measure.trades for measure in record.by_family_and_decade()) == everything.trades
-    assert record.as_of_session == SAMPLE_SESSION
+    assert record.as_of_session == NIGHT_SESSION
     assert (record.symbols, record.ended) == (5, 0)
 
 

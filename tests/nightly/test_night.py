@@ -26,6 +26,7 @@ from store.families import Direction
 from store.manifest import Manifest
 from store.nights import Nights
 from store.records import HistoryRow, ScanSetup, Setup, SideRecord, TrackRecord
+from tests.conftest import NIGHT_SESSION
 from tests.nightly.series import LENIENT
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
@@ -55,7 +56,7 @@ def active_book(folder: Path) -> Book:
 
 @pytest.fixture(scope="module")
 def crowded(night: Path) -> Iterator[Book]:
-    """The sample night of the reference detector, with setups of several families."""
+    """The tests' night, drawn by the reference detector, with setups of several families."""
     with closing(active_book(night)) as opened:
         yield opened
 
@@ -74,13 +75,15 @@ def book(request: pytest.FixtureRequest) -> Book:
     return opened
 
 
-def sample_bars(symbol: str) -> Bars:
+def sample_bars(symbol: str, book: Book | None = None) -> Bars:
+    """The sample's bars up to the session of a book, or else up to the sample's."""
+    session = (book and book.session) or SAMPLE_SESSION
     listing = sample_reference().listing(symbol)
     (loaded,) = sample_source().load([symbol])
     return clean(
         loaded.bars,
         asset_type="stock",
-        window=past_window(SAMPLE_SESSION, "stock"),
+        window=past_window(session, "stock"),
         adjustment=listing.adjustment,
         splits=listing.splits,
     ).bars
@@ -97,15 +100,16 @@ def history(book: Book, symbol: str) -> list[HistoryRow]:
 
 
 def test_the_sample_night_shows_what_its_bars_show(product: Book) -> None:
-    (row,) = rows(product)
+    shown = [(row.symbol, row.pattern_type, row.direction, row.status) for row in rows(product)]
 
-    assert (row.symbol, row.pattern_type, row.status) == (
-        *("MSFT", "symmetrical_triangle", "in_progress"),
-    )
+    assert shown == [
+        ("MSFT", "rising_wedge", "bearish", "forming"),
+        ("MSFT", "symmetrical_triangle", "bullish", "in_progress"),
+    ]
     assert history(product, "MSFT")[0].entry_date == dt.date(2012, 8, 16)
 
 
-def test_the_reference_detector_shows_more_on_the_sample_night(crowded: Book) -> None:
+def test_the_reference_detector_shows_more_of_the_same_bars(crowded: Book) -> None:
     found = {(row.symbol, row.family.value, row.status) for row in rows(crowded)}
 
     assert found == {
@@ -116,11 +120,14 @@ def test_the_reference_detector_shows_more_on_the_sample_night(crowded: Book) ->
     }
 
 
-def test_apple_closes_on_the_sample_session_where_it_did(crowded: Book) -> None:
+def test_apple_and_microsoft_close_on_each_session_where_they_did(
+    crowded: Book, product: Book
+) -> None:
     apple = next(row for row in rows(crowded) if row.symbol == "AAPL")
 
-    assert apple.last_close == 671.45
-    assert apple.as_of_session == dt.date(2012, 10, 3)
+    assert (apple.as_of_session, apple.last_close) == (dt.date(2012, 10, 3), 671.45)
+    for microsoft in rows(product):
+        assert (microsoft.as_of_session, microsoft.last_close) == (dt.date(2012, 9, 19), 31.052)
 
 
 @pytest.mark.parametrize(("fixture", "version"), [("night", 1), ("product_night", 2)])
@@ -138,10 +145,15 @@ def test_every_record_and_the_manifest_name_the_detector(
 
 
 @pytest.mark.parametrize(
-    ("fixture", "detector"), [("night", "reference"), ("product_night", "default")]
+    ("fixture", "detector", "session"),
+    [("night", "reference", NIGHT_SESSION), ("product_night", "default", SAMPLE_SESSION)],
 )
 def test_two_runs_over_the_same_bars_give_the_same_bytes(
-    fixture: str, detector: str, request: pytest.FixtureRequest, tmp_path: Path
+    fixture: str,
+    detector: str,
+    session: dt.date,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
 ) -> None:
     first = Nights(request.getfixturevalue(fixture)).active()
     assert first is not None
@@ -150,7 +162,7 @@ def test_two_runs_over_the_same_bars_give_the_same_bytes(
         name="sample",
         reference=sample_reference(),
         parameters=DETECTORS[detector],
-        session=SAMPLE_SESSION,
+        session=session,
         jobs=2,
         source_label=first.source,
         disclaimer=first.disclaimer,
@@ -213,7 +225,7 @@ def test_the_history_of_the_product_can_be_checked_against_the_bars(
 
 
 def check_history(book: Book, symbol: str) -> None:
-    bars = sample_bars(symbol)
+    bars = sample_bars(symbol, book)
     found = history(book, symbol)
 
     assert found
@@ -303,7 +315,7 @@ def test_every_record_states_its_placebo_and_its_losses(book: Book) -> None:
 
 def test_served_lines_touch_their_bars_and_hold_every_close(book: Book) -> None:
     for row in rows(book):
-        bars = sample_bars(row.symbol)
+        bars = sample_bars(row.symbol, book)
         for line, sign in ((row.lines.upper, 1), (row.lines.lower, -1)):
             days = [to_day(point.date) for point in (line.start, line.end)]
             start, end = np.searchsorted(bars.date, days).tolist()
@@ -320,12 +332,12 @@ def test_served_lines_touch_their_bars_and_hold_every_close(book: Book) -> None:
                 assert touch.price == pytest.approx(swings[bar], rel=1e-6)
 
 
-def test_a_forming_trigger_is_its_line_one_session_on(crowded: Book) -> None:
-    forming = [row for row in rows(crowded) if row.status == "forming"]
+def test_a_forming_trigger_is_its_line_one_session_on(book: Book) -> None:
+    forming = [row for row in rows(book) if row.status == "forming"]
 
     assert forming
     for row in forming:
-        bars = sample_bars(row.symbol)
+        bars = sample_bars(row.symbol, book)
         plan = row.plans[0]
         line = row.lines.upper if plan.direction == "bullish" else row.lines.lower
         first, last = (
@@ -333,7 +345,7 @@ def test_a_forming_trigger_is_its_line_one_session_on(crowded: Book) -> None:
         )
         step = math.log(line.end.price / line.start.price) / (last - first)
         assert plan.trigger_price == pytest.approx(line.end.price * math.exp(step), rel=1e-5)
-        assert "2012-10-04" in row.trigger_rule
+        assert f"the level for {book.next_session} is" in row.trigger_rule
         assert row.distance_to_trigger_pct == pytest.approx(
             100 * abs(plan.trigger_price / row.last_close - 1), abs=0.011
         )

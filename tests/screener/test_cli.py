@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 
 from nightly.bars import to_date
 from nightly.parameters import DETECTORS
+from nightly.sample import SAMPLE_SESSION
 from nightly.sessions import closed_days
 from screener.cli import app
 from screener.settings import Settings
@@ -93,8 +94,11 @@ def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path
         process.send_signal(signal.SIGINT)
         _, second = process.communicate(timeout=30)
 
-    assert demo["as_of_session"] == "2012-10-03"
-    assert [setup["family"] for setup in demo["setups"]] == ["triangle"]
+    assert demo["as_of_session"] == SAMPLE_SESSION.isoformat()
+    assert [(setup["family"], setup["status"]) for setup in demo["setups"]] == [
+        ("rising_wedge", "forming"),
+        ("triangle", "in_progress"),
+    ]
     assert "claude mcp add" in greeting
     assert greeting.count(secret) == greeting.splitlines().count(f"  {secret}") == 1
     assert greeting.count('"Authorization: Bearer $SCREENER_KEY"') == 2
@@ -352,15 +356,14 @@ def test_a_night_reports_what_was_found_in_each_symbols_bars(tmp_path: Path) -> 
 
 
 SHOWN = {
-    "default": {("MSFT", "triangle", "in_progress")},
+    "default": {("MSFT", "rising_wedge", "forming"), ("MSFT", "triangle", "in_progress")},
     "reference": {
         ("AAPL", "triangle", "in_progress"),
         ("MSFT", "triangle", "in_progress"),
-        ("GOOG", "bullish_pennant", "forming"),
-        ("IBM", "rising_wedge", "forming"),
+        ("MSFT", "triangle", "forming"),
     },
 }
-"""What the newest of the sample's bars show by each detector."""
+"""What is shown on the session of the sample by each detector."""
 
 
 @pytest.mark.parametrize("detector", SHOWN)
