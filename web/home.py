@@ -25,6 +25,7 @@ class Example:
     """One demo symbol's best setup."""
 
     symbol: str
+    setup_id: str
     label: str
     chart: str
     """The address of its chart."""
@@ -101,6 +102,7 @@ def example_of(book: Book, symbol: str) -> Example | None:
     record = setup["track_record"]["family"]
     return Example(
         symbol,
+        setup["setup_id"],
         setup["family_label"],
         f"/api/v1/demo/{symbol}/chart.png?setup_id={setup['setup_id']}",
         caption(setup, book.disclaimer),
