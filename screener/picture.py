@@ -10,7 +10,7 @@ import orjson
 
 from mcp_server.drawing import Look, draw
 from mcp_server.drawing.look import THEMES, WIDTHS
-from mcp_server.operations.charts import chart_view
+from mcp_server.operations.charts import chart_view, company_names
 from mcp_server.operations.patterns import caption
 from screener.console import fail
 from store.files import replace_file
@@ -45,7 +45,7 @@ def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tup
     prices = book.prices(symbol)
     if prices is None:
         fail(f"the night keeps no prices of {symbol} for charts; see SCREENER_CHART_SYMBOLS.")
-    view = chart_view(setup, prices, book.source, book.disclaimer)
+    view = chart_view(book, setup, prices, company_names(book).get(symbol, ""))
     return draw(view, look), caption(setup.fields, book.disclaimer)
 
 

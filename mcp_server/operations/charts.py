@@ -89,9 +89,7 @@ class Charts:
     def _name(self, book: Book, setup: StoredSetup) -> str:
         """The name of a setup's company; the names of one night are read once."""
         if self._names[0] != book.data_version:
-            entries = orjson.loads(b"{%b}" % book.universe())["symbols"]
-            names = {entry["symbol"]: entry.get("name") or "" for entry in entries}
-            self._names = book.data_version, names
+            self._names = book.data_version, company_names(book)
         return self._names[1].get(setup.fields["symbol"], "")
 
     async def draw_all(self, book: Book, drawn: Callable[[int, int], None]) -> None:
@@ -114,6 +112,12 @@ class Charts:
         async with anyio.create_task_group() as group:
             for _ in range(int(self._workers.total_tokens)):
                 group.start_soon(work)
+
+
+def company_names(book: Book) -> dict[str, str]:
+    """The name of each covered symbol's company; empty where the reference has none."""
+    entries = orjson.loads(b"{%b}" % book.universe())["symbols"]
+    return {entry["symbol"]: entry.get("name") or "" for entry in entries}
 
 
 def _file(setup: StoredSetup, look: Look) -> str:
