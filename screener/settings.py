@@ -111,7 +111,8 @@ class Settings(BaseSettings):
         default=300,
         ge=1,
         description="Requests a minute that are not calls, of each kind: lists of one account, "
-        "pages of one sign-in; lists, pages and refused requests of one address.",
+        "pages of one sign-in; lists, pages and refused requests of one address. Pictures of pages "
+        "are four times as many.",
     )
     connections: int = Field(
         default=1024, ge=8, description="Open connections of one process, at most."
