@@ -59,7 +59,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 CHANGING = [
     (re.compile(r"\b(\d{8})-[0-9a-f]{12}\b"), r"\1-0123456789ab"),
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+(Z|\+00:00)"), "2012-10-04T06:00:00Z"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+(Z|\+00:00)"), "2012-09-20T06:00:00Z"),
     (re.compile(r"(ps_live_)\w{8}"), r"\1Ab3dEf7h"),
 ]
 """What differs from run to run."""
@@ -96,7 +96,7 @@ def sampled(product_night: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     """A service over the sample night as the product makes it, on the day after."""
     folder = tmp_path_factory.mktemp("samples")
     copy_night(product_night, folder)
-    day = dt.datetime(2012, 10, 4, 6, tzinfo=dt.UTC)
+    day = dt.datetime(2012, 9, 20, 6, tzinfo=dt.UTC)
     with serving(folder, clock=lambda: day, public_url=HOME) as live:
         yield live
 
