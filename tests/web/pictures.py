@@ -1,6 +1,7 @@
 """Pictures of the pages, from the night of the bars that come with the program.
 
-`--write` writes those of the documentation, docs/pictures/*.png, anew; `make pictures` does that.
+`--write` writes those of the documentation, docs/pictures/*.png, anew, and the chart of the README;
+`make pictures` does that.
 `--look FOLDER` writes every page at every width in both themes, for eyes to go over.
 """
 
@@ -8,14 +9,19 @@ from __future__ import annotations
 
 import argparse
 import io
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from PIL import Image
 
+from mcp_server.drawing import USUAL
 from screener.nightly import seal_sample
+from screener.picture import draw_setup
 from screener.settings import Settings
+from store.book import Book
+from store.nights import Nights
 from tests.chromium import fresh_profile
 from tests.web.pages import PAGES, Page, Walk, walk_over
 
@@ -82,9 +88,23 @@ def small(png: bytes) -> bytes:
     return body.getvalue()
 
 
-def write(profile: BrowserContext, walk: Walk) -> None:
+def chart_of_the_sample(night: Path) -> bytes:
+    """The chart that the README shows: the best-ranked setup of the sample night."""
+    with closing(active_book(night)) as book:
+        return draw_setup(book, "MSFT", None, USUAL)[0]
+
+
+def active_book(folder: Path) -> Book:
+    """The book of the active night of a data folder."""
+    nights = Nights(folder)
+    manifest = nights.check_active()
+    return Book.open(nights.folder / manifest.book.file, manifest)
+
+
+def write(profile: BrowserContext, walk: Walk, night: Path) -> None:
     """Write the pictures of the documentation."""
     PICTURES.mkdir(exist_ok=True)
+    (PICTURES / "chart.png").write_bytes(chart_of_the_sample(night))
     for picture in DRAWN:
         file = PICTURES / f"{picture.name}.png"
         file.write_bytes(shoot(profile, walk, picture))
@@ -127,7 +147,7 @@ def main() -> None:
             seal_sample(Settings(data_dir=night))
         with walk_over(night, Path(made) / "walk") as walk, fresh_profile() as profile:
             if chosen.write:
-                write(profile, walk)
+                write(profile, walk, night)
             if chosen.look:
                 look(profile, walk, chosen.look, chosen.only)
 
