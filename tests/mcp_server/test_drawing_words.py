@@ -107,7 +107,7 @@ def test_a_chart_says_what_it_shows() -> None:
         "Acme Corporation",
         "Falling wedge",
         "bullish, in progress",
-        "20 sessions since the breakout",
+        "broke out 20 sessions ago",
         "attempt 3",
         f"As of {view().as_of}",
         "log price axis",
@@ -122,11 +122,11 @@ def test_a_first_attempt_and_a_forming_pattern_say_no_more_than_there_is() -> No
     said = all_text(view())
     assert "bullish, forming" in said
     assert "attempt" not in said
-    assert "since the breakout" not in said
+    assert "broke out" not in said
 
 
 @pytest.mark.parametrize(
-    ("ago", "words"), [(0, "broke out in this session"), (1, "1 session since")]
+    ("ago", "words"), [(0, "broke out this session"), (1, "broke out 1 session ago")]
 )
 def test_the_first_sessions_after_a_breakout_are_named_in_words(ago: int, words: str) -> None:
     assert words in all_text(running(ago=ago))
