@@ -10,6 +10,7 @@ from mcp_server.operations.patterns import caption
 from mcp_server.operations.setups import current_setups, levels_of
 from store.book import Book
 from store.levels import Levels, change_pct
+from store.method import FEW
 from store.setup_words import (
     age_words,
     attempt_words,
@@ -55,6 +56,8 @@ class ShownSetup:
     rule: str
     summary: str | None
     """The family's track record, to be quoted whole."""
+    few: bool
+    """Whether that is of too few trades to say anything."""
     own: str | None
     """The ticker's own."""
     words: str
@@ -80,6 +83,7 @@ def _shown(book: Book, fields: Fields, *, drawable: bool) -> ShownSetup:
         plans=tuple(_plan(fields, plan) for plan in fields["plans"]),
         rule=fields["trigger_rule"],
         summary=family and family["summary"],
+        few=bool(family) and family["sample_size"] < FEW,
         own=own and own["summary"],
         words=caption(fields, book.disclaimer),
         drawable=drawable,

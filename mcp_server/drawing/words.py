@@ -28,7 +28,11 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
     levels = view.levels
     ratio = levels.reward_to_risk
     bars = "daily bars" if sessions.pack == 1 else f"{sessions.pack} sessions a candle"
+    reward = "" if ratio is None else f"reward to risk {ratio_words(ratio)}"
     target, stop = map(change, (levels.target_pct, levels.stop_pct))
+    moves = f"Entry to target {target}, to stop {stop}"
+    if not levels.entered:
+        moves = f"Target {target}, stop {stop}"
     return {
         "symbol": view.symbol,
         "name": view.name,
@@ -37,8 +41,9 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
         "age": age_words(since),
         "attempt": attempt_words(view.attempt, view.attempts),
         "as_of": f"As of {view.as_of.isoformat()}",
-        "levels": f"Target {target}, stop {stop}",
-        "reward": "" if ratio is None else f"reward to risk {ratio_words(ratio)}",
+        "levels": moves,
+        "short_reward": reward,
+        "reward": f"{reward} from the entry" if reward and levels.entered else reward,
         "axis": f"{bars}, log price axis",
         "record": _record(view),
         "short_record": _record(view, short=True),
@@ -73,7 +78,8 @@ def _record(view: ChartView, *, short: bool = False) -> str:
     placebo, loss = record.random_entries, record.average_loss
     random = "" if placebo is None else f" (random entries: {placebo:.2f}%)"
     lost = "no loss" if loss is None else f"average loss {loss:.2f}%".replace("-", MINUS)
-    counted = "first attempts" if view.attempt > 1 else "trades"
+    counted = "first attempt" if view.attempt > 1 else "trade"
+    counted += "" if record.sample == 1 else "s"
     return (
         f"{record.name} record{span}: {record.win_rate:.2f}% of {record.sample:,} {counted} "
         f"{'won' if short else 'reached the target'}{random}, {lost}"
@@ -90,7 +96,7 @@ def _row(row: Row, said: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
     left, right = sheet.margin, sheet.width - sheet.margin
     end = _opened(_joined(row.right, said))
     if end:
-        end = lettering.fit(end, (right - left) * 2 // 5, row.size)
+        end = lettering.fit(end, (right - left) * 9 // 20, row.size)
         label = Label(
             end, right - lettering.width(end, row.size), row.baseline, row.size, Ink.MUTED
         )
