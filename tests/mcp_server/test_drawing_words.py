@@ -57,6 +57,7 @@ ratios = st.floats(-6, 6).map(math.exp)
 @example(320, 1e-5, (1.0001, 1.0, 0.9999), 300, "", 1e5, 1, 720)
 @example(1, 500_000.0, (1e-3, 1e3, 1.0), 0, "x" * 3000, 1e18, 11, 1200)
 @example(700, 500_000.0, (1.0, 1.2, 0.9), 330, "x" * 3000, 1e18, 11, 720)
+@example(1, 70.10541234668786, (1.0, 1.0, 1.0), None, "", None, 1, 720)
 def test_no_label_ever_overlaps_another_or_leaves_the_picture(
     bars: int,
     price: float,

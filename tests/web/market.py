@@ -85,7 +85,7 @@ def _ratio(row: dict[str, Any]) -> float:
 
 def _gain(row: dict[str, Any]) -> float:
     gain = row["expected_gain_pct"]
-    return np.nan if gain is None else gain
+    return np.nan if gain is None else float(gain)
 
 
 SHOWN = {
