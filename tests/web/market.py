@@ -80,7 +80,7 @@ def _keep_setups(
 def _ratio(row: dict[str, Any]) -> float:
     plan = row["plans"][0]
     trigger, stop, target = (plan[f"{name}_price"] for name in ("trigger", "stop", "target"))
-    return round(abs(target - trigger) / abs(trigger - stop), 3)
+    return float(round(abs(target - trigger) / abs(trigger - stop), 3))
 
 
 def _gain(row: dict[str, Any]) -> float:
