@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 
 from mcp_server.drawing import Look, draw
-from mcp_server.drawing.look import THEMES, WIDTHS
-from mcp_server.operations.charts import chart_view, company_names
+from mcp_server.drawing.look import LOOKS, THEMES, WIDTHS
+from mcp_server.operations.charts import chart_view
 from mcp_server.operations.patterns import caption
 from screener.console import fail
+from store.companies import company_names
 from store.files import replace_file
 
 if TYPE_CHECKING:
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
 
 def look_of(theme: str, width: int) -> Look:
     """The look that the command line asks for."""
-    looks: Mapping[tuple[str, int], Look] = {
-        (known, size): Look(known, size) for known in THEMES for size in WIDTHS
-    }
     if theme not in THEMES:
         fail(f"--theme {theme!r} is not one of {', '.join(THEMES)}.")
-    if (theme, width) not in looks:
+    look = LOOKS.get((theme, str(width)))
+    if look is None:
         fail(f"--width {width} is not one of {', '.join(map(str, WIDTHS))}.")
-    return looks[theme, width]
+    return look
 
 
 def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tuple[bytes, str]:

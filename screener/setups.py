@@ -11,12 +11,14 @@ import orjson
 from mcp_server.operations.arguments import ScanArguments, read_arguments
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.scan import scan_body
+from mcp_server.operations.setups import with_entries
 from screener.console import Table, err, fail, out, terminal_width
 from screener.predicates import FilterError, filters_of
+from screener.setup_tables import running_table, setups_table
 from screener.sheet import sheet
-from screener.shown import running_table, setups_table
-from screener.tonight import age_of, names_of, tonight
+from screener.tonight import age_of, tonight
 from store.book import Book
+from store.companies import company_names
 
 if TYPE_CHECKING:
     from screener.settings import Settings
@@ -28,8 +30,8 @@ BEST: Final = 10
 """Forming setups with which a nightly ends."""
 
 MEANINGS: Final = {
-    "forming": "distance: from the last close to the trigger.",
-    "in_progress": "sessions: since the breakout.",
+    "forming": "distance: from the last close to the trigger; reward/risk: from the trigger.",
+    "in_progress": "sessions: since the breakout; reward/risk: from the entry.",
 }
 """What the columns of the setups of a status mean."""
 
@@ -39,7 +41,11 @@ RECORDS: Final = (
 )
 """What the columns of every table of setups mean."""
 
-SHOWN: Final = {"forming": "forming", "in_progress": "running", "all": "forming or running"}
+SHOWN: Final = {
+    "forming": "forming",
+    "in_progress": "in progress",
+    "all": "forming or in progress",
+}
 """The words for each status of a scan."""
 
 
@@ -48,12 +54,12 @@ def print_forming(chosen: Settings) -> None:
     with tonight(chosen) as book:
         arguments = scan_arguments(limit=BEST)
         found = _answer(book, arguments)
-        rows, count = found["setups"], found["count"]
+        rows, count = with_entries(book, found["setups"]), found["count"]
         out.print()
         if rows:
             best = f"the {len(rows)} best-ranked of {count:,}" if len(rows) < count else "all"
             out.print(f"Forming as of {book.session}, {best}:")
-            out.print(setups_table(rows, names_of(book), terminal_width()))
+            out.print(setups_table(rows, company_names(book), terminal_width()))
             out.print_text(_legend(rows))
         else:
             out.print(f"No pattern is forming as of {book.session}.")
@@ -71,7 +77,7 @@ def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
     if form == "json":
         out.print_json(answer)
     elif form == "csv":
-        out.print_csv(sheet(answer["setups"], names_of(book)))
+        out.print_csv(sheet(with_entries(book, answer["setups"]), company_names(book)))
         if more := _more(answer):
             err.print(more)
     else:
@@ -81,7 +87,7 @@ def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
 def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     out.print_text(age_of(book))
     out.print(f"Setups {SHOWN[answer['status']]}: {answer['count']:,}.")
-    for part in _tables(answer["setups"], names_of(book)):
+    for part in _tables(with_entries(book, answer["setups"]), company_names(book)):
         out.print(part)
     out.print()
     out.print_text(_legend(answer["setups"]) or _nothing(book))
@@ -110,7 +116,7 @@ def _more(answer: Row) -> str:
 
 def _print_running(book: Book, arguments: ScanArguments, command: str) -> None:
     if count := _count(book, arguments, "in_progress"):
-        out.print_text(f"Running, past their trigger: {count:,}; {command} shows them.")
+        out.print_text(f"In progress, past their trigger: {count:,}; {command} shows them.")
 
 
 def _count(book: Book, arguments: ScanArguments, status: str) -> int:
@@ -143,7 +149,7 @@ def _tables(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[str | Tab
     if running:
         yield ""
         if forming:
-            yield "Running:"
+            yield "In progress:"
         yield running_table(running, names, terminal_width())
 
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-from screener.shown import flat
-
-Row = Mapping[str, Any]
+from screener.setup_tables import flat
+from store.briefs import Row
 
 FIELDS: Final = (
     *("rank", "symbol", "name", "family", "pattern_type", "direction", "status", "attempt"),
     *("setup_id", "lineage_id", "as_of_session", "pattern_start", "pattern_end"),
     *("last_close", "distance_to_trigger_pct", "last_close_side", "sessions_since_trigger"),
-    *("trigger_price", "stop_price", "target_price", "reward_to_risk", "expected_gain_pct"),
+    *("trigger_price", "entry_price", "stop_price", "stop_pct", "target_price", "target_pct"),
+    *("reward_to_risk", "expected_gain_pct"),
     *("win_rate_scope", "win_rate_pct", "win_rate_trades", "avg_loss_pct"),
 )
-"""The columns: fields of the API's rows, of their first plan, and of its short rows."""
+"""The columns: fields of the API's rows, of their first plan, and of its short rows.
+
+Per cents of stop and target and the reward to risk count from the entry or, before one, from the
+trigger.
+"""
 
 ENDS: Final = tuple(
     f"{side}_{end}_{field}"

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
 
 from mcp_server.operations.arguments import HistoryArguments, RecordArguments
 from mcp_server.operations.patterns import history_body, patterns_body, record_body
+from mcp_server.operations.setups import current_setups, levels_of
 from nightly.numbers import dollars
 from screener.console import out, terminal_width
-from screener.shown import distance, history_table, pattern_of, reward_to_risk
+from screener.setup_tables import history_table
 from screener.tonight import age_of, entries_of
 from store.book import Book
+from store.companies import company_name
 from store.families import Family
 from store.method import WORDS
+from store.setup_words import (
+    age_words,
+    attempt_words,
+    pattern_words,
+    place_words,
+    ratio_words,
+    status_words,
+)
 
 Fields = Mapping[str, Any]
 
@@ -35,14 +45,13 @@ def answers_of(book: Book, symbol: str, rows: int) -> dict[str, Any]:
 
 def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
     """Print the answers on a symbol for people."""
-    setups = answers["patterns"]["setups"]
+    setups = current_setups(book, symbol)
     out.print_text(_heading(book, symbol))
     out.print_text(age_of(book))
     out.print_text(_state(book, symbol, len(setups)))
-    briefs = {brief["setup_id"]: brief for brief in orjson.loads(b"[%b]" % book.briefs(symbol))}
     for setup in setups:
         out.print()
-        _print_setup({**setup, **briefs.get(setup["setup_id"], {}), "attempt": setup["attempt"]})
+        _print_setup(setup)
     own = answers["record"]["records"] or _own(setups)
     _print_records(book, own, setups, answers["record"].get("reason"))
     _print_history(symbol, answers["history"])
@@ -53,7 +62,7 @@ def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
 def _heading(book: Book, symbol: str) -> str:
     entry = entries_of(book).get(symbol, {})
     facts = [entry.get(name) for name in ("asset_type", "exchange", "industry", "country")]
-    parts = [entry.get("name"), ", ".join(fact for fact in facts if fact)]
+    parts = [company_name(entry), ", ".join(fact for fact in facts if fact)]
     return "; ".join([symbol, *(part for part in parts if part)])
 
 
@@ -64,37 +73,34 @@ def _state(book: Book, symbol: str, setups: int) -> str:
         stored = (book.report() or {}).get("refused", {}).get(reason, {}).get(symbol, "")
         return f"This night does not cover {symbol}: {reason}. {stored}".strip()
     if not setups:
-        return f"No pattern of {symbol} is forming or running."
+        return f"No pattern of {symbol} is forming or in progress."
     return f"Current setups: {setups}."
 
 
 def _print_setup(setup: Fields) -> None:
-    running = setup["status"] == "in_progress"
-    state = "running" if running else "forming"
-    kind = f"{pattern_of(setup)}, {setup['direction']}, {state}"
+    kind = f"{pattern_words(setup)}, {setup['direction']}, {status_words(setup['status'])}"
     out.print_text(f"{kind} (setup {setup['setup_id']})")
-    since = setup["sessions_since_trigger"]
-    ago = f"; sessions since the breakout: {since}" if since is not None else ""
-    _fact("drawn", f"{setup['pattern_start']} to {setup['pattern_end']}{_attempt(setup)}{ago}")
-    away = "" if running else f", {distance(setup)} from the trigger"
-    _fact("last close", f"{dollars(setup['last_close'])}{away}")
+    _fact("drawn", "; ".join(filter(None, _times(setup))))
+    away, forming = setup["distance_to_trigger_pct"], setup["status"] == "forming"
+    place = f", {away:.2f}% {place_words(setup)}" if forming and away is not None else ""
+    _fact("last close", f"{dollars(setup['last_close'])}{place}")
     for side in ("upper", "lower"):
         _fact(f"{side} line", _line(setup["lines"][side]))
     _fact("trigger", setup["trigger_rule"])
     for plan in setup["plans"]:
-        _fact("plan", _plan(plan))
+        _fact("plan", _plan(setup, plan))
+
+
+def _times(setup: Fields) -> Iterator[str]:
+    attempt = setup["attempt"] or {}
+    later = attempt_words(attempt.get("number"), attempt.get("count"))
+    yield f"{setup['pattern_start']} to {setup['pattern_end']}"
+    yield f"{later}, which records do not count" if attempt.get("number", 1) > 1 else later
+    yield age_words(setup["sessions_since_trigger"])
 
 
 def _fact(label: str, text: str) -> None:
     out.print_text(text, f"  {label:<{LABELLED - 2}}")
-
-
-def _attempt(setup: Fields) -> str:
-    attempt = setup["attempt"] or {}
-    if attempt.get("number") is None:
-        return ""
-    later = ", which records do not count" if attempt["number"] > 1 else ""
-    return f"; attempt {attempt['number']} of {attempt['count']}{later}"
 
 
 def _line(line: Fields) -> str:
@@ -105,16 +111,12 @@ def _line(line: Fields) -> str:
     )
 
 
-def _plan(plan: Fields) -> str:
-    stop, target = (_level(plan, name) for name in ("stop_price", "target_price"))
-    ratio = reward_to_risk(plan)
-    told = "" if ratio is None else f"; reward to risk {ratio:.2f}"
-    trigger = dollars(plan["trigger_price"])
-    return f"{plan['direction']} from {trigger}: stop {stop}, target {target}{told}"
-
-
-def _level(plan: Fields, name: str) -> str:
-    return f"{dollars(plan[name])} ({100 * (plan[name] / plan['trigger_price'] - 1):+.1f}%)"
+def _plan(setup: Fields, plan: Fields) -> str:
+    levels = levels_of(setup, plan)
+    stop = f"stop {dollars(levels.stop)} ({levels.stop_pct:+.1f}%)"
+    target = f"target {dollars(levels.target)} ({levels.target_pct:+.1f}%)"
+    start = f"{plan['direction']} from the {levels.start_name}, {dollars(levels.start)}"
+    return f"{start}: {stop}, {target}; reward to risk {ratio_words(levels.reward_to_risk)}"
 
 
 def _own(setups: Sequence[Fields]) -> list[Fields]:

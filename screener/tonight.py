@@ -45,12 +45,6 @@ def age_of(book: Book) -> str:
     return f"As of {book.session}. {age.words}"
 
 
-def names_of(book: Book) -> Mapping[str, str]:
-    """The name of each covered symbol that has one."""
-    entries = entries_of(book)
-    return {symbol: entry["name"] for symbol, entry in entries.items() if entry.get("name")}
-
-
 def entries_of(book: Book) -> Mapping[str, Mapping[str, Any]]:
     """What a night's universe says of each symbol that it covers."""
     universe = orjson.loads(b"{%b}" % book.universe())

@@ -220,6 +220,12 @@ class Book:
         )
         return StoredSetup(orjson.loads(row[0]), orjson.loads(row[1])) if row else None
 
+    def entry_price(self, setup_id: str) -> float | None:
+        """The price at which the trade of a current setup began; None before, or if not kept."""
+        evidence = self._value("SELECT evidence FROM setups WHERE setup_id = ?", setup_id)
+        price: float | None = orjson.loads(evidence or b"{}").get("entry_price")
+        return price
+
     def setup_ids(self) -> list[tuple[str, str]]:
         """The symbol and the id of every current setup, by symbol."""
         rows = self._connection.execute("SELECT symbol, setup_id FROM setups ORDER BY 1, 2")

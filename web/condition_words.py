@@ -12,7 +12,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "direction": "Direction",
         "phase": "Phase",
         "dist_to_entry": "Distance to the trigger",
-        "min_rr": "Reward to risk",
+        "min_rr": "Reward to risk from the trigger",
         "target_move": "Trigger to target",
         "pre_pattern_move": "Run-up before the pattern",
     },

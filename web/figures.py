@@ -15,7 +15,7 @@ def percent(value: float) -> str:
     return f"{value:.1f}%".replace("-", MINUS)
 
 
-def move(value: float) -> str:
+def change(value: float) -> str:
     """A change in percent, with its sign."""
     return f"{value:+.1f}%".replace("-", MINUS)
 
@@ -23,6 +23,11 @@ def move(value: float) -> str:
 def multiple(value: float, decimals: int = 2) -> str:
     """A multiple of the risk, with its sign."""
     return f"{value:+.{decimals}f}".replace("-", MINUS)
+
+
+def signed(value: float) -> str:
+    """An average multiple of the risk, with its sign."""
+    return multiple(value, 3)
 
 
 def ratio(value: float) -> str:

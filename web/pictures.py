@@ -6,11 +6,9 @@ those who may see the ticker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from starlette.requests import Request
 
-from mcp_server.drawing.look import THEMES, WIDTHS, Look
+from mcp_server.drawing.look import LOOKS, THEMES, USUAL, WIDTHS, Look
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.chart_data import chart_data
@@ -28,11 +26,7 @@ PNG_PATH, DATA_PATH = "/symbols/{symbol}/chart.png", "/symbols/{symbol}/chart.js
 THUMBNAIL = min(WIDTHS)
 """The width of the picture that shows no more than the scan says."""
 
-LOOKS: Mapping[tuple[str, str], Look] = {
-    (theme, str(width)): Look(theme, width) for theme in THEMES for width in WIDTHS
-}
-
-NO_LOOK = "theme must be light or dark, and width 320, 720 or 1200."
+NO_LOOK = f"theme is one of {', '.join(THEMES)}, and width one of {', '.join(map(str, WIDTHS))}."
 NO_SETUP = "There is no such setup tonight; ids change every night."
 NO_PRICES = "This setup cannot be drawn: its price history is not stored."
 STRANGER = "Sign in to see this chart."
@@ -115,8 +109,8 @@ def look_of(request: Request) -> Look:
     Raises:
         Refusal: there is no such look.
     """
-    query, usual = request.query_params, Look()
-    look = LOOKS.get((query.get("theme", usual.theme), query.get("width", str(usual.width))))
+    query = request.query_params
+    look = LOOKS.get((query.get("theme", USUAL.theme), query.get("width", str(USUAL.width))))
     if look is None:
         raise Refusal(400, NO_LOOK)
     return look

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mcp_server.operations.scan import Found, page
 from store.book import Book
+from web.condition_words import LABELS
 
 Numbers = npt.NDArray[np.float64]
 
@@ -37,9 +38,9 @@ def _evidence(name: str) -> Callable[[Book], Numbers]:
 COLUMNS: Mapping[str, Column] = {
     "symbol": Column("Symbol", lambda book: book.scan.symbols, "A to Z", "Z to A"),
     "distance": Column("Distance", _evidence("dist_to_entry"), "nearest first", "farthest first"),
-    "min_rr": Column("Reward to risk", _evidence("min_rr"), "lowest first", "highest first", "-"),
+    "min_rr": Column(LABELS["min_rr"], _evidence("min_rr"), "lowest first", "highest first", "-"),
     "gain": Column(
-        "Typical gain", _evidence("typical_return"), "lowest first", "highest first", "-"
+        LABELS["typical_return"], _evidence("typical_return"), "lowest first", "highest first", "-"
     ),
     "sample": Column(
         "Sample", lambda book: book.scan.trades, "smallest first", "largest first", "-"

@@ -9,6 +9,7 @@ import orjson
 from starlette.responses import RedirectResponse, Response
 
 from mcp_server.operations.scan import select
+from mcp_server.operations.setups import with_entries
 from store.book import Book
 from store.briefs import Row
 from store.families import Family
@@ -21,7 +22,7 @@ from web.return_paths import address_of, sign_in_address
 from web.scan_copies import copies_of
 from web.scan_order import COLUMNS, SORTS, page_in_order
 from web.scan_query import DEFAULTS, Query, read_query
-from web.setup_rows import SetupRow
+from web.screen_rows import SetupRow
 from web.site import Site
 from web.standing import Standing
 from web.visit import Visit
@@ -128,7 +129,7 @@ class ScreenPage:
         sizes["all"] = sum(sizes.values())
         first, limit = arguments.offset, arguments.limit
         return Results(
-            rows=[SetupRow.of(body, name(body["symbol"]) or "") for body in bodies],
+            rows=[SetupRow.of(row, name(row["symbol"])) for row in with_entries(book, bodies)],
             count=count,
             tabs=[
                 Tab(status, label, sizes[status], query.address(status=status, offset="0"))

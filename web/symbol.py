@@ -9,17 +9,18 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from mcp_server.operations.directory import LONGEST, Directory, Entry
+from mcp_server.operations.directory import LONGEST, Directory
 from store.accounts import Account
 from store.book import Book, Coverage
+from store.companies import Entry, company_name
 from store.method import FEW
 from web.access import Access
 from web.pages import Pages
 from web.past import Past
 from web.refusals import Refusal
 from web.return_paths import sign_in_address
-from web.setups import setups_of
 from web.site import Site
+from web.symbol_setups import setups_of
 from web.told import Told
 from web.tracking import track
 from web.visit import Visit
@@ -42,7 +43,7 @@ class Match:
     """A symbol that a search found."""
 
     symbol: str
-    name: str | None
+    name: str
     setups: int
 
 
@@ -173,13 +174,13 @@ def _path_of(symbol: str) -> str:
 
 
 def _listing(entry: Entry) -> Entry:
-    names = ("name", "asset_type", "exchange", "industry", "country")
-    return {name: entry.get(name) for name in names}
+    names = ("asset_type", "exchange", "industry", "country")
+    return {"name": company_name(entry), **{name: entry.get(name) for name in names}}
 
 
 def _match(book: Book, entry: Entry) -> Match:
     symbol = entry["symbol"]
-    return Match(symbol, entry.get("name"), book.briefs(symbol).count(b'"setup_id"'))
+    return Match(symbol, company_name(entry), book.briefs(symbol).count(b'"setup_id"'))
 
 
 def _page_number(visit: Visit) -> int:

@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import orjson
 from starlette.responses import RedirectResponse, Response
 
 from mcp_server.operations.callers import TRACKED_CAPS
 from mcp_server.operations.errors import ApiError
+from mcp_server.operations.setups import Fields, current_setups
 from mcp_server.operations.symbols import check_known, check_symbols, suggesting
 from store.accounts import Account
 from store.book import Book
-from store.families import Family
+from store.setup_words import pattern_words, place_words, setup_words, state_words
 from store.watchlist import OverCapError
 from web.access import Access
 from web.figures import percent
 from web.pages import Pages
 from web.refusals import Refusal
-from web.setup_rows import side_words, status_words
 from web.site import Site
 from web.standing import Standing
 from web.visit import Visit
@@ -38,11 +36,13 @@ class TrackedSetup:
 
     setup_id: str
     family: str
-    label: str
+    pattern: str
     direction: str
-    status: str
+    state: str
     distance: str
-    side: str
+    place: str
+    words: str
+    """What its picture shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +140,10 @@ class WatchlistPage:
         return [
             Ticker(
                 symbol,
-                name(symbol) or "",
+                name(symbol),
                 (found := book.coverage(symbol)) is not None,
                 found is not None and found.covered,
-                [_setup(brief) for brief in orjson.loads(b"[%b]" % book.briefs(symbol))],
+                [_setup(fields) for fields in current_setups(book, symbol)],
                 place == 0,
                 place == last,
             )
@@ -151,15 +151,17 @@ class WatchlistPage:
         ]
 
 
-def _setup(brief: dict[str, Any]) -> TrackedSetup:
+def _setup(fields: Fields) -> TrackedSetup:
+    distance = fields["distance_to_trigger_pct"]
     return TrackedSetup(
-        brief["setup_id"],
-        brief["family"],
-        Family(brief["family"]).label,
-        brief["direction"],
-        status_words(brief["status"]),
-        percent(brief["distance_to_trigger_pct"]),
-        side_words(brief["last_close_side"]),
+        fields["setup_id"],
+        fields["family"],
+        pattern_words(fields),
+        fields["direction"],
+        state_words(fields),
+        "" if distance is None else percent(distance),
+        "" if distance is None else place_words(fields),
+        setup_words(fields),
     )
 
 

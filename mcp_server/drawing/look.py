@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -27,6 +28,11 @@ class Look:
         """The height of the picture, pixels."""
         return HEIGHTS[self.width]
 
+
+LOOKS: Final[Mapping[tuple[str, str], Look]] = {
+    (theme, str(width)): Look(theme, width) for theme in THEMES for width in WIDTHS
+}
+"""Every look by its theme and width, as people write them."""
 
 USUAL: Final = Look()
 """The look of the API's charts."""

@@ -12,7 +12,7 @@ from mcp_server.drawing.palette import Ink
 from mcp_server.drawing.prices import PriceAxis, decimals
 from mcp_server.drawing.sheet import Sheet
 from mcp_server.drawing.view import ChartView
-from mcp_server.drawing.words import share
+from mcp_server.drawing.words import change
 
 PILL_GAP = 3
 NAME_GAP = 8
@@ -44,15 +44,16 @@ class Pill:
 def levels(view: ChartView, sheet: Sheet) -> tuple[Level, ...]:
     """The prices that a chart names; of two equal prices the first stands higher."""
 
-    def named(name: str, price: float) -> str:
-        return f"{name} {share(price, view.entry_price)}" if sheet.shares else name
+    def named(name: str, percent: float) -> str:
+        return f"{name} {change(percent)}" if sheet.shares else name
 
-    shown = [Level(named("Target", view.target), view.target, Ink.TARGET, True)]
+    plan = view.levels
+    shown = [Level(named("Target", plan.target_pct), view.target, Ink.TARGET, True)]
     if view.entry is not None:
         shown.append(Level("Entry", view.entry[1], Ink.ENTRY, True))
     if view.entry is None or sheet.shares:
         shown.append(Level("Trigger", view.trigger, Ink.TRIGGER, True))
-    shown.append(Level(named("Stop", view.stop), view.stop, Ink.STOP, True))
+    shown.append(Level(named("Stop", plan.stop_pct), view.stop, Ink.STOP, True))
     return (*shown, Level("Last", float(view.close[-1]), Ink.LAST, False))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 
 BESIDE_LEVELS, BESIDE_ALL = 0.58, 0.4
@@ -106,4 +107,5 @@ def decimals(prices: Sequence[float]) -> int:
 
 def tick_decimals(ticks: Sequence[float]) -> int:
     """The fewest decimals that write every tick exactly."""
-    return max((len(f"{t:.14f}".rstrip("0").partition(".")[2]) for t in ticks), default=0)
+    written = (f"{Decimal(f'{tick:.9g}'):f}".partition(".")[2] for tick in ticks)
+    return max(map(len, written), default=0)

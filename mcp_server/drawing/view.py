@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from store.levels import Levels
+
 Point: TypeAlias = tuple[dt.date, float]
 """A price (dollars, or the quote currency) on a session."""
 
@@ -38,6 +40,7 @@ class ChartView:
     """One setup with its bars, oldest first; all prices positive, in dollars or quote currency.
 
     `entry` is the breakout session of a running trade and the price it was entered at.
+    `attempts` is how many its formation had, if that is known.
     `next_session` is the one that a forming setup's levels are for. `pole` runs from the base to
     the tip of a pennant's pole. A volume is not negative, NaN where it is not known.
     """
@@ -63,6 +66,7 @@ class ChartView:
     pole: tuple[Point, Point] | None = None
     name: str = ""
     attempt: int = 1
+    attempts: int | None = None
     record: Record | None = None
     disclaimer: str = ""
     source: str = ""
@@ -79,12 +83,7 @@ class ChartView:
             raise ValueError("A chart needs at least one bar, and columns of one length.")
 
     @property
-    def entry_price(self) -> float:
-        """The price that gains and losses count from: that of the entry, or the trigger."""
-        return self.trigger if self.entry is None else self.entry[1]
-
-    @property
-    def reward_to_risk(self) -> float | None:
-        """The way to the target over the way to the stop; None if there is no way to the stop."""
-        risk = abs(self.entry_price - self.stop)
-        return abs(self.target - self.entry_price) / risk if risk else None
+    def levels(self) -> Levels:
+        """The stop and the target beside the entry or, before one, the trigger."""
+        start = self.trigger if self.entry is None else self.entry[1]
+        return Levels(start, self.stop, self.target, entered=self.entry is not None)

@@ -10,6 +10,7 @@ from mcp_server.drawing.label import Label
 from mcp_server.drawing.palette import Ink
 from mcp_server.drawing.sheet import Row, Sheet
 from mcp_server.drawing.view import ChartView
+from store.setup_words import age_words, attempt_words, ratio_words, status_words
 
 SEPARATOR = "  ·  "
 CUT = "…"
@@ -24,24 +25,25 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
 
     `since` is the number of sessions since the breakout.
     """
-    ratio = view.reward_to_risk
+    levels = view.levels
+    ratio = levels.reward_to_risk
     bars = "daily bars" if sessions.pack == 1 else f"{sessions.pack} sessions a candle"
-    target, stop = (share(price, view.entry_price) for price in (view.target, view.stop))
-    levels = f"Entry to target {target}, to stop {stop}"
-    if view.entry is None:
-        levels = f"Target {target}, stop {stop}"
-    reward = "" if ratio is None else f"reward to risk {_ratio(ratio)}"
+    reward = "" if ratio is None else f"reward to risk {ratio_words(ratio)}"
+    target, stop = map(change, (levels.target_pct, levels.stop_pct))
+    moves = f"Entry to target {target}, to stop {stop}"
+    if not levels.entered:
+        moves = f"Target {target}, stop {stop}"
     return {
         "symbol": view.symbol,
         "name": view.name,
         "pattern": view.pattern,
-        "status": f"{view.direction}, {view.status.replace('_', ' ')}",
-        "age": "" if since is None else _age(since),
-        "attempt": f"attempt {view.attempt}" if view.attempt > 1 else "",
+        "status": f"{view.direction}, {status_words(view.status)}",
+        "age": age_words(since),
+        "attempt": attempt_words(view.attempt, view.attempts),
         "as_of": f"As of {view.as_of.isoformat()}",
-        "levels": levels,
+        "levels": moves,
         "short_reward": reward,
-        "reward": f"{reward} from the entry" if reward and view.entry else reward,
+        "reward": f"{reward} from the entry" if reward and levels.entered else reward,
         "axis": f"{bars}, log price axis",
         "record": _record(view),
         "short_record": _record(view, short=True),
@@ -50,11 +52,10 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
     }
 
 
-def share(price: float, base: float) -> str:
-    """How far a price is from another one: `+14.6%`."""
-    change = 100 * (price / base - 1)
-    digits = 1 if abs(change) < 999.5 else 0
-    return f"{change:+,.{digits}f}%".replace("-", MINUS)
+def change(percent: float) -> str:
+    """A change in percent: `+14.6%`."""
+    digits = 1 if abs(percent) < 999.5 else 0
+    return f"{percent:+,.{digits}f}%".replace("-", MINUS)
 
 
 def amount(value: float) -> str:
@@ -63,16 +64,6 @@ def amount(value: float) -> str:
         if value >= unit:
             return f"{value / unit:.3g}{suffix}" if value < 1e15 else ">999T"
     return f"{value:.3g}"
-
-
-def _ratio(value: float) -> str:
-    return f"{value:.1f}" if value < 1000 else f"{value:,.0f}"
-
-
-def _age(since: int) -> str:
-    if since == 0:
-        return "broke out in this session"
-    return f"{since} session{'s' if since > 1 else ''} since the breakout"
 
 
 def _record(view: ChartView, *, short: bool = False) -> str:

@@ -17,14 +17,15 @@ from typing import Any
 import anyio
 import anyio.to_process
 import anyio.to_thread
-import orjson
 from anyio import BrokenWorkerProcess, CapacityLimiter
 
 from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, TrendLine, draw, prepare
 from mcp_server.operations.errors import ApiError, busy
 from store.book import Book, Prices, StoredSetup
+from store.companies import company_names
 from store.errors import StoreError
 from store.files import private_folder, replace_file
+from store.setup_words import pattern_words
 
 QUEUE_LIMIT = 32
 """Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
@@ -114,12 +115,6 @@ class Charts:
                 group.start_soon(work)
 
 
-def company_names(book: Book) -> dict[str, str]:
-    """The name of each covered symbol's company; empty where the reference has none."""
-    entries = orjson.loads(b"{%b}" % book.universe())["symbols"]
-    return {entry["symbol"]: entry.get("name") or "" for entry in entries}
-
-
 def _file(setup: StoredSetup, look: Look) -> str:
     suffix = "" if look == USUAL else f"-{look.theme}-{look.width}"
     return f"{setup.fields['setup_id']}{suffix}.png"
@@ -139,7 +134,7 @@ def chart_view(book: Book, setup: StoredSetup, prices: Prices, name: str = "") -
     dates = tuple(dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date)
     return ChartView(
         symbol=fields["symbol"],
-        pattern=_pattern(fields),
+        pattern=pattern_words(fields),
         direction=plan["direction"],
         status=fields["status"],
         as_of=dt.date.fromisoformat(fields["as_of_session"]),
@@ -157,19 +152,13 @@ def chart_view(book: Book, setup: StoredSetup, prices: Prices, name: str = "") -
         next_session=book.next_session,
         volume=None if prices.volume is None else tuple(prices.volume.tolist()),
         pole=_pole(setup.evidence),
-        name=name.removesuffix(" Common Stock"),
+        name=name,
         attempt=int(setup.evidence.get("attempt", 1)),
+        attempts=(fields.get("attempt") or {}).get("count"),
         record=_record(fields),
         disclaimer=book.disclaimer,
         source=book.source,
     )
-
-
-def _pattern(fields: Mapping[str, Any]) -> str:
-    """The type in words where it says more than the family: `Ascending triangle`."""
-    words = str(fields["pattern_type"]).replace("_", " ")
-    label = str(fields["family_label"])
-    return words.capitalize() if words.endswith(label.lower()) else label
 
 
 def _record(fields: Mapping[str, Any]) -> Record | None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
-from typing import Any, Final
+from typing import Final
 from unicodedata import combining, normalize
 
 import numpy as np
@@ -22,8 +22,8 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from store.book import Book
+from store.companies import Entry, company_name
 
-Entry = Mapping[str, Any]
 Mask = npt.NDArray[np.bool_]
 Scores = npt.NDArray[np.float32]
 
@@ -71,9 +71,9 @@ class Directory:
         """The entry of a covered symbol."""
         return self._by_symbol.get(symbol)
 
-    def name(self, symbol: str) -> str | None:
-        """The name of a covered symbol, if the reference table gives one."""
-        return (self.entry(symbol) or {}).get("name")
+    def name(self, symbol: str) -> str:
+        """The name of a covered symbol; empty if the reference table gives none."""
+        return company_name(self.entry(symbol) or {})
 
     def search(self, text: str) -> list[Entry]:
         """The entries that a text may mean, the best match first.

@@ -57,6 +57,7 @@ ratios = st.floats(-6, 6).map(math.exp)
 @example(320, 1e-5, (1.0001, 1.0, 0.9999), 300, "", 1e5, 1, 720)
 @example(1, 500_000.0, (1e-3, 1e3, 1.0), 0, "x" * 3000, 1e18, 11, 1200)
 @example(700, 500_000.0, (1.0, 1.2, 0.9), 330, "x" * 3000, 1e18, 11, 720)
+@example(1, 70.10541234668786, (1.0, 1.0, 1.0), None, "", None, 1, 720)
 def test_no_label_ever_overlaps_another_or_leaves_the_picture(
     bars: int,
     price: float,
@@ -107,7 +108,7 @@ def test_a_chart_says_what_it_shows() -> None:
         "Acme Corporation",
         "Falling wedge",
         "bullish, in progress",
-        "20 sessions since the breakout",
+        "broke out 20 sessions ago",
         "attempt 3",
         f"As of {view().as_of}",
         "log price axis",
@@ -122,11 +123,11 @@ def test_a_first_attempt_and_a_forming_pattern_say_no_more_than_there_is() -> No
     said = all_text(view())
     assert "bullish, forming" in said
     assert "attempt" not in said
-    assert "since the breakout" not in said
+    assert "broke out" not in said
 
 
 @pytest.mark.parametrize(
-    ("ago", "words"), [(0, "broke out in this session"), (1, "1 session since")]
+    ("ago", "words"), [(0, "broke out this session"), (1, "broke out 1 session ago")]
 )
 def test_the_first_sessions_after_a_breakout_are_named_in_words(ago: int, words: str) -> None:
     assert words in all_text(running(ago=ago))

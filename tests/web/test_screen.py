@@ -383,7 +383,7 @@ def test_no_forming_setup_is_not_read_as_no_setup(service: Service) -> None:
 
     page = browser.get("/screen?max_distance_pct=0").text
 
-    assert "No forming setup matches." in words(page)
+    assert "No setup that is forming matches." in words(page)
     tabs = dict(re.findall(r'>([A-Z][a-z ]+) <span class="size">(\d+)<', page))
     assert tabs == {"Forming": "0", "In progress": str(running), "All": str(running)}
     assert 'href="/screen?status=in_progress&amp;max_distance_pct=0"' in page
@@ -423,7 +423,7 @@ def test_a_page_of_the_product_states_session_plan_and_disclaimer(
     assert setups["disclaimer"] in text
     for setup in setups["setups"]:
         plan = setup["plans"][0]
-        assert f"Trigger ${plan['trigger_price']:,.2f}" in text
+        assert f"Stop ${plan['stop_price']:,.2f}" in text
         assert html.escape(setup["track_record"]["family"]["summary"]) in answer.text
 
 

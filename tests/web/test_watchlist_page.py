@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from store.accounts import Account, Plan
+from store.setup_words import pattern_words, place_words, state_words
 from store.watchlist import Watchlist
 from tests.service import Service, on_database, serving
 from tests.web.people import new_person, signed_in
@@ -48,11 +49,9 @@ def test_the_list_stands_in_the_users_order_with_name_setup_and_distance(
     for setup in service.get("/scan", params={"status": "all"}).json()["setups"]:
         if setup["symbol"] in tracked_symbols:
             distance = f"{setup['distance_to_trigger_pct']:.1f}%"
-            status = setup["status"].replace("_", " ")
-            assert (
-                f"{setup['family_label']} {setup['direction']}, {status} {distance}"
-                in found[setup["symbol"]]
-            )
+            state = state_words(setup)
+            shown = f"{pattern_words(setup)} {setup['direction']}, {state} {distance}"
+            assert f"{shown} {place_words(setup)}" in found[setup["symbol"]]
     assert "4 of 200" in page
 
 

@@ -64,7 +64,7 @@ def test_a_chart_shows_the_type_the_attempt_and_the_record_of_its_own_direction(
     book: Book,
 ) -> None:
     for setup, prices in setups(book):
-        fields, view = setup.fields, chart_view(book, setup, prices, "Acme Inc. Common Stock")
+        fields, view = setup.fields, chart_view(book, setup, prices, "Acme Inc.")
         assert view.name == "Acme Inc."
         assert view.attempt == fields["attempt"]["number"]
         assert view.pattern.lower().endswith(fields["family_label"].lower())

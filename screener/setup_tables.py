@@ -1,4 +1,4 @@
-"""Shown: setups and past trades as tables that fit the terminal.
+"""Setup tables: setups and past trades as tables that fit the terminal.
 
 A column is left out whole where there is no room, and no cell but a company's name is ever cut. A
 win rate stands with its trades and the average loss, or all three are left out.
@@ -7,14 +7,14 @@ win rate stands with its trades and the average loss, or all three are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from nightly.numbers import dollars
+from mcp_server.operations.setups import levels_of
+from nightly.numbers import dollars, multiple, percent
 from screener.console import Table
 from screener.terminal import harmless
-from store.briefs import compact
-
-Row = Mapping[str, Any]
+from store.briefs import Row, compact
+from store.setup_words import pattern_words, ratio_words
 
 LEAST_NAME: Final = 20
 """Columns of a terminal below which no company's name is shown."""
@@ -41,7 +41,7 @@ def setups_table(rows: Sequence[Row], names: Mapping[str, str], width: int) -> T
 
 
 def running_table(rows: Sequence[Row], names: Mapping[str, str], width: int) -> Table:
-    """Running setups of the scan, best rank first, in a table of at most `width` columns."""
+    """Setups in progress of the scan, best rank first, in a table of at most `width` columns."""
     return _named(RUNNING, [flat(row) for row in rows], names, width)
 
 
@@ -50,23 +50,21 @@ def history_table(rows: Sequence[Row], width: int) -> Table:
     return _filled(_fitting(HISTORY, rows, width), rows)
 
 
-def pattern_of(row: Row) -> str:
-    """The pattern as people read it: a triangle with its type, any other by its family."""
-    kind = row["pattern_type"] or ""
-    return kind.replace("_", " ").capitalize() if "triangle" in kind else str(row["family_label"])
-
-
-def reward_to_risk(plan: Row) -> float | None:
-    """The distance to the target over the distance to the stop, both from the trigger."""
-    risk = abs(plan["trigger_price"] - plan["stop_price"])
-    gain = abs(plan["target_price"] - plan["trigger_price"])
-    return round(gain / risk, 3) if risk else None
-
-
 def flat(row: Row) -> Row:
-    """A row of the scan with its win rate as the short rows have it: with whose, and its loss."""
-    plan = row["plans"][0]
-    return {**row, **plan, **compact(row), "reward_to_risk": reward_to_risk(plan)}
+    """A row of the scan, and its entry, with its levels and its win rate, whose it is and its loss.
+
+    The per cents of stop and target and the reward to risk count from the entry or, before one,
+    from the trigger.
+    """
+    levels = levels_of(row)
+    ratio = levels.reward_to_risk
+    return {
+        **row,
+        **compact(row),
+        "stop_pct": percent(levels.stop_pct),
+        "target_pct": percent(levels.target_pct),
+        "reward_to_risk": None if ratio is None else multiple(ratio),
+    }
 
 
 def distance(row: Row) -> str:
@@ -99,7 +97,7 @@ def _attempt(row: Row) -> str:
 
 _SYMBOL = Column("symbol", _text("symbol"))
 _PATTERN = (
-    Column("pattern", pattern_of, spare=2, instead=Column("family", _text("family_label"))),
+    Column("pattern", pattern_words, spare=2, instead=Column("family", _text("family_label"))),
     Column("direction", _text("direction")),
 )
 _RECORD = (
@@ -111,16 +109,17 @@ _RECORD = (
 _PLAN = (
     Column("stop", _price("stop_price"), right=True, spare=5),
     Column("target", _price("target_price"), right=True, spare=5),
-    Column("reward/risk", _decimal("reward_to_risk", ".2f"), right=True, spare=5),
+    Column("reward/risk", lambda row: ratio_words(row["reward_to_risk"]), right=True, spare=5),
 )
 _RANK = Column("rank", _text("rank"), right=True, spare=3)
 _ATTEMPT = Column("attempt", _attempt, right=True, spare=7)
 _TRIGGER = Column("trigger", _price("trigger_price"), right=True)
+_ENTRY = Column("entry", _price("entry_price"), right=True)
 _AWAY = Column("distance", distance, right=True)
 _SINCE = Column("sessions", _text("sessions_since_trigger"), right=True)
 
 FORMING: Final = (_RANK, _SYMBOL, *_PATTERN, _AWAY, _TRIGGER, *_PLAN, *_RECORD, _ATTEMPT)
-RUNNING: Final = (_RANK, _SYMBOL, *_PATTERN, _SINCE, _TRIGGER, *_PLAN, *_RECORD, _ATTEMPT)
+RUNNING: Final = (_RANK, _SYMBOL, *_PATTERN, _SINCE, _ENTRY, *_PLAN, *_RECORD, _ATTEMPT)
 HISTORY: Final = (
     Column("entry", _text("entry_date")),
     *_PATTERN,
