@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import fcntl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,7 +43,7 @@ APART: Final = 0.25
 """Seconds between two writes within one step."""
 
 WAIT_SECONDS: Final = 1.0
-"""A reader holds the lock for an instant, to see whether it is free; a run waits for that."""
+"""A reader shares the lock for an instant, to see whether it is free; a run waits for that."""
 
 BELIEVED: Final = dt.timedelta(hours=1)
 """For so long a run is believed to be at work where the folder does not let anybody ask."""
@@ -168,15 +169,18 @@ class ProgressFile:
             return None
 
     def _is_held(self, found: Progress) -> bool:
-        """Whether the run that wrote the record still lives."""
-        lock = FileLock(self._lock, mode=0o600)
+        """Whether the run that wrote the record still lives. Readers share the lock, so that none
+        takes another one for a run.
+        """
         try:
-            lock.acquire(timeout=0)
-        except Timeout:
+            with self._lock.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
             return True
+        except FileNotFoundError:
+            return False
         except OSError:
             return self._clock() - found.written_at < BELIEVED
-        lock.release()
         return False
 
 
