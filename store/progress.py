@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from store.files import replace_file
+from store.reasons import LEFT_OUT, words_of
 
 PROGRESS: Final = "progress.json"
 LOCK: Final = "progress.lock"
@@ -67,6 +68,11 @@ class Left(BaseModel):
     count: int
     named: dict[str, str]
     """Some of the symbols or files, each with its reason in one sentence."""
+
+    @property
+    def words(self) -> str:
+        """The reason in words."""
+        return words_of(self.code, LEFT_OUT)
 
 
 class Progress(BaseModel):
