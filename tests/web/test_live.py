@@ -73,8 +73,11 @@ def test_a_failed_night_is_told_on_the_waiting_page(
             page.goto(f"{live.url}/screen")
             page.get_by_role("heading", name="The first night is being made").wait_for()
             record.end("failed", "None of 3 symbols can be used.")
-            page.get_by_role("alert").get_by_text("None of 3 symbols can be used.").wait_for()
+            page.get_by_role("heading", name="The nightly published nothing").wait_for()
+            alert = page.get_by_role("alert").inner_text()
         page.close()
+
+    assert alert == "None of 3 symbols can be used."
 
 
 def test_a_page_with_a_night_says_that_a_newer_one_is_out(
