@@ -31,6 +31,10 @@ SETUPS = ("AAPL", "GOOG", "IBM", "MSFT")
 """A running triangle, a forming pennant, a forming wedge and another running triangle."""
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>{{library}}&amp;'
+PAINTED = """() => new Promise((done) => {
+  requestAnimationFrame(() => requestAnimationFrame(done));
+})"""
+"""Waits until what was changed is on the screen."""
 PHONE = {"width": 375, "height": 740}
 
 
@@ -288,11 +292,13 @@ def test_the_page_follows_the_hosts_theme_and_colours(
     host.change(theme="dark")
     host.frame.wait_for_function("() => document.documentElement.dataset.theme === 'dark'")
     host.frame.wait_for_function("() => patternChart.drawing.colours.paper.includes('16, 21, 31')")
+    host.frame.evaluate(PAINTED)
     assert max(pixel(screen(host), *corner)) < 60
     assert max(pixel(screen(host), 3, 3)) < 60
 
     host.change(styles={"variables": {"--color-background-primary": "oklch(0.3 0.1 250)"}})
     host.frame.wait_for_function("() => !patternChart.drawing.colours.paper.includes('16, 21, 31')")
+    host.frame.evaluate(PAINTED)
     assert pixel(screen(host), *corner) == pixel(screen(host), 3, 3) == colour(host, "paper")
 
 

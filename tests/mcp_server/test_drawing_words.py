@@ -164,7 +164,7 @@ def test_stop_and_target_are_told_in_per_cent_of_the_trigger_or_the_entry() -> N
     assert {"Target +15.0%", "Stop \N{MINUS SIGN}4.0%"} <= names
     names = {pill.level.name for pill in layout(running(stop=94.05, target=125.4)).pills}
     assert {"Target +20.0%", "Stop \N{MINUS SIGN}10.0%"} <= names
-    assert "Target +20.0%, stop \N{MINUS SIGN}10.0%" in all_text(
+    assert "Entry to target +20.0%, to stop \N{MINUS SIGN}10.0%" in all_text(
         running(stop=94.05, target=125.4), 720
     )
 
@@ -278,3 +278,16 @@ def test_a_breakout_of_another_year_names_the_year() -> None:
 def test_the_record_names_its_years() -> None:
     record = Record("Triangle", dt.date(2001, 1, 1), dt.date(2024, 1, 2), 7, 0.0, None, None)
     assert "Triangle record, 2001-01-01 to 2024-01-02: 0.00% of 7" in all_text(view(record=record))
+
+
+@pytest.mark.parametrize("width", [720, 1200])
+def test_a_running_trade_says_that_its_reward_counts_from_the_entry(width: Width) -> None:
+    from_entry = {720: "Entry to target", 1200: "from the entry"}[width]
+
+    assert from_entry in all_text(running(), width)
+    assert from_entry not in all_text(view(), width)
+    assert "reward to risk 1.2" in all_text(running(), width).lower()
+
+
+def test_one_trade_is_not_called_trades() -> None:
+    assert "of 1 trade " in all_text(view(record=dataclasses.replace(RECORD, sample=1)))

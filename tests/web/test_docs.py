@@ -109,3 +109,11 @@ def test_without_scripts_there_is_no_search_field_and_links_open_samples(service
         page.goto(f"{service.url}/docs#sample-rest-get-scan")
         assert page.get_by_role("searchbox").count() == 0
         assert page.locator("#sample-rest-get-scan").is_visible()
+
+
+def test_tables_can_be_scrolled_by_keyboard_and_share_no_name(service: Service) -> None:
+    page = Browser(service).get("/docs").text
+    tables = re.findall(r'<div class="table"([^>]*)>', page)
+
+    assert len(tables) > 1
+    assert set(tables) == {' tabindex="0"'}

@@ -6,17 +6,21 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from nightly.rules import FINDINGS, REFUSALS
 from screener.nightly import seal_sample
 from screener.settings import Settings
 from store.accounts import utc_now
 from store.last_nights import read_last_nights
 from store.nights import Nights
+from store.progress import ProgressFile, State
 from store.reasons import FOUND, LEFT_OUT
 from tests.resealed import reseal
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
+from tests.web.tree import Document
 from web.status import NAMED, Summary
 
 REPORT = {
@@ -122,3 +126,37 @@ def test_a_damaged_night_is_left_out_of_the_list(data_dir: Path) -> None:
 
     assert len(read_last_nights(data_dir)) == 1
     assert len(read_last_nights(data_dir, most=1)) == 0
+
+
+@pytest.mark.parametrize("state", ["failed", "held_back", "unchanged"])
+def test_a_page_with_a_night_says_what_the_last_nightly_did_to_who_may_see_the_scan(
+    data_dir: Path, state: State
+) -> None:
+    with ProgressFile(data_dir).recording("bars.csv") as record:
+        record.end(state, "It says why.")
+    with serving(data_dir) as live:
+        member, stranger = signed_in(live, new_person(live)), Browser(live)
+        told = {"/status": member.get("/status").text, "/screen": member.get("/screen").text}
+        other = stranger.get("/status").text
+
+    for page in told.values():
+        asides = Document(page).root.all("aside")
+        (banner,) = [one for one in asides if one.attributes.get("data-state") == state]
+        (seen,) = [one for one in banner if one.attributes.keys() == {"data-when"}]
+        assert "this page still shows the night" in seen.text
+        assert "It says why." in seen.text
+    assert "bars.csv" not in other
+    assert "It says why." not in other
+
+
+def test_the_screen_says_what_its_own_night_left_out_and_not_what_another_did(
+    data_dir: Path,
+) -> None:
+    version = json.loads((data_dir / "manifest.json").read_text())["data_version"]
+    left = {"stale": {"OLD": "The bars stop on 2019-04-18."}}
+    with serving(data_dir, open_pages=True) as live:
+        for published, shown in ((version, True), ("another", False)):
+            with ProgressFile(data_dir).recording("bars.csv") as record:
+                record.end("published", data_version=published, left=left)
+            page = Browser(live).get("/screen").text
+            assert ("The bars stop on 2019-04-18." in page) == shown

@@ -11,6 +11,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from mcp_server.drawing.look import THEMES, Theme
+from mcp_server.drawing.palette import COLOURS, Ink
 from store.accounts import Account, Plan
 from store.book import Book
 from store.distribution import Distribution
@@ -294,3 +296,36 @@ def test_a_symbol_page_runs_nothing_of_its_own_and_loads_nothing_from_elsewhere(
     assert not re.search(r"<style|style=|<script>|\son\w+=", answer.text)
     assert not re.search(r'(?:src|srcset|data-chart)="(?!/)', answer.text)
     assert answer.text.count("<img") == answer.text.count("alt=")
+
+
+def test_setups_in_opposite_directions_are_said_to_be_two_readings(
+    product_night: Path, tmp_path: Path
+) -> None:
+    copy_night(product_night, tmp_path)
+    opposite = "Its setups point in opposite directions."
+    with serving(tmp_path, open_pages=True) as live:
+        both = Browser(live).get("/symbols/MSFT").text
+        markdown = Browser(live).get("/symbols/MSFT", headers={"Accept": "text/markdown"}).text
+        none = Browser(live).get("/symbols/AAPL").text
+
+    assert opposite in words(both)
+    assert opposite in markdown
+    assert opposite not in words(none)
+    assert "from the entry" in words(both)
+    assert "from the trigger" in words(both)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", ["web/static/symbol.css", "mcp_server/surface/app/page.css"])
+def test_interactive_charts_have_the_colours_of_the_pictures(name: str, theme: Theme) -> None:
+    text = (Path(__file__).parents[2] / name).read_text()
+    light, dark = re.split(r"@media \(prefers-color-scheme: dark\)|:root\[data-theme", text)[:2]
+    rules = {"light": light, "dark": dark}[theme]
+    inks = (
+        *(Ink.PAPER, Ink.TITLE, Ink.MUTED, Ink.GRID, Ink.UP, Ink.DOWN, Ink.LINE),
+        *(Ink.TRIGGER, Ink.TARGET, Ink.STOP, Ink.ENTRY, Ink.LAST),
+    )
+    for ink in inks:
+        colour = re.search(rf"--{ink.name.lower()}: [^;]*(#[0-9a-f]{{6}})", rules)
+        assert colour is not None, ink
+        assert colour[1] == COLOURS[theme][ink], ink
