@@ -19,7 +19,7 @@ from store.distribution import Distribution
 from store.watchlist import Watchlist
 from tests.contract.market import active_book
 from tests.resealed import reseal
-from tests.service import Service, on_database, serving
+from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 from tests.web.tree import Document
