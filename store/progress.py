@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import fcntl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from store.files import replace_file
+from store.reasons import LEFT_OUT, words_of
 
 PROGRESS: Final = "progress.json"
 LOCK: Final = "progress.lock"
@@ -42,7 +44,7 @@ APART: Final = 0.25
 """Seconds between two writes within one step."""
 
 WAIT_SECONDS: Final = 1.0
-"""A reader holds the lock for an instant, to see whether it is free; a run waits for that."""
+"""A reader shares the lock for an instant, to see whether it is free; a run waits for that."""
 
 BELIEVED: Final = dt.timedelta(hours=1)
 """For so long a run is believed to be at work where the folder does not let anybody ask."""
@@ -66,6 +68,11 @@ class Left(BaseModel):
     count: int
     named: dict[str, str]
     """Some of the symbols or files, each with its reason in one sentence."""
+
+    @property
+    def words(self) -> str:
+        """The reason in words."""
+        return words_of(self.code, LEFT_OUT)
 
 
 class Progress(BaseModel):
@@ -168,15 +175,18 @@ class ProgressFile:
             return None
 
     def _is_held(self, found: Progress) -> bool:
-        """Whether the run that wrote the record still lives."""
-        lock = FileLock(self._lock, mode=0o600)
+        """Whether the run that wrote the record still lives. Readers share the lock, so that none
+        takes another one for a run.
+        """
         try:
-            lock.acquire(timeout=0)
-        except Timeout:
+            with self._lock.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
             return True
+        except FileNotFoundError:
+            return False
         except OSError:
             return self._clock() - found.written_at < BELIEVED
-        lock.release()
         return False
 
 

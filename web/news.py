@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -64,8 +65,7 @@ class News:
                 night = {"data_version": book.data_version, "as_of_session": book.session}
                 events[NIGHT] = _event(NIGHT, orjson.dumps(night))
         if progress is not None:
-            told = progress.model_dump(mode="json", exclude={"written_at"})
-            events[PROGRESS] = _event(PROGRESS, orjson.dumps(told))
+            events[PROGRESS] = _event(PROGRESS, orjson.dumps(_told(progress)))
         if events != self.bulletin.events:
             old, self.bulletin = self.bulletin, Bulletin(events)
             old.replaced.set()
@@ -81,6 +81,13 @@ class News:
             self._listeners -= 1
             if not self._listeners:
                 self._wanted = anyio.Event()
+
+
+def _told(progress: Progress) -> dict[str, Any]:
+    """What open pages show of a run, with the words of each reason."""
+    told = progress.model_dump(mode="json", exclude={"written_at", "left"})
+    told["left"] = [left.model_dump() | {"words": left.words} for left in progress.left]
+    return told
 
 
 def _event(name: str, data: bytes) -> bytes:

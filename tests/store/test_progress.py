@@ -7,11 +7,13 @@ import json
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from store.progress import (
+    LOCK,
     LONGEST,
     MOST_BYTES,
     MOST_NAMED,
@@ -66,6 +68,25 @@ def test_a_killed_run_is_not_at_work_for_ever(tmp_path: Path) -> None:
     assert during.working
     assert after is not None
     assert (after.state, after.message) == ("failed", STOPPED)
+
+
+def test_readers_do_not_take_each_other_for_a_run(tmp_path: Path) -> None:
+    with ProgressFile(tmp_path).recording("bars"):
+        pass
+    with ThreadPoolExecutor(8) as readers:
+        found = list(readers.map(lambda _: ProgressFile(tmp_path).read(), range(2_000)))
+
+    assert {one and (one.state, one.message) for one in found} == {("failed", STOPPED)}
+
+
+def test_a_record_without_its_lock_is_of_a_run_that_was_stopped(tmp_path: Path) -> None:
+    with ProgressFile(tmp_path).recording("bars"):
+        pass
+    (tmp_path / LOCK).unlink()
+    found = ProgressFile(tmp_path).read()
+
+    assert found is not None
+    assert found.message == STOPPED
 
 
 def test_a_second_run_leaves_the_record_of_the_first_alone(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ PAGES = (
     Page("/terms", "stranger"),
     Page("/sign-in", "stranger"),
     Page("/sign-up", "stranger"),
-    Page("/watchlist", "member"),
+    Page("/watchlist", "member", night=True),
     Page("/changes", "member", night=True),
     Page("/keys", "member"),
     Page("/usage", "member"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from store.progress import ProgressFile
+from store.progress import NAMED_FOR_EACH, ProgressFile
 from tests.chromium import fresh_profile
 from tests.service import copy_night, serving
 
@@ -47,6 +47,15 @@ def test_the_waiting_page_follows_the_nightly_and_turns_into_the_screen(
             page.get_by_text("Putting it together").wait_for()
             page.get_by_text("It is a web page.").wait_for()
             assert page.get_by_text(HOSTILE).count() == 2
+            for number in range(NAMED_FOR_EACH):
+                record.leave_out(f"S{number}", "too_few_bars", f"It has {number} bars.")
+            record.leave_out("MANY", "too_few_bars", "It has 9 bars.")
+            record.step("finding patterns", 4, 9)
+            page.get_by_text("and 1 more").wait_for()
+            told = page.locator(".left dl").inner_text()
+            page.reload()
+            assert page.locator(".left dl").inner_text() == told
+            assert "it has too few bars yet" in told.lower()
             copy_night(night, data)
             record.end("published")
             page.get_by_text("2012-10-03").first.wait_for()
@@ -64,8 +73,11 @@ def test_a_failed_night_is_told_on_the_waiting_page(
             page.goto(f"{live.url}/screen")
             page.get_by_role("heading", name="The first night is being made").wait_for()
             record.end("failed", "None of 3 symbols can be used.")
-            page.get_by_role("alert").get_by_text("None of 3 symbols can be used.").wait_for()
+            page.get_by_role("heading", name="The nightly published nothing").wait_for()
+            alert = page.get_by_role("alert").inner_text()
         page.close()
+
+    assert alert == "None of 3 symbols can be used."
 
 
 def test_a_page_with_a_night_says_that_a_newer_one_is_out(
@@ -81,6 +93,32 @@ def test_a_page_with_a_night_says_that_a_newer_one_is_out(
         page.get_by_role("link", name="reload").click()
         page.wait_for_load_state()
         assert page.get_by_role("status").inner_text() == ""
+        page.close()
+
+
+def test_a_page_with_a_night_says_what_the_nightly_does_and_did_as_it_would_if_it_was_loaded_again(
+    data_dir: Path, chromium: BrowserContext
+) -> None:
+    with serving(data_dir, open_pages=True) as live:
+        page = chromium.new_page()
+        page.goto(f"{live.url}/screen")
+        banner = page.locator("aside[data-state]")
+        assert banner.is_hidden()
+        for state in ("failed", "unchanged"):
+            with ProgressFile(data_dir).recording(f"{state}.csv") as record:
+                record.step("finding patterns", 3, 9)
+                banner.get_by_text("3 of 9").wait_for()
+                said = [banner.inner_text()]
+                page.reload()
+                said.append(banner.inner_text())
+                record.end(state, f"It {state}.")
+                banner.get_by_text(f"It {state}.").and_(page.locator(":visible")).wait_for()
+                said.append(banner.inner_text())
+                page.reload()
+                said.append(banner.inner_text())
+            assert said[0] == said[1] != said[2] == said[3]
+            assert f"{state}.csv is at work" in said[0]
+            assert f"The last nightly, of {state}.csv, " in said[2]
         page.close()
 
 

@@ -8,7 +8,10 @@ from tests.service import Service
 from tests.web.browser import Browser
 from web.pages import plain
 
-PAGES = ("/", "/docs", "/method", "/connect", "/status", "/privacy", "/terms")
+PAGES = (
+    *("/", "/docs", "/method", "/connect", "/status", "/privacy", "/terms"),
+    *("/families", "/families/triangle", "/symbols/AAPL"),
+)
 CHROMIUM = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 

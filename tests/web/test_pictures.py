@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sqlite3
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,20 +15,11 @@ from PIL import Image
 from store.accounts import Plan
 from tests.contract.market import active_book
 from tests.resealed import reseal
-from tests.service import Service, copy_night, serving
+from tests.service import Service, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 
 MANY = 50
-
-
-@pytest.fixture(scope="module")
-def closed(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service of which MSFT alone is a demo symbol."""
-    folder = tmp_path_factory.mktemp("closed")
-    copy_night(night, folder)
-    with serving(folder, demo_symbols=("MSFT",)) as live:
-        yield live
 
 
 @pytest.fixture(scope="module")

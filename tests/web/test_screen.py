@@ -6,7 +6,6 @@ import html
 import json
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -24,7 +23,7 @@ from store.families import Family
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
 from tests.web.controls import Controls
-from tests.web.market import evidence_of, make_market
+from tests.web.market import evidence_of
 from tests.web.people import new_person, signed_in
 from web.condition_words import COMPARISONS, LABELS
 from web.conditions import PARTS
@@ -32,16 +31,6 @@ from web.scan_order import COLUMNS, SORTS
 from web.scan_query import ADD, DEFAULTS, read_query
 
 RSI = '[{"kind":"rsi","op":"<","value":20}]'
-
-
-@pytest.fixture(scope="module")
-def market(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A live service with a scan of many rows, whose pages are open to everybody."""
-    folder = tmp_path_factory.mktemp("market")
-    copy_night(night, folder)
-    make_market(folder)
-    with serving(folder, open_pages=True) as live:
-        yield live
 
 
 @pytest.fixture(scope="module")

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.chromium import fresh_profile
-from tests.service import Service, copy_night, serving
-from tests.web.market import make_market
+from tests.service import Service
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-
-@pytest.fixture(scope="module")
-def market(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A live service with a scan of many rows, whose pages are open to everybody."""
-    folder = tmp_path_factory.mktemp("market")
-    copy_night(night, folder)
-    make_market(folder)
-    with serving(folder, open_pages=True) as live:
-        yield live
 
 
 @pytest.fixture

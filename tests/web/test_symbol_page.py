@@ -22,19 +22,11 @@ from tests.resealed import reseal
 from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
+from tests.web.tree import Document
 from web.figures import MINUS, dollars
 from web.forms import form_token
 from web.histogram import Histogram
 from web.past import PAGE
-
-
-@pytest.fixture(scope="module")
-def closed(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service of which MSFT alone is a demo symbol."""
-    folder = tmp_path_factory.mktemp("closed")
-    copy_night(night, folder)
-    with serving(folder, demo_symbols=("MSFT",)) as live:
-        yield live
 
 
 @pytest.fixture
@@ -131,12 +123,9 @@ def test_strangers_read_demo_symbols_and_sign_in_for_others(closed: Service) -> 
 
     assert demo.status_code == 200
     assert 'id="history"' in demo.text
-    assert (
-        "<button"
-        not in demo.text.partition("<main")[2]
-        .partition("role=search")[0]
-        .partition('role="search"')[0]
-    )
+    (main,) = Document(demo.text).root.all("main")
+    forms = [form for form in main.all("form") if form.all("button")]
+    assert [form.attributes.get("role") for form in forms] == ["search"]
     assert other.status_code == 303
     assert other.headers["location"] == "/sign-in?next=%2Fsymbols%2FAAPL"
 
@@ -251,8 +240,14 @@ def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
 
     reseal(data_dir, leave_out)
     with serving(data_dir, open_pages=True) as live:
-        assert "The last bar is &lt;old&gt;." in Browser(live).get("/symbols/FB").text
-        assert "there are no bars of it" in Browser(live).get("/symbols/INTC").text
+        browser = Browser(live)
+        assert "The last bar is &lt;old&gt;." in browser.get("/symbols/FB").text
+        assert "there are no bars of it" in browser.get("/symbols/INTC").text
+        for accept in ("text/html", "text/markdown"):
+            page = browser.get("/symbols/INTC", headers={"Accept": accept}).text
+            assert "Not covered this night." in page
+            assert "forms no pattern" not in page
+            assert "The night holds no history of it." in page
 
 
 def test_a_long_history_has_pages(data_dir: Path) -> None:
@@ -273,6 +268,23 @@ def test_a_long_history_has_pages(data_dir: Path) -> None:
             for page in ("1", "3", "99999", "-1", "x", "9" * 400)
         ]
         assert counts == [PAGE, 1, 1, PAGE, PAGE, PAGE]
+        markdown = browser.get("/symbols/AAPL?page=2", headers={"Accept": "text/markdown"}).text
+
+    assert f"{2 * PAGE + 1} first attempts, newest entry first; page 2 of 3." in markdown
+    assert "[Newer](/symbols/AAPL?page=1)" in markdown
+    assert "[Older](/symbols/AAPL?page=3)" in markdown
+
+
+def test_a_history_in_markdown_has_the_rows_of_the_page(service: Service) -> None:
+    browser = Browser(service)
+    tree = Document(browser.get("/symbols/AAPL").text).root
+    markdown = browser.get("/symbols/AAPL", headers={"Accept": "text/markdown"}).text
+
+    (table,) = [one for one in tree.all("table") if "What became" in one.text]
+    rows = [[cell.text for cell in row.all("th", "td")] for row in table.all("tr")[1:]]
+    lines = markdown.partition("## History")[2].partition("##")[0].splitlines()
+    told = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "| " in line]
+    assert told[2:] == rows
 
 
 def test_a_symbol_page_runs_nothing_of_its_own_and_loads_nothing_from_elsewhere(

@@ -33,19 +33,23 @@ async def test_one_visitor_has_a_few_turns_at_once_and_all_visitors_have_more() 
 
 async def test_a_visitor_with_many_requests_leaves_room_for_another() -> None:
     row, release = Turns(), anyio.Event()
+    under_way: list[str] = []
 
-    async def hold() -> None:
-        async with row.turn("greedy"):
+    async def hold(visitor: str) -> None:
+        async with row.turn(visitor):
+            under_way.append(visitor)
             await release.wait()
 
     async with anyio.create_task_group() as group:
         for _ in range(50):
-            group.start_soon(hold)
+            group.start_soon(hold, "greedy")
         await anyio.wait_all_tasks_blocked()
-        with anyio.fail_after(10):
-            async with row.turn("modest"):
-                pass
+        group.start_soon(hold, "modest")
+        await anyio.wait_all_tasks_blocked()
+        at_once = list(under_way)
         release.set()
+
+    assert at_once == ["greedy"] * EACH + ["modest"]
 
 
 async def test_more_requests_than_may_wait_are_refused_and_leave_no_trace() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -18,6 +17,8 @@ import screener.app
 from screener.app import build_app
 from screener.settings import Settings
 from tests.web.pages import NOT_PAGES, PAGES, Page, Walk, walk_over
+from tests.web.tree import Document, Element
+from web.pages import plain
 from web.routes import web_routes
 from web.site import Site
 
@@ -25,69 +26,25 @@ FIRST_PAGE_BYTES = 150_000
 """A page with all that it loads at once, as it is sent."""
 
 DISCLAIMER = "not investment advice"
-VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
-BLOCKS = {"tr", "li", "p", "figure", "dd", "section", "caption", "figcaption", "article", "div"}
-"""What holds together: a win rate and its sample and average loss stand in one of these."""
-
 RATE = re.compile(r"\d%? (?:reached the target|win rate|won)|win rate (?:of )?\d", re.IGNORECASE)
 """A win rate in words."""
 
+RATE_NAME = re.compile(r"reached (?:the )?target|win rate|\bwon\b", re.IGNORECASE)
+"""A name under which win rates stand."""
 
-class Element:
-    """An element of a page, with its children and texts in their order."""
+SAMPLE = re.compile(r"\d+ (?:resolved )?trades?")
+SAMPLE_NAME = re.compile("trades|sample", re.IGNORECASE)
+LOSS = re.compile("average loss|no loss", re.IGNORECASE)
 
-    def __init__(self, tag: str, attributes: dict[str, str], parent: Element | None) -> None:
-        self.tag, self.attributes, self.parent = tag, attributes, parent
-        self.children: list[Element | str] = []
+TEXTS = ("p", "li", "figcaption", "dd", "td", "blockquote")
 
-    def __iter__(self) -> Iterator[Element]:
-        """The element and all in it, in the order of the page."""
-        yield self
-        for child in self.children:
-            if isinstance(child, Element):
-                yield from child
+WITH_RATES = {"/", "/screen", "/symbols/{symbol}", "/families", "/families/{family}", "/method"}
+"""Pages of which it is known that they show win rates."""
 
-    def all(self, *tags: str) -> list[Element]:
-        """The elements of some names in it."""
-        return [one for one in self if one.tag in tags]
-
-    @property
-    def text(self) -> str:
-        """Its words."""
-        parts = [one if isinstance(one, str) else one.text for one in self.children]
-        return " ".join(" ".join(parts).split())
-
-    def above(self, *tags: str) -> Element | None:
-        """The nearest element around it of some names."""
-        one = self.parent
-        while one is not None and one.tag not in tags:
-            one = one.parent
-        return one
-
-
-class Document(HTMLParser):
-    """A page as a tree."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.root = self._here = Element("", {}, None)
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        one = Element(tag, {name: value or "" for name, value in attrs}, self._here)
-        self._here.children.append(one)
-        if tag not in VOID:
-            self._here = one
-
-    def handle_endtag(self, tag: str) -> None:
-        one: Element | None = self._here
-        while one is not None and one.tag != tag:
-            one = one.parent
-        if one is not None and one.parent is not None:
-            self._here = one.parent
-
-    def handle_data(self, data: str) -> None:
-        self._here.children.append(data)
+IN_MARKDOWN = {
+    *("/", "/symbols/{symbol}", "/families", "/families/{family}", "/method", "/connect"),
+    *("/status", "/docs", "/privacy", "/terms"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -217,18 +174,48 @@ def test_pictures_have_words_fields_have_labels_and_nothing_is_inline(
 def test_a_win_rate_stands_with_its_sample_and_average_loss(
     page: Page, documents: dict[Page, Element]
 ) -> None:
-    """The content rules: a rate in words, or in a table whose row must have the others."""
+    """The content rules: a rate in words, or under a name that the sample and the loss stand by."""
     document = documents[page]
+    texts = [one.text for one in document.all(*TEXTS) if RATE.search(one.text)]
+    names = [
+        *(" ".join(head.text for head in table.all("th")) for table in document.all("table")),
+        *(" ".join(term.text for term in terms.all("dt")) for terms in document.all("dl")),
+    ]
+    named = [each for each in names if RATE_NAME.search(each)]
 
-    for one in document.all("p", "li", "figcaption", "dd", "blockquote"):
-        if RATE.search(one.text):
-            assert re.search(r"\d+ (?:resolved )?trades?", one.text), one.text
-            assert re.search(r"average loss|no loss", one.text), one.text
-    for table in document.all("table"):
-        heads = " ".join(head.text.lower() for head in table.all("th"))
-        if "reached target" in heads or "win rate" in heads:
-            assert "trades" in heads or "sample" in heads, heads
-            assert "average loss" in heads, heads
+    for text in texts:
+        assert SAMPLE.search(text), text
+        assert LOSS.search(text), text
+    for each in named:
+        assert SAMPLE_NAME.search(each), each
+        assert LOSS.search(each), each
+    assert texts or named or page.route not in WITH_RATES or page.status != 200
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_content_rules_hold_in_markdown_too(page: Page, walk: Walk) -> None:
+    preferred = {"Accept": "text/markdown, text/html;q=0.5"}
+    answer = walk.browsers[page.who].get(walk.address(page), headers=preferred)
+    if not answer.headers["content-type"].startswith("text/markdown"):
+        assert page.route not in IN_MARKDOWN
+        return
+    demo = walk.services["stranger"].get("/demo", key="").json()
+    lines = answer.text.splitlines()
+    said = [line for line in lines if RATE.search(line) and "|" not in line]
+    named = [head for head, rule in pairwise(lines) if "| ---" in rule and RATE_NAME.search(head)]
+
+    assert page.route in IN_MARKDOWN
+    if page.route != "/docs":
+        for line in said:
+            assert SAMPLE.search(line), line
+            assert LOSS.search(line), line
+        for head in named:
+            assert SAMPLE_NAME.search(head), head
+            assert LOSS.search(head), head
+    if page.night:
+        assert demo["as_of_session"] in answer.text
+        assert plain(demo["disclaimer"]) in answer.text
+    assert said or named or page.route not in WITH_RATES
 
 
 @every_page

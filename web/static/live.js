@@ -48,7 +48,9 @@ function tellProgress(progress) {
   const shown = (work ?? banner)?.dataset.state;
   // A night that was just published is opened within a second, and then told as a night.
   if (work && shown !== progress.state && progress.state !== "published") return reload();
-  if (banner && shown !== progress.state) showBanner(progress);
+  if (banner) showBanner(progress.state);
+  fill("bars", progress.bars);
+  fill("message", progress.message);
   fill("step", (progress.step || "starting").replace(/^./, (letter) => letter.toUpperCase()));
   fill("count", progress.total ? `${progress.done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}` : "");
   for (const bar of document.querySelectorAll("progress[data-news]")) {
@@ -58,26 +60,11 @@ function tellProgress(progress) {
   if (work) showLeft(progress.left);
 }
 
-function showBanner(progress) {
-  banner.dataset.state = progress.state;
-  banner.hidden = !["working", "unchanged", "failed", "held_back"].includes(progress.state);
-  banner.replaceChildren();
-  const line = make("p", progress.state === "working" ? "A nightly of " : "The last nightly, of ", banner);
-  make("strong", progress.bars, line);
-  if (progress.state === "unchanged") {
-    return line.append(`, found nothing new, so this page still shows the night that was there. ${progress.message}`);
-  }
-  if (progress.state !== "working") {
-    return line.append(`, published nothing, so this page still shows the night before it. ${progress.message}`);
-  }
-  line.append(" is at work; until it ends, this page shows the night before it.");
-  const step = make("p", "", banner);
-  step.className = "step";
-  Object.assign(make("span", "", step).dataset, { news: "step" });
-  Object.assign(make("span", "", step).dataset, { news: "count" });
-  const bar = make("progress", "", banner);
-  bar.dataset.news = "bar";
-  bar.setAttribute("aria-label", "How much of this step is done");
+function showBanner(state) {
+  banner.dataset.state = state;
+  const parts = [...banner.querySelectorAll("[data-when]")];
+  for (const part of parts) part.hidden = !part.dataset.when.split(" ").includes(state);
+  banner.hidden = parts.every((part) => part.hidden);
 }
 
 function showLeft(left) {
@@ -85,15 +72,16 @@ function showLeft(left) {
   if (!part) return;
   const all = left.reduce((sum, reason) => sum + reason.count, 0);
   const list = document.createElement("dl");
-  for (const { code, count, named } of left) {
-    const head = make("dt", "", list);
-    make("code", code, head);
-    head.append(` ${count.toLocaleString("en")}`);
-    for (const [name, why] of Object.entries(named)) {
+  for (const { words, count, named } of left) {
+    make("span", count.toLocaleString("en"), make("dt", `${words} `, list)).className = "soft";
+    const reasons = Object.entries(named);
+    for (const [name, why] of reasons) {
       const row = make("dd", "", list);
       make("strong", name, row);
       row.append(` ${why}`);
     }
+    const unnamed = count - reasons.length;
+    if (unnamed && reasons.length) make("dd", `and ${unnamed.toLocaleString("en")} more`, list).className = "soft";
   }
   part.hidden = !all;
   fill("left-count", all.toLocaleString("en"));
