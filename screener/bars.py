@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.console import USAGE, Table, err, fail, out, plainly, prepare_data_dir, settings
-from screener.night import Jobs, ReferenceTable, Symbol
+from screener.options import Jobs, ReferenceTable, Symbol, read_adjustment
 
 if TYPE_CHECKING:
     from nightly.providers.fetch import Fetched
@@ -149,7 +149,6 @@ def check_bars(
     from nightly.check import check
     from nightly.sources import read_source
     from screener.check import print_check
-    from screener.night import read_adjustment
     from screener.nightly import order_of, watched
 
     with (

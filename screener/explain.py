@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from mcp_server.drawing import ChartView, Point, TrendLine, draw
-from nightly.analysis import MOST_CHART_BARS, Task
+from nightly.analysis import Task
 from nightly.bars import Bars, to_date
+from nightly.chart_bars import MOST_CHART_BARS
 from nightly.detector import last_atr, line_values, plan_of, touches_of
 from nightly.doubt import GAP_DAYS
 from nightly.errors import SourceError

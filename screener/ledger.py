@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.console import Table, fail, out, plainly, settings
-from screener.night import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
+from screener.options import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
 from screener.terminal import harmless
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ A trend line is straight over the sessions on a log price axis. Its points there
 index of their session among the bars, which may lie before the first bar or between two. The page
 needs no calendar of its own. The JSON takes about 17 KB and at most about 36 KB: 320 bars of six
 numbers, and the texts of one setup. Only a night that serves trades for longer than usual keeps
-more bars (`nightly.analysis`).
+more bars (`nightly.chart_bars`).
 """
 
 from __future__ import annotations
