@@ -82,6 +82,7 @@ class FamilyPages:
                 refusal=refusal,
                 night=Told.of(self._site, book),
                 families=[(entry, SHAPES[entry.family]) for entry in entries],
+                few=FEW,
             )
 
     async def show(self, visit: Visit) -> Response:

@@ -39,7 +39,7 @@ def rendered(text: str) -> Rendered:
     _mark_long_code(tokens)
     _label_cells(tokens)
     html = str(markdown.renderer.render(tokens, markdown.options, {}))
-    opened = '<div class="table" tabindex="0" role="region" aria-label="Table"><table role="table">'
+    opened = '<div class="table" tabindex="0"><table role="table">'
     html = html.replace('<table role="table">', opened).replace("</table>", "</table></div>")
     # The text was rendered with HTML switched off, so it is safe without escaping.
     return Rendered(Markup(html), headings)  # noqa: S704

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.briefs import Row, shown_record
+from store.method import FEW
 from web.figures import dollars, move, percent
 
 SUBTYPES: Mapping[str, str] = {
@@ -129,9 +130,10 @@ def _record(row: Row) -> RecordWords | None:
     fields, trades = found.fields, row["win_rate_trades"]
     loss, random = fields["avg_loss_pct"], fields.get("placebo_win_rate_pct")
     whose = row["symbol"] if found.scope == "ticker" else "the family"
+    few = ", too few to say anything" if trades < FEW else ""
     return RecordWords(
         share=percent(row["win_rate_pct"]),
-        sample=f"{trades:,} trade{'' if trades == 1 else 's'} of {whose}",
+        sample=f"{trades:,} trade{'' if trades == 1 else 's'} of {whose}{few}",
         loss="no loss" if loss is None else f"average loss {move(loss)}",
         random="" if random is None else f"random entries {percent(random)}",
     )

@@ -10,6 +10,7 @@ import orjson
 
 from mcp_server.operations.patterns import caption, patterns_body
 from store.book import Book
+from store.method import FEW
 from web.figures import dollars, move, percent
 
 Fields = Mapping[str, Any]
@@ -49,6 +50,8 @@ class ShownSetup:
     rule: str
     summary: str | None
     """The family's track record, to be quoted whole."""
+    few: bool
+    """Whether that is of too few trades to say anything."""
     own: str | None
     """The ticker's own."""
     words: str
@@ -82,6 +85,7 @@ def _shown(book: Book, fields: Fields, brief: Fields, *, drawable: bool) -> Show
         plans=tuple(_plan(plan, fields["last_close"], entry) for plan in fields["plans"]),
         rule=fields["trigger_rule"],
         summary=family and family["summary"],
+        few=bool(family) and family["sample_size"] < FEW,
         own=own and own["summary"],
         words=caption(fields, book.disclaimer),
         drawable=drawable,

@@ -85,6 +85,7 @@ class StatusPage:
         self._active_night = site.services.active_night
         self._access = Access(site)
         self._clock = site.clock
+        self._news = site.news
         self._pages = pages
         self._offer = site.services.offer
         self._summary: Summary | None = None
@@ -92,6 +93,8 @@ class StatusPage:
 
     async def show(self, visit: Visit) -> Response:
         """The page."""
+        names = self._access.scan(visit)
+        progress = await self._news.progress() if names else None
         with self._active_night.pin() as book:
             return self._pages.respond(
                 "status.html",
@@ -100,7 +103,8 @@ class StatusPage:
                 summary=self._summary_for(book),
                 standing=Standing.of(book, self._active_night, self._clock().date()),
                 nights=self._active_night.last_nights,
-                names=self._access.scan(visit),
+                names=names,
+                progress=progress,
                 program=version("pattern-screener"),
                 offer=self._offer,
             )

@@ -105,6 +105,7 @@ class SymbolPage:
                     return RedirectResponse(sign_in_address(visit.request), 303)
                 raise Refusal(403, NO_PLAN)
             tracked = await self._tracked(visit, symbol)
+            setups = setups_of(book, symbol)
             return self._pages.respond(
                 "symbol.html",
                 visit,
@@ -113,7 +114,8 @@ class SymbolPage:
                 symbol=symbol,
                 entry=_listing(directory.entry(symbol) or {}),
                 absence=self._reasons.of(book, coverage),
-                setups=setups_of(book, symbol),
+                setups=setups,
+                opposite=len({setup.direction for setup in setups}) > 1,
                 open=open_to_visitor,
                 demo=symbol in self._services.offer.demo_symbols,
                 tracked=tracked,

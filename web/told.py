@@ -12,9 +12,10 @@ from web.standing import Standing
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The session of a night, its standing, and the disclaimer."""
+    """The session of a night, its version and standing, and the disclaimer."""
 
     session: dt.date | None
+    version: str | None
     standing: Standing
     disclaimer: str
 
@@ -22,4 +23,4 @@ class Told:
     def of(cls, site: Site, book: Book) -> Told:
         """What is told of a book of the active night today."""
         standing = Standing.of(book, site.services.active_night, site.clock().date())
-        return cls(book.session, standing, book.disclaimer)
+        return cls(book.session, book.data_version, standing, book.disclaimer)

@@ -51,6 +51,8 @@ class Ticker:
 
     symbol: str
     name: str
+    known: bool
+    """Whether the night names it, so that it has a page."""
     covered: bool
     setups: Sequence[TrackedSetup]
     first: bool
@@ -128,6 +130,7 @@ class WatchlistPage:
             cap=_cap(account),
             pictures=self._access.scan(visit),
             session=book.session,
+            version=book.data_version,
             standing=standing,
             disclaimer=book.disclaimer,
         )
@@ -138,7 +141,8 @@ class WatchlistPage:
             Ticker(
                 symbol,
                 name(symbol) or "",
-                (found := book.coverage(symbol)) is not None and found.covered,
+                (found := book.coverage(symbol)) is not None,
+                found is not None and found.covered,
                 [_setup(brief) for brief in orjson.loads(b"[%b]" % book.briefs(symbol))],
                 place == 0,
                 place == last,

@@ -124,7 +124,7 @@ _PHONE = Sheet(
         Row(42, 26, ("name",), ("attempt",), lead="symbol", lead_size=36),
         Row(78, 26, ("status",), lead="pattern", lead_size=28),
         Row(110, 24, ("as_of", "age")),
-        Row(142, 24, ("levels", "reward")),
+        Row(142, 24, ("levels", "short_reward")),
         Row(767, 24, ("short_record",), lines=2, step=29),
         Row(828, 24, ("axis",)),
         Row(859, 24, ("disclaimer",), lines=2, step=29),

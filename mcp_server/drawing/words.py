@@ -27,6 +27,10 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
     ratio = view.reward_to_risk
     bars = "daily bars" if sessions.pack == 1 else f"{sessions.pack} sessions a candle"
     target, stop = (share(price, view.entry_price) for price in (view.target, view.stop))
+    levels = f"Entry to target {target}, to stop {stop}"
+    if view.entry is None:
+        levels = f"Target {target}, stop {stop}"
+    reward = "" if ratio is None else f"reward to risk {_ratio(ratio)}"
     return {
         "symbol": view.symbol,
         "name": view.name,
@@ -35,8 +39,9 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
         "age": "" if since is None else _age(since),
         "attempt": f"attempt {view.attempt}" if view.attempt > 1 else "",
         "as_of": f"As of {view.as_of.isoformat()}",
-        "levels": f"Target {target}, stop {stop}",
-        "reward": "" if ratio is None else f"reward to risk {_ratio(ratio)}",
+        "levels": levels,
+        "short_reward": reward,
+        "reward": f"{reward} from the entry" if reward and view.entry else reward,
         "axis": f"{bars}, log price axis",
         "record": _record(view),
         "short_record": _record(view, short=True),
@@ -82,7 +87,8 @@ def _record(view: ChartView, *, short: bool = False) -> str:
     placebo, loss = record.random_entries, record.average_loss
     random = "" if placebo is None else f" (random entries: {placebo:.2f}%)"
     lost = "no loss" if loss is None else f"average loss {loss:.2f}%".replace("-", MINUS)
-    counted = "first attempts" if view.attempt > 1 else "trades"
+    counted = "first attempt" if view.attempt > 1 else "trade"
+    counted += "" if record.sample == 1 else "s"
     return (
         f"{record.name} record{span}: {record.win_rate:.2f}% of {record.sample:,} {counted} "
         f"{'won' if short else 'reached the target'}{random}, {lost}"
@@ -99,7 +105,7 @@ def _row(row: Row, said: Mapping[str, str], sheet: Sheet) -> Iterator[Label]:
     left, right = sheet.margin, sheet.width - sheet.margin
     end = _opened(_joined(row.right, said))
     if end:
-        end = lettering.fit(end, (right - left) * 2 // 5, row.size)
+        end = lettering.fit(end, (right - left) * 9 // 20, row.size)
         label = Label(
             end, right - lettering.width(end, row.size), row.baseline, row.size, Ink.MUTED
         )

@@ -218,6 +218,10 @@ def test_lines_touches_and_levels_are_drawn_where_they_belong(
             assert at[name][0] == pytest.approx(drawn["bar"][round(line[name]["index"])], abs=0.6)
             assert at[name][1] == pytest.approx(y_of(host, line[name]["price"]), abs=0.01)
         assert len(at["touches"]) == len(line["touches"])
+        for spot, touch in zip(at["touches"], line["touches"], strict=True):
+            price = price_of_line(line, touch["index"])
+            assert spot[0] == pytest.approx(drawn["bar"][round(touch["index"])], abs=0.6)
+            assert spot[1] == pytest.approx(y_of(host, price), abs=0.01)
         assert share_on_line(host, drawn, side) >= 0.75
     levels = drawn["boxes"][0]
     plan = shown["plans"][0]
@@ -227,6 +231,14 @@ def test_lines_touches_and_levels_are_drawn_where_they_belong(
     assert levels["left"] >= drawn["bar"][round(first)] - 0.6
     end = drawn["left"] + levels["right"] - 3, drawn["top"] + levels["trigger"]
     assert stands_at(screen(host), *end, colour(host, "trigger"))
+
+
+def price_of_line(line: dict[str, Any], index: float) -> float:
+    """A line's price at a session: straight over the sessions in log price."""
+    start, end = line["start"], line["end"]
+    share = (index - start["index"]) / (end["index"] - start["index"])
+    price: float = start["price"] * (end["price"] / start["price"]) ** share
+    return price
 
 
 def y_of(host: Host, price: float) -> float:
@@ -275,12 +287,12 @@ def test_the_page_follows_the_hosts_theme_and_colours(
 
     host.change(theme="dark")
     host.frame.wait_for_function("() => document.documentElement.dataset.theme === 'dark'")
-    host.frame.wait_for_function("() => patternChart.drawing.colours.paper.includes('20, 23, 28')")
+    host.frame.wait_for_function("() => patternChart.drawing.colours.paper.includes('16, 21, 31')")
     assert max(pixel(screen(host), *corner)) < 60
     assert max(pixel(screen(host), 3, 3)) < 60
 
     host.change(styles={"variables": {"--color-background-primary": "oklch(0.3 0.1 250)"}})
-    host.frame.wait_for_function("() => !patternChart.drawing.colours.paper.includes('20, 23')")
+    host.frame.wait_for_function("() => !patternChart.drawing.colours.paper.includes('16, 21, 31')")
     assert pixel(screen(host), *corner) == pixel(screen(host), 3, 3) == colour(host, "paper")
 
 

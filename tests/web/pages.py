@@ -49,7 +49,6 @@ class Page:
 PAGES = (
     Page("/", "stranger", night=True),
     Page("/", "member", night=True),
-    Page("/screen", "stranger"),
     Page("/screen", "member", night=True),
     Page("/screen", "open", "/screen?status=all", night=True),
     Page("/symbols", "stranger"),

@@ -69,13 +69,14 @@ def test_a_failed_night_is_told_on_the_waiting_page(
 
 
 def test_a_page_with_a_night_says_that_a_newer_one_is_out(
-    data_dir: Path, product_night: Path, chromium: BrowserContext
+    tmp_path: Path, night: Path, product_night: Path, chromium: BrowserContext
 ) -> None:
-    with serving(data_dir) as live:
+    copy_night(product_night, tmp_path)
+    with serving(tmp_path) as live:
         page = chromium.new_page()
         page.goto(live.url)
         assert page.get_by_role("status").inner_text() == ""
-        copy_night(product_night, data_dir)
+        copy_night(night, tmp_path)
         page.get_by_role("status").get_by_text("A newer night is out, as of 2012-10-03").wait_for()
         page.get_by_role("link", name="reload").click()
         page.wait_for_load_state()

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.engine
 
 CHART = ".interactive canvas"
+PLOTS = """[...document.querySelectorAll(".picture")].filter((one) => one.chart).map((one) => {
+  const { chart, last } = one.chart, { right } = chart.panes()[0].getHTMLElement().getBoundingClientRect();
+  const box = one.querySelector(".canvas").getBoundingClientRect(), scale = chart.timeScale();
+  const plot = one.querySelector("canvas").getBoundingClientRect();
+  return {
+    box: box.width, table: right - plot.left, plot: scale.width(), axis: chart.priceScale("right").width(),
+    ahead: scale.width() - scale.logicalToCoordinate(last),
+  };
+})"""
 BOX = "document.querySelector('.picture').getBoundingClientRect().toJSON()"
 
 
@@ -100,3 +109,21 @@ def test_without_scripts_or_data_the_picture_stays(
 
     assert page.locator(".picture img").is_visible()
     assert page.locator(".interactive").count() == 0
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_the_plot_fills_its_box_but_for_the_price_axis_and_leaves_room_for_the_levels(
+    service: Service, chromium: BrowserContext, width: int
+) -> None:
+    """The library lays its canvases out in a table, to which rules for tables must not apply."""
+    page = chromium.new_page()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{service.url}/symbols/AAPL")
+    page.locator(CHART).first.wait_for()
+    page.wait_for_function(f"({PLOTS})[0].plot > 0")
+    [plot, *_] = page.evaluate(PLOTS)
+
+    assert plot["table"] == pytest.approx(plot["box"], abs=1)
+    assert plot["plot"] + plot["axis"] == pytest.approx(plot["box"], abs=1)
+    assert plot["axis"] < 90
+    assert plot["ahead"] > 45

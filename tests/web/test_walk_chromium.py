@@ -123,10 +123,13 @@ def test_the_keyboard_reaches_everything_in_sight_and_skips_the_navigation(
         tab.evaluate("document.activeElement.blur()")
         wanted: list[str] = tab.evaluate(FOCUSABLE)
         reached = dict[str, tuple[bool, bool]]()
-        for _ in range(len(wanted) + 1):
+        # A chart that comes into sight on the way adds some of its own, which have no number.
+        for _ in range(2 * len(wanted)):
             tab.keyboard.press("Tab")
             stop, outlined, in_sight = tab.evaluate(FOCUSED)
             reached[stop] = outlined, in_sight
+            if str(len(wanted) - 1) in reached:
+                break
         found += [
             f"{page.name}: {html} {reached.get(str(stop), 'is not reached')}"
             for stop, html in enumerate(wanted)

@@ -60,11 +60,16 @@ function tellProgress(progress) {
 
 function showBanner(progress) {
   banner.dataset.state = progress.state;
-  banner.hidden = !["working", "failed", "held_back"].includes(progress.state);
+  banner.hidden = !["working", "unchanged", "failed", "held_back"].includes(progress.state);
   banner.replaceChildren();
   const line = make("p", progress.state === "working" ? "A nightly of " : "The last nightly, of ", banner);
   make("strong", progress.bars, line);
-  if (progress.state !== "working") return line.append(`, published nothing. ${progress.message}`);
+  if (progress.state === "unchanged") {
+    return line.append(`, found nothing new, so this page still shows the night that was there. ${progress.message}`);
+  }
+  if (progress.state !== "working") {
+    return line.append(`, published nothing, so this page still shows the night before it. ${progress.message}`);
+  }
   line.append(" is at work; until it ends, this page shows the night before it.");
   const step = make("p", "", banner);
   step.className = "step";

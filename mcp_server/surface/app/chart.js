@@ -62,7 +62,7 @@ class SetupChart {
   addSeries() {
     const { bars } = this.data;
     const priceFormat = { type: "custom", formatter: this.price, minMove: 10 ** -this.decimals };
-    this.candles = this.chart.addSeries(CandlestickSeries, { priceFormat, ...PLAIN, borderVisible: false });
+    this.candles = this.chart.addSeries(CandlestickSeries, { priceFormat, ...PLAIN });
     this.candles.setData(this.times.map((time, at) => ({
       time, open: bars.open[at], high: bars.high[at], low: bars.low[at], close: bars.close[at],
     })));
@@ -104,10 +104,11 @@ class SetupChart {
       timeScale: { borderColor: colours.rule },
     });
     this.candles.applyOptions({
-      upColor: colours.up, downColor: colours.down, wickUpColor: colours.up, wickDownColor: colours.down,
+      upColor: colours.paper, borderUpColor: colours.up, wickUpColor: colours.up,
+      downColor: colours.down, borderDownColor: colours.down, wickDownColor: colours.down,
     });
     const { open, close, volume } = this.data.bars;
-    const faint = { up: colours.up.replace(/[^,]+\)$/, " 0.5)"), down: colours.down.replace(/[^,]+\)$/, " 0.5)") };
+    const faint = { up: colours.up.replace(/[^,]+\)$/, " 0.36)"), down: colours.down.replace(/[^,]+\)$/, " 0.36)") };
     this.volume?.setData(this.times.map((time, at) => (volume[at] === null ? { time }
       : { time, value: volume[at], color: close[at] >= open[at] ? faint.up : faint.down })));
   }

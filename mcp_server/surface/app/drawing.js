@@ -111,6 +111,11 @@ class SetupDrawing {
   y(price) { return this.series.priceToCoordinate(price); }
   point({ index, price }) { return [this.x(index), this.y(price)]; }
 
+  /** Where each touch is marked: on its line, at its bar. */
+  touchesOf(line) {
+    return line.touches.map(({ index }) => [this.x(index), this.y(lineAt(line, index))]);
+  }
+
   /** Where the levels of each plan stand: boxes side by side from the last bar or the entry on. */
   boxes(width) {
     const { data } = this;
@@ -127,7 +132,7 @@ class SetupDrawing {
   /** Every place of the drawing, in pixels of the chart's main pane. */
   places() {
     const { lines, entry } = this.data;
-    const ends = (line) => ({ start: this.point(line.start), end: this.point(line.end), touches: line.touches.map((touch) => this.point(touch)) });
+    const ends = (line) => ({ start: this.point(line.start), end: this.point(line.end), touches: this.touchesOf(line) });
     return {
       upper: ends(lines.upper),
       lower: ends(lines.lower),
@@ -180,7 +185,7 @@ class SetupDrawing {
       }
     }
     for (const box of this.boxes(this.width)) this.drawLevels(box);
-    for (const { touches } of Object.values(data.lines)) for (const touch of touches) this.dot(this.point(touch), colours.line, this.width < 480 ? 2.8 : 3.6);
+    for (const line of Object.values(data.lines)) for (const at of this.touchesOf(line)) this.dot(at, colours.line, this.width < 480 ? 2.8 : 3.6);
     if (data.entry) {
       const [x, y] = this.point(data.entry);
       this.stroke([x, 0], [x, this.height], colours.entry, 1, [1, 4]);
