@@ -210,7 +210,7 @@ def test_a_full_watchlist_is_said_in_words_and_stays(closed: Service) -> None:
     answer = browser.submit(browser.form("/symbols/AAPL"), change="track")
 
     assert answer.status_code == 400
-    assert "Your plan tracks 50 tickers" in answer.text
+    assert "That would make 51 tickers, and your plan tracks 50." in answer.text
     assert "AAPL" not in tracked(closed, account)
 
 
@@ -250,7 +250,7 @@ def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
     reseal(data_dir, leave_out)
     with serving(data_dir, open_pages=True) as live:
         assert "The last bar is &lt;old&gt;." in Browser(live).get("/symbols/FB").text
-        assert "there are no bars of it" in Browser(live).get("/symbols/INTC").text
+        assert "There are no bars of it." in Browser(live).get("/symbols/INTC").text
 
 
 def test_a_long_history_has_pages(data_dir: Path) -> None:
