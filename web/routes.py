@@ -47,6 +47,7 @@ from web.symbol import SEARCH_PATH, SymbolPage
 from web.texts import TextPage
 from web.usage import Usage
 from web.visits import Visits
+from web.watchlist import PATH as WATCHLIST
 from web.watchlist import WatchlistPage
 
 
@@ -65,7 +66,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         *assets.routes(),
         *_texts(site, pages),
         Route(DOCS, DocsPage(pages, site.services.offer, reference).respond),
-        Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
+        Route(METHOD, MethodPage(site, pages).respond),
         Route(ROBOTS, robots),
         Route(CONNECT, ConnectPage(pages, site.services.offer).respond),
         Route(STATUS, visits.anyone(StatusPage(site, pages).show)),
@@ -80,7 +81,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         Route(EVENTS, visits.anyone(Events(access, site.news).open)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
-        _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),
+        _page(WATCHLIST, visits.members(watchlist.show), visits.members(watchlist.change)),
         Route(CHANGES, visits.members(ChangesPage(site, pages).show)),
         _page(ACCOUNT, visits.members(account.show), visits.members(account.change)),
         Route("/usage", visits.members(usage.show)),

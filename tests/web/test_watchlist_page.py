@@ -74,7 +74,9 @@ def test_a_ticker_without_a_setup_is_one_quiet_line(service: Service) -> None:
     assert re.findall(r'<span class="size">(\d+)<', page) == [str(len(quiet) + 1), "1"]
 
 
-def test_a_setup_has_its_picture_and_each_symbol_that_the_night_knows_its_page(service: Service) -> None:
+def test_a_setup_has_its_picture_and_each_symbol_that_the_night_knows_its_page(
+    service: Service,
+) -> None:
     page = signed_in(service, new_person(service, tracked=("AAPL", "GONE"))).get("/watchlist").text
 
     assert re.findall(
@@ -151,7 +153,7 @@ def test_each_button_does_what_it_says(
         (Plan.PREMIUM_PLUS, "NOPE", "does not know NOPE"),
         (Plan.PREMIUM_PLUS, "<b>", "letters, digits and dots"),
         (Plan.PREMIUM_PLUS, " , ", "Type one symbol"),
-        (Plan.NONE, "AAPL", "your plan tracks 0"),
+        (Plan.NONE, "AAPL", "Your plan tracks no tickers."),
     ],
 )
 def test_what_cannot_be_added_is_said_and_changes_nothing(
