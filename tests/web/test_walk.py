@@ -252,6 +252,8 @@ def test_a_page_with_numbers_of_a_night_names_its_session_and_the_disclaimer(
     )
 
     if page.night:
+        live = [one for one in documents[page] if one.attributes.get("id") == "live"]
+        assert len(live) == (page.path != "/method"), "it tells that a newer night is out"
         assert session in text
         assert DISCLAIMER in text
     assert page.night or page.path == "/docs" or not shows_rates
