@@ -42,7 +42,7 @@ from screener.console import Table, err, fail, out
 from screener.settings import Settings
 from store.files import replace_file
 
-SHOWN = 10
+MOST = 10
 """Drawings that are shown: those that came furthest."""
 
 NAMED = 8
@@ -162,7 +162,7 @@ def _reached(candidate: Candidate) -> str:
 def _print_furthest(found: Explanation) -> None:
     names = ("scale", "pattern", "upper line to today", "lower line to today", "score", "why")
     table = Table("", "pairs", *names)
-    for number, same in enumerate(_drawings(found)[:SHOWN], 1):
+    for number, same in enumerate(_drawings(found)[:MOST], 1):
         table.add_row(str(number), str(len(same)), *_cells(same[0]))
     out.print()
     out.print("The drawings that came furthest; several pairs may be fitted to the same lines:")

@@ -17,11 +17,11 @@ from screener.sheet import sheet
 from screener.shown import running_table, setups_table
 from screener.tonight import age_of, names_of, tonight
 from store.book import Book
+from store.briefs import Row
 
 if TYPE_CHECKING:
     from screener.settings import Settings
 
-Row = Mapping[str, Any]
 Form: TypeAlias = Literal["table", "json", "csv"]
 
 BEST: Final = 10
@@ -39,7 +39,7 @@ RECORDS: Final = (
 )
 """What the columns of every table of setups mean."""
 
-SHOWN: Final = {"forming": "forming", "in_progress": "running", "all": "forming or running"}
+STATUS_WORDS: Final = {"forming": "forming", "in_progress": "running", "all": "forming or running"}
 """The words for each status of a scan."""
 
 
@@ -80,7 +80,7 @@ def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
 
 def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     out.print_text(age_of(book))
-    out.print(f"Setups {SHOWN[answer['status']]}: {answer['count']:,}.")
+    out.print(f"Setups {STATUS_WORDS[answer['status']]}: {answer['count']:,}.")
     for part in _tables(answer["setups"], names_of(book)):
         out.print(part)
     out.print()

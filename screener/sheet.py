@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from screener.shown import flat
-
-Row = Mapping[str, Any]
+from store.briefs import Row
 
 FIELDS: Final = (
     *("rank", "symbol", "name", "family", "pattern_type", "direction", "status", "attempt"),

@@ -1,4 +1,4 @@
-"""Pictures: the chart of a setup for pages, as a PNG in one of a few looks and as data.
+"""Charts: those of setups for pages, each as a PNG in one of a few looks and as data.
 
 Thumbnails are for everybody who may see the scan; larger charts and the bars behind them are for
 those who may see the ticker.
@@ -39,7 +39,7 @@ STRANGER = "Sign in to see this chart."
 UNTRACKED = "Track this ticker to see its charts."
 
 
-class Pictures:
+class SetupCharts:
     """The charts of setups, as pages load them."""
 
     def __init__(self, site: Site, access: Access) -> None:

@@ -16,6 +16,7 @@ from web.activity import Activity
 from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
+from web.charts import DATA_PATH, PNG_PATH, SetupCharts
 from web.connect import PATH as CONNECT
 from web.connect import ConnectPage
 from web.consent import AUTHORIZE, Consent
@@ -32,7 +33,6 @@ from web.method import PATH as METHOD
 from web.method import MethodPage
 from web.pages import Pages
 from web.password import Password
-from web.pictures import DATA_PATH, PNG_PATH, Pictures
 from web.robots import PATH as ROBOTS
 from web.robots import robots
 from web.scan_query import PATH as SCREEN
@@ -61,7 +61,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     account = AccountPage(site, pages)
     families = FamilyPages(site, pages)
     consent = Consent(site, pages, visits)
-    pictures, symbol = Pictures(site, access), SymbolPage(site, pages, access)
+    charts, symbol = SetupCharts(site, access), SymbolPage(site, pages, access)
     return [
         *assets.routes(),
         *_texts(site, pages),
@@ -76,8 +76,8 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         Route(FAMILY, visits.anyone(families.show)),
         Route(SEARCH_PATH, visits.anyone(symbol.find)),
         _page(SYMBOL, visits.anyone(symbol.show), visits.members(symbol.change)),
-        Route(PNG_PATH, visits.parts(pictures.png)),
-        Route(DATA_PATH, visits.parts(pictures.data)),
+        Route(PNG_PATH, visits.parts(charts.png)),
+        Route(DATA_PATH, visits.parts(charts.data)),
         Route(EVENTS, visits.anyone(Events(access, site.news).open)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),

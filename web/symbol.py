@@ -14,9 +14,9 @@ from store.method import FEW
 from store.of_night import OfNight
 from web.absences import Absences
 from web.access import NO_PLAN, Access
+from web.history import History
 from web.night_head import NightHead
 from web.pages import Pages
-from web.past import Past
 from web.refusals import Refusal
 from web.return_paths import sign_in_address
 from web.setups import setups_of
@@ -112,7 +112,7 @@ class SymbolPage:
                 open=open_to_visitor,
                 demo=symbol in self._services.offer.demo_symbols,
                 tracked=symbol in tracked,
-                past=Past.of(book, symbol, _page_number(visit)) if open_to_visitor else None,
+                past=History.of(book, symbol, _page_number(visit)) if open_to_visitor else None,
                 few=FEW,
             )
 

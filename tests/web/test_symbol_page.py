@@ -23,7 +23,7 @@ from tests.web.people import new_person, signed_in
 from web.figures import MINUS, dollars
 from web.forms import form_token
 from web.histogram import Histogram
-from web.past import PAGE
+from web.history import PAGE
 
 
 @pytest.fixture(scope="module")
