@@ -67,7 +67,10 @@ class Pages:
             public_url=public_url,
         )
         self._environment.filters.update(
-            dollars=figures.dollars, move=figures.move, multiple=figures.multiple
+            dollars=figures.dollars,
+            move=figures.move,
+            multiple=figures.multiple,
+            percent=figures.percent,
         )
         self._environment.filters["plain"] = plain
         self._templates = frozenset(self._environment.list_templates())
