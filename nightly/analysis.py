@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from nightly.bars import Adjustment, Bars, Floats, to_day
+from nightly.bars import Adjustment, Floats, to_day
+from nightly.chart_bars import chart_bars
 from nightly.checkpoint import Began, Resumed, resume
 from nightly.cleaning import Cleaned, clean
 from nightly.doubt import GAP_DAYS, MIN_BARS
@@ -41,15 +42,6 @@ from nightly.sources import BarSource, Loaded
 from nightly.symbols import DOLLARS, quote_of
 from nightly.version import code_version
 from store.book import Prices
-
-CHART_BARS = 320
-"""Fewest bars stored for charts, if a symbol has so many: the last ones."""
-
-CHART_CONTEXT = 50
-"""Bars stored before the first pattern, or its pole, of the setups that are served."""
-
-MOST_CHART_BARS = 1280
-"""Most bars stored for charts; the first ones are left out where trades may run for years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +207,7 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         history=merged([walked.rows for walked in found]),
         formations=formations,
         features=features(bars, crypto=listing.crypto) if served else None,
-        prices=_prices(newest.series.bars, formations),
+        prices=chart_bars(newest.series.bars, formations),
         scored_from=next(_scored_from(cleaned.series), None),
         began=newest.resumed.began,
         kept=newest.resumed.kept,
@@ -305,19 +297,3 @@ def _refused(
         scored_from=None,
         since=task.since(listing.symbol, Tonight()),
     )
-
-
-def _prices(bars: Bars, formations: Sequence[Formation]) -> Prices | None:
-    if not formations:
-        return None
-    return chart_prices(bars, min(formation.drawn_from for formation in formations))
-
-
-def chart_prices(bars: Bars, drawn_from: dt.date) -> Prices:
-    """The bars for the charts of a symbol: the patterns that begin on a day, and some before."""
-    first = int(np.searchsorted(bars.date, to_day(drawn_from))) - CHART_CONTEXT
-    kept = min(max(CHART_BARS, len(bars) - first), MOST_CHART_BARS)
-    tail = bars.take(slice(-kept, None))
-    volume = np.minimum(tail.volume, np.finfo(np.float32).max)
-    columns = (tail.open, tail.high, tail.low, tail.close, volume)
-    return Prices(tail.date, *(column.astype(np.float32) for column in columns))

@@ -19,7 +19,7 @@ from nightly.bars import Bars, to_date
 from nightly.detector import DEFAULTS, Parameters, last_atr, line_values, plan_of, touches_of
 from nightly.events import EndReason, EventLog, Outcome, Rows
 from nightly.history import Lineages, target_move_pct
-from nightly.numbers import dollars, multiple, percent, price
+from nightly.numbers import multiple, percent, price
 from nightly.patterns import (
     FAMILIES,
     direction_name,
@@ -27,7 +27,8 @@ from nightly.patterns import (
     is_symmetrical,
     type_name,
 )
-from nightly.poles import pole_of
+from nightly.setup_evidence import pole_points, score_of
+from nightly.trigger_rules import forming_rule, running_rule, side_of
 from store.families import Direction, Family
 from store.records import Attempt, CloseSide, Line, Lines, Plan, PricePoint, Status
 
@@ -161,8 +162,8 @@ def _forming(bars: Bars, version: Rows, name: _Name, market: Market) -> Formatio
         plans=plans,
         status="forming",
         phase="armed" if armed else "forming",
-        rule=_forming_rule(version, plans, market.next_session, price(float(bars.close[-1]))),
-        side=_side_of(plans, price(float(bars.close[-1]))),
+        rule=forming_rule(version, plans, market.next_session, price(float(bars.close[-1]))),
+        side=side_of(plans, price(float(bars.close[-1]))),
         distance=distance,
         atr_pct=atr_pct,
     )
@@ -188,7 +189,7 @@ def _running(bars: Bars, version: Rows, trade: Rows, name: _Name, market: Market
         plans=[plan],
         status="in_progress",
         phase="confirmed",
-        rule=_running_rule(plan, entry_date, entry_price, int(version["attempt"])),
+        rule=running_rule(plan, entry_date, entry_price, int(version["attempt"])),
         running=len(bars) - 1 - entry,
         entry={"entry_date": entry_date.isoformat(), "entry_price": price(entry_price)},
         distance=100 * abs(entry_price / float(bars.close[-1]) - 1),
@@ -253,8 +254,8 @@ def _formation(
         pre_pattern_move_pct=percent(100 * (math.exp(float(version["approach"])) - 1)),
         atr_pct=atr_pct,
         evidence={
-            **_evidence(bars, version, end),
-            **_pole(bars, version, market.parameters),
+            **score_of(bars, version, end),
+            **pole_points(bars, version, market.parameters),
             **entry,
         },
     )
@@ -294,82 +295,3 @@ def _line(
 
 def _point(bars: Bars, bar: int, value: float) -> PricePoint:
     return PricePoint(date=to_date(bars.date[bar]), price=price(value))
-
-
-def _forming_rule(version: Rows, plans: Sequence[Plan], session: dt.date, last_close: float) -> str:
-    sides = [_side(version, plan) for plan in plans]
-    levels = [
-        f"{dollars(plan.trigger_price)} and moves {move}% a day"
-        for plan, (_, move) in zip(plans, sides, strict=True)
-    ]
-    if len(plans) == 1:
-        rule = f"A daily close {sides[0][0]}; the level for {session} is {levels[0]}."
-    else:
-        rule = (
-            f"A daily close {sides[0][0]} or {sides[1][0]}; for {session} the first level is "
-            f"{levels[0]}, the second is {levels[1]}."
-        )
-    return f"{rule} The last close, {dollars(last_close)}, is {_standing(plans, last_close)}."
-
-
-def _side_of(plans: Sequence[Plan], last_close: float) -> CloseSide:
-    return "beyond" if any(_beyond(plan, last_close) for plan in plans) else "before"
-
-
-def _beyond(plan: Plan, last_close: float) -> bool:
-    above = last_close > plan.trigger_price
-    return above if plan.direction == "bullish" else last_close < plan.trigger_price
-
-
-def _standing(plans: Sequence[Plan], last_close: float) -> str:
-    """Where the last close stands, as the levels move and a close may be beyond the next one."""
-    names = ("it",) if len(plans) == 1 else ("the first level", "the second level")
-    for plan, name in zip(plans, names, strict=True):
-        if _beyond(plan, last_close):
-            where = "above" if plan.direction == "bullish" else "below"
-            return f"already {where} {name}, so a close that stays there fires"
-    if len(plans) > 1:
-        return "between the two"
-    return "below it" if plans[0].direction == "bullish" else "above it"
-
-
-def _side(version: Rows, plan: Plan) -> tuple[str, str]:
-    side = "upper" if plan.direction == "bullish" else "lower"
-    beyond = "above" if side == "upper" else "below"
-    move = percent(100 * (math.exp(float(version[f"{side}_slope"])) - 1))
-    return f"{beyond} the {side} line", f"{move:+.2f}"
-
-
-def _running_rule(plan: Plan, entry: dt.date, entry_price: float, attempt: int) -> str:
-    beyond = "above the upper" if plan.direction == "bullish" else "below the lower"
-    again = f" This is attempt {attempt} of the formation." if attempt > 1 else ""
-    return (
-        f"A daily close {beyond} line fired on {entry} at {dollars(entry_price)}; the line stood "
-        f"at {dollars(plan.trigger_price)}, and stop and target are frozen.{again}"
-    )
-
-
-def _evidence(bars: Bars, version: Rows, end: int) -> dict[str, float | int | str]:
-    upper, lower = line_values(version, end)
-    return {
-        "quality": round(float(version["quality"]), 2),
-        "upper_touches": int(version["upper_touches"]),
-        "lower_touches": int(version["lower_touches"]),
-        "crossings": int(version["crossings"]),
-        "progress": round(1 - (upper - lower) / float(version["width"]), 4),
-        "height_pct": percent(100 * float(version["height"])),
-        "attempt": int(version["attempt"]),
-        "served_since": to_date(bars.date[version["first_served"]]).isoformat(),
-    }
-
-
-def _pole(bars: Bars, version: Rows, parameters: Parameters) -> dict[str, float | str]:
-    pole = pole_of(bars, version, parameters)
-    if pole is None:
-        return {}
-    return {
-        "pole_start_date": to_date(bars.date[pole.base]).isoformat(),
-        "pole_start_price": price(pole.base_price),
-        "pole_tip_date": to_date(bars.date[pole.tip]).isoformat(),
-        "pole_tip_price": price(pole.tip_price),
-    }

@@ -10,14 +10,21 @@ from functools import partial
 from itertools import islice
 
 from nightly.analysis import Analysis, Task, analyse
-from nightly.assembly import Statistics, universe
+from nightly.assembly import Statistics
 from nightly.errors import NightlyError, Refusal
 from nightly.market import Returns
 from nightly.plan import Order, Plan, Step, held_back, inputs_of, plan, pool_of, renamed, silent
 from nightly.pool import Pool
 from nightly.report import Report
-from nightly.scan import Candidate, label_columns, number_columns
 from nightly.served import FollowUp, LastNight
+from nightly.writing import (
+    Keep,
+    write_patterns,
+    write_scan,
+    write_statistics,
+    write_unread,
+    written,
+)
 from store.checkpoints import Checkpoints
 from store.errors import HeldBackError, ManifestError, SealedError
 from store.ledger import Entry, Ledger
@@ -25,7 +32,6 @@ from store.manifest import SAMPLE, Inputs, Manifest, derive_version
 from store.method import METHOD
 from store.nights import Nights
 from store.publish import BookWriter
-from store.records import Patterns, TickerRecord
 
 LeaveOut = Callable[[str, str, str], None]
 """Hears what is left out as soon as that is known: its name, the code and the reason."""
@@ -112,10 +118,6 @@ class _Run:
         )
 
 
-Keep = Callable[[str, bytes], None]
-"""Keeps the checkpoint of a symbol."""
-
-
 def _keeping(checkpoints: Checkpoints | None) -> AbstractContextManager[Keep]:
     return checkpoints.replacing() if checkpoints else nullcontext(_forget)
 
@@ -133,7 +135,7 @@ def _analysed(
     with pool_of(run.chosen) as pool:
         tasks = map(prepared, run.chosen.tasks)
         found = _analyses(tasks, len(run.chosen.symbols), pool, step, returns, hear)
-        analyses = list(_written(writer, run.order, found, keep))
+        analyses = list(written(writer, run.order, found, keep))
     return analyses, Returns.total(returns)
 
 
@@ -142,13 +144,13 @@ def _write(
 ) -> tuple[Report, Entry]:
     """Write everything that needs all symbols: the report, and what the ledger keeps."""
     order, last = run.order, run.last
-    _write_unread(writer, order, analyses)
+    write_unread(writer, order, analyses)
     follow_up = FollowUp.of(analyses, run.chosen.as_of, last)
     detector = order.parameters.detector
     statistics = Statistics(analyses, returns, run.chosen.as_of, detector, follow_up.as_served())
-    candidates = _write_patterns(writer, analyses, statistics)
-    _write_scan(writer, candidates)
-    _write_statistics(writer, analyses, statistics)
+    candidates = write_patterns(writer, analyses, statistics)
+    write_scan(writer, candidates)
+    write_statistics(writer, analyses, statistics)
     writer.add_changes((last.session, last.version) if last else None, follow_up.changes)
     report = replace(
         Report.of(analyses, run.chosen.refused, statistics, candidates, order.adjustment),
@@ -231,76 +233,3 @@ def _check_usable(analyses: Sequence[Analysis], left: Mapping[str, Refusal]) -> 
         f"None of {len(analyses):,} symbols can be used. {said}{more} Check the bars and "
         "--session; `screener bars check PATH` names them all."
     )
-
-
-def _written(
-    writer: BookWriter,
-    order: Order,
-    analyses: Iterable[Analysis],
-    keep: Keep,
-) -> Iterator[Analysis]:
-    """Store each analysis as it arrives, and yield it without its large, already stored parts."""
-    charted = 0
-    for analysis in analyses:
-        reason = analysis.refusal.code if analysis.refusal else None
-        writer.add_symbol(analysis.symbol, covered=analysis.covered, reason=reason)
-        if analysis.history is not None:
-            writer.add_history(analysis.symbol, analysis.history.outcomes, analysis.history.bodies)
-        if analysis.prices is not None and charted != order.chart_symbols:
-            writer.add_prices(analysis.symbol, analysis.prices)
-            charted += 1
-        if analysis.kept is not None:
-            keep(analysis.symbol, analysis.kept)
-        yield replace(analysis, history=None, prices=None, kept=None)
-
-
-def _write_unread(writer: BookWriter, order: Order, analyses: Sequence[Analysis]) -> None:
-    """Add the symbols that are in the reference but not in the source."""
-    read = {analysis.symbol for analysis in analyses}
-    for symbol in sorted(set(order.reference) - read):
-        writer.add_symbol(symbol, covered=False, reason="no_bars")
-
-
-def _write_statistics(
-    writer: BookWriter, analyses: Sequence[Analysis], statistics: Statistics
-) -> None:
-    for entry in statistics.entries():
-        writer.add_family(entry)
-    for analysis in analyses:
-        if analysis.covered:
-            records = statistics.records(analysis)
-            symbol = analysis.symbol
-            writer.add_ticker_record(TickerRecord(symbol=symbol, available=True, records=records))
-    writer.add_universe(list(universe(analyses)))
-    writer.add_method(statistics.method)
-
-
-def _write_patterns(
-    writer: BookWriter, analyses: Sequence[Analysis], statistics: Statistics
-) -> list[Candidate]:
-    everyone = []
-    for analysis in analyses:
-        candidates = statistics.candidates(analysis)
-        setups = [candidate.setup() for candidate in candidates]
-        if analysis.bars or not analysis.covered:
-            writer.add_patterns(
-                Patterns(
-                    symbol=analysis.symbol,
-                    available=analysis.covered,
-                    reason=None if analysis.covered else "not_covered",
-                    setups=setups,
-                )
-            )
-        for candidate, setup in zip(candidates, setups, strict=True):
-            writer.add_setup(setup, candidate.formation.evidence)
-        everyone += candidates
-    return everyone
-
-
-def _write_scan(writer: BookWriter, candidates: Sequence[Candidate]) -> None:
-    ranked = sorted(candidates, key=lambda candidate: candidate.order)
-    writer.add_scan(candidate.row(rank) for rank, candidate in enumerate(ranked, 1))
-    for name, values in number_columns(ranked).items():
-        writer.add_numbers(name, values)
-    for name, labels in label_columns(ranked).items():
-        writer.add_labels(name, labels)

@@ -16,6 +16,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mcp_server.http.guard import Guard
 from mcp_server.operations.charts import WARM_AFTER, Charts
+from mcp_server.operations.directory import Directory
 from mcp_server.operations.limits import Limiter
 from mcp_server.operations.services import Services
 from mcp_server.surface.endpoint import McpEndpoint
@@ -46,6 +47,7 @@ from store.errors import DatabaseUnavailableError
 from store.events import AuditLog
 from store.grants import Grants
 from store.keys import Keys
+from store.of_night import OfNight
 from store.principals import Changes, Principals
 from store.progress import ProgressFile
 from store.tokens import Tokens
@@ -223,10 +225,14 @@ def services_of(
 ) -> Services:
     """Everything the operations use."""
     watchlist = Watchlist(database)
+    directories = OfNight(Directory.of)
     return Services(
         offer=settings.offer,
         active_night=ActiveNight(
-            settings.data_dir, source=settings.source, disclaimer=settings.disclaimer
+            settings.data_dir,
+            source=settings.source,
+            disclaimer=settings.disclaimer,
+            prepare=directories.of,
         ),
         principals=Principals(
             _keys(settings, database),
@@ -238,7 +244,8 @@ def services_of(
         watchlist=watchlist,
         usage=UsageLog(database),
         limiter=Limiter(settings.quotas, folder=counters),
-        charts=Charts(settings.data_dir / "charts"),
+        charts=Charts(settings.data_dir / "charts", directories=directories),
+        directories=directories,
     )
 
 

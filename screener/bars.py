@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.console import USAGE, Table, err, fail, out, plainly, prepare_data_dir, settings
-from screener.night import Jobs, ReferenceTable, Symbol
+from screener.options import Jobs, ReferenceTable, Symbol, read_adjustment
 
 if TYPE_CHECKING:
     from nightly.providers.fetch import Fetched
@@ -31,7 +31,7 @@ PARTIAL = 1
 """The exit code when the bars of some symbols are missing and those of others are not."""
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
-SHOWN = 20
+MOST = 20
 """Failures that are named; more are counted."""
 
 Store = Annotated[
@@ -149,7 +149,6 @@ def check_bars(
     from nightly.check import check
     from nightly.sources import read_source
     from screener.check import print_check
-    from screener.night import read_adjustment
     from screener.nightly import order_of, watched
 
     with (
@@ -200,21 +199,21 @@ def _symbols(text: str | None) -> list[str]:
 def _report(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:
     shown = Table("symbol", "result", "bars added", "first", "last")
     moved = [fetched for fetched in done if not fetched.missing and fetched.status != "current"]
-    for fetched in moved[:SHOWN]:
+    for fetched in moved[:MOST]:
         days = (str(fetched.first), str(fetched.last))
         shown.add_row(fetched.symbol, fetched.status, str(fetched.added), *days)
     if moved:
         out.print(shown)
-    if len(moved) > SHOWN:
-        out.print(f"And {len(moved) - SHOWN} more.")
+    if len(moved) > MOST:
+        out.print(f"And {len(moved) - MOST} more.")
     if refetched := _of(done, "refetched"):
         told = _named(refetched)
         out.print(f"Fetched anew as a whole, for their history moved or goes further back: {told}")
     failed = _of(done, "failed")
-    for fetched in failed[:SHOWN]:
+    for fetched in failed[:MOST]:
         err.print(f"Failed: {fetched.symbol}: {fetched.reason}")
-    if len(failed) > SHOWN:
-        err.print(f"And {len(failed) - SHOWN} more failed; --json names them all.")
+    if len(failed) > MOST:
+        err.print(f"And {len(failed) - MOST} more failed; --json names them all.")
     if gave_up:
         err.print(f"Ended early: {gave_up}")
     if untried := _of(done, "untried"):
@@ -243,5 +242,5 @@ def _counts(done: Sequence[Fetched]) -> dict[str, int]:
 
 
 def _named(fetched: Sequence[Fetched]) -> str:
-    more = f" and {len(fetched) - SHOWN} more" if len(fetched) > SHOWN else ""
-    return ", ".join(one.symbol for one in fetched[:SHOWN]) + more
+    more = f" and {len(fetched) - MOST} more" if len(fetched) > MOST else ""
+    return ", ".join(one.symbol for one in fetched[:MOST]) + more

@@ -12,7 +12,7 @@ from screener.quality import Quality
 if TYPE_CHECKING:
     from nightly.check import Check
 
-SHOWN = 8
+MOST = 8
 """Names for each reason; `--json` has them all."""
 ADJUSTED = {
     "split": "for splits and not for dividends",
@@ -42,16 +42,16 @@ def left_out(refused: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """For each code, the names that are left out, the first of them with their reasons."""
     for code, reasons in sorted(refused.items()):
         yield f"Left out, {code}: {len(reasons):,}"
-        for name, reason in sorted(reasons.items())[:SHOWN]:
+        for name, reason in sorted(reasons.items())[:MOST]:
             yield f"    {Refusal(code, reason).of(name)}"
-        if len(reasons) > SHOWN:
-            yield f"    and {len(reasons) - SHOWN:,} more"
+        if len(reasons) > MOST:
+            yield f"    and {len(reasons) - MOST:,} more"
 
 
 def named(names: Sequence[str]) -> str:
     """Some names in one line, and how many more there are."""
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    more = f" and {len(names) - MOST:,} more" if len(names) > MOST else ""
+    return ", ".join(names[:MOST]) + more
 
 
 def _summary(name: str, said: Mapping[str, Any]) -> Iterator[str]:
@@ -72,11 +72,11 @@ def _summary(name: str, said: Mapping[str, Any]) -> Iterator[str]:
 
 def _series(series: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """The first symbols that were read, with their bars."""
-    for symbol, one in sorted(series.items())[:SHOWN]:
+    for symbol, one in sorted(series.items())[:MOST]:
         told = f"; left out ({one['left_out']})" if one["left_out"] else ""
         yield f"    {symbol}: {one['bars']:,} bars from {one['first']} to {one['last']}{told}"
-    if len(series) > SHOWN:
-        yield f"    and {len(series) - SHOWN:,} more; --json has them all"
+    if len(series) > MOST:
+        yield f"    and {len(series) - MOST:,} more; --json has them all"
 
 
 def _source(source: Mapping[str, Any]) -> Iterator[str]:

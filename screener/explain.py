@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from mcp_server.drawing import ChartView, Point, TrendLine, draw
-from nightly.analysis import MOST_CHART_BARS, Task
+from nightly.analysis import Task
 from nightly.bars import Bars, to_date
+from nightly.chart_bars import MOST_CHART_BARS
 from nightly.detector import last_atr, line_values, plan_of, touches_of
 from nightly.doubt import GAP_DAYS
 from nightly.errors import SourceError
@@ -41,7 +42,7 @@ from screener.console import Table, err, fail, out
 from screener.settings import Settings
 from store.files import replace_file
 
-SHOWN = 10
+MOST = 10
 """Drawings that are shown: those that came furthest."""
 
 NAMED = 8
@@ -161,7 +162,7 @@ def _reached(candidate: Candidate) -> str:
 def _print_furthest(found: Explanation) -> None:
     names = ("scale", "pattern", "upper line to today", "lower line to today", "score", "why")
     table = Table("", "pairs", *names)
-    for number, same in enumerate(_drawings(found)[:SHOWN], 1):
+    for number, same in enumerate(_drawings(found)[:MOST], 1):
         table.add_row(str(number), str(len(same)), *_cells(same[0]))
     out.print()
     out.print("The drawings that came furthest; several pairs may be fitted to the same lines:")

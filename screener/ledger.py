@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.console import Table, fail, out, plainly, settings
-from screener.night import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
+from screener.options import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
 from screener.terminal import harmless
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Simulated = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
 
-SHOWN = 40
+MOST = 40
 """Disagreements that are printed; `--json` has them all."""
 
 
@@ -189,13 +189,13 @@ def _print_grade(found: Grade) -> None:
         f"the first night and are resolved, {found.later_attempts:,} of later attempts."
     )
     out.print(f"Disagreements: {len(found.disagreements):,}.")
-    for item in found.disagreements[:SHOWN]:
+    for item in found.disagreements[:MOST]:
         out.print(
             f"    {item.symbol} {item.lineage_id} {item.family}: "
             f"{item.kind.replace('_', ' ')} ({harmless(item.why)})"
         )
-    if len(found.disagreements) > SHOWN:
-        out.print(f"    and {len(found.disagreements) - SHOWN:,} more; --json names them all.")
+    if len(found.disagreements) > MOST:
+        out.print(f"    and {len(found.disagreements) - MOST:,} more; --json names them all.")
 
 
 def _cells(side: Side) -> tuple[str, ...]:

@@ -7,45 +7,19 @@ them (`screener.console` says why).
 from __future__ import annotations
 
 import datetime as dt
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated
 
 import typer
 
 from screener.console import DRIFT, EXITS, Table, fail, out, plainly, settings
+from screener.options import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
 from store.errors import HeldBackError
-
-if TYPE_CHECKING:
-    from nightly.bars import Adjustment
 
 nights_app = typer.Typer(
     no_args_is_help=True,
     help="List, show, compare, verify, activate, withdraw and prune sealed nights.",
 )
 
-Bars = Annotated[
-    str,
-    typer.Option(
-        help="`sample`, or bars in any usual form: a folder or zip of files, or one file."
-    ),
-]
-ReferenceTable = Annotated[
-    Path | None,
-    typer.Option(
-        "--reference", help="CSV or Parquet: symbol, asset type, exchange, industry, country, ..."
-    ),
-]
-Symbol = Annotated[
-    str | None,
-    typer.Option("--symbol", help="The symbol of --bars with one series that has none of its own."),
-]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; one a core when left out.")]
-Executor = Annotated[
-    str | None,
-    typer.Option(
-        help="A Dask cluster that does the work, dask://HOST:PORT; this machine if unset."
-    ),
-]
 Version = Annotated[str, typer.Argument(help="The data_version of a sealed night.")]
 MaybeVersion = Annotated[
     str | None,
@@ -295,12 +269,3 @@ def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -
         with locked(folder, dt.datetime.now(dt.UTC)):
             removed = nights.prune(keep)
     out.print(f"Removed {len(removed)}: {', '.join(removed) or 'nothing'}.")
-
-
-def read_adjustment(text: str) -> Adjustment:
-    """What the bars are adjusted for, as given on the command line."""
-    from nightly.bars import Adjustment
-
-    if text not in get_args(Adjustment):
-        fail(f"--adjustment {text!r} is not one of {', '.join(get_args(Adjustment))}.")
-    return text  # type: ignore[return-value]

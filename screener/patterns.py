@@ -128,7 +128,7 @@ def chart(
     screener chart AAPL
     screener chart AAPL --theme dark --width 720 --out aapl.png
     """
-    from screener.picture import draw_setup, look_of, write_picture
+    from screener.chart import draw_setup, look_of, write_picture
     from screener.tonight import age_of, tonight
 
     look = look_of(theme, width)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from screener.quality import Quality
     from store.manifest import Manifest
 
-SHOWN = 8
+MOST = 8
 """Symbols named for each reason; `screener night report` names them all."""
 
 
@@ -117,5 +117,5 @@ def _changes(report: Report) -> Iterator[str]:
 
 
 def _named(symbols: Sequence[str]) -> str:
-    more = f" and {len(symbols) - SHOWN} more" if len(symbols) > SHOWN else ""
-    return ", ".join(symbols[:SHOWN]) + more
+    more = f" and {len(symbols) - MOST} more" if len(symbols) > MOST else ""
+    return ", ".join(symbols[:MOST]) + more

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from screener.console import err, fail, plainly, settings
-from screener.night import Bars, Executor, Jobs, ReferenceTable, Symbol
+from screener.options import Bars, Executor, Jobs, ReferenceTable, Symbol
 
 if TYPE_CHECKING:
     from nightly.parameters import Parameters

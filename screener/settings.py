@@ -84,8 +84,8 @@ class Settings(BaseSettings):
     key_prefix: str = Field(default="ps_live_", description="First 8 characters of every API key.")
     open_pages: bool = Field(
         default=False,
-        description="Whether everybody who reaches the service sees its scan and charts as pages, "
-        "without signing in; for a private machine.",
+        description="Whether everybody who calls the service by its own name or an IP address sees "
+        "its scan and charts as pages, without signing in; for a private machine.",
     )
     extended: bool = Field(
         default=True, description="Whether /mcp/extended offers more tools than the seven."

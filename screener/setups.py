@@ -18,12 +18,12 @@ from screener.setup_tables import running_table, setups_table
 from screener.sheet import sheet
 from screener.tonight import age_of, tonight
 from store.book import Book
+from store.briefs import Row
 from store.companies import company_names
 
 if TYPE_CHECKING:
     from screener.settings import Settings
 
-Row = Mapping[str, Any]
 Form: TypeAlias = Literal["table", "json", "csv"]
 
 BEST: Final = 10
@@ -41,7 +41,7 @@ RECORDS: Final = (
 )
 """What the columns of every table of setups mean."""
 
-SHOWN: Final = {
+STATUS_WORDS: Final = {
     "forming": "forming",
     "in_progress": "in progress",
     "all": "forming or in progress",
@@ -86,7 +86,7 @@ def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
 
 def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     out.print_text(age_of(book))
-    out.print(f"Setups {SHOWN[answer['status']]}: {answer['count']:,}.")
+    out.print(f"Setups {STATUS_WORDS[answer['status']]}: {answer['count']:,}.")
     for part in _tables(with_entries(book, answer["setups"]), company_names(book)):
         out.print(part)
     out.print()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.console import err, fail, plainly, prepare_data_dir, settings
-from screener.night import ReferenceTable, Symbol, read_adjustment
+from screener.options import ReferenceTable, Symbol, read_adjustment
 
 if TYPE_CHECKING:
     from screener.settings import Settings

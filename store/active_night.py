@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -58,8 +58,19 @@ class _Pinned:
 class ActiveNight:
     """Serves the active night of a data folder and notices when another night becomes active."""
 
-    def __init__(self, data_dir: Path, *, source: str, disclaimer: str) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        source: str,
+        disclaimer: str,
+        prepare: Callable[[Book], object] | None = None,
+    ) -> None:
+        """Serve the empty book until the first poll; `prepare` is called with each book in a
+        thread, before the book is served.
+        """
         self._data_dir = data_dir
+        self._prepare = prepare
         self._manifest_path = data_dir / "manifest.json"
         self.book = Book.empty(source, disclaimer)
         """The book that is served now. A call that awaits anything must pin it first."""
@@ -122,6 +133,8 @@ class ActiveNight:
     def _open(self) -> tuple[Book, Sequence[Withdrawn], Sequence[LastNight]]:
         manifest = read_manifest(self._manifest_path)
         book = Book.open(known_book(self._data_dir / "nights", manifest), manifest)
+        if self._prepare is not None:
+            self._prepare(book)
         return book, read_withdrawals(self._data_dir), read_last_nights(self._data_dir)
 
     def _report(self, error: Exception) -> None:

@@ -10,8 +10,10 @@ import numpy.typing as npt
 import orjson
 
 Row = Mapping[str, Any]
-Numbers = npt.NDArray[np.float64]
 """The fields of a ScanSetup, parsed."""
+
+Numbers = npt.NDArray[np.float64]
+"""One number a row, in the order of rank."""
 
 SAME = ("setup_id", "family", "direction", "status")
 """Fields of a brief that are those of the setup."""
@@ -87,6 +89,8 @@ class Briefs(NamedTuple):
 
     by_symbol: Mapping[str, bytes]
     """The briefs of each symbol that has a setup, best rank first, as items of a JSON list."""
+    counts: Mapping[str, int]
+    """The setups of each of these symbols."""
     symbols: Numbers
     """The place of each row's symbol in the alphabet of all."""
     trades: Numbers
@@ -106,6 +110,7 @@ class Briefs(NamedTuple):
         places = {symbol: place for place, symbol in enumerate(sorted(found))}
         return cls(
             {symbol: b",".join(parts) for symbol, parts in found.items()},
+            {symbol: len(parts) for symbol, parts in found.items()},
             np.array([places[symbol] for symbol in symbols], np.float64),
             np.array(trades, np.float64),
         )

@@ -94,7 +94,7 @@ class Measure(Record):
     adjusted_p: Share | None = None
     """The chance of such a difference in any line that was tested, if no line had one."""
     verdict: Verdict | None = None
-    """None in nights that were sealed before verdicts were corrected."""
+    """None where nothing was tested, and in nights sealed before verdicts were corrected."""
 
     @property
     def whole(self) -> bool:

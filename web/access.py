@@ -8,12 +8,15 @@ browser here (DNS rebinding), must not read it.
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from urllib.parse import urlsplit
 
 from mcp_server.operations.callers import PLANS_WITH_ACCESS
 from oauth.addresses import is_ip_address
 from web.site import Site
 from web.visit import Visit
+
+NO_PLAN = "Your plan does not include the scan."
 
 
 class Access:
@@ -37,11 +40,19 @@ class Access:
 
     async def ticker(self, visit: Visit, symbol: str) -> bool:
         """Whether the visitor may see a ticker's charts, history and records."""
+        return self.sees(visit, symbol, ()) or self.sees(visit, symbol, await self.tracked(visit))
+
+    def sees(self, visit: Visit, symbol: str, tracked: Container[str]) -> bool:
+        """The same of a visitor who tracks these tickers."""
         if self._is_open(visit) or self.everybody(symbol):
             return True
-        if visit.account is None or not self.scan(visit):
-            return False
-        return symbol in await self._site.services.watchlist.symbols(visit.account.id)
+        return visit.account is not None and self.scan(visit) and symbol in tracked
+
+    async def tracked(self, visit: Visit) -> Sequence[str]:
+        """The tickers that the visitor tracks; none without an account."""
+        if visit.account is None:
+            return ()
+        return await self._site.services.watchlist.symbols(visit.account.id)
 
     def _is_open(self, visit: Visit) -> bool:
         """Whether the pages are open to this visitor, whoever it is."""

@@ -11,10 +11,10 @@ from starlette.responses import Response
 from mcp_server.operations.callers import PLANS_WITH_ACCESS
 from store.accounts import Account
 from store.changes import KINDS, REASONS
+from web.night_head import NightHead
 from web.pages import Pages
 from web.refusals import Refusal
 from web.site import Site
-from web.standing import Standing
 from web.visit import Visit
 
 PATH = "/changes"
@@ -49,18 +49,15 @@ class ChangesPage:
         tracked = set(await services.watchlist.symbols(account.id))
         with services.active_night.pin() as book:
             found = book.changes()
-            standing = Standing.of(book, services.active_night, self._site.clock().date())
+            night = NightHead.of(self._site, book)
         return self._pages.respond(
             "changes.html",
             visit,
-            session=book.session,
-            version=book.data_version,
+            night=night,
             since=found and found["since_session"],
             groups=groups_of(found["changes"] if found else (), tracked),
             reasons=REASONS,
             tracked=tracked,
-            standing=standing,
-            disclaimer=book.disclaimer,
         )
 
 

@@ -12,10 +12,10 @@ from store.families import Family
 from store.method import FEW, FEW_HALF_YEARS, WORDS, Measure, Method
 from store.records import AsServed, FamilyEntry, TrackRecord
 from web.histogram import Histogram
+from web.night_head import NightHead
 from web.pages import Pages
 from web.refusals import Refusal
 from web.site import Site
-from web.told import Told
 from web.visit import Visit
 from web.whiskers import Picture, whiskers
 
@@ -80,7 +80,7 @@ class FamilyPages:
                 "families.html",
                 visit,
                 refusal=refusal,
-                night=Told.of(self._site, book),
+                night=NightHead.of(self._site, book),
                 families=[(entry, SHAPES[entry.family]) for entry in entries],
                 few=FEW,
             )
@@ -95,7 +95,7 @@ class FamilyPages:
             return self._pages.respond(
                 "family.html",
                 visit,
-                night=Told.of(self._site, book),
+                night=NightHead.of(self._site, book),
                 shown=shown(book, method, Family(name)),
                 shape=SHAPES[Family(name)],
                 families=list(Family),

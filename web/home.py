@@ -14,9 +14,10 @@ from mcp_server.operations.hosts import hosts
 from mcp_server.operations.patterns import caption, patterns_body
 from store.book import Book
 from store.families import Family
+from store.of_night import OfNight
+from web.night_head import NightHead
 from web.pages import Pages
 from web.site import Site
-from web.standing import Standing
 from web.visit import Visit
 
 
@@ -50,19 +51,17 @@ class Home:
     """The first page."""
 
     def __init__(self, site: Site, pages: Pages) -> None:
+        self._site = site
         self._services = site.services
-        self._clock = site.clock
         self._pages = pages
-        self._counted_for: str | None = None
-        self._tonight: list[FamilyTonight] = []
+        self._tonight = OfNight(families_of)
         self._hosts = hosts(site.services.offer)
+        self._ways = {way.key: way for host in self._hosts for way in host.ways}
 
     async def show(self, visit: Visit) -> Response:
         """The page."""
-        offer, active_night = self._services.offer, self._services.active_night
-        with active_night.pin() as book:
-            if book.data_version != self._counted_for:
-                self._tonight, self._counted_for = families_of(book), book.data_version
+        offer = self._services.offer
+        with self._services.active_night.pin() as book:
             found = [example_of(book, symbol) for symbol in offer.demo_symbols]
             return self._pages.respond(
                 "home.html",
@@ -70,11 +69,9 @@ class Home:
                 offer=offer,
                 hosts=self._hosts,
                 examples=[example for example in found if example is not None],
-                tonight=self._tonight,
-                session=book.session,
-                version=book.data_version,
-                standing=Standing.of(book, active_night, self._clock().date()),
-                disclaimer=book.disclaimer,
+                ways=self._ways,
+                tonight=self._tonight.of(book),
+                night=NightHead.of(self._site, book),
             )
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable
-
 from starlette.requests import Request
 
 from mcp_server.http.responses import PUBLIC, HttpResponse
-from store.active_night import ActiveNight
 from store.book import Book
 from store.method import FEW, FEW_HALF_YEARS, Measure, Method
+from web.night_head import NightHead
 from web.pages import Pages, PublicPage, public_page
-from web.standing import Standing
+from web.site import Site
 from web.whiskers import Picture, whiskers
 
 PATH = "/method"
@@ -21,25 +18,20 @@ PATH = "/method"
 class MethodPage:
     """One page for each night and its standing, the same for everybody."""
 
-    def __init__(
-        self, pages: Pages, active_night: ActiveNight, clock: Callable[[], dt.datetime]
-    ) -> None:
+    def __init__(self, site: Site, pages: Pages) -> None:
+        self._site = site
         self._pages = pages
-        self._active_night = active_night
-        self._clock = clock
-        self._made_for: tuple[str | None, Standing] | None = None
-        self._page: PublicPage | None = None
+        self._made: tuple[NightHead, PublicPage] | None = None
 
     async def respond(self, request: Request) -> HttpResponse:
         """The page of the active night."""
-        with self._active_night.pin() as book:
-            standing = Standing.of(book, self._active_night, self._clock().date())
-            wanted = book.data_version, standing
-            if self._page is None or wanted != self._made_for:
-                self._page, self._made_for = self._made(book, standing), wanted
-        return public_page(request, self._page, PUBLIC)
+        with self._site.services.active_night.pin() as book:
+            night = NightHead.of(self._site, book)
+            if self._made is None or self._made[0] != night:
+                self._made = night, self._page(book, night)
+        return public_page(request, self._made[1], PUBLIC)
 
-    def _made(self, book: Book, standing: Standing) -> PublicPage:
+    def _page(self, book: Book, night: NightHead) -> PublicPage:
         method = book.method()
         return self._pages.public(
             "method",
@@ -48,9 +40,7 @@ class MethodPage:
             picture=picture(method) if method else None,
             named=named(method) if method else [],
             name=name_of,
-            disclaimer=book.disclaimer,
-            session=book.session,
-            standing=standing,
+            night=night,
             few=FEW,
             few_half_years=FEW_HALF_YEARS,
         )

@@ -1,4 +1,4 @@
-"""Robots: what crawlers may read (RFC 9309), which is what a stranger sees without a query."""
+"""Robots: what crawlers may read (RFC 9309): the pages that a stranger sees, without queries."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from web.activity import Activity
 from web.assets import load_assets
 from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
+from web.charts import DATA_PATH, PNG_PATH, SetupCharts
 from web.connect import PATH as CONNECT
 from web.connect import ConnectPage
 from web.consent import AUTHORIZE, Consent
@@ -32,7 +33,6 @@ from web.method import PATH as METHOD
 from web.method import MethodPage
 from web.pages import Pages
 from web.password import Password
-from web.pictures import DATA_PATH, PNG_PATH, Pictures
 from web.robots import PATH as ROBOTS
 from web.robots import robots
 from web.scan_query import PATH as SCREEN
@@ -47,6 +47,7 @@ from web.symbol import SEARCH_PATH, SymbolPage
 from web.texts import TextPage
 from web.usage import Usage
 from web.visits import Visits
+from web.watchlist import PATH as WATCHLIST
 from web.watchlist import WatchlistPage
 
 
@@ -60,12 +61,12 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     account = AccountPage(site, pages)
     families = FamilyPages(site, pages)
     consent = Consent(site, pages, visits)
-    pictures, symbol = Pictures(site, access), SymbolPage(site, pages, access)
+    charts, symbol = SetupCharts(site, access), SymbolPage(site, pages, access)
     return [
         *assets.routes(),
         *_texts(site, pages),
         Route(DOCS, DocsPage(pages, site.services.offer, reference).respond),
-        Route(METHOD, MethodPage(pages, site.services.active_night, site.clock).respond),
+        Route(METHOD, MethodPage(site, pages).respond),
         Route(ROBOTS, robots),
         Route(CONNECT, ConnectPage(pages, site.services.offer).respond),
         Route(STATUS, visits.anyone(StatusPage(site, pages).show)),
@@ -75,12 +76,12 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         Route(FAMILY, visits.anyone(families.show)),
         Route(SEARCH_PATH, visits.anyone(symbol.find)),
         _page(SYMBOL, visits.anyone(symbol.show), visits.members(symbol.change)),
-        Route(PNG_PATH, visits.parts(pictures.png)),
-        Route(DATA_PATH, visits.parts(pictures.data)),
+        Route(PNG_PATH, visits.parts(charts.png)),
+        Route(DATA_PATH, visits.parts(charts.data)),
         Route(EVENTS, visits.anyone(Events(access, site.news).open)),
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
-        _page("/watchlist", visits.members(watchlist.show), visits.members(watchlist.change)),
+        _page(WATCHLIST, visits.members(watchlist.show), visits.members(watchlist.change)),
         Route(CHANGES, visits.members(ChangesPage(site, pages).show)),
         _page(ACCOUNT, visits.members(account.show), visits.members(account.change)),
         Route("/usage", visits.members(usage.show)),

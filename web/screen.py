@@ -14,8 +14,9 @@ from store.book import Book
 from store.briefs import Row
 from store.families import Family
 from store.progress import Progress
-from web.access import Access
+from web.access import NO_PLAN, Access
 from web.condition_words import COMPARISONS, FIELDS, GROUPS
+from web.night_head import NightHead
 from web.pages import Pages
 from web.refusals import Refusal
 from web.return_paths import address_of, sign_in_address
@@ -24,10 +25,8 @@ from web.scan_order import COLUMNS, SORTS, page_in_order
 from web.scan_query import DEFAULTS, Query, read_query
 from web.screen_rows import SetupRow
 from web.site import Site
-from web.standing import Standing
 from web.visit import Visit
 
-NO_PLAN = Refusal(403, "Your plan does not include the scan of the whole market.")
 NOT_ASKED = Refusal(400, "The scan cannot be asked like this. See what the form says.")
 FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
 LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
@@ -45,7 +44,7 @@ class Tab:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class SortHead:
     """A column that sorts."""
 
     label: str
@@ -81,7 +80,7 @@ class ScreenPage:
         if not self._access.scan(visit):
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
-            return self._pages.respond("screen_closed.html", visit, refusal=NO_PLAN)
+            return self._pages.respond("screen_closed.html", visit, refusal=Refusal(403, NO_PLAN))
         progress = await self._site.news.progress()
         if self._site.services.active_night.book.session is None:
             return self._pages.respond("working.html", visit, progress=progress)
@@ -93,7 +92,7 @@ class ScreenPage:
     def _page(self, visit: Visit, query: Query, progress: Progress | None) -> Response:
         services = self._site.services
         with services.active_night.pin() as book:
-            standing = Standing.of(book, services.active_night, self._site.clock().date())
+            night = NightHead.of(self._site, book)
             results = None if query.failed else self._results(book, query)
         return self._pages.respond(
             "screen.html",
@@ -104,10 +103,7 @@ class ScreenPage:
             headings=_headings(query),
             copies=() if query.failed else copies_of(query, services.offer),
             progress=progress,
-            session=book.session,
-            version=book.data_version,
-            standing=standing,
-            disclaimer=book.disclaimer,
+            night=night,
             family_choices=FAMILIES,
             groups=GROUPS,
             fields=FIELDS,
@@ -141,15 +137,15 @@ class ScreenPage:
         )
 
 
-def _headings(query: Query) -> dict[str, Heading]:
+def _headings(query: Query) -> dict[str, SortHead]:
     return {name: _heading(query, name) for name in COLUMNS}
 
 
-def _heading(query: Query, name: str) -> Heading:
+def _heading(query: Query, name: str) -> SortHead:
     column = COLUMNS[name]
     order = {name: "ascending", f"-{name}": "descending"}.get(query.sort, "")
     turned = {"ascending": f"-{name}", "descending": name, "": f"{column.first}{name}"}[order]
-    return Heading(column.label, query.address(sort=turned, offset="0"), order)
+    return SortHead(column.label, query.address(sort=turned, offset="0"), order)
 
 
 def _summaries(bodies: Sequence[Row]) -> list[str]:

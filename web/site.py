@@ -46,5 +46,6 @@ class Site:
     sign_up: bool = False
     """Whether visitors may make accounts."""
     open_pages: bool = False
-    """Whether everybody may see the scan and all charts as pages."""
+    """Whether everybody who calls the service by a known name or an IP address may see the scan and
+    all charts as pages."""
     clock: Callable[[], dt.datetime] = utc_now

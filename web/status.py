@@ -10,11 +10,12 @@ from typing import Any
 from starlette.responses import Response
 
 from store.book import Book
+from store.of_night import OfNight
 from store.reasons import FOUND, LEFT_OUT, words_of
 from web.access import Access
+from web.night_head import NightHead
 from web.pages import Pages
 from web.site import Site
-from web.standing import Standing
 from web.visit import Visit
 
 PATH = "/status"
@@ -24,7 +25,7 @@ NAMED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class LeftOut:
     """What one reason left out: all of it counted, and the first ones by name."""
 
     code: str
@@ -49,7 +50,7 @@ class Summary:
     """What the run that made a night reported, for people."""
 
     bars: int
-    refused: Sequence[Refused]
+    refused: Sequence[LeftOut]
     findings: Sequence[Findings]
     forming: int
     running: int
@@ -60,7 +61,7 @@ class Summary:
     def of(cls, report: Mapping[str, Any]) -> Summary:
         """The summary of a report, as `Book.report` has it."""
         refused = [
-            Refused(code, words_of(code, LEFT_OUT), len(by_name), sorted(by_name.items())[:NAMED])
+            LeftOut(code, words_of(code, LEFT_OUT), len(by_name), sorted(by_name.items())[:NAMED])
             for code, by_name in report.get("refused", {}).items()
         ]
         findings = [
@@ -84,12 +85,11 @@ class StatusPage:
     def __init__(self, site: Site, pages: Pages) -> None:
         self._active_night = site.services.active_night
         self._access = Access(site)
-        self._clock = site.clock
+        self._site = site
         self._news = site.news
         self._pages = pages
         self._offer = site.services.offer
-        self._summary: Summary | None = None
-        self._summary_of: str | None = None
+        self._summary = OfNight(_summary)
 
     async def show(self, visit: Visit) -> Response:
         """The page."""
@@ -100,8 +100,8 @@ class StatusPage:
                 "status.html",
                 visit,
                 book=book,
-                summary=self._summary_for(book),
-                standing=Standing.of(book, self._active_night, self._clock().date()),
+                summary=self._summary.of(book),
+                night=NightHead.of(self._site, book),
                 nights=self._active_night.last_nights,
                 names=names,
                 progress=progress,
@@ -109,9 +109,7 @@ class StatusPage:
                 offer=self._offer,
             )
 
-    def _summary_for(self, book: Book) -> Summary | None:
-        if book.data_version != self._summary_of:
-            report = book.report()
-            self._summary = Summary.of(report) if report else None
-            self._summary_of = book.data_version
-        return self._summary
+
+def _summary(book: Book) -> Summary | None:
+    report = book.report()
+    return Summary.of(report) if report else None

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
 from mcp_server.operations.directory import LONGEST, Directory
 from store.accounts import Account
-from store.book import Book, Coverage
+from store.book import Book
 from store.companies import Entry, company_name
 from store.method import FEW
-from web.access import Access
+from store.of_night import OfNight
+from web.absences import Absences
+from web.access import NO_PLAN, Access
+from web.history import History
+from web.night_head import NightHead
 from web.pages import Pages
-from web.past import Past
 from web.refusals import Refusal
 from web.return_paths import sign_in_address
 from web.site import Site
 from web.symbol_setups import setups_of
-from web.told import Told
 from web.tracking import track
 from web.visit import Visit
 
@@ -29,13 +29,6 @@ PATH, SEARCH_PATH = "/symbols/{symbol}", "/symbols"
 
 FOUND = 50
 """Most symbols that a search lists."""
-
-NO_PLAN = "Your plan does not include the scan."
-
-ABSENCES: Mapping[str, str] = {
-    "no_bars": "The reference table names it, but there are no bars of it."
-}
-"""Why a symbol is not covered, if the report of the night does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +48,7 @@ class SymbolPage:
         self._services = site.services
         self._pages = pages
         self._access = access
-        self._reasons = Reasons()
+        self._absences = OfNight(Absences.of)
 
     async def show(self, visit: Visit) -> Response:
         """The page of a symbol, under its name in upper case."""
@@ -88,46 +81,41 @@ class SymbolPage:
             return self._pages.respond(
                 "symbols.html",
                 visit,
-                night=Told.of(self._site, book),
+                night=NightHead.of(self._site, book),
                 text=text,
                 matches=matches,
                 count=len(found),
             )
 
     async def _page(self, visit: Visit, symbol: str, refusal: Refusal | None = None) -> Response:
+        tracked = await self._access.tracked(visit)
         with self._services.active_night.pin() as book:
             coverage = book.coverage(symbol)
             directory = self._services.directory(book)
             if coverage is None:
                 return self._unknown(visit, book, directory, symbol)
-            open_to_visitor = await self._access.ticker(visit, symbol)
+            open_to_visitor = self._access.sees(visit, symbol, tracked)
             if not open_to_visitor and not self._access.scan(visit):
                 if visit.account is None:
                     return RedirectResponse(sign_in_address(visit.request), 303)
                 raise Refusal(403, NO_PLAN)
-            tracked = await self._tracked(visit, symbol)
             setups = setups_of(book, symbol)
             return self._pages.respond(
                 "symbol.html",
                 visit,
                 refusal=refusal,
-                night=Told.of(self._site, book),
+                night=NightHead.of(self._site, book),
                 symbol=symbol,
                 entry=_listing(directory.entry(symbol) or {}),
-                absence=self._reasons.of(book, coverage),
+                absence=self._absences.of(book).words(coverage),
                 setups=setups,
                 opposite=len({setup.direction for setup in setups}) > 1,
                 open=open_to_visitor,
                 demo=symbol in self._services.offer.demo_symbols,
-                tracked=tracked,
-                past=Past.of(book, symbol, _page_number(visit)) if open_to_visitor else None,
+                tracked=symbol in tracked,
+                past=History.of(book, symbol, _page_number(visit)) if open_to_visitor else None,
                 few=FEW,
             )
-
-    async def _tracked(self, visit: Visit, symbol: str) -> bool:
-        if visit.account is None:
-            return False
-        return symbol in await self._services.watchlist.symbols(visit.account.id)
 
     def _unknown(self, visit: Visit, book: Book, directory: Directory, symbol: str) -> Response:
         text = symbol[:LONGEST]
@@ -139,7 +127,7 @@ class SymbolPage:
             "symbols.html",
             visit,
             refusal=refusal,
-            night=Told.of(self._site, book),
+            night=NightHead.of(self._site, book),
             text=text,
             matches=matches,
             count=None,
@@ -149,24 +137,6 @@ class SymbolPage:
     def _address(visit: Visit, symbol: str) -> str:
         query = visit.request.url.query
         return _path_of(symbol) + (f"?{query}" if query else "")
-
-
-class Reasons:
-    """Why symbols are not covered, from the report of the night that was asked for last."""
-
-    def __init__(self) -> None:
-        self._version: str | None = None
-        self._kept: Mapping[str, Mapping[str, str]] = {}
-
-    def of(self, book: Book, coverage: Coverage) -> str | None:
-        """The reason in words; None for a covered symbol."""
-        if coverage.covered:
-            return None
-        if self._version != book.data_version:
-            report: Mapping[str, Any] = book.report() or {}
-            self._version, self._kept = book.data_version, report.get("refused", {})
-        code = coverage.reason or ""
-        return self._kept.get(code, {}).get(coverage.symbol) or ABSENCES.get(code) or code
 
 
 def _path_of(symbol: str) -> str:
@@ -180,7 +150,7 @@ def _listing(entry: Entry) -> Entry:
 
 def _match(book: Book, entry: Entry) -> Match:
     symbol = entry["symbol"]
-    return Match(symbol, company_name(entry), book.briefs(symbol).count(b'"setup_id"'))
+    return Match(symbol, company_name(entry), book.scan.counts.get(symbol, 0))
 
 
 def _page_number(visit: Visit) -> int:

@@ -21,14 +21,14 @@ async def track(watchlist: Watchlist, account: Account, symbol: str, wanted: str
     try:
         await watchlist.edit(account.id, added, removed, cap)
     except OverCapError as error:
-        raise Refusal(400, full(cap)) from error
+        raise Refusal(400, over_cap(error)) from error
 
 
-def full(cap: int) -> str:
-    """Why nothing more can be tracked."""
-    if not cap:
+def over_cap(error: OverCapError) -> str:
+    """Why a list cannot grow."""
+    if not error.cap:
         return "Your plan tracks no tickers."
     return (
-        f"Your plan tracks {cap} tickers, and as many are on your watchlist. "
-        "Remove one there, then track this one."
+        f"That would make {error.count} tickers, and your plan tracks {error.cap}. "
+        "Remove some from your watchlist first."
     )

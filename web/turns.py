@@ -13,9 +13,10 @@ from weakref import WeakValueDictionary
 import anyio
 from anyio import CapacityLimiter
 
+from mcp_server.operations.charts import QUEUE_LIMIT
 from web.refusals import Refusal
 
-TOGETHER = 16
+TOGETHER = QUEUE_LIMIT // 2
 """Drawings of all pages at once: half of the queue, whose rest is for programs."""
 
 EACH = 4

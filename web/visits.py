@@ -40,7 +40,7 @@ Handler = Callable[[Visit], Awaitable[Response]]
 MemberHandler = Callable[[Visit, Account], Awaitable[Response]]
 Count = Callable[[str, str | None], None]
 """Counts a request of a network and a session."""
-Refused = Callable[[Visit, Refusal], Response]
+OnRefusal = Callable[[Visit, Refusal], Response]
 
 
 class Visits:
@@ -123,7 +123,7 @@ class Visits:
         self,
         work: Callable[[Visit], Awaitable[R]],
         count: Count | None = None,
-        refused: Refused | None = None,
+        refused: OnRefusal | None = None,
     ) -> Callable[[Request], Awaitable[R | Response]]:
         counted = count or self._site.services.limiter.count_page
         shown = refused or self._shown

@@ -18,10 +18,11 @@ from store.setup_words import pattern_words, place_words, setup_words, state_wor
 from store.watchlist import OverCapError
 from web.access import Access
 from web.figures import percent
+from web.night_head import NightHead
 from web.pages import Pages
 from web.refusals import Refusal
 from web.site import Site
-from web.standing import Standing
+from web.tracking import over_cap
 from web.visit import Visit
 
 PATH = "/watchlist"
@@ -78,7 +79,7 @@ class WatchlistPage:
             place = await self._change(visit, account)
         except Refusal as refusal:
             return await self._page(visit, account, refusal)
-        return RedirectResponse(f"/watchlist#{place}", 303)
+        return RedirectResponse(f"{PATH}#{place}", 303)
 
     async def _change(self, visit: Visit, account: Account) -> str:
         form, watchlist = visit.form, self._services.watchlist
@@ -105,9 +106,7 @@ class WatchlistPage:
         except ApiError as error:
             raise Refusal(400, _sentence(error)) from error
         except OverCapError as error:
-            raise Refusal(
-                400, f"That would make {error.count} tickers, and your plan tracks {cap}."
-            ) from error
+            raise Refusal(400, over_cap(error)) from error
 
     async def _page(
         self, visit: Visit, account: Account, refusal: Refusal | None = None
@@ -116,7 +115,7 @@ class WatchlistPage:
         symbols = await services.watchlist.symbols(account.id)
         with services.active_night.pin() as book:
             tickers = self._tickers(book, symbols)
-            standing = Standing.of(book, services.active_night, self._site.clock().date())
+            night = NightHead.of(self._site, book)
         with_setup = [ticker for ticker in tickers if ticker.setups]
         chosen = visit.request.query_params.get("show") == "setups"
         return self._pages.respond(
@@ -129,10 +128,7 @@ class WatchlistPage:
             chosen=chosen,
             cap=_cap(account),
             pictures=self._access.scan(visit),
-            session=book.session,
-            version=book.data_version,
-            standing=standing,
-            disclaimer=book.disclaimer,
+            night=night,
         )
 
     def _tickers(self, book: Book, symbols: Sequence[str]) -> list[Ticker]:

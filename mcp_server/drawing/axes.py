@@ -23,7 +23,7 @@ FEWEST_LATER = 20
 """So many candles they may have however short the pattern is."""
 
 COARSEST = 18
-"""Candles they are not drawn with less of, unless they are so few sessions."""
+"""The fewest candles to which the later sessions are packed further to make room."""
 
 PACKS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Sessions that one candle may hold."""
@@ -130,8 +130,9 @@ def session_axis(
 
 
 def _packs(before: int, after: int, slots: int) -> tuple[int, int]:
-    """How many sessions a candle holds before and after the fold, as few as possible: first those
-    after it grow, but not to much fewer candles, then those before it.
+    """How many sessions a candle holds before and after the fold, as few as fit into the slots.
+
+    Candles after the fold are packed first, down to `COARSEST` of them, then those before it.
     """
     most = max(FEWEST_LATER, round(before * LATER))
     least = next(pack for pack in (*PACKS, after) if after <= pack * most)

@@ -20,11 +20,12 @@ import anyio.to_thread
 from anyio import BrokenWorkerProcess, CapacityLimiter
 
 from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, TrendLine, draw, prepare
+from mcp_server.operations.directory import Directory
 from mcp_server.operations.errors import ApiError, busy
 from store.book import Book, Prices, StoredSetup
-from store.companies import company_names
 from store.errors import StoreError
 from store.files import private_folder, replace_file
+from store.of_night import OfNight
 from store.setup_words import pattern_words
 
 QUEUE_LIMIT = 32
@@ -39,11 +40,14 @@ log = logging.getLogger(__name__)
 class Charts:
     """The chart of every current setup, drawn on first demand."""
 
-    def __init__(self, folder: Path, workers: int = 1) -> None:
+    def __init__(
+        self, folder: Path, workers: int = 1, directories: OfNight[Directory] | None = None
+    ) -> None:
+        """Keep the charts in a folder; the `directories` of nights name their companies."""
         self._folder = folder
+        self._directories = directories or OfNight(Directory.of)
         self._workers = CapacityLimiter(workers)
         self._drawing: dict[Path, anyio.Event] = {}
-        self._names: tuple[str | None, Mapping[str, str]] = (None, {})
 
     async def warm(self, after: float = 0.0) -> None:
         """Start a worker process after some seconds, and let it load what drawing needs.
@@ -62,14 +66,17 @@ class Charts:
         Raises:
             ApiError: `chart_unavailable` without stored prices, `unavailable` when too many wait.
         """
-        path = self._folder / str(book.data_version) / _file(setup, look)
-        while True:
-            if path.exists():
-                return await anyio.Path(path).read_bytes()
+        path = self._path(book, setup, look)
+        while (png := await self.kept(book, setup, look)) is None:
             under_way = self._drawing.get(path)
             if under_way is None:
                 return await self._draw(path, book, setup, look)
             await under_way.wait()
+        return png
+
+    async def kept(self, book: Book, setup: StoredSetup, look: Look = USUAL) -> bytes | None:
+        """The PNG of a current setup of a book, if it was drawn before."""
+        return await anyio.to_thread.run_sync(_read, self._path(book, setup, look))
 
     async def _draw(self, path: Path, book: Book, setup: StoredSetup, look: Look) -> bytes:
         prices = book.prices(setup.fields["symbol"])
@@ -79,7 +86,8 @@ class Charts:
             raise busy()
         done = self._drawing[path] = anyio.Event()
         try:
-            view = chart_view(book, setup, prices, self._name(book, setup))
+            name = self._directories.of(book).name(setup.fields["symbol"])
+            view = chart_view(book, setup, prices, name or "")
             png = await anyio.to_process.run_sync(draw, view, look, limiter=self._workers)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
@@ -87,11 +95,8 @@ class Charts:
             done.set()
         return png
 
-    def _name(self, book: Book, setup: StoredSetup) -> str:
-        """The name of a setup's company; the names of one night are read once."""
-        if self._names[0] != book.data_version:
-            self._names = book.data_version, company_names(book)
-        return self._names[1].get(setup.fields["symbol"], "")
+    def _path(self, book: Book, setup: StoredSetup, look: Look) -> Path:
+        return self._folder / str(book.data_version) / _file(setup, look)
 
     async def draw_all(self, book: Book, drawn: Callable[[int, int], None]) -> None:
         """Draw every chart of a book that is not kept yet.
@@ -118,6 +123,13 @@ class Charts:
 def _file(setup: StoredSetup, look: Look) -> str:
     suffix = "" if look == USUAL else f"-{look.theme}-{look.width}"
     return f"{setup.fields['setup_id']}{suffix}.png"
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 def _keep(path: Path, png: bytes) -> None:

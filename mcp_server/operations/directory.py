@@ -3,7 +3,7 @@
 Symbols and the words of names are looked up in sorted lists, and compared with others by their
 optimal string alignment distance (rapidfuzz), but only with those that begin alike. So a search
 takes under a millisecond in thousands of symbols, and the event loop runs it directly. Making a
-directory takes 6 ms for each thousand, once a night.
+directory takes 6 ms for each thousand, once a night, in a thread before the night is served.
 """
 
 from __future__ import annotations
@@ -176,20 +176,6 @@ class Index:
         mask = np.zeros(self._size, np.bool_)
         mask[self._rows[self._starts[first] : self._starts[last]]] = True
         return mask
-
-
-class Directories:
-    """Keeps the directory of the night that was asked for last."""
-
-    def __init__(self) -> None:
-        self._version: str | None = None
-        self._kept = Directory([])
-
-    def of(self, book: Book) -> Directory:
-        """The directory of a night, made when it is asked for first."""
-        if self._version != book.data_version:
-            self._version, self._kept = book.data_version, Directory.of(book)
-        return self._kept
 
 
 def _brevity(entry: Entry) -> tuple[int, int, str]:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from mcp_server.operations.answers import Answers
 from mcp_server.operations.charts import Charts
-from mcp_server.operations.directory import Directories, Directory
+from mcp_server.operations.directory import Directory
 from mcp_server.operations.limits import Limiter
 from store.active_night import ActiveNight
 from store.book import Book
+from store.of_night import OfNight
 from store.principals import Principals
 from store.usage import UsageLog
 from store.watchlist import Watchlist
@@ -80,7 +81,7 @@ class Services:
     limiter: Limiter
     charts: Charts
     answers: Answers = field(default_factory=Answers)
-    directories: Directories = field(default_factory=Directories)
+    directories: OfNight[Directory] = field(default_factory=lambda: OfNight(Directory.of))
 
     def directory(self, book: Book) -> Directory:
         """The directory of a night, in which symbols are looked up."""

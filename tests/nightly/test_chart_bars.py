@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nightly.analysis import CHART_BARS, CHART_CONTEXT, MOST_CHART_BARS, chart_prices
 from nightly.bars import Bars, to_date
+from nightly.chart_bars import CHART_BARS, CHART_CONTEXT, MOST_CHART_BARS, bars_since
 from nightly.detector import detect
 from nightly.events import PatternType
 from nightly.poles import pole_of
@@ -96,6 +96,6 @@ def test_the_bars_begin_before_the_pattern_and_are_bounded(
     bars: int, since: int, kept: int
 ) -> None:
     start = DAY + dt.timedelta(days=bars - since)
-    prices = chart_prices(daily(bars), start)
+    prices = bars_since(daily(bars), start)
     assert len(prices.date) == kept
     assert prices.date[-1] == bars - 1

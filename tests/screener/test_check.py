@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from screener.check import SHOWN
+from screener.check import MOST
 from store.nights import Nights
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
 from tests.screener.command import Finished, check_refusal, run
 
 BARS = 600
-SHORT = [f"T{number:02}" for number in range(SHOWN + 3)]
+SHORT = [f"T{number:02}" for number in range(MOST + 3)]
 
 
 @pytest.fixture(scope="module")
@@ -70,10 +70,10 @@ def test_the_text_has_the_figures_of_the_json_and_bounded_lists(bars: Path, tmp_
     assert "Left out, behind: 1\n    S01: The last bar is of " in text
     lines = text.splitlines()
     start = lines.index(f"Left out, too_few_bars: {len(SHORT)}")
-    assert [line.split(":")[0].strip() for line in lines[start + 1 : start + 1 + SHOWN]] == (
-        SHORT[:SHOWN]
+    assert [line.split(":")[0].strip() for line in lines[start + 1 : start + 1 + MOST]] == (
+        SHORT[:MOST]
     )
-    assert lines[start + 1 + SHOWN] == "    and 3 more"
+    assert lines[start + 1 + MOST] == "    and 3 more"
     for rule in ("repeated_date", "undated_row"):
         assert any(line.split()[:2] == [rule, "1"] for line in lines), rule
 
@@ -194,7 +194,7 @@ def test_detect_says_whom_it_left_out_and_why(bars: Path, tmp_path: Path) -> Non
     lines = done.stderr.splitlines()
     start = lines.index(f"Left out, too_few_bars: {len(SHORT)}")
     assert lines[start + 1] == "    T00: 20 bars are left; 60 are needed."
-    assert lines[start + 1 + SHOWN] == "    and 3 more"
+    assert lines[start + 1 + MOST] == "    and 3 more"
     assert "Left out, unreadable_file: 2" in lines
     assert any(line.startswith("    again/S00.csv ") for line in lines)
 
@@ -211,7 +211,7 @@ def test_the_check_names_every_symbol_it_read_with_its_bars_and_days(
     assert (series["S00"]["last"], series["S00"]["left_out"]) == (said["session"], None)
     assert series["S01"]["left_out"] == "behind"
     assert f"    S00: {series['S00']['bars']} bars from {series['S00']['first']} to " in text
-    assert f"    and {len(series) - SHOWN} more; --json has them all" in text
+    assert f"    and {len(series) - MOST} more; --json has them all" in text
 
 
 def test_the_check_says_that_a_night_would_be_held_back(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from PIL import Image
 
 from mcp_server.drawing import USUAL
+from screener.chart import draw_setup
 from screener.nightly import seal_sample
-from screener.picture import draw_setup
 from screener.settings import Settings
 from store.book import Book
 from store.nights import Nights

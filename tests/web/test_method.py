@@ -18,6 +18,7 @@ from tests.service import Service, serving
 from tests.web.browser import Browser
 from web.assets import load_assets
 from web.method import name_of, named, picture
+from web.night_head import NightHead
 from web.pages import Pages
 from web.standing import Standing
 from web.whiskers import Picture
@@ -80,9 +81,7 @@ def rendered(record: Method) -> str:
         picture=picture(record),
         named=named(record),
         name=name_of,
-        disclaimer="Not advice.",
-        session=record.as_of_session,
-        standing=CURRENT,
+        night=NightHead(record.as_of_session, "20240308-0", CURRENT, "Not advice."),
         few=30,
         few_half_years=10,
     )
@@ -235,9 +234,7 @@ def test_a_night_without_the_record_says_so(tmp_path: Path) -> None:
         method=None,
         picture=None,
         name=name_of,
-        disclaimer="Not advice.",
-        session=dt.date(2024, 3, 8),
-        standing=CURRENT,
+        night=NightHead(dt.date(2024, 3, 8), "20240308-0", CURRENT, "Not advice."),
         few=30,
         few_half_years=10,
     )

@@ -26,7 +26,7 @@ from tests.web.tree import Document
 from web.figures import MINUS, dollars
 from web.forms import form_token
 from web.histogram import Histogram
-from web.past import PAGE
+from web.history import PAGE
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_a_full_watchlist_is_said_in_words_and_stays(closed: Service) -> None:
     answer = browser.submit(browser.form("/symbols/AAPL"), change="track")
 
     assert answer.status_code == 400
-    assert "Your plan tracks 50 tickers" in answer.text
+    assert "That would make 51 tickers, and your plan tracks 50." in answer.text
     assert "AAPL" not in tracked(closed, account)
 
 
@@ -242,7 +242,7 @@ def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
     with serving(data_dir, open_pages=True) as live:
         browser = Browser(live)
         assert "The last bar is &lt;old&gt;." in browser.get("/symbols/FB").text
-        assert "there are no bars of it" in browser.get("/symbols/INTC").text
+        assert "There are no bars of it." in browser.get("/symbols/INTC").text
         for accept in ("text/html", "text/markdown"):
             page = browser.get("/symbols/INTC", headers={"Accept": accept}).text
             assert "Not covered this night." in page

@@ -152,7 +152,7 @@ def test_each_button_does_what_it_says(
         (Plan.PREMIUM_PLUS, "NOPE", "does not know NOPE"),
         (Plan.PREMIUM_PLUS, "<b>", "letters, digits and dots"),
         (Plan.PREMIUM_PLUS, " , ", "Type one symbol"),
-        (Plan.NONE, "AAPL", "your plan tracks 0"),
+        (Plan.NONE, "AAPL", "Your plan tracks no tickers."),
     ],
 )
 def test_what_cannot_be_added_is_said_and_changes_nothing(

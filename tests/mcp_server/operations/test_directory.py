@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import pytest
 
-from mcp_server.operations.directory import VAGUE, Directories, Directory
-from store.book import Book
+from mcp_server.operations.directory import VAGUE, Directory
 
 NAMES = {
     "A": "Agilent Technologies Inc. Common Stock",
@@ -144,11 +141,3 @@ def test_what_is_equally_near_to_many_symbols_suggests_none() -> None:
 
     assert len(banks(VAGUE).nearest("america")) == 3
     assert banks(VAGUE + 1).nearest("america") == []
-
-
-def test_the_directory_of_a_night_is_made_once() -> None:
-    directories = Directories()
-
-    with closing(Book.empty("source", "disclaimer")) as book:
-        assert directories.of(book) is directories.of(book)
-        assert directories.of(book).search("AAPL") == []

@@ -1,4 +1,4 @@
-"""Pictures: the chart of a setup for pages, as a PNG in one of a few looks and as data.
+"""Charts: those of setups for pages, each as a PNG in one of a few looks and as data.
 
 Thumbnails are for everybody who may see the scan; larger charts and the bars behind them are for
 those who may see the ticker.
@@ -15,7 +15,7 @@ from mcp_server.operations.chart_data import chart_data
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.book import Book, StoredSetup
-from web.access import Access
+from web.access import NO_PLAN, Access
 from web.refusals import Refusal
 from web.site import Site
 from web.turns import Turns
@@ -31,10 +31,9 @@ NO_SETUP = "There is no such setup tonight; ids change every night."
 NO_PRICES = "This setup cannot be drawn: its price history is not stored."
 STRANGER = "Sign in to see this chart."
 UNTRACKED = "Track this ticker to see its charts."
-NO_PLAN = "Your plan does not include the scan."
 
 
-class Pictures:
+class SetupCharts:
     """The charts of setups, as pages load them."""
 
     def __init__(self, site: Site, access: Access) -> None:
@@ -47,15 +46,19 @@ class Pictures:
         symbol, look = symbol_of(visit.request), look_of(visit.request)
         await self._check(visit, symbol, scan=look.width == THUMBNAIL)
         with self._services.active_night.pin() as book:
-            self._setup(book, visit, symbol)
+            png = await self._services.charts.kept(book, self._setup(book, visit, symbol), look)
+        if png is None:
+            png = await self._drawn(visit, symbol, look)
+        return self._response(visit, symbol, Answer(png, PNG))
+
+    async def _drawn(self, visit: Visit, symbol: str, look: Look) -> bytes:
         async with self._turns.turn(visit.secret if visit.account else visit.network):
             with self._services.active_night.pin() as book:
                 setup = self._setup(book, visit, symbol)
                 try:
-                    png = await self._services.charts.png(book, setup, look)
+                    return await self._services.charts.png(book, setup, look)
                 except ApiError as error:
                     raise _refusal(error) from error
-        return self._response(visit, symbol, Answer(png, PNG))
 
     async def data(self, visit: Visit) -> HttpResponse:
         """What the interactive chart of a setup shows, as JSON."""

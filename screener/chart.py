@@ -1,4 +1,4 @@
-"""The picture of a setup, drawn for the command line and written to a file."""
+"""The chart of a setup, drawn for the command line and written to a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Past: what became of a ticker's earlier patterns, its own records, and how its trades ended."""
+"""History: what became of a ticker's earlier patterns, its records, and how its trades ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class History:
     """One page of a ticker's history, newest entry first, and what all of it amounts to."""
 
     rows: Rows
@@ -36,7 +36,7 @@ class Past:
     """Whether the night holds a history of it."""
 
     @classmethod
-    def of(cls, book: Book, symbol: str, page: int) -> Past:
+    def of(cls, book: Book, symbol: str, page: int) -> History:
         """A page of a symbol's history, the last one if there are not as many."""
         stored = book.history(symbol)
         rows = [orjson.loads(row) for row in stored.rows] if stored else []

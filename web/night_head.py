@@ -1,4 +1,4 @@
-"""Told: what every page says of the night that it shows."""
+"""Night head: what every page says of the night that it shows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from web.standing import Standing
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class NightHead:
     """The session of a night, its version and standing, and the disclaimer."""
 
     session: dt.date | None
@@ -20,7 +20,7 @@ class Told:
     disclaimer: str
 
     @classmethod
-    def of(cls, site: Site, book: Book) -> Told:
-        """What is told of a book of the active night today."""
+    def of(cls, site: Site, book: Book) -> NightHead:
+        """The head of a book of the active night today."""
         standing = Standing.of(book, site.services.active_night, site.clock().date())
         return cls(book.session, book.data_version, standing, book.disclaimer)

@@ -1,0 +1,46 @@
+"""Options: what several commands that read bars are asked with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+from screener.console import fail
+
+if TYPE_CHECKING:
+    from nightly.bars import Adjustment
+
+Bars = Annotated[
+    str,
+    typer.Option(
+        help="`sample`, or bars in any usual form: a folder or zip of files, or one file."
+    ),
+]
+ReferenceTable = Annotated[
+    Path | None,
+    typer.Option(
+        "--reference", help="CSV or Parquet: symbol, asset type, exchange, industry, country, ..."
+    ),
+]
+Symbol = Annotated[
+    str | None,
+    typer.Option("--symbol", help="The symbol of --bars with one series that has none of its own."),
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; one a core when left out.")]
+Executor = Annotated[
+    str | None,
+    typer.Option(
+        help="A Dask cluster that does the work, dask://HOST:PORT; this machine if unset."
+    ),
+]
+
+
+def read_adjustment(text: str) -> Adjustment:
+    """What the bars are adjusted for, as given on the command line."""
+    from nightly.bars import Adjustment
+
+    if text not in get_args(Adjustment):
+        fail(f"--adjustment {text!r} is not one of {', '.join(get_args(Adjustment))}.")
+    return text  # type: ignore[return-value]
