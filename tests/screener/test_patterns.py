@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -309,6 +311,27 @@ def test_a_chart_is_drawn_of_the_best_setup_into_a_file_that_is_never_overwritte
     assert target.read_bytes() == first
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+@pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "--force"])
+def test_a_chart_never_takes_the_place_of_a_link_a_pipe_or_a_folder(
+    night: Path, tmp_path: Path, force: tuple[str, ...]
+) -> None:
+    mine = tmp_path / "mine.png"
+    mine.write_bytes(b"mine")
+    (tmp_path / "link").symlink_to(mine)
+    (tmp_path / "dangling").symlink_to("absent")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    before = {path.name: path.lstat().st_ino for path in tmp_path.iterdir()}
+
+    for name in ("link", "dangling", "folder", "pipe"):
+        refused = run(night, "chart", "GOOG", "--out", str(tmp_path / name), *force)
+        check_refusal(refused, f"{name} is no ordinary file")
+
+    assert {path.name: path.lstat().st_ino for path in tmp_path.iterdir()} == before
+    assert mine.read_bytes() == b"mine"
+
+
 def test_a_chart_may_be_of_one_setup_and_go_to_stdout(night: Path, tmp_path: Path) -> None:
     setups = [row for row in rows_of(night, "--status", "all") if row["symbol"] == "MSFT"]
     pictures = [
@@ -331,6 +354,7 @@ def test_a_chart_may_be_of_one_setup_and_go_to_stdout(night: Path, tmp_path: Pat
         (("--width", "31"), "--width 31 is not one of 320, 720, 1200"),
         (("--setup", "nope"), "Ids change every night"),
         (("--out", "no/such/folder/x.png"), "cannot be written"),
+        (("--out", "x" * 300), "cannot be written"),
     ],
 )
 def test_a_chart_that_cannot_be_drawn_is_one_sentence(
