@@ -12,12 +12,16 @@ from mcp_server.operations.patterns import history_body, patterns_body, record_b
 from nightly.numbers import dollars
 from screener.console import out, terminal_width
 from screener.shown import distance, history_table, pattern_of, reward_to_risk
+from screener.terminal import shortened
 from screener.tonight import age_of, entries_of
 from store.book import Book
 from store.families import Family
 from store.method import WORDS
 
 Fields = Mapping[str, Any]
+
+MOST_NAME: Final = 80
+"""Characters of a company's name that are shown at most."""
 
 LABELLED: Final = 15
 """Columns of the labels in front of facts."""
@@ -53,7 +57,10 @@ def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
 def _heading(book: Book, symbol: str) -> str:
     entry = entries_of(book).get(symbol, {})
     facts = [entry.get(name) for name in ("asset_type", "exchange", "industry", "country")]
-    parts = [entry.get("name"), ", ".join(fact for fact in facts if fact)]
+    parts = [
+        shortened(entry.get("name") or "", MOST_NAME),
+        ", ".join(fact for fact in facts if fact),
+    ]
     return "; ".join([symbol, *(part for part in parts if part)])
 
 

@@ -19,7 +19,7 @@ from PIL import Image
 from screener.settings import Settings
 from screener.setups import print_forming
 from tests.resealed import reseal, set_meta
-from tests.screener.command import COMMAND, check_refusal, environment, run
+from tests.screener.command import COMMAND, Finished, check_refusal, environment, run
 from tests.service import Service
 
 SESSION = "2012-10-03"
@@ -164,6 +164,45 @@ def test_a_name_from_a_hostile_file_steers_neither_terminal_nor_spreadsheet(data
         assert "cmd(" in printed or "--json" in arguments
     sheet = io.StringIO(run(data_dir, "scan", "--csv").stdout)
     assert all(row["name"].startswith("'=cmd(") for row in csv.DictReader(sheet))
+
+
+@pytest.mark.parametrize("name", [" =1+1", "\uff1d1", "  \uff0b1", "-1"])
+def test_a_cell_that_a_spreadsheet_would_compute_is_quoted(data_dir: Path, name: str) -> None:
+    reseal(data_dir, lambda book: rename(book, name))
+
+    sheet = io.StringIO(run(data_dir, "scan", "--csv").stdout)
+
+    for row in csv.DictReader(sheet):
+        assert row["name"].startswith("'")
+        assert row["name"].endswith(name[-1])
+
+
+def test_a_long_name_is_cut_with_an_ellipsis(data_dir: Path) -> None:
+    reseal(data_dir, lambda book: rename(book, "x" * 5_000))
+
+    heading = run(data_dir, "show", "GOOG", COLUMNS="1000").stdout.splitlines()[0]
+
+    assert heading.startswith(f"GOOG; {'x' * 79}…; ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows limits no file")
+@pytest.mark.parametrize("form", ["--csv", "--json", "--limit=9"])
+def test_output_for_which_there_is_no_room_is_one_line(
+    night: Path, tmp_path: Path, form: str
+) -> None:
+    # A limit of the shell is a full disk to the command.
+    limited = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *COMMAND, "scan", form]
+    with (tmp_path / "full").open("wb") as full:
+        done = subprocess.run(
+            limited,
+            env=environment(night, PYTHONDONTWRITEBYTECODE="1"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    check_refusal(Finished(done.returncode, "", done.stderr), "the output cannot be written")
 
 
 def test_the_scan_as_csv_is_one_flat_row_for_each_setup(night: Path) -> None:
@@ -355,6 +394,7 @@ def test_a_chart_may_be_of_one_setup_and_go_to_stdout(night: Path, tmp_path: Pat
         (("--setup", "nope"), "Ids change every night"),
         (("--out", "no/such/folder/x.png"), "cannot be written"),
         (("--out", "x" * 300), "cannot be written"),
+        (("--out", ""), "--out names no file"),
     ],
 )
 def test_a_chart_that_cannot_be_drawn_is_one_sentence(
