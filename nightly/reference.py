@@ -22,6 +22,7 @@ from nightly.columns import find_columns
 from nightly.errors import SourceError
 from nightly.industries import fund_label, industry_label
 from nightly.sources import CSV, suffix_of
+from nightly.sources.regular import check_regular
 from nightly.symbols import normalise
 
 AssetType = Literal["stock", "etf", "crypto"]
@@ -179,6 +180,7 @@ def _read(path: Path) -> pl.DataFrame:
     suffix = suffix_of(path)
     if suffix is None:
         raise SourceError(f"{path} is neither CSV nor Parquet; convert the reference table.")
+    check_regular(path, str(path))
     try:
         if suffix.lower() in CSV:
             return pl.read_csv(path, infer_schema=False, glob=False, encoding="utf8-lossy")

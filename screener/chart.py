@@ -48,10 +48,14 @@ def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tup
 
 
 def write_picture(path: Path, png: bytes, *, replace: bool) -> None:
-    """Write a picture to a file, which may exist only if it is to be replaced."""
-    if path.exists() and not replace:
-        fail(f"{path} exists; choose another file with --out, or replace it with --force.")
+    """Write a picture to a file, which may exist only if it is to be replaced; nothing but an
+    ordinary file ever is.
+    """
     try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            fail(f"{path} is no ordinary file; choose another with --out.")
+        if path.exists() and not replace:
+            fail(f"{path} exists; choose another file with --out, or replace it with --force.")
         replace_file(path, png, 0o644)
     except OSError as error:
         fail(f"{path} cannot be written ({error.strerror}); choose another --out.")

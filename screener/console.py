@@ -10,10 +10,13 @@ and a list of keys should not wait for a web server and a detector to load.
 from __future__ import annotations
 
 import csv
+import io
 import json
+import os
 import shutil
 import sys
 import textwrap
+import unicodedata
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
@@ -107,8 +110,7 @@ class Output:
 
     def print(self, what: str | Table = "") -> None:
         """Print one line, or a table."""
-        lines = what.lines() if isinstance(what, Table) else [harmless(what)]
-        getattr(sys, self._stream).writelines(f"{line}\n" for line in lines)
+        self._write_lines(what.lines() if isinstance(what, Table) else [harmless(what)])
 
     def print_text(self, text: str, label: str = "") -> None:
         """Print a paragraph, behind a label if one is given, in lines that a terminal need not
@@ -122,16 +124,35 @@ class Output:
             break_long_words=False,
             break_on_hyphens=False,
         )
-        getattr(sys, self._stream).writelines(f"{line}\n" for line in lines)
+        self._write_lines(lines)
 
     def print_csv(self, rows: Iterable[Sequence[object]]) -> None:
         """Print rows of values as CSV (RFC 4180: lines end in CRLF, quotes are doubled)."""
-        writer = csv.writer(getattr(sys, self._stream))
-        writer.writerows(map(_cells, rows))
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows(map(_cells, rows))
+        self._write(text.getvalue())
 
     def print_json(self, value: object) -> None:
         """Print JSON values, indented, in ASCII: whatever is not is escaped."""
-        getattr(sys, self._stream).write(f"{json.dumps(value, indent=2)}\n")
+        self._write(f"{json.dumps(value, indent=2)}\n")
+
+    def _write_lines(self, lines: Iterable[str]) -> None:
+        self._write("".join(f"{line}\n" for line in lines))
+
+    def _write(self, text: str) -> None:
+        """Write now, since at the end of the process a full disk could not be told any more."""
+        stream = getattr(sys, self._stream)
+        try:
+            stream.write(text)
+            stream.flush()
+        except BrokenPipeError:  # whoever reads has enough; typer ends quietly
+            raise
+        except OSError as error:
+            with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - takes what is left at the end
+                os.dup2(nowhere.fileno(), stream.fileno())
+            if self._stream == "stderr":
+                raise typer.Exit(USAGE) from error
+            fail(f"the output cannot be written ({error.strerror}); make room for it.")
 
 
 def _cells(row: Sequence[object]) -> list[object]:
@@ -141,7 +162,9 @@ def _cells(row: Sequence[object]) -> list[object]:
 def _cell(text: str) -> str:
     """A text that neither steers a terminal nor is a formula to a spreadsheet."""
     plain = harmless(text)
-    return f"'{plain}" if plain.startswith(FORMULA) else plain
+    # A spreadsheet passes over spaces, and takes full-width signs as the usual ones.
+    read = unicodedata.normalize("NFKC", plain).lstrip()
+    return f"'{plain}" if read.startswith(FORMULA) else plain
 
 
 def terminal_width() -> int:

@@ -132,6 +132,8 @@ def chart(
     from screener.tonight import age_of, tonight
 
     look = look_of(theme, width)
+    if target == "":
+        fail("--out names no file; give one, or - for stdout.")
     if target == "-" and sys.stdout.isatty():
         fail("a picture is no text for a terminal; write it to a file or a pipe.")
     with plainly(), tonight(settings()) as book:

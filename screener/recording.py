@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,8 +72,9 @@ def _state(error: Exception) -> State:
 
 
 def _without_folders(text: str, paths: list[Path]) -> str:
-    """The text with each path by its name alone."""
+    """The text with each path by its name alone; one without a name, such as `.`, tells nothing."""
     names = {str(form): form.name for path in paths for form in (path.resolve(), path)}
-    for path in sorted(names, key=len, reverse=True):
-        text = text.replace(path, names[path])
+    for path in sorted(filter(names.get, names), key=len, reverse=True):
+        whole = rf"(?<![\w./]){re.escape(path)}(?!\w)"
+        text = re.sub(whole, names[path].replace("\\", r"\\"), text)
     return text

@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
@@ -50,7 +51,6 @@ def bind(settings: Settings) -> socket.socket:
             f"{settings.host}:{settings.port} cannot be listened on ({error.strerror}); "
             "choose another with --port or SCREENER_PORT."
         ) from error
-    listener.set_inheritable(True)
     return listener
 
 
@@ -94,12 +94,18 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         counters = Path(folder)
         # Says now what each worker would say, and counts on for all of them.
         anyio.run(_resume_days, settings, counters)
-        app = functools.partial(build_app, settings, counters=counters)
+        app = functools.partial(_app_of_worker, settings, counters, listener)
         config = server_config(app, settings, factory=True, workers=settings.workers)
         parent = Multiprocess(config, sockets=[listener])
         parent.run()
     if any(worker.exitcode == STARTUP_FAILURE for worker in parent.processes):
         raise SystemExit(EXIT_CODE)  # uvicorn stops all workers when one cannot start
+
+
+def _app_of_worker(settings: Settings, counters: Path, listener: socket.socket) -> ASGIApp:
+    """The app of a worker, whose own processes do not inherit the listening socket."""
+    listener.set_inheritable(False)
+    return build_app(settings, counters=counters)
 
 
 async def _resume_days(settings: Settings, counters: Path) -> None:

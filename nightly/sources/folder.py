@@ -126,11 +126,15 @@ class FolderSource:
         return found
 
     def digest(self) -> str:
-        """The SHA-256 over `symbol`, the sorted relative paths and the digests of all files."""
+        """The SHA-256 over `symbol`, the sorted relative paths and the digests of all files that
+        are read.
+        """
         total = hashlib.sha256((self.symbol or "").encode())
         pieces = (part.piece for parts in self._parts().values() for part in parts)
-        for file, below in sorted({(piece.path, piece.below) for piece in pieces}):
-            total.update(os.fsencode(below) + b"\0" + _digest(file) + b"\n")
+        files = {(each.path, each.below): bool(each.trouble and not each.member) for each in pieces}
+        for (file, below), left in sorted(files.items()):
+            digest = _UNREAD if left else _digest(file)
+            total.update(os.fsencode(below) + b"\0" + digest + b"\n")
         return total.hexdigest()
 
     def gather(self, names: Sequence[str]) -> Iterator[Gathered | Many]:
@@ -160,12 +164,16 @@ class FolderSource:
         return parts
 
 
+_UNREAD: Final = b"unreadable"
+"""In place of the digest of a file without which the night does: on this alone it depends."""
+
+
 def _digest(file: Path) -> bytes:
     try:
         with open_regular(file, str(file)) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest().encode()
     except (SourceError, OSError):
-        return b"unreadable"  # the night does without it, so this is what the night depends on
+        return _UNREAD
 
 
 @dataclass(slots=True)

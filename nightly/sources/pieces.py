@@ -2,7 +2,7 @@
 
 What cannot be opened is a piece too, with its trouble, so that it is named and stops no other. An
 archive may be hostile. The name of a member is never used as a path to write to, and no piece may
-unpack to more than a fixed size.
+unpack to more than a fixed size. A link in a folder may be a stranger's, so it leads nowhere else.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ MAX_BYTES: Final = 64 << 20
 """The largest piece. A symbol's daily bars since 1900 are 3 MB of text."""
 MAX_TOTAL: Final = 64 << 30
 MAX_PIECES: Final = 2_000_000
+
+_OUT: Final = "is a link that leads out of the folder; put what it leads to in its place"
 
 # zipfile raises RuntimeError for encrypted members, NotImplementedError for unknown compressions
 # and ValueError for impossible offsets.
@@ -71,11 +73,15 @@ def pieces_of(path: Path) -> list[Piece]:
 
 
 def _walk(top: Path) -> Iterator[Piece]:
-    """The pieces below a folder, following links; each folder is entered once."""
+    """The pieces below a folder, following links within it; each folder is entered once."""
+    home = os.path.realpath(top)
     waiting, entered = [(top, "")], set()
     while waiting:
         folder, below = waiting.pop()
         try:
+            if _leads_out(folder, home):
+                yield Piece(folder, None, below, _OUT)
+                continue
             itself = folder.stat()
             if (itself.st_dev, itself.st_ino) in entered:
                 yield Piece(folder, None, below, "is a link to a folder that is read already")
@@ -91,7 +97,8 @@ def _walk(top: Path) -> Iterator[Piece]:
             yield Piece(folder, None, below or folder.name, trouble(folder, error))
             continue
         inner = f"{below}/" if below else ""
-        yield from _of_folder(folder, inner, [name for name, is_folder in names if not is_folder])
+        for name in [name for name, is_folder in names if not is_folder and read_name(name)]:
+            yield from _of_entry(folder / name, inner + name, home)
         folders = [name for name, is_folder in names if is_folder]
         waiting += [(folder / name, inner + name) for name in reversed(folders)]
         if not names and read_name(folder.name):
@@ -105,10 +112,16 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False  # a link that leads back to itself
 
 
-def _of_folder(folder: Path, inner: str, names: list[str]) -> Iterator[Piece]:
-    for name in names:
-        if read_name(name):
-            yield from _of_file(folder / name, inner + name)
+def _of_entry(path: Path, below: str, home: str) -> Iterator[Piece]:
+    if _leads_out(path, home):
+        yield Piece(path, None, below, _OUT)
+    else:
+        yield from _of_file(path, below)
+
+
+def _leads_out(path: Path, home: str) -> bool:
+    """Whether a path is a link that leads out of a folder, whose real path is given."""
+    return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(home)
 
 
 def _of_file(path: Path, below: str) -> Iterator[Piece]:

@@ -18,6 +18,8 @@ from nightly.sources import Loaded, Opened, prepare_source, read_source
 CSV = "date,open,high,low,close,volume\n2024-01-02,10,12,9,11,100\n2024-01-03,11,13,10,12,200\n"
 LONG = "symbol," + CSV.replace("\n2024", "\nMSFT,2024")
 
+OUT = "is a link that leads out of the folder; put what it leads to in its place."
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 
 
@@ -59,7 +61,6 @@ ODD: dict[str, tuple[Callable[[Path], object], str]] = {
     "a link to itself": (lambda path: path.symlink_to(path.name), "leads back to itself"),
     "a pipe": (os.mkfifo, "named pipe"),
     "a socket": (socket_at, "is a socket"),
-    "a device": (lambda path: path.symlink_to("/dev/zero"), "is a device"),
     "a folder": (lambda path: path.mkdir(), "empty folder"),
     "an empty file": (lambda path: path.touch(), "is empty"),
     "a struct": (lambda path: parquet(path, close={"last": 1.0}), "column close"),
@@ -117,11 +118,18 @@ def test_an_odd_file_given_alone_is_an_error_that_names_it(
 
 
 @posix
+def test_a_device_given_alone_is_an_error_that_names_it(bars: Path, tmp_path: Path) -> None:
+    (bars / "ODD.csv").symlink_to("/dev/zero")
+    with pytest.raises(SourceError, match="is a device"):
+        prepare_source(bars / "ODD.csv", tmp_path / "work")
+
+
+@posix
 def test_a_linked_folder_is_read_once_and_a_loop_of_links_ends(bars: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "FAR.csv").write_text(CSV)
-    (bars / "far").symlink_to(elsewhere)
+    inner = bars / ".kept"
+    inner.mkdir()
+    (inner / "FAR.csv").write_text(CSV)
+    (bars / "far").symlink_to(inner)
     (bars / "loop").symlink_to(bars)
     (bars / "NEAR.csv").write_text(CSV)
 
@@ -130,6 +138,42 @@ def test_a_linked_folder_is_read_once_and_a_loop_of_links_ends(bars: Path, tmp_p
     assert opened.source.names() == ["FAR", "NEAR"]
     assert opened.left.keys() == {"loop"}
     assert "read already" in opened.left["loop"].reason
+
+
+@posix
+def test_a_link_that_leads_out_of_the_folder_is_named_and_nothing_behind_it_is_read(
+    bars: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "bars-outside"
+    outside.mkdir()
+    (outside / "FAR.csv").write_text(CSV)
+    (outside / "secret").write_text("root:x:0\ndaemon:x:1\n")
+    (bars / "GOOD.csv").write_text(CSV)
+    (bars / "NEAR.csv").symlink_to("GOOD.csv")
+    (bars / "OUT.csv").symlink_to(outside / "secret")
+    (bars / "far").symlink_to("../bars-outside")
+
+    opened = prepare_source(bars, tmp_path / "work")
+
+    assert opened.source.outlines().keys() == {"GOOD", "NEAR"}
+    out = refusal_of(opened, "OUT")
+    assert out == ("unreadable_file", f"OUT.csv {OUT}")
+    assert {label: refusal.reason for label, refusal in opened.left.items()} == {
+        "far": f"far {OUT}"
+    }
+    (outside / "secret").write_text("other")
+    again = prepare_source(bars, tmp_path / "again")
+    assert again.source.digest() == opened.source.digest()
+
+
+@posix
+def test_a_link_given_itself_is_read(bars: Path, tmp_path: Path) -> None:
+    (bars / "GOOD.csv").write_text(CSV)
+    (tmp_path / "link").symlink_to(bars)
+    (tmp_path / "FILE.csv").symlink_to(bars / "GOOD.csv")
+    for name, symbol in (("link", "GOOD"), ("FILE.csv", "FILE")):
+        opened = prepare_source(tmp_path / name, tmp_path / "work" / name)
+        assert opened.source.names() == [symbol]
 
 
 @posix

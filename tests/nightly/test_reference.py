@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,8 +139,17 @@ def test_a_file_that_is_no_table_is_an_error(tmp_path: Path) -> None:
     path.write_bytes(b"not parquet")
     with pytest.raises(SourceError, match="cannot be read"):
         read_reference(path)
-    with pytest.raises(SourceError, match="cannot be read"):
+    with pytest.raises(SourceError, match="cannot be opened"):
         read_reference(tmp_path / "absent.csv")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_pipe_is_an_error_and_not_waited_for(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"reference.{suffix}"
+    os.mkfifo(path)
+    with pytest.raises(SourceError, match=rf"reference\.{suffix} is a named pipe"):
+        read_reference(path)
 
 
 def test_splits_are_read_in_any_usual_form_and_sorted() -> None:

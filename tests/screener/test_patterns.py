@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from PIL import Image
 from screener.settings import Settings
 from screener.setups import print_forming
 from tests.resealed import reseal, set_meta
-from tests.screener.command import COMMAND, check_refusal, environment, run
+from tests.screener.command import COMMAND, Finished, check_refusal, environment, run
 from tests.service import Service
 
 SESSION = "2012-10-03"
@@ -164,6 +166,45 @@ def test_a_name_from_a_hostile_file_steers_neither_terminal_nor_spreadsheet(data
     assert all(row["name"].startswith("'=cmd(") for row in csv.DictReader(sheet))
 
 
+@pytest.mark.parametrize("name", [" =1+1", "\uff1d1", "  \uff0b1", "-1"])
+def test_a_cell_that_a_spreadsheet_would_compute_is_quoted(data_dir: Path, name: str) -> None:
+    reseal(data_dir, lambda book: rename(book, name))
+
+    sheet = io.StringIO(run(data_dir, "scan", "--csv").stdout)
+
+    for row in csv.DictReader(sheet):
+        assert row["name"].startswith("'")
+        assert row["name"].endswith(name[-1])
+
+
+def test_a_long_name_is_cut_with_an_ellipsis(data_dir: Path) -> None:
+    reseal(data_dir, lambda book: rename(book, "x" * 5_000))
+
+    heading = run(data_dir, "show", "GOOG", COLUMNS="1000").stdout.splitlines()[0]
+
+    assert heading.startswith(f"GOOG; {'x' * 79}…; ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows limits no file")
+@pytest.mark.parametrize("form", ["--csv", "--json", "--limit=9"])
+def test_output_for_which_there_is_no_room_is_one_line(
+    night: Path, tmp_path: Path, form: str
+) -> None:
+    # A limit of the shell is a full disk to the command.
+    limited = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *COMMAND, "scan", form]
+    with (tmp_path / "full").open("wb") as full:
+        done = subprocess.run(
+            limited,
+            env=environment(night, PYTHONDONTWRITEBYTECODE="1"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    check_refusal(Finished(done.returncode, "", done.stderr), "the output cannot be written")
+
+
 def test_the_scan_as_csv_is_one_flat_row_for_each_setup(night: Path) -> None:
     printed = run(night, "scan", "--status", "all", "--csv", "--limit", "3")
 
@@ -307,6 +348,27 @@ def test_a_chart_is_drawn_of_the_best_setup_into_a_file_that_is_never_overwritte
     assert target.read_bytes() == first
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+@pytest.mark.parametrize("force", [(), ("--force",)], ids=["", "--force"])
+def test_a_chart_never_takes_the_place_of_a_link_a_pipe_or_a_folder(
+    night: Path, tmp_path: Path, force: tuple[str, ...]
+) -> None:
+    mine = tmp_path / "mine.png"
+    mine.write_bytes(b"mine")
+    (tmp_path / "link").symlink_to(mine)
+    (tmp_path / "dangling").symlink_to("absent")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    before = {path.name: path.lstat().st_ino for path in tmp_path.iterdir()}
+
+    for name in ("link", "dangling", "folder", "pipe"):
+        refused = run(night, "chart", "GOOG", "--out", str(tmp_path / name), *force)
+        check_refusal(refused, f"{name} is no ordinary file")
+
+    assert {path.name: path.lstat().st_ino for path in tmp_path.iterdir()} == before
+    assert mine.read_bytes() == b"mine"
+
+
 def test_a_chart_may_be_of_one_setup_and_go_to_stdout(night: Path, tmp_path: Path) -> None:
     setups = [row for row in rows_of(night, "--status", "all") if row["symbol"] == "MSFT"]
     pictures = [
@@ -329,6 +391,8 @@ def test_a_chart_may_be_of_one_setup_and_go_to_stdout(night: Path, tmp_path: Pat
         (("--width", "31"), "--width 31 is not one of 320, 720, 1200"),
         (("--setup", "nope"), "Ids change every night"),
         (("--out", "no/such/folder/x.png"), "cannot be written"),
+        (("--out", "x" * 300), "cannot be written"),
+        (("--out", ""), "--out names no file"),
     ],
 )
 def test_a_chart_that_cannot_be_drawn_is_one_sentence(

@@ -60,6 +60,33 @@ def test_no_folder_of_the_operator_is_on_record(tmp_path: Path) -> None:
     assert found.message == "bars and bars/AAPL.csv fit neither t.csv nor data."
 
 
+@pytest.mark.parametrize("bars", [".", "/", "", "bars"])
+def test_a_folder_without_a_path_to_hide_leaves_the_message_as_it_is(
+    tmp_path: Path, bars: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    said = "Of the bars/day 1.5 is n/a. See v1.2 or ./x; bars is read."
+    with pytest.raises(NightlyError):
+        run_into(NightlyError(said), Settings(data_dir=tmp_path / "d"), bars)
+
+    found = ProgressFile(tmp_path / "d").read()
+    assert found is not None
+    assert found.message == said
+
+
+def test_a_path_is_replaced_where_it_stands_alone(tmp_path: Path) -> None:
+    inner = tmp_path / "a"
+    error = NightlyError(f"{inner} is not {inner}b nor /mnt{inner}, and {inner}/x is within.")
+    with pytest.raises(NightlyError):
+        run_into(error, Settings(data_dir=tmp_path / "d"), str(inner))
+
+    found = ProgressFile(tmp_path / "d").read()
+    assert found is not None
+    assert found.message == f"a is not {inner}b nor /mnt{inner}, and a/x is within."
+
+
 def test_a_dry_run_leaves_no_record(tmp_path: Path) -> None:
     with recorded(Settings(data_dir=tmp_path), "bars", silent, dry_run=True) as step:
         step("reading the source", 0, 0)

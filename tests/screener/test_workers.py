@@ -13,12 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from screener.settings import Settings
 from store.database import Database
 from store.keys import Keys
 from store.usage import UsageLog
+from tests.screener.process import serving_process
 from tests.service import Service, apart, copy_night, new_key
 
 SCREENER = str(Path(sys.executable).with_name("screener"))
@@ -143,3 +145,24 @@ def test_the_death_of_a_worker_is_no_outage(started: tuple[Service, int, str]) -
 
 def _is_worker(process: int) -> bool:
     return b"spawn_main" in Path(f"/proc/{process}/cmdline").read_bytes()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the processes of Linux")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_process_that_draws_does_not_have_the_listening_socket(
+    night: Path, tmp_path: Path, workers: str
+) -> None:
+    (tmp_path / "data").mkdir()
+    copy_night(night, tmp_path / "data")
+    with serving_process(tmp_path, "--workers", workers) as server:
+        demo = f"{server.url}/api/v1/demo/MSFT"
+        first = httpx.get(demo, timeout=60).json()["setups"][0]["setup_id"]
+        httpx.get(f"{demo}/chart.png?setup_id={first}", timeout=60).raise_for_status()
+
+        family = psutil.Process().children(recursive=True)
+        drawing = [one for one in family if "anyio.to_process" in one.cmdline()]
+        assert drawing
+        for process in drawing:
+            opened = process.net_connections()
+            listening = [one.laddr.port for one in opened if one.status == psutil.CONN_LISTEN]
+            assert server.port not in listening
