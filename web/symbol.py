@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -44,6 +44,7 @@ class Match:
     symbol: str
     name: str | None
     setups: int
+    """0 for who may not see the scan."""
 
 
 class SymbolPage:
@@ -83,7 +84,7 @@ class SymbolPage:
             if text and book.coverage(text.upper()) is not None:
                 return RedirectResponse(_path_of(text.upper()), 303)
             found = directory.search(text) if text else []
-            matches = [_match(book, entry) for entry in found[:FOUND]]
+            matches = self._matches(visit, book, found[:FOUND])
             return self._pages.respond(
                 "symbols.html",
                 visit,
@@ -131,7 +132,7 @@ class SymbolPage:
     def _unknown(self, visit: Visit, book: Book, directory: Directory, symbol: str) -> Response:
         text = symbol[:LONGEST]
         nearest = [directory.entry(near) or {} for near in directory.nearest(text)]
-        matches = [_match(book, entry) for entry in nearest]
+        matches = self._matches(visit, book, nearest)
         words = f"Tonight's data does not know {text}."
         refusal = Refusal(404, words if matches else f"{words} No symbol is spelt like it.")
         return self._pages.respond(
@@ -143,6 +144,18 @@ class SymbolPage:
             matches=matches,
             count=None,
         )
+
+    def _matches(self, visit: Visit, book: Book, entries: Iterable[Entry]) -> list[Match]:
+        """The symbols of some entries; which of them have setups is told with the scan alone."""
+        sees_scan = self._access.scan(visit)
+        return [
+            Match(
+                entry["symbol"],
+                entry.get("name"),
+                book.briefs(entry["symbol"]).count(b'"setup_id"') if sees_scan else 0,
+            )
+            for entry in entries
+        ]
 
     @staticmethod
     def _address(visit: Visit, symbol: str) -> str:
@@ -175,11 +188,6 @@ def _path_of(symbol: str) -> str:
 def _listing(entry: Entry) -> Entry:
     names = ("name", "asset_type", "exchange", "industry", "country")
     return {name: entry.get(name) for name in names}
-
-
-def _match(book: Book, entry: Entry) -> Match:
-    symbol = entry["symbol"]
-    return Match(symbol, entry.get("name"), book.briefs(symbol).count(b'"setup_id"'))
 
 
 def _page_number(visit: Visit) -> int:

@@ -191,6 +191,15 @@ def test_a_search_finds_symbols_by_their_beginning_or_goes_to_the_one_that_it_na
     assert "No covered symbol" in nothing
 
 
+def test_which_symbols_have_setups_is_told_with_the_scan_alone(closed: Service) -> None:
+    member, stranger = signed_in(closed, new_person(closed)), Browser(closed)
+    for address in ("/symbols?search=appl", "/symbols/AAPLE"):
+        pages = [browser.get(address).text for browser in (member, stranger)]
+
+        assert ["/symbols/AAPL" in page for page in pages] == [True, True]
+        assert [bool(re.search(r">\d+ setups?<", page)) for page in pages] == [True, False]
+
+
 def test_the_button_tracks_the_ticker_and_takes_it_off_again(closed: Service) -> None:
     account = new_person(closed, tracked=("IBM",))
     browser = signed_in(closed, account)
