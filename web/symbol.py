@@ -10,6 +10,7 @@ from urllib.parse import quote
 from starlette.responses import RedirectResponse, Response
 
 from mcp_server.operations.directory import LONGEST, Directory, Entry
+from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.accounts import Account
 from store.book import Book, Coverage
 from store.method import FEW
@@ -60,7 +61,7 @@ class SymbolPage:
     async def show(self, visit: Visit) -> Response:
         """The page of a symbol, under its name in upper case."""
         symbol: str = visit.request.path_params["symbol"]
-        if symbol != symbol.upper():
+        if symbol != symbol.upper() and SYMBOL_PATTERN.fullmatch(symbol):
             return RedirectResponse(self._address(visit, symbol.upper()))
         return await self._page(visit, symbol)
 

@@ -161,7 +161,10 @@ def test_a_symbol_is_found_in_any_case_under_one_address(closed: Service) -> Non
         ("ZZZZZZ", []),
         ("%3CSCRIPT%3E", []),
         ("%F0%9F%92%A9", []),
-        ("A" * 3000, []),
+        ("A" * 60_000, []),
+        ("a" * 60_000, []),
+        ("%C3%BF" * 9_000, []),
+        ("aa-pl", ["AAPL"]),
     ],
 )
 def test_an_unknown_symbol_leads_to_the_nearest_ones(
