@@ -102,6 +102,7 @@ def build_app(
         sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
         sign_up=settings.sign_up,
         open_pages=settings.open_pages,
+        behind_proxy=bool(settings.trusted_proxies),
         clock=clock,
     )
     endpoints = [

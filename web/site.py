@@ -47,4 +47,6 @@ class Site:
     """Whether visitors may make accounts."""
     open_pages: bool = False
     """Whether everybody may see the scan and all charts as pages."""
+    behind_proxy: bool = False
+    """Whether the operator named proxies that forward requests."""
     clock: Callable[[], dt.datetime] = utc_now
