@@ -159,7 +159,9 @@ def test_titles_and_descriptions_tell_pages_apart(documents: dict[Page, Element]
         assert named["og:description"]["content"] == described
         assert title == f"{named['og:title']['content']} · Pattern screener"
         if page.status == 200:
-            heads.setdefault(urlsplit(page.path).path, {}).update(title=title, description=described)
+            heads.setdefault(urlsplit(page.path).path, {}).update(
+                title=title, description=described
+            )
     for kind in ("title", "description"):
         assert max(Counter(head[kind] for head in heads.values()).values()) == 1
 
