@@ -74,9 +74,7 @@ def test_a_ticker_without_a_setup_is_one_quiet_line(service: Service) -> None:
     assert re.findall(r'<span class="size">(\d+)<', page) == [str(len(quiet) + 1), "1"]
 
 
-def test_a_setup_has_its_picture_and_each_symbol_that_the_night_knows_its_page(
-    service: Service,
-) -> None:
+def test_a_setup_has_its_picture_and_each_symbol_that_the_night_knows_its_page(service: Service) -> None:
     page = signed_in(service, new_person(service, tracked=("AAPL", "GONE"))).get("/watchlist").text
 
     assert re.findall(
