@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 from nightly.numbers import dollars
 from screener.console import Table
-from screener.terminal import harmless
 from store.briefs import compact
+from store.lines import harmless
 
 Row = Mapping[str, Any]
 

@@ -18,6 +18,7 @@ from mcp_server.drawing.icon import icon_svg
 from mcp_server.http.requests import prefers_markdown
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer
+from store.lines import harmless
 from web import figures
 from web.assets import Assets
 from web.refusals import Refusal
@@ -117,7 +118,7 @@ class Pages:
 
 def plain(text: object) -> str:
     """A text as Markdown that means nothing but itself, in one line."""
-    return MARKUP.sub(r"\\\g<0>", " ".join(str(text).split()))
+    return MARKUP.sub(r"\\\g<0>", harmless(" ".join(str(text).split())))
 
 
 def wants_markdown(request: Request) -> bool:

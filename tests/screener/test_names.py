@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from screener.settings import Settings
-from screener.terminal import harmless
+from store.lines import harmless
 from store import tables
 from store.accounts import Accounts, Plan, utc_now
 from store.database import Database
