@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from mcp_server.operations.directory import LONGEST, Directory, Entry
+from mcp_server.operations.directory import LONGEST, Directory, Entry, shown
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.accounts import Account
 from store.book import Book, Coverage
@@ -152,7 +152,7 @@ class SymbolPage:
         return [
             Match(
                 entry["symbol"],
-                entry.get("name"),
+                shown(entry.get("name")),
                 book.briefs(entry["symbol"]).count(b'"setup_id"') if sees_scan else 0,
             )
             for entry in entries
@@ -188,7 +188,7 @@ def _path_of(symbol: str) -> str:
 
 def _listing(entry: Entry) -> Entry:
     names = ("name", "asset_type", "exchange", "industry", "country")
-    return {name: entry.get(name) for name in names}
+    return {name: shown(entry.get(name)) for name in names}
 
 
 def _page_number(visit: Visit) -> int:

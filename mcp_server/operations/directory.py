@@ -22,6 +22,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from store.book import Book
+from store.lines import short
 
 Entry = Mapping[str, Any]
 Mask = npt.NDArray[np.bool_]
@@ -42,6 +43,9 @@ MOST_WORDS: Final = 8
 
 LONGEST: Final = 128
 """Characters of a text or a name that are read."""
+
+LONGEST_SHOWN: Final = 120
+"""Characters of a name that people are shown."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _APOSTROPHES: Final = str.maketrans("", "", "'\N{RIGHT SINGLE QUOTATION MARK}")
@@ -72,8 +76,8 @@ class Directory:
         return self._by_symbol.get(symbol)
 
     def name(self, symbol: str) -> str | None:
-        """The name of a covered symbol, if the reference table gives one."""
-        return (self.entry(symbol) or {}).get("name")
+        """The name of a covered symbol for people, if the reference table gives one."""
+        return shown((self.entry(symbol) or {}).get("name"))
 
     def search(self, text: str) -> list[Entry]:
         """The entries that a text may mean, the best match first.
@@ -190,6 +194,11 @@ class Directories:
         if self._version != book.data_version:
             self._version, self._kept = book.data_version, Directory.of(book)
         return self._kept
+
+
+def shown(words: str | None) -> str | None:
+    """What the reference table says, as people are shown it: one line that is not too long."""
+    return words and short(words, LONGEST_SHOWN)
 
 
 def _brevity(entry: Entry) -> tuple[int, int, str]:

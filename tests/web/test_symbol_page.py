@@ -265,6 +265,27 @@ def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
         assert "there are no bars of it" in Browser(live).get("/symbols/INTC").text
 
 
+def test_a_very_long_name_is_cut_wherever_people_read_it(data_dir: Path) -> None:
+    def rename(book: sqlite3.Connection) -> None:
+        (body,) = book.execute("SELECT value FROM meta WHERE name = 'universe'").fetchone()
+        universe = orjson.loads(b"{%b}" % body)
+        for entry in universe["symbols"]:
+            entry["name"] = entry["industry"] = "Zzz \u202e" + "y" * 5_000
+        value = orjson.dumps(universe)[1:-1]
+        book.execute("UPDATE meta SET value = ? WHERE name = 'universe'", (value,))
+
+    reseal(data_dir, rename)
+    with serving(data_dir, open_pages=True) as live:
+        member = signed_in(live, new_person(live, tracked=("AAPL",)))
+        addresses = ("/symbols/AAPL", "/symbols?search=zzz", "/screen?status=all", "/watchlist")
+        pages = [member.get(address).text for address in addresses]
+
+    for page in pages:
+        assert "y" * 100 + "\N{HORIZONTAL ELLIPSIS}" in page
+        assert "y" * 120 not in page
+        assert "\u202e" not in page
+
+
 def test_a_long_history_has_pages(data_dir: Path) -> None:
     def lengthen(connection: sqlite3.Connection) -> None:
         rows = connection.execute("SELECT rows FROM history WHERE symbol = 'AAPL'").fetchone()[0]
