@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -53,24 +54,13 @@ class Pages:
     """The templates of this package."""
 
     def __init__(self, assets: Assets, *, sign_up: bool, public_url: str = "") -> None:
-        self._environment = Environment(
-            loader=PackageLoader("web"),
-            autoescape=select_autoescape(),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-        )
+        self._environment = _environment()
         self._environment.globals.update(
             assets=assets,
             icon=Markup(icon_svg().decode()),  # noqa: S704 - our own
             sign_up=sign_up,
             public_url=public_url,
         )
-        self._environment.filters.update(
-            dollars=figures.dollars, move=figures.move, multiple=figures.multiple
-        )
-        self._environment.filters["plain"] = plain
         self._templates = frozenset(self._environment.list_templates())
 
     def render(self, template: str, path: str, /, **context: object) -> str:
@@ -114,6 +104,48 @@ class Pages:
         if markdown:
             response.headers["Content-Type"] = MARKDOWN
         return response
+
+
+class Compiled(BytecodeCache):
+    """The compiled templates of this process, so that each is compiled once."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take what was compiled, if it was."""
+        if found := self._kept.get(bucket.key):
+            bucket.bytecode_from_string(found)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what was compiled."""
+        self._kept[bucket.key] = bucket.bytecode_to_string()
+
+
+COMPILED = Compiled()
+
+
+def compile_templates() -> None:
+    """Compile every template now, so that nobody's page waits for it."""
+    environment = _environment()
+    for name in environment.list_templates():
+        environment.get_template(name)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("web"),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        bytecode_cache=COMPILED,
+    )
+    environment.filters.update(
+        dollars=figures.dollars, move=figures.move, multiple=figures.multiple, plain=plain
+    )
+    return environment
 
 
 def plain(text: object) -> str:
