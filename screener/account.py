@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from screener.console import Table, err, fail, out, plainly, with_accounts
-from screener.terminal import harmless
+from store.lines import harmless
 
 if TYPE_CHECKING:
     from store.access import Ended

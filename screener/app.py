@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -55,6 +56,7 @@ from store.usage import UsageLog
 from store.watchlist import Watchlist
 from web.errors import exception_handlers
 from web.news import News
+from web.pages import compile_templates
 from web.routes import web_routes
 from web.site import Site
 from web.throttle import SIGN_UPS, Throttle
@@ -104,6 +106,7 @@ def build_app(
         sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
         sign_up=settings.sign_up,
         open_pages=settings.open_pages,
+        behind_proxy=bool(settings.trusted_proxies),
         clock=clock,
     )
     endpoints = [
@@ -134,6 +137,8 @@ def build_app(
                 group.start_soon(keep_running, name, loop)
             if settings.charts_warm:
                 group.start_soon(services.charts.warm, WARM_AFTER)
+            # In a thread: it takes longer than a first answer should wait.
+            group.start_soon(anyio.to_thread.run_sync, compile_templates)
             for endpoint in endpoints:
                 await stack.enter_async_context(endpoint.running())
             # What was made by now lives as long as the process: nothing to look through again.

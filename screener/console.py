@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 import typer
 
 from nightly.errors import NightlyError, WorkerError
-from screener.terminal import harmless
 from store.errors import BusyError, HeldBackError, SealedError, StoreError
 from store.files import narrow, private_folder
+from store.lines import harmless
 
 if TYPE_CHECKING:
     from screener.settings import Settings

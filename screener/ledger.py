@@ -12,7 +12,7 @@ import typer
 
 from screener.console import Table, fail, out, plainly, settings
 from screener.options import Bars, Executor, Jobs, ReferenceTable, Symbol, read_adjustment
-from screener.terminal import harmless
+from store.lines import harmless
 
 if TYPE_CHECKING:
     from store.grade import Grade, Side

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from logging.config import dictConfig
 from typing import Any
 
-from screener.terminal import harmless
+from store.lines import harmless
 
 PACKAGES = ("mcp_server", "nightly", "oauth", "rest_facade", "screener", "store", "web")
 

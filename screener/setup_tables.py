@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from mcp_server.operations.setups import levels_of
 from nightly.numbers import dollars, multiple, percent
 from screener.console import Table
-from screener.terminal import harmless
 from store.briefs import Row, compact
+from store.lines import harmless
 from store.setup_words import pattern_words, ratio_words
 
 LEAST_NAME: Final = 20

@@ -13,11 +13,11 @@ from mcp_server.operations.setups import current_setups, levels_of
 from nightly.numbers import dollars
 from screener.console import out, terminal_width
 from screener.setup_tables import history_table
-from screener.terminal import shortened
 from screener.tonight import age_of, entries_of
 from store.book import Book
 from store.companies import company_name
 from store.families import Family
+from store.lines import short
 from store.method import WORDS
 from store.setup_words import (
     age_words,
@@ -66,7 +66,7 @@ def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
 def _heading(book: Book, symbol: str) -> str:
     entry = entries_of(book).get(symbol, {})
     facts = [entry.get(name) for name in ("asset_type", "exchange", "industry", "country")]
-    parts = [shortened(company_name(entry), MOST_NAME), ", ".join(fact for fact in facts if fact)]
+    parts = [short(company_name(entry), MOST_NAME), ", ".join(fact for fact in facts if fact)]
     return "; ".join([symbol, *(part for part in parts if part)])
 
 

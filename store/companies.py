@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from store.book import Book
+from store.lines import short
 
 Entry = Mapping[str, Any]
 """What the universe of a night says of one symbol."""
@@ -16,9 +17,13 @@ COMMON = " Common Stock"
 """What most names of reference tables end with, and which tells no company from another."""
 
 
+LONGEST_NAME = 120
+"""Characters of a name that people are shown."""
+
+
 def company_name(entry: Entry) -> str:
     """The name in an entry; empty where the reference table gives none."""
-    return (entry.get("name") or "").removesuffix(COMMON)
+    return short((entry.get("name") or "").removesuffix(COMMON), LONGEST_NAME)
 
 
 def company_names(book: Book) -> dict[str, str]:

@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from store.files import replace_file
+from store.lines import short
 from store.reasons import LEFT_OUT, words_of
 
 PROGRESS: Final = "progress.json"
@@ -242,7 +243,7 @@ class Recorder:
             for code, reasons in left.items():
                 for name, reason in reasons.items():
                     self.leave_out(name, code, reason)
-        said = _short(message, LONGEST_MESSAGE)
+        said = short(message, LONGEST_MESSAGE)
         update = {"state": state, "message": said, "data_version": data_version}
         self._progress = self._progress.model_copy(update=update)
         self._write()
@@ -270,7 +271,5 @@ def _write(path: Path, progress: Progress) -> None:
         replace_file(path, progress.model_dump_json().encode())
 
 
-def _short(text: str, longest: int = LONGEST) -> str:
-    """One line of text, cut where it is too long."""
-    line = " ".join(text.split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+def _short(text: str) -> str:
+    return short(text, LONGEST)

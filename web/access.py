@@ -3,13 +3,14 @@
 The scan is for everybody with a plan. Charts, history and records of a ticker are for those who
 track it, and of the demo symbols for everybody. The operator of a private machine may open
 all of it to those who call it by its own name or number: a page of a stranger, whose name leads a
-browser here (DNS rebinding), must not read it.
+browser here (DNS rebinding), must not read it. What a proxy forwards may come from anywhere, so it
+is not open where no proxy is trusted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from urllib.parse import urlsplit
+import re
+from collections.abc import Container, Iterable, Sequence
 
 from mcp_server.operations.callers import PLANS_WITH_ACCESS
 from oauth.addresses import is_ip_address
@@ -17,6 +18,12 @@ from web.site import Site
 from web.visit import Visit
 
 NO_PLAN = "Your plan does not include the scan."
+FORWARDED = frozenset({"forwarded", "via", "x-real-ip"})
+
+HOST = re.compile(
+    r"(?P<name>\[(?P<six>[0-9a-f.]*:[0-9a-f.:]*)\]|localhost|[0-9.]+)(:[0-9]{1,5})?", re.IGNORECASE
+)
+"""`localhost` or a number, of IPv6 in brackets, with a port or without."""
 
 
 class Access:
@@ -58,14 +65,25 @@ class Access:
         """Whether the pages are open to this visitor, whoever it is."""
         if not self._site.open_pages:
             return False
-        host = visit.request.headers.get("host", "")
+        headers = visit.request.headers
+        if not self._site.behind_proxy and is_forwarded(headers):
+            return False
+        host = headers.get("host", "")
         # A number is in no stranger's power, whatever their name leads to.
-        return self._site.origins.knows_host(host.encode("latin-1")) or is_number(host)
+        return self._site.origins.knows_host(host.encode("latin-1")) or is_local(host)
 
 
-def is_number(host: str) -> bool:
-    """Whether a Host field holds an IP address, with a port or without."""
-    try:
-        return is_ip_address(urlsplit(f"//{host}").hostname or "")
-    except ValueError:
+def is_forwarded(names: Iterable[str]) -> bool:
+    """Whether fields of these names, in lower case, say that a proxy sent a request on (RFC 7239,
+    RFC 9110 section 7.6.3, and those that proxies used before)."""
+    return any(name in FORWARDED or name.startswith("x-forwarded-") for name in names)
+
+
+def is_local(host: str) -> bool:
+    """Whether a Host field (RFC 9110 section 7.2) holds `localhost` or an IP address, with a port
+    or without."""
+    found = HOST.fullmatch(host)
+    if found is None:
         return False
+    name, number = found["name"], found["six"] or found["name"]
+    return name.lower() == "localhost" or is_ip_address(number)

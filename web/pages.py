@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -18,6 +19,7 @@ from mcp_server.drawing.icon import icon_svg
 from mcp_server.http.requests import prefers_markdown
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer
+from store.lines import harmless
 from web import figures
 from web.assets import Assets
 from web.refusals import Refusal
@@ -52,28 +54,13 @@ class Pages:
     """The templates of this package."""
 
     def __init__(self, assets: Assets, *, sign_up: bool, public_url: str = "") -> None:
-        self._environment = Environment(
-            loader=PackageLoader("web"),
-            autoescape=select_autoescape(),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-        )
+        self._environment = _environment()
         self._environment.globals.update(
             assets=assets,
             icon=Markup(icon_svg().decode()),  # noqa: S704 - our own
             sign_up=sign_up,
             public_url=public_url,
         )
-        self._environment.filters.update(
-            dollars=figures.dollars,
-            percent=figures.percent,
-            change=figures.change,
-            multiple=figures.multiple,
-            signed=figures.signed,
-        )
-        self._environment.filters["plain"] = plain
         self._templates = frozenset(self._environment.list_templates())
 
     def render(self, template: str, path: str, /, **context: object) -> str:
@@ -119,9 +106,56 @@ class Pages:
         return response
 
 
+class Compiled(BytecodeCache):
+    """The compiled templates of this process, so that each is compiled once."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take what was compiled, if it was."""
+        if found := self._kept.get(bucket.key):
+            bucket.bytecode_from_string(found)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what was compiled."""
+        self._kept[bucket.key] = bucket.bytecode_to_string()
+
+
+COMPILED = Compiled()
+
+
+def compile_templates() -> None:
+    """Compile every template now, so that nobody's page waits for it."""
+    environment = _environment()
+    for name in environment.list_templates():
+        environment.get_template(name)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("web"),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        bytecode_cache=COMPILED,
+    )
+    environment.filters.update(
+        dollars=figures.dollars,
+        percent=figures.percent,
+        change=figures.change,
+        multiple=figures.multiple,
+        signed=figures.signed,
+        plain=plain,
+    )
+    return environment
+
+
 def plain(text: object) -> str:
     """A text as Markdown that means nothing but itself, in one line."""
-    return MARKUP.sub(r"\\\g<0>", " ".join(str(text).split()))
+    return MARKUP.sub(r"\\\g<0>", harmless(" ".join(str(text).split())))
 
 
 def wants_markdown(request: Request) -> bool:

@@ -48,4 +48,6 @@ class Site:
     open_pages: bool = False
     """Whether everybody who calls the service by a known name or an IP address may see the scan and
     all charts as pages."""
+    behind_proxy: bool = False
+    """Whether the operator named proxies that forward requests."""
     clock: Callable[[], dt.datetime] = utc_now

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from store.book import Book
+from store.lines import short
 from store.of_night import OfNight
 from store.reasons import FOUND, LEFT_OUT, words_of
 from web.access import Access
@@ -22,6 +23,9 @@ PATH = "/status"
 
 NAMED = 50
 """Symbols and files that are named for one reason."""
+
+LONGEST_NAME, LONGEST_REASON = 80, 300
+"""Characters that are shown of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Summary:
     def of(cls, report: Mapping[str, Any]) -> Summary:
         """The summary of a report, as `Book.report` has it."""
         refused = [
-            LeftOut(code, words_of(code, LEFT_OUT), len(by_name), sorted(by_name.items())[:NAMED])
+            LeftOut(code, words_of(code, LEFT_OUT), len(by_name), _named(by_name))
             for code, by_name in report.get("refused", {}).items()
         ]
         findings = [
@@ -77,6 +81,11 @@ class Summary:
             dividend_adjusted=report.get("dividend_adjusted", 0),
             assumed_dollars=report.get("assumed_dollars", 0),
         )
+
+
+def _named(by_name: Mapping[str, str]) -> list[tuple[str, str]]:
+    first = sorted(by_name.items())[:NAMED]
+    return [(short(name, LONGEST_NAME), short(reason, LONGEST_REASON)) for name, reason in first]
 
 
 class StatusPage:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
 from mcp_server.operations.directory import LONGEST, Directory
+from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.accounts import Account
 from store.book import Book
-from store.companies import Entry, company_name
+from store.companies import LONGEST_NAME, Entry, company_name
+from store.lines import short
 from store.method import FEW
 from store.of_night import OfNight
 from web.absences import Absences
@@ -38,6 +41,7 @@ class Match:
     symbol: str
     name: str
     setups: int
+    """0 for who may not see the scan."""
 
 
 class SymbolPage:
@@ -53,7 +57,7 @@ class SymbolPage:
     async def show(self, visit: Visit) -> Response:
         """The page of a symbol, under its name in upper case."""
         symbol: str = visit.request.path_params["symbol"]
-        if symbol != symbol.upper():
+        if symbol != symbol.upper() and SYMBOL_PATTERN.fullmatch(symbol):
             return RedirectResponse(self._address(visit, symbol.upper()))
         return await self._page(visit, symbol)
 
@@ -77,7 +81,7 @@ class SymbolPage:
             if text and book.coverage(text.upper()) is not None:
                 return RedirectResponse(_path_of(text.upper()), 303)
             found = directory.search(text) if text else []
-            matches = [_match(book, entry) for entry in found[:FOUND]]
+            matches = self._matches(visit, book, found[:FOUND])
             return self._pages.respond(
                 "symbols.html",
                 visit,
@@ -120,7 +124,7 @@ class SymbolPage:
     def _unknown(self, visit: Visit, book: Book, directory: Directory, symbol: str) -> Response:
         text = symbol[:LONGEST]
         nearest = [directory.entry(near) or {} for near in directory.nearest(text)]
-        matches = [_match(book, entry) for entry in nearest]
+        matches = self._matches(visit, book, nearest)
         words = f"Tonight's data does not know {text}."
         refusal = Refusal(404, words if matches else f"{words} No symbol is spelt like it.")
         return self._pages.respond(
@@ -132,6 +136,18 @@ class SymbolPage:
             matches=matches,
             count=None,
         )
+
+    def _matches(self, visit: Visit, book: Book, entries: Iterable[Entry]) -> list[Match]:
+        """The symbols of some entries; which of them have setups is told with the scan alone."""
+        sees_scan = self._access.scan(visit)
+        return [
+            Match(
+                entry["symbol"],
+                company_name(entry),
+                book.scan.counts.get(entry["symbol"], 0) if sees_scan else 0,
+            )
+            for entry in entries
+        ]
 
     @staticmethod
     def _address(visit: Visit, symbol: str) -> str:
@@ -145,12 +161,8 @@ def _path_of(symbol: str) -> str:
 
 def _listing(entry: Entry) -> Entry:
     names = ("asset_type", "exchange", "industry", "country")
-    return {"name": company_name(entry), **{name: entry.get(name) for name in names}}
-
-
-def _match(book: Book, entry: Entry) -> Match:
-    symbol = entry["symbol"]
-    return Match(symbol, company_name(entry), book.scan.counts.get(symbol, 0))
+    facts = {name: short(entry.get(name) or "", LONGEST_NAME) for name in names}
+    return {"name": company_name(entry), **facts}
 
 
 def _page_number(visit: Visit) -> int:

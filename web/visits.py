@@ -22,6 +22,7 @@ from store.errors import (
 )
 from store.sessions import TOKEN_BYTES
 from web.cookies import cookies_of
+from web.fetch_metadata import is_loaded_by_another_site
 from web.forms import check_form, read_form
 from web.pages import Pages
 from web.refusals import Refusal
@@ -30,6 +31,7 @@ from web.site import Site
 from web.visit import Visit
 
 BUSY = Refusal(503, "The service is busy. Wait a moment and try again.", retry_after=2)
+ELSEWHERE = Refusal(403, "Pages of other sites cannot load this. Follow a link to it instead.")
 NO_STORE = {"Cache-Control": "no-store"}
 SIGNED_OUT = Refusal(403, str(SignedOutError()))
 
@@ -130,6 +132,9 @@ class Visits:
 
         async def respond(request: Request) -> R | Response:
             visit = Visit(request, secrets.token_urlsafe(TOKEN_BYTES))
+            if is_loaded_by_another_site(request.headers):
+                # Not counted: else any site could use up what its reader has here.
+                return self._said(visit, ELSEWHERE)
             try:
                 visit = await self._find(visit)
                 _count(visit, counted)

@@ -43,6 +43,9 @@ MOST_WORDS: Final = 8
 LONGEST: Final = 128
 """Characters of a text or a name that are read."""
 
+LONGEST_SHOWN: Final = 120
+"""Characters of a name that people are shown."""
+
 _WORD: Final = re.compile(r"[^\W_]+")
 _APOSTROPHES: Final = str.maketrans("", "", "'\N{RIGHT SINGLE QUOTATION MARK}")
 _LAST: Final = "\U0010ffff"

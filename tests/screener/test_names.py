@@ -9,12 +9,12 @@ import anyio
 import pytest
 
 from screener.settings import Settings
-from screener.terminal import harmless
 from store import tables
 from store.accounts import Accounts, Plan, utc_now
 from store.database import Database
 from store.grants import Grants
 from store.keys import Keys
+from store.lines import harmless
 from tests.screener.command import run, run_process
 
 NAMES = [

@@ -147,6 +147,20 @@ def test_what_is_left_out_is_counted_and_a_bounded_part_is_named(tmp_path: Path)
     assert (tmp_path / PROGRESS).stat().st_size < MOST_BYTES
 
 
+def test_no_text_of_the_record_steers_who_reads_it(tmp_path: Path) -> None:
+    folder = ProgressFile(tmp_path)
+    with folder.recording("\u202esrab\x1b[2J") as record:
+        record.leave_out("\x9b\u2066A.csv", "unreadable_file", "\x00\u200fis none")
+        record.end("failed", "It\x07 failed.\n\u2069")
+    found = folder.read()
+
+    assert found is not None
+    ((name, reason),) = found.left[0].named.items()
+    texts = (found.bars, found.message, name, reason)
+    assert all(text.isprintable() for text in texts)
+    assert [text.strip("\N{REPLACEMENT CHARACTER} ") for text in texts][3] == "is none"
+
+
 def test_the_end_names_what_the_night_left_out_and_nothing_else(tmp_path: Path) -> None:
     file = ProgressFile(tmp_path)
     with file.recording("bars") as record:

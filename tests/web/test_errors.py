@@ -7,7 +7,7 @@ import pytest
 
 from mcp_server.http.requests import prefers_html
 from store.keys import Keys
-from tests.service import Service
+from tests.service import Service, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 
@@ -37,6 +37,19 @@ def test_a_person_who_mistypes_an_address_gets_a_page_that_leads_home(service: S
     assert "There is no such page" in answer.text
     assert "<b>" not in answer.text
     check_page(answer)
+
+
+def test_no_page_of_an_error_repeats_a_long_address(service: Service) -> None:
+    address = "/" + "a" * 20_000
+    mistyped = get(service, address)
+    with serving(service.settings.data_dir, email="busy@example.com", other_per_minute=1) as busy:
+        get(busy, "/symbols" + address)
+        too_many = get(busy, "/symbols" + address)
+
+    assert (mistyped.status_code, too_many.status_code) == (404, 429)
+    assert "Try this page again" in too_many.text
+    for answer in (mistyped, too_many):
+        assert "a" * 200 not in answer.text
 
 
 def test_a_page_that_does_not_take_a_method_says_which_it_takes(service: Service) -> None:

@@ -63,4 +63,5 @@ def test_the_charts_of_home_are_told_with_their_records_and_the_disclaimer(
 
 
 def test_a_foreign_name_means_nothing_in_markdown() -> None:
+    assert plain("a\u202eb\x1bc").isprintable()
     assert plain("[a](b)\n# *c* | `d`") == r"\[a\](b) \# \*c\* \| \`d\`"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import html
 import re
+from pathlib import Path
 
 import pytest
+from jinja2 import Environment
 
 from store.accounts import utc_now
 from store.database import Database
@@ -15,6 +17,7 @@ from store.usage import UsageLog
 from tests.service import Service, on_database, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
+from web import pages
 
 
 def test_home_shows_the_demo_charts_with_their_records_and_implies_no_edge(
@@ -99,3 +102,20 @@ def test_the_documentation_is_one_page_for_everybody(service: Service) -> None:
     assert "max-age=3600" in anonymous.headers["cache-control"]
     again = Browser(service).get("/docs", headers={"If-None-Match": anonymous.headers["etag"]})
     assert again.status_code == 304
+
+
+def test_every_template_is_compiled_by_the_start_and_by_no_visitor(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiled_late(*_: object, **__: object) -> None:
+        raise AssertionError("a visitor waits for this")
+
+    monkeypatch.setattr(pages, "COMPILED", pages.Compiled())
+    with serving(data_dir):
+        pass  # its end waits for what its start began
+    monkeypatch.setattr(Environment, "compile", compiled_late)
+    with serving(data_dir, email="second@example.com", open_pages=True) as live:
+        browser = Browser(live)
+        for path in ("/", "/screen", "/symbols", "/symbols/AAPL", "/families", "/status", "/docs"):
+            for accept in ("text/html", "text/markdown"):
+                assert browser.get(path, headers={"Accept": accept}).status_code == 200

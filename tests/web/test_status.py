@@ -102,6 +102,30 @@ def test_names_are_shown_only_to_who_may_see_the_scan(data_dir: Path) -> None:
     assert "&lt;b&gt;.csv" in page
 
 
+def test_no_name_of_a_file_steers_who_reads_it(data_dir: Path) -> None:
+    name = "\u202egpj\x1b[2J\u2066.csv" + "x" * 100
+    reason = "It is\x07\u202e not\x00 one. " + "y" * 400
+    told = json.dumps({"refused": {"unreadable_file": {name: reason}}})
+
+    def report(book: sqlite3.Connection) -> None:
+        book.execute("UPDATE meta SET value = ? WHERE name = 'report'", (told,))
+
+    reseal(data_dir, report)
+    with serving(data_dir) as live:
+        member = signed_in(live, new_person(live))
+        texts = [
+            member.get("/status", headers={"Accept": accept}).text
+            for accept in ("text/html", "text/markdown")
+        ]
+
+    for text in texts:
+        assert "gpj" in text
+        assert "\N{REPLACEMENT CHARACTER}" in text
+        assert not [c for c in text if not c.isprintable() and c != "\n"]
+        assert "x" * 100 not in text
+        assert "y" * 300 not in text
+
+
 def test_the_last_nights_are_listed_with_those_withdrawn_marked(
     night: Path, tmp_path: Path
 ) -> None:

@@ -152,7 +152,10 @@ def test_a_symbol_is_found_in_any_case_under_one_address(closed: Service) -> Non
         ("ZZZZZZ", []),
         ("%3CSCRIPT%3E", []),
         ("%F0%9F%92%A9", []),
-        ("A" * 3000, []),
+        ("A" * 60_000, []),
+        ("a" * 60_000, []),
+        ("%C3%BF" * 9_000, []),
+        ("aa-pl", ["AAPL"]),
     ],
 )
 def test_an_unknown_symbol_leads_to_the_nearest_ones(
@@ -180,6 +183,15 @@ def test_a_search_finds_symbols_by_their_beginning_or_goes_to_the_one_that_it_na
     assert (exact.status_code, exact.headers["location"]) == (303, "/symbols/AAPL")
     assert "<zzq>" not in nothing
     assert "No covered symbol" in nothing
+
+
+def test_which_symbols_have_setups_is_told_with_the_scan_alone(closed: Service) -> None:
+    member, stranger = signed_in(closed, new_person(closed)), Browser(closed)
+    for address in ("/symbols?search=appl", "/symbols/AAPLE"):
+        pages = [browser.get(address).text for browser in (member, stranger)]
+
+        assert ["/symbols/AAPL" in page for page in pages] == [True, True]
+        assert [bool(re.search(r">\d+ setups?<", page)) for page in pages] == [True, False]
 
 
 def test_the_button_tracks_the_ticker_and_takes_it_off_again(closed: Service) -> None:
@@ -248,6 +260,27 @@ def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
             assert "Not covered this night." in page
             assert "forms no pattern" not in page
             assert "The night holds no history of it." in page
+
+
+def test_a_very_long_name_is_cut_wherever_people_read_it(data_dir: Path) -> None:
+    def rename(book: sqlite3.Connection) -> None:
+        (body,) = book.execute("SELECT value FROM meta WHERE name = 'universe'").fetchone()
+        universe = orjson.loads(b"{%b}" % body)
+        for entry in universe["symbols"]:
+            entry["name"] = entry["industry"] = "Zzz \u202e" + "y" * 5_000
+        value = orjson.dumps(universe)[1:-1]
+        book.execute("UPDATE meta SET value = ? WHERE name = 'universe'", (value,))
+
+    reseal(data_dir, rename)
+    with serving(data_dir, open_pages=True) as live:
+        member = signed_in(live, new_person(live, tracked=("AAPL",)))
+        addresses = ("/symbols/AAPL", "/symbols?search=zzz", "/screen?status=all", "/watchlist")
+        pages = [member.get(address).text for address in addresses]
+
+    for page in pages:
+        assert "y" * 100 + "\N{HORIZONTAL ELLIPSIS}" in page
+        assert "y" * 120 not in page
+        assert "\u202e" not in page
 
 
 def test_a_long_history_has_pages(data_dir: Path) -> None:
