@@ -173,9 +173,8 @@ def _check_new(nights: Nights, version: str) -> None:
     except ManifestError:
         return  # the sealed book is damaged; make the night again
     raise SealedError(
-        f"Nothing new: session {sealed.as_of_session} of these bars is already sealed as "
-        f"{version}; if another night is active, `screener night activate {version}` serves this "
-        "one."
+        f"Nothing new: these bars were made into the night of {sealed.as_of_session} before. If "
+        f"another one is served, `screener night activate {version}` brings it back."
     )
 
 

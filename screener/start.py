@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from screener.serving import check_active_night
 from screener.settings import Settings
@@ -13,6 +15,8 @@ from store.nights import Nights
 from store.watchlist import Watchlist
 
 FIRST_EMAIL = "me@localhost"
+
+KEYED_CURL = 'curl -H "Authorization: Bearer $SCREENER_KEY"'
 
 
 def seal_first_night(settings: Settings) -> None:
@@ -28,8 +32,8 @@ def seal_first_night(settings: Settings) -> None:
         step.publish(*seal(settings, order_of(settings), step, step.leave_out))
 
 
-async def first_account(settings: Settings) -> str | None:
-    """Make the first account, tracking the demo symbols; its key's secret, None if not first."""
+async def first_account(settings: Settings, tracked: Sequence[str]) -> str | None:
+    """Make the first account, tracking some symbols; its key's secret, None if not first."""
     database = Database(settings.accounts_url)
     try:
         await database.migrate()
@@ -37,16 +41,15 @@ async def first_account(settings: Settings) -> str | None:
         if await accounts.all():
             return None
         account = await accounts.add(FIRST_EMAIL, Plan.PREMIUM_PLUS)
-        symbols = settings.demo_symbols
-        await Watchlist(database).replace(account.id, symbols, len(symbols))
+        await Watchlist(database).replace(account.id, tracked, len(tracked))
         keys = Keys(database, prefix=settings.key_prefix)
         return (await keys.create(FIRST_EMAIL, "first key"))[1]
     finally:
         await database.close()
 
 
-def greeting(settings: Settings, secret: str | None) -> str:
-    """What to paste next."""
+def greeting(settings: Settings, secret: str | None, *, own_bars: bool) -> str:
+    """What to paste next; with bars of the reader's own, what they can be asked."""
     night = Nights(settings.data_dir).active()
     session = f"session {night.as_of_session}" if night else "no night yet"
     offer = settings.offer
@@ -56,19 +59,46 @@ def greeting(settings: Settings, secret: str | None) -> str:
             "it was made; make another with:\n"
             f"  screener key create {FIRST_EMAIL} --name NAME\n"
         )
-    symbol = settings.demo_symbols[0] if settings.demo_symbols else "AAPL"
     return (
         f"Serving {offer.public_url}, {session}.\n\n"
         f"Your API key, shown this once:\n\n  {secret}\n\n"
         "Give it to your shell: this waits for you to paste the key, and keeps it out of the "
         "history:\n"
         "  read -rs SCREENER_KEY && export SCREENER_KEY\n\n"
+        f"{_of_own_bars(settings) if own_bars else _of_the_sample(settings)}"
+        "Choose a password, to sign in on the pages:\n"
+        f"  screener account password {FIRST_EMAIL}\n\n"
+        "Here `screener` is .venv/bin/screener; `source .venv/bin/activate` makes it a command.\n"
+    )
+
+
+def _of_the_sample(settings: Settings) -> str:
+    offer = settings.offer
+    symbol = settings.demo_symbols[0] if settings.demo_symbols else "AAPL"
+    return (
         "Ask a question with curl:\n"
-        '  curl -H "Authorization: Bearer $SCREENER_KEY" '
-        f"{offer.base_url}/tickers/{symbol}/patterns\n\n"
+        f"  {KEYED_CURL} {offer.base_url}/tickers/{symbol}/patterns\n\n"
         "Give it to Claude:\n"
         f"  {claude_mcp_add(offer.mcp_url, key='$SCREENER_KEY')}\n\n"
         "Or try it without a key:\n"
         f"  curl {offer.base_url}/demo/{symbol}\n"
-        f"  {claude_mcp_add(offer.demo_url, DEMO)}\n"
+        f"  {claude_mcp_add(offer.demo_url, DEMO)}\n\n"
     )
+
+
+def _of_own_bars(settings: Settings) -> str:
+    offer = settings.offer
+    return (
+        "When the night is out, ask for its setups:\n"
+        f"  {KEYED_CURL} '{offer.base_url}/scan?status=all'\n\n"
+        "Charts and history are answered for symbols on your list; put some on it:\n"
+        f"  {KEYED_CURL} -X PATCH -H 'Content-Type: application/json' "
+        f'-d \'{{"add": ["SYMBOL"]}}\' {offer.base_url}/tickers\n\n'
+        "Give it to Claude, with the tools that scan and change the list:\n"
+        f"  {claude_mcp_add(_most_tools(settings), key='$SCREENER_KEY')}\n\n"
+    )
+
+
+def _most_tools(settings: Settings) -> str:
+    offer = settings.offer
+    return offer.extended_url if offer.extended else offer.mcp_url

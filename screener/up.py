@@ -58,8 +58,9 @@ def up(
                 seal_first_night(chosen)
             else:
                 check_active_night(chosen)
-            secret = anyio.run(first_account, chosen)
-            for line in greeting(chosen, secret).splitlines():
+            tracked = () if wanted else chosen.demo_symbols
+            secret = anyio.run(first_account, chosen, tracked)
+            for line in greeting(chosen, secret, own_bars=wanted is not None).splitlines():
                 err.print(line)
             with nightly_beside(chosen, wanted):
                 serve(chosen, listener)

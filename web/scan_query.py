@@ -72,6 +72,12 @@ class Query:
         return bool(self.problems) or any(one.problem for one in self.conditions)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it asks for all setups of a status."""
+        chosen = ("family", "direction", "max_distance_pct", "offset")
+        return not self.conditions and all(self.typed[name] == DEFAULTS[name] for name in chosen)
+
+    @property
     def sort(self) -> str:
         """The order of the rows."""
         return self.typed["sort"] if "sort" not in self.problems else RANK

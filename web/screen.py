@@ -103,6 +103,7 @@ class ScreenPage:
             headings=_headings(query),
             copies=() if query.failed else copies_of(query, services.offer),
             progress=progress,
+            covered=book.counts.covered if book.counts else None,
             night=night,
             family_choices=FAMILIES,
             groups=GROUPS,

@@ -92,10 +92,12 @@ def _record(row: Row) -> RecordWords | None:
     fields, trades = found.fields, row["win_rate_trades"]
     loss, random = fields["avg_loss_pct"], fields.get("placebo_win_rate_pct")
     whose = row["symbol"] if found.scope == "ticker" else "the family"
+    sided = (row["track_record"][found.scope] or {}).get("by_direction")
+    kind = f"{row['direction']} " if sided else ""
     few = ", too few to say anything" if trades < FEW else ""
     return RecordWords(
         share=percent(row["win_rate_pct"]),
-        sample=f"{trades:,} trade{'' if trades == 1 else 's'} of {whose}{few}",
+        sample=f"{trades:,} {kind}trade{'' if trades == 1 else 's'} of {whose}{few}",
         loss="no loss" if loss is None else f"average loss {change(loss)}",
         random="" if random is None else f"random entries {percent(random)}",
     )

@@ -118,6 +118,25 @@ def test_bars_become_a_page_that_says_what_was_left_out(tmp_path: Path, bars: Pa
     assert "20 symbols covered" in up.out.read_text()
 
 
+def test_the_first_key_of_own_bars_answers_as_the_greeting_says(tmp_path: Path, bars: Path) -> None:
+    with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
+        first(news, "night")
+        said = up.err.read_text()
+        key = next(word for word in said.split() if word.startswith("ps_live_"))
+        with httpx.Client(headers={"Authorization": f"Bearer {key}"}, base_url=up.url) as client:
+            empty = client.get("/api/v1/tickers").json()["tickers"]
+            scan = client.get("/api/v1/scan?status=all")
+            listed = client.patch("/api/v1/tickers", json={"add": ["S07"]})
+            record = client.get("/api/v1/tickers/S07/record")
+            calm = client.get("/screen").text
+
+    assert "/api/v1/scan?status=all" in said
+    assert "screener account password me@localhost" in said
+    assert empty == []
+    assert [answer.status_code for answer in (scan, listed, record)] == [200, 200, 200]
+    assert "tonight in the 20 symbols that the night covers" in calm
+
+
 def test_a_killed_nightly_leaves_the_service_and_the_page_says_so(
     tmp_path: Path, bars: Path
 ) -> None:
