@@ -32,7 +32,7 @@ RATE = re.compile(r"\d%? (?:reached the target|win rate|won)|win rate (?:of )?\d
 RATE_NAME = re.compile(r"reached (?:the )?target|win rate|\bwon\b", re.IGNORECASE)
 """A name under which win rates stand."""
 
-SAMPLE = re.compile(r"\d+ (?:resolved )?trades?")
+SAMPLE = re.compile(r"\d+ (?:resolved |bullish |bearish )?trades?")
 SAMPLE_NAME = re.compile("trades|sample", re.IGNORECASE)
 LOSS = re.compile("average loss|no loss", re.IGNORECASE)
 
