@@ -126,9 +126,10 @@ class Server:
 
     def memory(self) -> Memory:
         """The current memory of all its processes."""
-        pids = family(self.pid)
-        resident = max(_kilobytes(pid, "status", "VmRSS") for pid in pids)
-        share = sum(_kilobytes(pid, "smaps_rollup", "Pss") for pid in pids)
+        # Both from one reading: a process may grow between two.
+        maps = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in family(self.pid)]
+        resident = max(_kilobytes(text, "Rss") for text in maps)
+        share = sum(_kilobytes(text, "Pss") for text in maps)
         return Memory(resident / 1024, share / 1024)
 
 
@@ -142,8 +143,7 @@ def family(pid: int) -> list[int]:
     return found
 
 
-def _kilobytes(pid: int, file: str, field: str) -> int:
-    text = Path(f"/proc/{pid}/{file}").read_text()
+def _kilobytes(text: str, field: str) -> int:
     found = re.search(rf"^{field}:\s+(\d+) kB", text, re.MULTILINE)
     return int(found[1]) if found else 0
 
