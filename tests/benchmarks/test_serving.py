@@ -48,7 +48,8 @@ def test_a_round_sets_the_service_beside_a_floor_that_answers_alike(
         assert figures.cpu > 0
         assert figures.runs[0].requests > 0
         assert figures.runs[0].refused == 0
-    assert 0 < memory.pss <= memory.rss
+    # The share is that of all processes, the one that draws among them.
+    assert 0 < memory.rss < 2 * memory.pss < 4 * memory.rss
     text = report(Measured(found, {}, Fresh(10, [1.0], [0.5], memory)))
     assert "rest-patterns over bare" in text
 

@@ -387,7 +387,8 @@ def test_a_rate_never_stands_without_its_sample_and_its_loss(market: Service) ->
     assert rates
     for rate in rates:
         assert re.fullmatch(
-            r"\d+\.\d% won, [\d,]+ (bullish |bearish )?trades? of \S+( family)?(, too few to say anything)? "
+            r"\d+\.\d% won, [\d,]+ (bullish |bearish )?trades? of \S+( family)?"
+            r"(, too few to say anything)? "
             r"(no loss|average loss \N{MINUS SIGN}\d+\.\d%)(; random entries \d+\.\d%)?",
             rate,
         )
