@@ -56,7 +56,8 @@ class Pool:
                     yield under_way.popleft().result()
             while under_way:
                 yield under_way.popleft().result()
-        except BrokenExecutor as error:
+        except (BrokenExecutor, BrokenPipeError) as error:
+            # The pipe breaks if a process dies while it is being started.
             raise WorkerError(
                 "A worker process died, perhaps out of memory; run it again with fewer --jobs."
             ) from error

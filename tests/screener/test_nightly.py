@@ -122,7 +122,7 @@ def test_the_same_bars_again_are_nothing_new(bars: Path, sealed: Path) -> None:
     code, _, errors = run(sealed, "--bars", str(bars))
 
     assert code == NOTHING_NEW
-    assert "is already sealed as" in errors
+    assert "Nothing new: these bars were made into the night of" in errors
 
 
 def test_a_second_run_on_a_folder_is_told_of_the_first(bars: Path, tmp_path: Path) -> None:
