@@ -58,7 +58,7 @@ up: $(RUN) ## Serve on port 8000, with patterns of BARS=PATH (and REFERENCE=TABL
 
 # What is installed on a server; the names of skipped rules have their reasons in pyproject.toml.
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml \
-	mcp_server nightly oauth rest_facade screener store web
+	mcp_server nightly oauth rest_facade screener store telemetry web
 
 test: $(DEV) ## Lint, type-check and run the tests
 	$(BIN)/ruff check .
@@ -101,14 +101,17 @@ format: $(DEV) ## Format the code and mend what ruff can
 LOCK = $(BIN)/uv pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
 OURS = pyproject.toml --constraint locks/dev.lock
+SERVED = --extra fast --extra postgresql --extra traces
 
 lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade takes newer versions
-	$(LOCK) pyproject.toml --group dev --extra dask --extra fast --extra postgresql -o locks/dev.lock
-	$(LOCK) $(OURS) --group build --extra fast --extra postgresql -o locks/run.lock
-	$(LOCK) $(OURS) --extra yfinance --extra ccxt -o locks/providers.lock
+	$(LOCK) pyproject.toml --group dev --extra dask --extra nightly $(SERVED) -o locks/dev.lock
+	$(LOCK) $(OURS) --group build --extra nightly $(SERVED) -o locks/run.lock
+	$(LOCK) $(OURS) $(SERVED) -o locks/serve.lock
+	$(LOCK) $(OURS) --extra nightly --extra yfinance --extra ccxt -o locks/providers.lock
 	$(LOCK) --group installer -o locks/installer.lock
 	$(LOCK) --group hosts -o locks/hosts.lock
 	$(LOCK) --group node -o locks/node.lock
+	$(LOCK) --group deploy -o locks/deploy.lock
 	$(LOCK) --group hosts-sdk1 -o locks/hosts-sdk1.lock
 	$(BIN)/python -m tests.node
 

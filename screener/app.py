@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mcp_server.http.guard import Guard
+from mcp_server.http.observed import Observed
 from mcp_server.operations.charts import WARM_AFTER, Charts
 from mcp_server.operations.directory import Directory
 from mcp_server.operations.limits import Limiter
@@ -178,6 +179,7 @@ def build_app(
         is_https=offer.public_url.startswith("https:"),
         docs_url=offer.docs_url,
     )
+    app = Observed(app)
     if settings.trusted_proxies:
         app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
     return app

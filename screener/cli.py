@@ -47,6 +47,8 @@ app.command()(night.nightly)
 app.command()(research.detect)
 app.command()(up.up)
 
+HIDDEN = "***"
+
 Workers = Annotated[int | None, typer.Option(help="Processes that serve; SCREENER_WORKERS.")]
 
 
@@ -92,6 +94,8 @@ def show_settings() -> None:
         value, default = _plain(getattr(chosen, name)), _plain(field.default)
         if name == "database_url" and value:
             value = _without_password(value)
+        if name == "notify" and value:
+            value = HIDDEN  # such addresses hold passwords and tokens
         out.print(f"SCREENER_{name.upper()}={value}")
         out.print(f"    {field.description} (default: {default or 'unset'})")
 

@@ -14,7 +14,9 @@ from typing import Any
 
 from store.lines import harmless
 
-PACKAGES = ("mcp_server", "nightly", "oauth", "rest_facade", "screener", "store", "web")
+PACKAGES = (
+    *("mcp_server", "nightly", "oauth", "rest_facade", "screener", "store", "telemetry", "web"),
+)
 
 EVERY_SECONDS = 60.0
 """How often one message may be written, however often it is logged."""

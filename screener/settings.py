@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -183,9 +183,40 @@ class Settings(BaseSettings):
         default=False, description="Whether the nightly draws every chart, not the first call."
     )
     log_level: str = Field(default="warning", description="debug, info, warning or error.")
+    log_format: Literal["console", "json"] = Field(
+        default="console", description="How log lines are written: console, for people, or json."
+    )
+    access_log: bool = Field(
+        default=False,
+        description="Whether each request is a log line: time, operation, code, milliseconds, "
+        "beginning of the key, request id.",
+    )
+    metrics_host: str = Field(
+        default="127.0.0.1", description="Address on which /metrics listens, if it has a port."
+    )
+    metrics_port: int | None = Field(
+        default=None,
+        ge=1,
+        le=65535,
+        description="Port of /metrics, in the form of Prometheus; none when unset.",
+    )
+    notify: Words = Field(
+        default=(),
+        description="Addresses of Apprise that are told of a night that is published, held back or "
+        "failed.",
+    )
+    notify_symbols: Words = Field(
+        default=(), description="Symbols whose changes are told with a published night."
+    )
 
     @field_validator(
-        "trusted_proxies", "allowed_hosts", "allowed_origins", "demo_symbols", mode="before"
+        "trusted_proxies",
+        "allowed_hosts",
+        "allowed_origins",
+        "demo_symbols",
+        "notify",
+        "notify_symbols",
+        mode="before",
     )
     @classmethod
     def _split(cls, value: object) -> object:
@@ -193,7 +224,7 @@ class Settings(BaseSettings):
             return tuple(word.strip() for word in value.split(",") if word.strip())
         return value
 
-    @field_validator("demo_symbols")
+    @field_validator("demo_symbols", "notify_symbols")
     @classmethod
     def _symbols(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         symbols = tuple(symbol.upper() for symbol in value)

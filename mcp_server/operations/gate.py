@@ -23,6 +23,7 @@ from mcp_server.operations.table import Access, Operation
 from mcp_server.operations.untracked import not_tracked
 from store.errors import DatabaseError
 from store.keys import Principal
+from telemetry.request import Request, current
 
 log = logging.getLogger(__name__)
 
@@ -45,9 +46,30 @@ async def invoke(
         ApiError: any code of the operation's `codes`, or `unavailable`.
         ConsentNeededError: the user must agree first; `conditions` says that they can be asked.
     """
+    request = current.get() or Request()
+    request.surface, request.operation = surface.name, operation.name
+    try:
+        result = await _invoke(operation, raw, caller, services, surface, conditions, request)
+    except ApiError as error:
+        request.code = error.code
+        raise
+    request.code = "ok"
+    return result
+
+
+async def _invoke(
+    operation: Operation,
+    raw: Raw,
+    caller: Caller,
+    services: Services,
+    surface: Surface,
+    conditions: Conditions,
+    request: Request,
+) -> Result:
     allowance = admit(operation.access, caller, services, surface)
     principal = caller.principal
     if principal is not None:
+        request.key_prefix = principal.key.prefix
         services.usage.record(principal, operation.name, caller.client, caller.host)
     try:
         if operation.access == "keyed":

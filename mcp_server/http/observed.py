@@ -1,0 +1,54 @@
+"""Observed: gives each request its id, and tells of it when it is answered."""
+
+from __future__ import annotations
+
+import logging
+
+from mcp_server.http.guard import App
+from mcp_server.http.requests import Receive, Scope, Send
+from telemetry.request import Request, current, request_of
+
+REQUEST_ID = b"x-request-id"
+
+access_log = logging.getLogger("access")
+"""One line a request at INFO, if the operator wants it."""
+
+
+class Observed:
+    """Pure ASGI middleware around everything that answers requests."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        sent = next((value for name, value in scope["headers"] if name == REQUEST_ID), None)
+        request = request_of(None if sent is None else sent.decode("latin-1"))
+        status = 0
+
+        async def send_with_id(message: Scope) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (REQUEST_ID, request.id.encode())]
+            await send(message)
+
+        token = current.set(request)
+        try:
+            await self._app(scope, receive, send_with_id)
+        finally:
+            current.reset(token)
+            self._tell(request, status)
+
+    def _tell(self, request: Request, status: int) -> None:
+        code = request.code or str(status)
+        access_log.info(
+            "%s %s %s %.1f ms",
+            request.surface or "-",
+            request.operation or "-",
+            code,
+            request.milliseconds,
+            extra={"request": request},
+        )

@@ -1,0 +1,1 @@
+"""Telemetry: what a process tells its operator of its own work. It knows no other package."""

@@ -1,0 +1,44 @@
+"""Request: what is known of the request under way, for its metrics, its trace and its log lines."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+SENT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+"""An id of a caller or a proxy that is taken over; any other is replaced."""
+
+
+@dataclass(slots=True)
+class Request:
+    """One request; who learns something of it notes it here."""
+
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    surface: str = ""
+    """By which it came: rest, mcp, or what else the service has for its path."""
+    operation: str = ""
+    """The operation that it called; empty if it called none."""
+    code: str = ""
+    """`ok` or the code of the error; the HTTP status where no operation was called."""
+    key_prefix: str = ""
+    """The beginning of the key, which is shown to its owner too; never more of it."""
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def milliseconds(self) -> float:
+        """The time since it came."""
+        return (time.perf_counter() - self.started) * 1000
+
+
+current: ContextVar[Request | None] = ContextVar("current", default=None)
+"""The request that this task works for; None outside of one."""
+
+
+def request_of(sent_id: str | None) -> Request:
+    """A request that begins now, under the id that was sent with it if that is harmless."""
+    if sent_id is not None and SENT_ID.fullmatch(sent_id):
+        return Request(sent_id)
+    return Request()
