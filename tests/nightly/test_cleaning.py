@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from nightly.bars import Bars, Days, Floats, to_date, to_day
@@ -465,12 +465,19 @@ def test_a_price_that_does_not_move_is_analysed_and_not_covered() -> None:
 PRICE = st.one_of(st.floats(-5, 500), st.sampled_from([math.nan, math.inf, 0.0, 1e-300, 1e300]))
 
 
+UNKNOWN_AT_FIRST = [(1.0, 1e300, 1.0, 1.0, math.nan)] * 40
+"""Bars from before the first volume that the source knows, which stay without one."""
+UNKNOWN_LATER = [(100.0, 101.0, 99.0, 100.5, volume) for volume in (math.nan, math.inf, -5.0)] * 14
+
+
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.tuples(PRICE, PRICE, PRICE, PRICE, PRICE), min_size=40, max_size=90), st.data())
-def test_whatever_comes_in_what_goes_on_is_whole(
-    rows: list[tuple[float, ...]], data: st.DataObject
-) -> None:
-    at = data.draw(st.integers(0, 110))
+@example(UNKNOWN_AT_FIRST, 0)
+@example(UNKNOWN_LATER, 110)
+@given(
+    st.lists(st.tuples(PRICE, PRICE, PRICE, PRICE, PRICE), min_size=40, max_size=90),
+    st.integers(0, 110),
+)
+def test_whatever_comes_in_what_goes_on_is_whole(rows: list[tuple[float, ...]], at: int) -> None:
     names = ("open", "high", "low", "close", "volume")
     odd = dict(zip(names, map(np.array, zip(*rows, strict=True)), strict=True))
     result = cleaned(changed(wave(200), slice(at, at + len(rows)), **odd))
@@ -480,7 +487,9 @@ def test_whatever_comes_in_what_goes_on_is_whole(
         assert (np.isfinite(price) & (price > 0)).all()
     assert (kept.high >= np.maximum(kept.open, kept.close)).all()
     assert (kept.low <= np.minimum(kept.open, kept.close)).all()
-    assert (np.isfinite(kept.volume) & (kept.volume >= 0)).all()
+    unknown = np.isnan(kept.volume)
+    assert (unknown | (np.isfinite(kept.volume) & (kept.volume >= 0))).all()
+    assert not (unknown & np.logical_or.accumulate(kept.volume > 0)).any()
     for series in result.series:
         assert suspected_splits(series.bars) == []
         assert len(series.idle) == len(series.served) == len(series) > 0
