@@ -17,6 +17,7 @@ from screener import (
     ledger,
     listing,
     night,
+    notify,
     patterns,
     research,
     up,
@@ -44,6 +45,7 @@ app.command()(access.purge)
 app.command()(audit.audit)
 app.command()(listing.listing)
 app.command()(night.nightly)
+app.command()(notify.notify)
 app.command()(research.detect)
 app.command()(up.up)
 

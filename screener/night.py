@@ -69,9 +69,10 @@ def nightly(
     from screener.recording import recorded
     from screener.report import drift, print_report
     from screener.setups import print_forming
+    from screener.telling import told as people_told
 
     chosen = settings()
-    with plainly():
+    with plainly(), people_told(chosen, bars, reference, dry_run=dry_run) as ending:
         stop_at, kind = read_date(session), read_adjustment(adjustment)
         if wait_for_session:
             wait(dt.timedelta(minutes=settle_minutes))
@@ -100,6 +101,7 @@ def nightly(
             else:
                 manifest, report = seal(chosen, order, step, step.leave_out)
                 step.publish(manifest, report)
+                ending.publish(manifest, report)
         print_report(manifest, report, seconds(), watch.seconds())
         if not dry_run:
             print_forming(chosen)
@@ -243,18 +245,21 @@ def withdraw(
 
     If it is active, the newest other night of its session or before becomes active.
     """
+    from screener import news
+    from screener.telling import served, tell
     from store.lock import locked
     from store.nights import Nights
 
-    now = dt.datetime.now(dt.UTC)
+    now, chosen = dt.datetime.now(dt.UTC), settings()
     with plainly():
-        folder = settings().data_dir
-        nights = Nights(folder)
-        with locked(folder, now):
+        nights = Nights(chosen.data_dir)
+        with locked(chosen.data_dir, now):
+            gone = nights.get(version)
             successor = nights.withdraw(version, reason, now)
     out.print(f"{version} is withdrawn.")
     if successor:
         out.print(f"{successor.data_version} is active now, session {successor.as_of_session}.")
+    tell(chosen, lambda: news.withdrawn(chosen.url, gone, reason, served(chosen)))
 
 
 @nights_app.command("prune")

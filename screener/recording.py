@@ -50,14 +50,12 @@ def recorded(
 
     Of the operator's folders no path is told.
     """
-    path = Path(bars)
-    name = bars if bars == SAMPLE else path.resolve().name
-    paths = [one for one in (path, settings.data_dir, reference) if one and bars != SAMPLE]
+    name = bars if bars == SAMPLE else Path(bars).resolve().name
     with ProgressFile(settings.data_dir).recording(name, apart=dry_run) as recorder:
         try:
             yield Record(recorder, shown)
         except (NightlyError, StoreError) as error:
-            recorder.end(_state(error), _without_folders(str(error), paths))
+            recorder.end(_state(error), without_folders(str(error), settings, bars, reference))
             raise
         except BaseException as error:
             stopped = isinstance(error, KeyboardInterrupt | SystemExit)
@@ -71,8 +69,11 @@ def _state(error: Exception) -> State:
     return "held_back" if isinstance(error, HeldBackError) else "failed"
 
 
-def _without_folders(text: str, paths: list[Path]) -> str:
-    """The text with each path by its name alone; one without a name, such as `.`, tells nothing."""
+def without_folders(text: str, settings: Settings, bars: str, reference: Path | None) -> str:
+    """The text with each path of a run by its name alone; one without a name, such as `.`, tells
+    nothing.
+    """
+    paths = [one for one in (Path(bars), settings.data_dir, reference) if one and bars != SAMPLE]
     names = {str(form): form.name for path in paths for form in (path.resolve(), path)}
     for path in sorted(filter(names.get, names), key=len, reverse=True):
         whole = rf"(?<![\w./]){re.escape(path)}(?!\w)"

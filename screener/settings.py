@@ -21,6 +21,9 @@ DISCLAIMER = "Educational chart analysis, not investment advice."
 MOST_DAYS = 36_500
 """A hundred years; the dates of a calendar end not much later."""
 
+MOST_ADDRESSES = 32
+"""That are told of a night, all at once."""
+
 Words = Annotated[tuple[str, ...], NoDecode]
 """A setting of several words, separated by commas."""
 
@@ -202,8 +205,10 @@ class Settings(BaseSettings):
     )
     notify: Words = Field(
         default=(),
-        description="Addresses of Apprise that are told of a night that is published, held back or "
-        "failed.",
+        max_length=MOST_ADDRESSES,
+        repr=False,  # such addresses hold passwords and tokens
+        description="Addresses of Apprise, separated by spaces or commas, that are told of a night "
+        "that is published, held back, failed or withdrawn; `screener notify --test` tries them.",
     )
     notify_symbols: Words = Field(
         default=(), description="Symbols whose changes are told with a published night."
@@ -214,7 +219,6 @@ class Settings(BaseSettings):
         "allowed_hosts",
         "allowed_origins",
         "demo_symbols",
-        "notify",
         "notify_symbols",
         mode="before",
     )
@@ -222,6 +226,24 @@ class Settings(BaseSettings):
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(word.strip() for word in value.split(",") if word.strip())
+        return value
+
+    @field_validator("notify", mode="before")
+    @classmethod
+    def _addresses(cls, value: object) -> object:
+        if isinstance(value, str):  # an address may have commas of its own
+            words = re.split(r"\s+|,(?=[A-Za-z0-9]+://)", value)
+            return tuple(word.strip(",") for word in words if word.strip(","))
+        return value
+
+    @field_validator("notify")
+    @classmethod
+    def _with_schemes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for place, address in enumerate(value, 1):
+            if not re.match(r"[A-Za-z0-9]+://", address):
+                raise ValueError(
+                    f"address {place} must begin with what it is of, such as mailto://"
+                )
         return value
 
     @field_validator("demo_symbols", "notify_symbols")

@@ -1,0 +1,183 @@
+"""News: what people are told of a night, in a few lines of plain text.
+
+Every number is of the sealed night, whose session is named. No rate is told, so that none stands
+without its sample and losses.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from store.changes import KINDS, REASONS
+from store.families import Family
+from store.lines import harmless, short
+
+if TYPE_CHECKING:
+    from store.book import Book
+    from store.manifest import Manifest
+
+MOST_CHANGES: Final = 10
+"""Changes that are told one by one; the others are counted."""
+
+MOST_SYMBOLS: Final = 20
+"""Symbols named in one line; the others are counted."""
+
+LONGEST_REASON: Final = 600
+
+ANEW: Final = dt.timedelta(hours=20)
+"""After which the same failure is told again: each day of a schedule, but not each attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """A message: `title` says what happened, `lines` say more."""
+
+    kind: Literal["info", "success", "warning", "failure"]
+    title: str
+    lines: Sequence[str]
+    about: str = ""
+    """What happened, the same for what need not be told twice; empty for what is always told."""
+    anew: dt.timedelta = dt.timedelta.max
+    """After which it is told again nonetheless."""
+
+    @property
+    def body(self) -> str:
+        """The lines as one text."""
+        return "\n".join(map(harmless, self.lines))
+
+
+def published(
+    url: str, manifest: Manifest, book: Book, followed: Sequence[str], drift: str = ""
+) -> News:
+    """A night is published. `followed` are the symbols whose changes are told; `drift` says what a
+    check of the checkpoints found, if anything.
+    """
+    counts, changes = manifest.counts, book.changes()
+    return News(
+        "warning" if drift else "success",
+        f"Published: the night of {manifest.as_of_session}",
+        [
+            f"{counts.covered:,} symbols covered, {counts.setups:,} setups, {counts.resolved:,} "
+            "resolved trades in all.",
+            *([drift] if drift else []),
+            *_changes(url, changes, followed),
+            *_not_covered(book, followed),
+            *_links(url),
+            manifest.disclaimer,
+        ],
+        about=f"published {manifest.data_version} {drift}",
+    )
+
+
+def held_back(url: str, reason: str, code: int, active: Manifest | None) -> News:
+    """A night was made and not published."""
+    return _not_published("warning", "Held back: a night", url, reason, code, active)
+
+
+def failed(url: str, reason: str, code: int, active: Manifest | None) -> News:
+    """A night could not be made."""
+    return _not_published("failure", "Failed: a night", url, reason, code, active)
+
+
+def withdrawn(url: str, gone: Manifest, reason: str, active: Manifest | None) -> News:
+    """A night was taken back; `active` is the one that is served now."""
+    return News(
+        "warning",
+        f"Withdrawn: the night of {gone.as_of_session}",
+        [
+            f"Night {gone.data_version} is taken back for good. Use none of its numbers.",
+            f"The reason: {short(reason, LONGEST_REASON)}",
+            *_served(active),
+            *_links(url),
+        ],
+    )
+
+
+def trial(url: str) -> News:
+    """The words of a test."""
+    return News(
+        "info",
+        "A test of the pattern screener",
+        ["Whoever reads this is told of nights that are published, held back or failed.", url],
+    )
+
+
+def said(url: str, text: str) -> News:
+    """A text of the operator's own."""
+    return News("info", short(text, LONGEST_REASON), [*_links(url)])
+
+
+def _not_published(
+    kind: Literal["warning", "failure"],
+    title: str,
+    url: str,
+    reason: str,
+    code: int,
+    active: Manifest | None,
+) -> News:
+    reason = short(reason, LONGEST_REASON)
+    return News(
+        kind,
+        title,
+        [reason, f"The exit code is {code}.", *_served(active), *_links(url)],
+        # Numbers of a process or the time may differ with each attempt.
+        about=f"{title} {code} {re.sub(r'[0-9]+', '#', reason)}",
+        anew=ANEW,
+    )
+
+
+def _served(active: Manifest | None) -> Iterator[str]:
+    if active is None:
+        yield "No night is served."
+    else:
+        yield f"The night of {active.as_of_session} is served."
+
+
+def _links(url: str) -> Iterator[str]:
+    yield f"Setups: {url}/screen"
+    yield f"State: {url}/status"
+
+
+def _changes(url: str, found: Mapping[str, Any] | None, followed: Sequence[str]) -> Iterator[str]:
+    if found is None:
+        yield "It is compared with no night before it, so no change is known."
+        return
+    since, changes = found["since_session"], found["changes"]
+    number = Counter(change["change"] for change in changes)
+    told = ", ".join(f"{number[kind]:,} {words.lower()}" for kind, words in KINDS.items())
+    yield f"Since the night of {since}: {told}."
+    mine = [change for change in changes if change["symbol"] in followed]
+    for change in mine[:MOST_CHANGES]:
+        yield _told(url, change)
+    if len(mine) > MOST_CHANGES:
+        yield f"And {len(mine) - MOST_CHANGES:,} more changes of your symbols: {url}/changes"
+    if followed and not mine:
+        yield "Of your symbols none changed."
+
+
+def _told(url: str, change: Mapping[str, Any]) -> str:
+    family = Family(change["family"]).label
+    day = f" on {change['session']}" if change["session"] else ""
+    price = "" if change["price"] is None else f" at {change['price']}"
+    r = "" if change["r_multiple"] is None else f", {change['r_multiple']:+.2f} R"
+    words, why = KINDS[change["change"]].lower(), REASONS[change["reason"]]
+    symbol = change["symbol"]
+    return (
+        f"{symbol}, {family}, {change['direction']}, attempt {change['attempt']}: {words}{day}"
+        f"{price}{r} ({why}). {url}/symbols/{symbol}"
+    )
+
+
+def _not_covered(book: Book, followed: Sequence[str]) -> Iterator[str]:
+    coverages = {symbol: book.coverage(symbol) for symbol in followed}
+    absent = [
+        symbol for symbol, coverage in coverages.items() if not (coverage and coverage.covered)
+    ]
+    if absent:
+        more = f" and {len(absent) - MOST_SYMBOLS:,} more" if len(absent) > MOST_SYMBOLS else ""
+        yield f"Not covered by this night: {', '.join(absent[:MOST_SYMBOLS])}{more}."
