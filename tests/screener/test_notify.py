@@ -22,7 +22,7 @@ from store.lock import locked
 from store.nights import Nights
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
-from tests.screener.command import Finished, check_refusal, run
+from tests.screener.command import Finished, check_refusal, run, run_process
 from tests.screener.test_nightly import BARS, patterned
 from tests.screener.test_up import started
 from tests.screener.webhook import SECRET, Webhook, listening
@@ -229,7 +229,9 @@ def test_addresses_that_fail_are_one_line_and_change_no_exit_code(
         f"json://me:{SECRET}@127.0.0.1:{closed_port()}/{SECRET}",
         hook.address(),
     ]
-    done = nightly(data, bars, SCREENER_NOTIFY=" ".join(addresses), SCREENER_LOG_LEVEL="debug")
+    # A process, since what a child of it wrote on stderr would be seen there alone.
+    settings = {"SCREENER_NOTIFY": " ".join(addresses), "SCREENER_LOG_LEVEL": "debug"}
+    done = run_process(data, "nightly", "--bars", str(bars), "--jobs", "1", **settings)
     assert done.returncode == 0
     assert len(hook.got()) == 1
     refused = "refused or unreachable"
