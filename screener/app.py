@@ -35,11 +35,12 @@ from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
+from screener.health import Health, Probes
 from screener.origins import origins_of
 from screener.policies import policies_of
 from screener.sessions import sessions_of
 from screener.settings import Settings
-from screener.supervisor import Loop, keep_running
+from screener.supervisor import Loop, Supervisor
 from screener.sweeping import sweeper_of
 from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
@@ -86,6 +87,8 @@ def build_app(
     quota = Quota(settings.registrations_per_minute, file=counters and counters / "apps")
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
     services = services_of(settings, database, counters, clock)
+    supervisor = Supervisor()
+    health = Health(services, database, supervisor, clock)
     offer = services.offer
     resource, *others = resources_of(offer)
     origins = origins_of(settings)
@@ -109,6 +112,7 @@ def build_app(
         open_pages=settings.open_pages,
         behind_proxy=bool(settings.trusted_proxies),
         clock=clock,
+        degraded=health.degraded,
     )
     endpoints = [
         McpEndpoint(build_server(services, toolset), toolset, services, origins)
@@ -119,6 +123,7 @@ def build_app(
         "that looks for news of open pages": news.keep_looking,
         "that writes the usage log": services.usage.keep_writing,
         "that removes what is expired": sweeper_of(settings, database).keep_sweeping,
+        "that looks after the parts": health.keep_looking,
     }
 
     @asynccontextmanager
@@ -132,10 +137,11 @@ def build_app(
             stack.callback(services.principals.close)
             await services.active_night.poll()
             stack.callback(services.active_night.close)
+            await health.look()
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
             for name, loop in loops.items():
-                group.start_soon(keep_running, name, loop)
+                group.start_soon(supervisor.keep_running, name, loop)
             if settings.charts_warm:
                 group.start_soon(services.charts.warm, WARM_AFTER)
             # In a thread: it takes longer than a first answer should wait.
@@ -182,7 +188,7 @@ def build_app(
     app = Observed(app)
     if settings.trusted_proxies:
         app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
-    return app
+    return Probes(app, health)
 
 
 class Front:

@@ -160,10 +160,10 @@ def server_config(
     **options: Any,  # noqa: ANN401 - uvicorn's
 ) -> uvicorn.Config:
     """How uvicorn serves the app; options of its own add to this."""
+    logs = log_config(settings.log_level, settings.log_format, access_log=settings.access_log)
     return uvicorn.Config(
         app,
-        # An access log doubles the cost of a stored answer; a proxy keeps a better one.
-        access_log=False,
+        access_log=False,  # it would have addresses and queries; ours has neither
         # The app itself believes forwarded addresses, from the configured proxies only.
         proxy_headers=False,
         server_header=False,
@@ -174,5 +174,5 @@ def server_config(
         # A worker on a busy machine is slow, not hung: killing it would only add to the load. The
         # price: if a worker dies while it is being asked, a stop takes up to 30 s.
         timeout_worker_healthcheck=30,
-        **{"log_config": log_config(settings.log_level), **options},
+        **{"log_config": logs, **options},
     )

@@ -75,6 +75,17 @@ class Database:
             async with self.engine.execution_options(writes=True).begin() as connection:
                 yield connection
 
+    async def probe(self) -> None:
+        """Read a little.
+
+        Raises:
+            DatabaseError: the database is away, or its file is.
+        """
+        if not self._has_file():  # an open connection would still read what was removed
+            raise DatabaseUnavailableError("The file of the account database is gone.")
+        async with self.read() as connection:
+            await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
+
     async def migrate(self) -> None:
         """Migrate the database to this program's schema. Costs one look-up if it is up to date.
 
@@ -107,6 +118,10 @@ class Database:
         path = self.engine.url.database
         if self.engine.dialect.name == "sqlite" and path:
             private_file(Path(path))
+
+    def _has_file(self) -> bool:
+        path = self.engine.url.database
+        return self.engine.dialect.name != "sqlite" or not path or Path(path).exists()
 
     async def forget(self) -> None:
         """Empty the log of SQLite, which still holds what was deleted; not while others read it."""

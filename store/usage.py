@@ -82,6 +82,8 @@ class UsageLog:
         self._clock = clock
         self._pending: dict[Pending, int] = {}
         self._pending_bytes = 0
+        self.is_behind = False
+        """Whether the last write failed, so that the counts wait for the next."""
 
     def record(self, principal: Principal, operation: str, client: str, host: str = "") -> None:
         """Count one call."""
@@ -224,7 +226,9 @@ class UsageLog:
     async def _flush_or_wait(self) -> None:
         try:
             await self.flush()
+            self.is_behind = False
         except DatabaseUnavailableError as error:
+            self.is_behind = True
             log.warning("The usage log could not be written and will be tried again: %s", error)
 
 

@@ -39,16 +39,19 @@ class Observed:
         try:
             await self._app(scope, receive, send_with_id)
         finally:
+            request.code = request.code or (str(status) if status else "disconnected")
+            if access_log.isEnabledFor(logging.INFO):
+                _log(request)
             current.reset(token)
-            self._tell(request, status)
 
-    def _tell(self, request: Request, status: int) -> None:
-        code = request.code or str(status)
-        access_log.info(
-            "%s %s %s %.1f ms",
-            request.surface or "-",
-            request.operation or "-",
-            code,
-            request.milliseconds,
-            extra={"request": request},
-        )
+
+def _log(request: Request) -> None:
+    """Log a request that was answered: never its address, path, query or credential."""
+    fields = {
+        "surface": request.surface,
+        "operation": request.operation,
+        "code": request.code,
+        "ms": round(request.milliseconds, 1),
+        "key_prefix": request.key_prefix,
+    }
+    access_log.info("request", extra={name: value for name, value in fields.items() if value != ""})

@@ -12,7 +12,7 @@ import itertools
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 import anyio
 import anyio.to_process
@@ -36,6 +36,9 @@ WARM_AFTER = 2.0
 
 log = logging.getLogger(__name__)
 
+Made = TypeVar("Made")
+Arguments = TypeVarTuple("Arguments")
+
 
 class Charts:
     """The chart of every current setup, drawn on first demand."""
@@ -48,6 +51,8 @@ class Charts:
         self._directories = directories or OfNight(Directory.of)
         self._workers = CapacityLimiter(workers)
         self._drawing: dict[Path, anyio.Event] = {}
+        self.is_broken = False
+        """Whether the process that draws could not be used last time."""
 
     async def warm(self, after: float = 0.0) -> None:
         """Start a worker process after some seconds, and let it load what drawing needs.
@@ -56,7 +61,7 @@ class Charts:
         """
         await anyio.sleep(after)
         try:
-            await anyio.to_process.run_sync(prepare, limiter=self._workers)
+            await self._apart(prepare)
         except (OSError, BrokenWorkerProcess) as error:
             log.warning("No process for charts yet; the first chart will start one: %s", error)
 
@@ -88,12 +93,22 @@ class Charts:
         try:
             name = self._directories.of(book).name(setup.fields["symbol"])
             view = chart_view(book, setup, prices, name or "")
-            png = await anyio.to_process.run_sync(draw, view, look, limiter=self._workers)
+            png = await self._apart(draw, view, look)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
             del self._drawing[path]
             done.set()
         return png
+
+    async def _apart(self, work: Callable[[*Arguments], Made], *arguments: *Arguments) -> Made:
+        """Do something in the worker process."""
+        try:
+            made = await anyio.to_process.run_sync(work, *arguments, limiter=self._workers)
+        except (OSError, BrokenWorkerProcess):
+            self.is_broken = True
+            raise
+        self.is_broken = False
+        return made
 
     def _path(self, book: Book, setup: StoredSetup, look: Look) -> Path:
         return self._folder / str(book.data_version) / _file(setup, look)

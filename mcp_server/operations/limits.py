@@ -91,8 +91,19 @@ class Limiter:
         self._pictures = counters("pictures", quotas.pictures_per_minute)
         windows = (quotas.key_per_minute, MINUTE, quotas.key_per_day, SECONDS_A_DAY)
         self._key_policy = b'"minute";q=%d;w=%d, "day";q=%d;w=%d' % windows
+        self._refused_at = -math.inf
         keyless = (quotas.keyless_per_minute, MINUTE)
         self._keyless_policy = b'"keyless-minute";q=%d;w=%d' % keyless
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a key was refused within a minute because no room is left to count its calls."""
+        return self._clock().monotonic - self._refused_at < MINUTE
+
+    def is_shared(self) -> bool:
+        """Whether processes that start now would count together with this one."""
+        kinds = (self._keys, self._accounts, self._addresses, self._others, self._pictures)
+        return all(counters.is_shared() for counters in kinds)
 
     def resume(self, calls: Iterable[tuple[int, str, int]]) -> None:
         """Take over the calls of today that earlier processes admitted: account, prefix, calls."""
@@ -115,6 +126,7 @@ class Limiter:
         try:
             return self._count_keyed(caller.principal)
         except CountersFullError as error:
+            self._refused_at = self._clock().monotonic
             raise busy(MINUTE) from error
 
     def count_other(self, caller: Caller, kind: Other) -> None:

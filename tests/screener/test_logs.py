@@ -16,7 +16,8 @@ from screener.logs import EVERY_SECONDS, MOST_MESSAGES, Lines, OncePerMinute, lo
 from tests.screener.process import serving_process
 
 LINE = re.compile(
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) [a-z_.]+: .+"
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) [a-z_.]+"
+    r"( \[[0-9a-f]{16}\])?: .+"
 )
 
 
