@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
+from telemetry.metrics import loop_restarts, loops_in_retry
+
 FIRST_DELAY = 0.5
 """Seconds before a loop that failed once is started again."""
 
@@ -70,4 +72,6 @@ class Supervisor:
                 delay = min(self._first_delay * 2 ** (failures - 1), LONGEST_DELAY)
                 self._started[name] = now + delay
                 log.exception("The loop %s failed and is started again in %g s.", name, delay)
-            await anyio.sleep(delay)
+            loop_restarts.labels(name).inc()
+            with loops_in_retry.track_inprogress():
+                await anyio.sleep(delay)

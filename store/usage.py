@@ -98,6 +98,11 @@ class UsageLog:
                 line = (account_id, day, key_prefix, operation, OTHER, "")
         self._pending[line] = self._pending.get(line, 0) + 1
 
+    @property
+    def waiting(self) -> int:
+        """How many lines are not written yet."""
+        return len(self._pending)
+
     async def keep_writing(self) -> None:
         """Write the pending counts every few seconds until cancelled, and once more on cancel."""
         try:

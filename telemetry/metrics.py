@@ -14,7 +14,7 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from prometheus_client import Counter, Gauge, Histogram
 
@@ -123,7 +123,8 @@ def record(request: Request, status: int) -> None:
     children[1].observe(request.milliseconds / 1000)
 
 
-class Lookups(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Lookups:
     """What look-ups in one cache found."""
 
     hit: Counter

@@ -27,6 +27,8 @@ from store.errors import StoreError
 from store.files import private_folder, replace_file
 from store.of_night import OfNight
 from store.setup_words import pattern_words
+from telemetry.metrics import charts_cache, drawing_seconds, drawings_waiting, limits_hit, timed
+from telemetry.traces import span
 
 QUEUE_LIMIT = 32
 """Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
@@ -72,11 +74,14 @@ class Charts:
             ApiError: `chart_unavailable` without stored prices, `unavailable` when too many wait.
         """
         path = self._path(book, setup, look)
-        while (png := await self.kept(book, setup, look)) is None:
+        png = await self.kept(book, setup, look)
+        charts_cache.count(found=png is not None)
+        while png is None:
             under_way = self._drawing.get(path)
             if under_way is None:
                 return await self._draw(path, book, setup, look)
             await under_way.wait()
+            png = await self.kept(book, setup, look)
         return png
 
     async def kept(self, book: Book, setup: StoredSetup, look: Look = USUAL) -> bytes | None:
@@ -88,12 +93,14 @@ class Charts:
         if prices is None:
             raise ApiError("chart_unavailable")
         if len(self._drawing) >= QUEUE_LIMIT:
+            limits_hit.labels("drawings").inc()
             raise busy()
         done = self._drawing[path] = anyio.Event()
         try:
-            name = self._directories.of(book).name(setup.fields["symbol"])
-            view = chart_view(book, setup, prices, name or "")
-            png = await self._apart(draw, view, look)
+            with drawings_waiting.track_inprogress(), timed(drawing_seconds), span("drawing"):
+                name = self._directories.of(book).name(setup.fields["symbol"])
+                view = chart_view(book, setup, prices, name or "")
+                png = await self._apart(draw, view, look)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
             del self._drawing[path]

@@ -1,0 +1,92 @@
+"""Exposition: `/metrics` in the form of Prometheus, on a port of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from prometheus_client import REGISTRY, CollectorRegistry, Metric, start_http_server
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
+
+from screener.console import err
+from screener.settings import Settings, SettingsError
+
+VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""By which prometheus_client, when a worker imports it, finds the folder of the files."""
+
+WORKER = ".worker"
+"""The suffix of a file that has the number of a worker for its name."""
+
+
+@contextmanager
+def exposed(settings: Settings, registry: CollectorRegistry = REGISTRY) -> Iterator[None]:
+    """Answer `/metrics` within the block, if the settings name a port for it.
+
+    Raises:
+        SettingsError: the address is taken or not this machine's.
+    """
+    host, port = settings.metrics_host, settings.metrics_port
+    if port is None:
+        yield
+        return
+    try:
+        server, thread = start_http_server(port, host, registry)
+    except OSError as error:
+        raise SettingsError(
+            f"/metrics cannot listen on {host}:{port} ({error.strerror}); choose another with "
+            "SCREENER_METRICS_PORT or SCREENER_METRICS_HOST."
+        ) from error
+    shown = f"[{host}]" if ":" in host else host
+    err.print(f"Metrics: http://{shown}:{port}/metrics")
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def merged(folder: Path) -> CollectorRegistry:
+    """A registry of what the workers, which are started from now on, count in a folder."""
+    folder.mkdir()
+    os.environ[VARIABLE] = str(folder)
+    registry = CollectorRegistry()
+    registry.register(Workers(folder))
+    return registry
+
+
+def join_worker(folder: Path) -> None:
+    """Say that this process is a worker that counts in a folder."""
+    (folder / f"{os.getpid()}{WORKER}").touch()
+
+
+class Workers(Collector):
+    """Adds up what workers count: what one that died has counted stays, what it held goes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._merged = MultiProcessCollector(None, str(folder))  # type: ignore[no-untyped-call]
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: what there is depends on the workers."""
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        """The metrics of all workers together."""
+        for file in self._folder.glob(f"*{WORKER}"):
+            if not _is_alive(int(file.stem)):
+                mark_process_dead(int(file.stem), str(self._folder))  # type: ignore[no-untyped-call]
+                file.unlink(missing_ok=True)
+        found: Iterable[Metric] = self._merged.collect()  # type: ignore[no-untyped-call]
+        return found
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
