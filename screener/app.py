@@ -129,7 +129,9 @@ def build_app(
         "that removes what is expired": sweeper_of(settings, database).keep_sweeping,
     }
     if measured:
-        loops["that measures the service"] = partial(keep_measuring, services, clock)
+        loops["that measures the service"] = partial(
+            keep_measuring, services, settings.data_dir, clock
+        )
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
