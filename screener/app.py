@@ -134,7 +134,9 @@ def build_app(
         "that looks after the parts": health.keep_looking,
     }
     if measured:
-        loops["that measures the service"] = partial(keep_measuring, services, clock)
+        loops["that measures the service"] = partial(
+            keep_measuring, services, settings.data_dir, clock
+        )
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 
 import anyio
+import anyio.to_thread
 
 from mcp_server.operations.age import Age
 from mcp_server.operations.services import Services
 from telemetry.metrics import (
     announce,
+    data_free,
+    data_size,
     night_sample,
     night_session,
     sessions_behind,
@@ -21,11 +26,16 @@ from telemetry.metrics import (
 MEASURE_SECONDS = 2.0
 
 
-async def keep_measuring(services: Services, clock: Callable[[], dt.datetime]) -> None:
+async def keep_measuring(
+    services: Services, data_dir: Path, clock: Callable[[], dt.datetime]
+) -> None:
     """Measure every few seconds until cancelled."""
     announce(version("pattern-screener"))
     while True:
         measure(services, clock().date())
+        disk = await anyio.to_thread.run_sync(shutil.disk_usage, data_dir)
+        data_free.set(disk.free)
+        data_size.set(disk.total)
         await anyio.sleep(MEASURE_SECONDS)
 
 

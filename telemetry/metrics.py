@@ -16,9 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 
 from telemetry.request import Request
+
+disable_created_metrics()  # a second series for each, which Prometheus has no use for
 
 BUCKETS = (
     *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),
@@ -100,6 +102,16 @@ degraded = Gauge(
     ["part"],
     multiprocess_mode="livemax",
 )
+data_free = Gauge(
+    "screener_data_free_bytes",
+    "Bytes that are free on the disk of the data folder.",
+    multiprocess_mode="livemax",
+)
+data_size = Gauge(
+    "screener_data_size_bytes",
+    "Bytes of the disk of the data folder.",
+    multiprocess_mode="livemax",
+)
 workers = Gauge("screener_workers", "Processes that serve.", multiprocess_mode="livesum")
 build_info = Gauge(
     "screener_build_info",
@@ -107,6 +119,16 @@ build_info = Gauge(
     ["version", "python"],
     multiprocess_mode="livemax",
 )
+
+LIMITS = (
+    *("key_minute", "key_day", "account_minute", "account_day", "address_minute"),
+    *("list", "refused", "page", "pictures", "passwords", "apps"),
+    *("connections", "connections_of_network", "requests_at_once", "drawings"),
+)
+for _limit in LIMITS:  # a first hit is then an increase, and not a series that begins
+    limits_hit.labels(_limit)
+for _reason in ("unavailable", "refused"):
+    database_failures.labels(_reason)
 
 _by_request: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
 
