@@ -82,7 +82,7 @@ def test_our_fields_are_written_in_both_formats_and_those_of_libraries_are_not()
 
 def test_a_field_is_bounded() -> None:
     said = record("Read")
-    vars(said).update(name="x" * 10_000)
+    vars(said).update(what="x" * 10_000)
 
     assert len(Lines().format(said)) < 300
 
