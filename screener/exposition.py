@@ -7,7 +7,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from prometheus_client import REGISTRY, CollectorRegistry, Metric, start_http_server
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Metric,
+    ProcessCollector,
+    start_http_server,
+)
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
@@ -16,6 +22,9 @@ from screener.settings import Settings, SettingsError
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """By which prometheus_client, when a worker imports it, finds the folder of the files."""
+
+SUMMED = frozenset({"process_resident_memory_bytes", "process_open_fds"})
+"""What prometheus_client tells of a process, and several hold together."""
 
 WORKER = ".worker"
 """The suffix of a file that has the number of a worker for its name."""
@@ -76,12 +85,33 @@ class Workers(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """The metrics of all workers together."""
+        living = [os.getpid()]
         for file in self._folder.glob(f"*{WORKER}"):
-            if not _is_alive(int(file.stem)):
+            if _is_alive(int(file.stem)):
+                living.append(int(file.stem))
+            else:
                 mark_process_dead(int(file.stem), str(self._folder))  # type: ignore[no-untyped-call]
                 file.unlink(missing_ok=True)
         found: Iterable[Metric] = self._merged.collect()  # type: ignore[no-untyped-call]
-        return found
+        return [*found, *_held_by(living)]
+
+
+def _held_by(processes: Iterable[int]) -> Iterable[Metric]:
+    """The memory and the open files of some processes together."""
+    held: dict[str, Metric] = {}
+    for process in processes:
+        of_one = ProcessCollector(pid=lambda pid=process: pid, registry=CollectorRegistry())
+        for metric in of_one.collect():
+            if metric.name in SUMMED:
+                whole = held.setdefault(
+                    metric.name, Metric(metric.name, metric.documentation, "gauge")
+                )
+                whole.samples += metric.samples
+    for metric in held.values():
+        total = sum(sample.value for sample in metric.samples)
+        metric.samples = []
+        metric.add_sample(metric.name, {}, total)
+    return held.values()
 
 
 def _is_alive(process: int) -> bool:

@@ -306,6 +306,13 @@ class Settings(BaseSettings):
         )
 
 
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package around it
+        return False
+
+
 def traces_wanted() -> bool:
     """Whether OpenTelemetry's own variables name a collector; its SDK reads all the others.
 
@@ -318,7 +325,7 @@ def traces_wanted() -> bool:
     disabled = given("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     if named is None or disabled or given("OTEL_TRACES_EXPORTER", "otlp").strip() != "otlp":
         return False
-    if find_spec("opentelemetry.exporter") is None:
+    if not all(map(_is_installed, ("opentelemetry.sdk", "opentelemetry.exporter.otlp"))):
         raise SettingsError(
             f"{named} is set, and what sends traces is not installed: install "
             "pattern-screener[traces], or unset it."
