@@ -78,7 +78,7 @@ def test_what_is_no_probe_is_a_page_that_is_not_there(service: Service) -> None:
 
 
 def test_probes_are_neither_limited_nor_counted_nor_bound_to_a_host(data_dir: Path) -> None:
-    limits = {"keyless_per_minute": 3, "other_per_minute": 3}
+    limits: dict[str, Any] = {"keyless_per_minute": 3, "other_per_minute": 3}
     with serving(data_dir, trusted_proxies=("127.0.0.1",), **limits) as live:
         headers = {"Host": "10.0.0.7", "X-Forwarded-For": "203.0.113.9"}
         for _ in range(20):
@@ -187,7 +187,7 @@ def without_usage(folder: Path) -> Iterator[None]:
 
 async def test_a_loop_that_has_run_well_for_long_enough_is_forgotten() -> None:
     now = [0.0]
-    runs = []
+    runs = list[int]()
     supervisor = Supervisor(first_delay=0.001, clock=lambda: now[0])
 
     async def loop() -> None:
