@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mcp_server.operations.counters import Counters, Moment, moment
+from telemetry.metrics import limits_hit
 
 MINUTE = 60
 
@@ -26,4 +27,7 @@ class Quota:
     def seconds_to_wait(self, network: str) -> int | None:
         """Count an app of a network; returns None, or the seconds to wait if it is refused."""
         hit = self._counters.hit(network, self._clock())
-        return None if hit.counted else max(1, math.ceil(hit.reset))
+        if hit.counted:
+            return None
+        limits_hit.labels("apps").inc()
+        return max(1, math.ceil(hit.reset))

@@ -45,6 +45,7 @@ from mcp_server.operations.table import OPERATIONS
 from oauth.metadata import ProtectedResource
 from rest_facade.documents import documents, link_map, night_fields
 from rest_facade.routes import ROUTES, RestRoute
+from telemetry.request import note
 
 AGES = {
     ("keyed", JSON): PRIVATE,
@@ -126,6 +127,7 @@ class Facade:
         document = self.documents.get(path)
         if document is None and path != "":
             return error_response(ApiError("not_found"), self._services.offer.docs_url)
+        note(REST.name, path or "/")
         if scope["method"] not in ("GET", "HEAD"):
             return self._not_allowed(["GET", "HEAD"])
         left = admit("keyless", scope["caller"], self._services, REST)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import gc
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mcp_server.http.guard import Guard
@@ -35,11 +37,14 @@ from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
+from screener.front import Front
+from screener.health import Health, Probes
+from screener.measuring import keep_measuring
 from screener.origins import origins_of
 from screener.policies import policies_of
 from screener.sessions import sessions_of
-from screener.settings import Settings
-from screener.supervisor import Loop, keep_running
+from screener.settings import Settings, traces_wanted
+from screener.supervisor import Loop, Supervisor
 from screener.sweeping import sweeper_of
 from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
@@ -55,6 +60,8 @@ from store.progress import ProgressFile
 from store.tokens import Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
+from telemetry.metrics import record
+from telemetry.traces import Traces
 from web.errors import exception_handlers
 from web.news import News
 from web.pages import compile_templates
@@ -86,6 +93,8 @@ def build_app(
     quota = Quota(settings.registrations_per_minute, file=counters and counters / "apps")
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
     services = services_of(settings, database, counters, clock)
+    supervisor = Supervisor()
+    health = Health(services, database, supervisor, clock)
     offer = services.offer
     resource, *others = resources_of(offer)
     origins = origins_of(settings)
@@ -109,21 +118,31 @@ def build_app(
         open_pages=settings.open_pages,
         behind_proxy=bool(settings.trusted_proxies),
         clock=clock,
+        degraded=health.degraded,
     )
     endpoints = [
         McpEndpoint(build_server(services, toolset), toolset, services, origins)
         for toolset in toolsets(offer)
     ]
+    measured = settings.metrics_port is not None
+    traces = Traces(version("pattern-screener")) if traces_wanted() else None
     loops: dict[str, Loop] = {
         "that looks for a new night": services.active_night.keep_polling,
         "that looks for news of open pages": news.keep_looking,
         "that writes the usage log": services.usage.keep_writing,
         "that removes what is expired": sweeper_of(settings, database).keep_sweeping,
+        "that looks after the parts": health.keep_looking,
     }
+    if measured:
+        loops["that measures the service"] = partial(
+            keep_measuring, services, settings.data_dir, clock
+        )
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            if traces is not None:
+                stack.push_async_callback(traces.end)
             await _migrate(database)
             stack.push_async_callback(database.close)
             if counters is None:  # else the parent of the processes has done it
@@ -132,10 +151,11 @@ def build_app(
             stack.callback(services.principals.close)
             await services.active_night.poll()
             stack.callback(services.active_night.close)
+            await health.look()
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
             for name, loop in loops.items():
-                group.start_soon(keep_running, name, loop)
+                group.start_soon(supervisor.keep_running, name, loop)
             if settings.charts_warm:
                 group.start_soon(services.charts.warm, WARM_AFTER)
             # In a thread: it takes longer than a first answer should wait.
@@ -179,35 +199,12 @@ def build_app(
         is_https=offer.public_url.startswith("https:"),
         docs_url=offer.docs_url,
     )
-    app = Observed(app)
+    if traces is not None:
+        app = traces.around(app)
+    app = Observed(app, record if measured else None)
     if settings.trusted_proxies:
         app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
-    return app
-
-
-class Front:
-    """Sends a request to the surface that its path belongs to.
-
-    Trailing slashes are optional, without a redirect, which would drop a PUT's body.
-    """
-
-    def __init__(self, facade: Facade, agents: Mapping[str, ASGIApp], pages: ASGIApp) -> None:
-        self._facade = facade
-        self._agents = agents
-        self._pages = pages
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._pages(scope, receive, send)
-            return
-        path: str = scope["path"]
-        if path.endswith("/"):
-            path = path.rstrip("/")
-            scope = {**scope, "path": path or "/"}
-        surface = self._agents.get(path)
-        if surface is None:
-            surface = self._facade if self._facade.owns(path) else self._pages
-        await surface(scope, receive, send)
+    return Probes(app, health)
 
 
 async def _migrate(database: Database) -> None:

@@ -200,7 +200,7 @@ def settings(**overrides: object) -> Settings:
 
     with plainly():
         chosen = load_settings(**overrides)
-    configure(chosen.log_level)
+    configure(chosen.log_level, chosen.log_format)
     return chosen
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mcp_server.http.guard import MAX_FIELD_BYTES, MAX_FIELDS, share_of
+from telemetry.metrics import connections, limits_hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +79,25 @@ class Door:
 
         In a network that has its share it is one of its own.
         """
-        if self._held[visitor.network] >= self.bounds.share and not self._trusts(visitor):
-            if not self._end_oldest(visitor.network):
-                return False
-        elif len(self._open) >= self.bounds.connections and not self._end_oldest():
+        if not self._make_room(visitor):
             return False
         if not self._is_watching:
             self._is_watching = True
             self._look_later()
         self._open.add(visitor)
+        connections.inc()
         self._held[visitor.network] += 1
         self._waiting[visitor] = None
+        return True
+
+    def _make_room(self, visitor: Visitor) -> bool:
+        """Whether there is room, or somebody gave way; both count as the limit hit."""
+        if self._held[visitor.network] >= self.bounds.share and not self._trusts(visitor):
+            limits_hit.labels("connections_of_network").inc()
+            return self._end_oldest(visitor.network)
+        if len(self._open) >= self.bounds.connections:
+            limits_hit.labels("connections").inc()
+            return self._end_oldest()
         return True
 
     def _end_oldest(self, network: str | None = None) -> bool:
@@ -106,6 +115,7 @@ class Door:
         self._waiting.pop(visitor, None)
         if visitor in self._open:
             self._open.remove(visitor)
+            connections.dec()
             self._held[visitor.network] -= 1
             if not self._held[visitor.network]:
                 del self._held[visitor.network]

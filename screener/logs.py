@@ -1,5 +1,6 @@
 """Logs: what a process writes on stderr, each line with its time (UTC, ISO 8601), level and logger.
 
+Every module logs by the standard library; structlog writes the lines (`screener/log_lines.py`).
 `SCREENER_LOG_LEVEL` is the level of this project's loggers. Libraries stay at warnings, since at
 DEBUG some of them write header fields, whole tokens and the parameters of SQL statements.
 """
@@ -8,11 +9,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cached_property
 from logging.config import dictConfig
-from typing import Any
+from typing import Any, Literal
 
-from store.lines import harmless
+LogFormat = Literal["console", "json"]
 
 PACKAGES = (
     *("mcp_server", "nightly", "oauth", "rest_facade", "screener", "store", "telemetry", "web"),
@@ -27,36 +29,38 @@ MOST_MESSAGES = 1000
 MOST_LETTERS = 200
 """Characters by which messages are told apart."""
 
+ACCESS = "access"
+"""The logger of the access log, of which each line counts."""
+
 
 class Lines(logging.Formatter):
-    """Formats a record as lines, each with time, level and logger.
+    """Formats a record as lines for people, or as one JSON object in one line.
 
     What callers sent may be part of a message or of an error. It can neither steer the terminal nor
     begin a line that looks like a record: the lines of a traceback are marked with a bar.
     """
 
+    def __init__(self, log_format: LogFormat = "console") -> None:
+        super().__init__()
+        self._format = log_format
+
     def format(self, record: logging.LogRecord) -> str:
         """The lines, without a last newline."""
-        begins = f"{self.formatTime(record)} {record.levelname} {record.name}:"
-        return "\n".join(f"{begins} {harmless(line)}" for line in self._lines(record))
+        return self._formatter.format(record)
 
-    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - logging's
-        """The time in UTC, as 2026-01-31T09:30:00.123Z."""
-        seconds = time.strftime(datefmt or "%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        return f"{seconds}.{int(record.msecs):03d}Z"
+    @cached_property
+    def _formatter(self) -> logging.Formatter:
+        # structlog takes longer to load than many commands take, and most of them log nothing.
+        from screener.log_lines import formatter_of
 
-    def _lines(self, record: logging.LogRecord) -> Iterator[str]:
-        more = getattr(record, "held_back", 0)
-        yield record.getMessage().strip() + (f" ({more} more before this one)" if more else "")
-        if record.exc_info:
-            yield from (f"| {line}" for line in self.formatException(record.exc_info).splitlines())
+        return formatter_of(self._format, (*PACKAGES, ACCESS))
 
 
 class OncePerMinute(logging.Filter):
     """Lets each message through once a minute, and counts the others.
 
     Otherwise whoever repeats a request that is worth a line could fill the disk. Lines at DEBUG
-    pass, as do those of the package `screener`, which no request causes.
+    pass, as do those of the package `screener`, which no request causes, and the access log.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -66,7 +70,7 @@ class OncePerMinute(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is written; `held_back` then says how many like it were not."""
-        if record.levelno <= logging.DEBUG or record.name.startswith("screener."):
+        if record.levelno <= logging.DEBUG or record.name.startswith(("screener.", ACCESS)):
             return True
         now, kind = self._clock(), record.exc_info[0] if record.exc_info else None
         message = (record.name, str(record.msg)[:MOST_LETTERS], kind)
@@ -81,16 +85,19 @@ class OncePerMinute(logging.Filter):
         return True
 
 
-def log_config(level: str) -> dict[str, Any]:
-    """The configuration of all loggers for a level, as `logging.config.dictConfig` takes it."""
+def log_config(
+    level: str, log_format: LogFormat = "console", *, access_log: bool = False
+) -> dict[str, Any]:
+    """The configuration of all loggers, as `logging.config.dictConfig` takes it."""
     ours = {name: {"level": level.upper()} for name in PACKAGES}
     # uvicorn says at INFO when it starts and stops.
     served = "INFO" if level == "debug" else level.upper()
+    access = "INFO" if access_log else "WARNING"
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "filters": {"once": {"()": "screener.logs.OncePerMinute"}},
-        "formatters": {"lines": {"()": "screener.logs.Lines"}},
+        "formatters": {"lines": {"()": "screener.logs.Lines", "log_format": log_format}},
         "handlers": {
             "stderr": {
                 "class": "logging.StreamHandler",
@@ -100,11 +107,11 @@ def log_config(level: str) -> dict[str, Any]:
             }
         },
         "root": {"level": "WARNING", "handlers": ["stderr"]},
-        "loggers": {**ours, "uvicorn": {"level": served}},
+        "loggers": {**ours, "uvicorn": {"level": served}, ACCESS: {"level": access}},
     }
 
 
-def configure(level: str) -> None:
+def configure(level: str, log_format: LogFormat = "console") -> None:
     """Configure the logs of this process, unless whoever embeds it has done so."""
     if not logging.getLogger().handlers:
-        dictConfig(log_config(level))
+        dictConfig(log_config(level, log_format))

@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import uvicorn
+from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
@@ -21,8 +22,9 @@ from uvicorn.supervisors import Multiprocess
 from screener.app import build_app, resume_days, services_of
 from screener.connections import Connection
 from screener.door import Bounds, Door
+from screener.exposition import exposed, join_worker, merged
 from screener.logs import log_config
-from screener.settings import Settings, SettingsError
+from screener.settings import Settings, SettingsError, traces_wanted
 from screener.supervisor import EXIT_CODE
 from store.database import Database
 from store.errors import StoreError
@@ -85,26 +87,35 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         SettingsError: the system does not allow so many connections.
         SystemExit: a worker could not start.
     """
+    traces_wanted()  # what it says of them, it says once and before anything is started
     allow_files(settings.connections)
     anyio.run(_migrate, settings.accounts_url)  # once, and with one clear line if it fails
     if settings.workers == 1:
-        uvicorn.Server(server_config(build_app(settings), settings)).run(sockets=[listener])
+        with exposed(settings):
+            uvicorn.Server(server_config(build_app(settings), settings)).run(sockets=[listener])
         return
     with tempfile.TemporaryDirectory(prefix="screener-counters-") as folder:
         counters = Path(folder)
+        metrics = None if settings.metrics_port is None else counters / "metrics"
+        registry = CollectorRegistry() if metrics is None else merged(metrics)
         # Says now what each worker would say, and counts on for all of them.
         anyio.run(_resume_days, settings, counters)
-        app = functools.partial(_app_of_worker, settings, counters, listener)
+        app = functools.partial(_app_of_worker, settings, counters, metrics, listener)
         config = server_config(app, settings, factory=True, workers=settings.workers)
         parent = Multiprocess(config, sockets=[listener])
-        parent.run()
+        with exposed(settings, registry):
+            parent.run()
     if any(worker.exitcode == STARTUP_FAILURE for worker in parent.processes):
         raise SystemExit(EXIT_CODE)  # uvicorn stops all workers when one cannot start
 
 
-def _app_of_worker(settings: Settings, counters: Path, listener: socket.socket) -> ASGIApp:
+def _app_of_worker(
+    settings: Settings, counters: Path, metrics: Path | None, listener: socket.socket
+) -> ASGIApp:
     """The app of a worker, whose own processes do not inherit the listening socket."""
     listener.set_inheritable(False)
+    if metrics is not None:
+        join_worker(metrics)
     return build_app(settings, counters=counters)
 
 
@@ -160,10 +171,10 @@ def server_config(
     **options: Any,  # noqa: ANN401 - uvicorn's
 ) -> uvicorn.Config:
     """How uvicorn serves the app; options of its own add to this."""
+    logs = log_config(settings.log_level, settings.log_format, access_log=settings.access_log)
     return uvicorn.Config(
         app,
-        # An access log doubles the cost of a stored answer; a proxy keeps a better one.
-        access_log=False,
+        access_log=False,  # it would have addresses and queries; ours has neither
         # The app itself believes forwarded addresses, from the configured proxies only.
         proxy_headers=False,
         server_header=False,
@@ -174,5 +185,5 @@ def server_config(
         # A worker on a busy machine is slow, not hung: killing it would only add to the load. The
         # price: if a worker dies while it is being asked, a stop takes up to 30 s.
         timeout_worker_healthcheck=30,
-        **{"log_config": log_config(settings.log_level), **options},
+        **{"log_config": logs, **options},
     )

@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
+from telemetry.metrics import loop_restarts, loops_in_retry
+
 FIRST_DELAY = 0.5
 """Seconds before a loop that failed once is started again."""
 
@@ -33,29 +35,43 @@ log = logging.getLogger(__name__)
 Loop = Callable[[], Awaitable[None]]
 
 
-async def keep_running(
-    name: str,
-    loop: Loop,
-    *,
-    first_delay: float = FIRST_DELAY,
-    clock: Callable[[], float] = time.monotonic,
-) -> None:
-    """Run a loop, which ends by an error alone, until cancelled.
+class Supervisor:
+    """Runs loops, and knows which of them have failed lately."""
 
-    Raises:
-        SystemExit: it failed `MOST_FAILURES` times in a row.
-    """
-    failures = 0
-    while True:
-        began = clock()
-        try:
-            await loop()
-            raise RuntimeError("The loop ended by itself.")  # noqa: TRY301 - a fault like any other
-        except Exception:
-            failures = 1 if clock() - began > WELL_SECONDS else failures + 1
-            if failures >= MOST_FAILURES:
-                log.critical("The loop %s cannot run; the process ends.", name, exc_info=True)
-                raise SystemExit(EXIT_CODE) from None
-            delay = min(first_delay * 2 ** (failures - 1), LONGEST_DELAY)
-            log.exception("The loop %s failed and is started again in %g s.", name, delay)
-        await anyio.sleep(delay)
+    def __init__(
+        self, first_delay: float = FIRST_DELAY, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._first_delay = first_delay
+        self._clock = clock
+        self._started: dict[str, float] = {}  # when each loop that has failed runs again
+
+    @property
+    def in_retry(self) -> list[str]:
+        """The loops that have failed and have not run well since."""
+        now = self._clock()
+        return [name for name, at in self._started.items() if now - at <= WELL_SECONDS]
+
+    async def keep_running(self, name: str, loop: Loop) -> None:
+        """Run a loop, which ends by an error alone, until cancelled.
+
+        Raises:
+            SystemExit: it failed `MOST_FAILURES` times in a row.
+        """
+        failures = 0
+        while True:
+            began = self._clock()
+            try:
+                await loop()
+                raise RuntimeError("The loop ended by itself.")  # noqa: TRY301 - a fault like any other
+            except Exception:
+                now = self._clock()
+                failures = 1 if now - began > WELL_SECONDS else failures + 1
+                if failures >= MOST_FAILURES:
+                    log.critical("The loop %s cannot run; the process ends.", name, exc_info=True)
+                    raise SystemExit(EXIT_CODE) from None
+                delay = min(self._first_delay * 2 ** (failures - 1), LONGEST_DELAY)
+                self._started[name] = now + delay
+                log.exception("The loop %s failed and is started again in %g s.", name, delay)
+            loop_restarts.labels(name).inc()
+            with loops_in_retry.track_inprogress():
+                await anyio.sleep(delay)

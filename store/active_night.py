@@ -82,7 +82,8 @@ class ActiveNight:
         """The newest sealed nights when this one was opened."""
         self._pinned = _Pinned(self.book)
         self._opened: Stamp | None = None
-        self._fault = ""
+        self.fault = ""
+        """Why the newest night cannot be opened; empty if it is served."""
 
     def pin(self) -> AbstractContextManager[Book]:
         """Pin the current book: `with active_night.pin() as book`.
@@ -113,7 +114,7 @@ class ActiveNight:
             # Whatever is wrong with a new night, the old one must stay.
             self._report(error)
             return False
-        self._opened, self._fault, self.withdrawn = stamp, "", withdrawn
+        self._opened, self.fault, self.withdrawn = stamp, "", withdrawn
         self.last_nights = last_nights
         self._serve(book)
         return True
@@ -139,11 +140,11 @@ class ActiveNight:
 
     def _report(self, error: Exception) -> None:
         fault = str(error)
-        if fault != self._fault:  # log a fault once, however often it recurs
+        if fault != self.fault:  # log a fault once, however often it recurs
             trace = None if isinstance(error, StoreError | OSError) else error
             message = "The new night cannot be opened; the old one stays active: %s"
             log.error(message, fault, exc_info=trace)
-        self._fault = fault
+        self.fault = fault
 
     def _serve(self, book: Book) -> None:
         old, self._pinned, self.book = self._pinned, _Pinned(book), book

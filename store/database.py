@@ -7,8 +7,9 @@ Only this package contains SQL; each public method that uses the database is one
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from store.errors import DatabaseError, DatabaseUnavailableError
 from store.files import private_file
+from telemetry.metrics import database_failures, database_seconds, timed
+from telemetry.traces import span
 
 HEAD = "0006"
 """The newest migration, which is the schema that this program needs."""
@@ -35,6 +38,11 @@ BUSY_SECONDS = 5
 """Seconds a transaction waits for another writer before the caller is told to try again."""
 
 HIDDEN = "***"
+
+CONNECTING = database_seconds.labels("connection")
+"""For a connection of the pool and, where something is written, for the lock."""
+
+STATEMENT = database_seconds.labels("statement")
 
 TRANSIENT = (
     "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
@@ -58,8 +66,10 @@ class Database:
             DatabaseUnavailableError: the database did not answer in time.
             DatabaseError: the database refused the statement.
         """
-        with _translated():
-            async with self.engine.connect() as connection:
+        with _translated(), span("database"):
+            async with AsyncExitStack() as stack:
+                with timed(CONNECTING):
+                    connection = await stack.enter_async_context(self.engine.connect())
                 yield connection
 
     @asynccontextmanager
@@ -71,9 +81,23 @@ class Database:
             DatabaseError: the database refused the statement.
             IntegrityError: a constraint was violated; the caller knows what that means.
         """
-        with _translated():
-            async with self.engine.execution_options(writes=True).begin() as connection:
+        with _translated(), span("database"):
+            async with AsyncExitStack() as stack:
+                engine = self.engine.execution_options(writes=True)
+                with timed(CONNECTING):
+                    connection = await stack.enter_async_context(engine.begin())
                 yield connection
+
+    async def probe(self) -> None:
+        """Read a little.
+
+        Raises:
+            DatabaseError: the database is away, or its file is.
+        """
+        if not self._has_file():  # an open connection would still read what was removed
+            raise DatabaseUnavailableError("The file of the account database is gone.")
+        async with self.read() as connection:
+            await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
 
     async def migrate(self) -> None:
         """Migrate the database to this program's schema. Costs one look-up if it is up to date.
@@ -108,6 +132,10 @@ class Database:
         if self.engine.dialect.name == "sqlite" and path:
             private_file(Path(path))
 
+    def _has_file(self) -> bool:
+        path = self.engine.url.database
+        return self.engine.dialect.name != "sqlite" or not path or Path(path).exists()
+
     async def forget(self) -> None:
         """Empty the log of SQLite, which still holds what was deleted; not while others read it."""
         if self.engine.dialect.name != "sqlite":
@@ -131,7 +159,9 @@ def _translated() -> Iterator[None]:
     except IntegrityError:
         raise
     except (SQLAlchemyError, OSError) as error:
-        if _is_transient(error):
+        is_transient = _is_transient(error)
+        database_failures.labels("unavailable" if is_transient else "refused").inc()
+        if is_transient:
             message = "The account database does not answer; try again."
             raise DatabaseUnavailableError(message) from error
         raise DatabaseError(f"The account database refused a statement ({error}).") from error
@@ -172,14 +202,30 @@ def _engine(url: str) -> AsyncEngine:
 def _new_engine(url: str) -> AsyncEngine:
     # Errors of statements are logged and shown: without the values, which are people's.
     if not url.startswith("sqlite"):
-        return create_async_engine(
+        engine = create_async_engine(
             url, pool_timeout=BUSY_SECONDS, pool_pre_ping=True, hide_parameters=True
         )
+        _time_statements(engine)
+        return engine
     connect = {"timeout": BUSY_SECONDS}
     engine = create_async_engine(url, connect_args=connect, hide_parameters=True)
+    _time_statements(engine)
     sa.event.listen(engine.sync_engine, "connect", _prepare_sqlite)
     sa.event.listen(engine.sync_engine, "begin", _begin_sqlite)
     return engine
+
+
+def _time_statements(engine: AsyncEngine) -> None:
+    """Observe how long each statement takes that does not fail."""
+
+    def begin(connection: sa.Connection, *_statement: object) -> None:
+        connection.info["began"] = time.perf_counter()
+
+    def end(connection: sa.Connection, *_statement: object) -> None:
+        STATEMENT.observe(time.perf_counter() - connection.info["began"])
+
+    sa.event.listen(engine.sync_engine, "before_cursor_execute", begin)
+    sa.event.listen(engine.sync_engine, "after_cursor_execute", end)
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's

@@ -5,6 +5,8 @@ def harmless(text: str) -> str:
     """A text in one line: what is not printable, such as ESC, a line's end or a character that
     turns the direction of writing, is replaced.
     """
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

@@ -21,6 +21,7 @@ from store.accounts import hash_secret, utc_now
 from store.keys import Keys, Principal
 from store.tokens import Tokens
 from store.watchlist import Watchlist
+from telemetry.metrics import principals_cache
 
 KEPT_BYTES = 8 * 1024 * 1024
 """The size of the cache: all principals and watchlists, cache keys included."""
@@ -85,7 +86,9 @@ class Principals:
         if isinstance(kept, Principal) and not (
             kept.expires_at and kept.expires_at <= self._clock()
         ):
+            principals_cache.count(found=True)
             return kept
+        principals_cache.count(found=False)
         count = self._count
         if self._changes.holds(credential) is False:
             return None

@@ -82,6 +82,8 @@ class UsageLog:
         self._clock = clock
         self._pending: dict[Pending, int] = {}
         self._pending_bytes = 0
+        self.is_behind = False
+        """Whether the last write failed, so that the counts wait for the next."""
 
     def record(self, principal: Principal, operation: str, client: str, host: str = "") -> None:
         """Count one call."""
@@ -95,6 +97,11 @@ class UsageLog:
             else:
                 line = (account_id, day, key_prefix, operation, OTHER, "")
         self._pending[line] = self._pending.get(line, 0) + 1
+
+    @property
+    def waiting(self) -> int:
+        """How many lines are not written yet."""
+        return len(self._pending)
 
     async def keep_writing(self) -> None:
         """Write the pending counts every few seconds until cancelled, and once more on cancel."""
@@ -224,7 +231,9 @@ class UsageLog:
     async def _flush_or_wait(self) -> None:
         try:
             await self.flush()
+            self.is_behind = False
         except DatabaseUnavailableError as error:
+            self.is_behind = True
             log.warning("The usage log could not be written and will be tried again: %s", error)
 
 

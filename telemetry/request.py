@@ -37,6 +37,16 @@ current: ContextVar[Request | None] = ContextVar("current", default=None)
 """The request that this task works for; None outside of one."""
 
 
+def note(surface: str, operation: str = "") -> None:
+    """Note what the request under way came by and, if it calls no operation, what else it is for.
+
+    Neither may be a text that a caller chooses.
+    """
+    request = current.get()
+    if request is not None:
+        request.surface, request.operation = surface, operation
+
+
 def request_of(sent_id: str | None) -> Request:
     """A request that begins now, under the id that was sent with it if that is harmless."""
     if sent_id is not None and SENT_ID.fullmatch(sent_id):

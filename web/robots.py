@@ -17,6 +17,7 @@ PRIVATE = (
     "/sign-in",
     "/sign-up",
     "/events",
+    "/health/",
     "/api/",
     "/mcp",
     "/*?",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mcp_server.http.requests import Origins
@@ -16,6 +16,7 @@ from store.grants import Grants
 from store.keys import Keys
 from store.passwords import Passwords
 from store.sessions import Sessions
+from telemetry.degraded import Degraded
 from web.news import News
 from web.policies import Policies
 from web.throttle import Throttle
@@ -51,3 +52,5 @@ class Site:
     behind_proxy: bool = False
     """Whether the operator named proxies that forward requests."""
     clock: Callable[[], dt.datetime] = utc_now
+    degraded: Callable[[], Sequence[Degraded]] = tuple
+    """What the service does worse than it should."""

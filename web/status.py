@@ -114,6 +114,7 @@ class StatusPage:
                 nights=self._active_night.last_nights,
                 names=names,
                 progress=progress,
+                degraded=self._site.degraded(),
                 program=version("pattern-screener"),
                 offer=self._offer,
             )

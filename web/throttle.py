@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from mcp_server.operations.counters import Counters, Moment, moment
 from store.accounts import hash_secret
+from telemetry.metrics import limits_hit
 from web.refusals import Refusal
 
 WINDOW_MINUTES = 15
@@ -120,6 +121,7 @@ class Throttle:
 
 
 def _refusal(network: str, wait: int, *, first: bool) -> TooManyRefusal:
+    limits_hit.labels("passwords").inc()
     log.warning("Password attempts from %s are refused for now: too many.", network)
     minutes = math.ceil(wait / 60)
     message = f"Too many attempts. Wait {minutes} min and try again."

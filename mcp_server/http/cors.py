@@ -39,7 +39,7 @@ ALLOWED = (
 
 EXPOSED = (
     b"WWW-Authenticate, ETag, RateLimit, RateLimit-Policy, Retry-After, "
-    b"MCP-Protocol-Version, Mcp-Session-Id"
+    b"MCP-Protocol-Version, Mcp-Session-Id, X-Request-Id"
 )
 """What a page may read beside the fields that it always may."""
 

@@ -10,6 +10,8 @@ from mcp_server.http.requests import Header, Receive, Scope, Send, is_below
 from mcp_server.http.responses import HttpResponse, error_response, response
 from mcp_server.operations.callers import network_of
 from mcp_server.operations.errors import ApiError, busy
+from telemetry.metrics import limits_hit
+from telemetry.request import note
 
 MAX_QUERY = 8 * 1024
 MAX_RETURN = 3 * MAX_QUERY
@@ -95,6 +97,7 @@ class Guard:
             if early is None:
                 await self._app(scope, receive_apart, send_with_fields)
             else:
+                note("guard")
                 await early(scope, receive, send_with_fields)
         finally:
             if early is None:
@@ -137,6 +140,7 @@ class Guard:
         held = self._by_network.get(network, 0)
         if self._under_way < self._at_once and held < share_of(self._at_once):
             return None
+        limits_hit.labels("requests_at_once").inc()
         if is_below(path, AGENT_PATHS):
             return error_response(busy(), self._docs_url)
         if is_below(path, OAUTH_PATHS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from mcp_server.http.guard import App
 from mcp_server.http.requests import Receive, Scope, Send
@@ -15,10 +16,14 @@ access_log = logging.getLogger("access")
 
 
 class Observed:
-    """Pure ASGI middleware around everything that answers requests."""
+    """Pure ASGI middleware around everything that answers requests.
 
-    def __init__(self, app: App) -> None:
+    `record` is told of each request with the status of its answer, 0 if there was none.
+    """
+
+    def __init__(self, app: App, record: Callable[[Request, int], None] | None = None) -> None:
         self._app = app
+        self._record = record
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -39,16 +44,21 @@ class Observed:
         try:
             await self._app(scope, receive, send_with_id)
         finally:
+            request.code = request.code or (str(status) if status else "disconnected")
+            if self._record is not None:
+                self._record(request, status)
+            if access_log.isEnabledFor(logging.INFO):
+                _log(request)
             current.reset(token)
-            self._tell(request, status)
 
-    def _tell(self, request: Request, status: int) -> None:
-        code = request.code or str(status)
-        access_log.info(
-            "%s %s %s %.1f ms",
-            request.surface or "-",
-            request.operation or "-",
-            code,
-            request.milliseconds,
-            extra={"request": request},
-        )
+
+def _log(request: Request) -> None:
+    """Log a request that was answered: never its address, path, query or credential."""
+    fields = {
+        "surface": request.surface,
+        "operation": request.operation,
+        "code": request.code,
+        "ms": round(request.milliseconds, 1),
+        "key_prefix": request.key_prefix,
+    }
+    access_log.info("request", extra={name: value for name, value in fields.items() if value != ""})

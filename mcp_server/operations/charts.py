@@ -12,7 +12,7 @@ import itertools
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 import anyio
 import anyio.to_process
@@ -27,6 +27,8 @@ from store.errors import StoreError
 from store.files import private_folder, replace_file
 from store.of_night import OfNight
 from store.setup_words import pattern_words
+from telemetry.metrics import charts_cache, drawing_seconds, drawings_waiting, limits_hit, timed
+from telemetry.traces import span
 
 QUEUE_LIMIT = 32
 """Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
@@ -35,6 +37,9 @@ WARM_AFTER = 2.0
 """Seconds after its start in which a service has the processor for its first answers."""
 
 log = logging.getLogger(__name__)
+
+Made = TypeVar("Made")
+Arguments = TypeVarTuple("Arguments")
 
 
 class Charts:
@@ -48,6 +53,8 @@ class Charts:
         self._directories = directories or OfNight(Directory.of)
         self._workers = CapacityLimiter(workers)
         self._drawing: dict[Path, anyio.Event] = {}
+        self.is_broken = False
+        """Whether the process that draws could not be used last time."""
 
     async def warm(self, after: float = 0.0) -> None:
         """Start a worker process after some seconds, and let it load what drawing needs.
@@ -56,7 +63,7 @@ class Charts:
         """
         await anyio.sleep(after)
         try:
-            await anyio.to_process.run_sync(prepare, limiter=self._workers)
+            await self._apart(prepare)
         except (OSError, BrokenWorkerProcess) as error:
             log.warning("No process for charts yet; the first chart will start one: %s", error)
 
@@ -67,11 +74,14 @@ class Charts:
             ApiError: `chart_unavailable` without stored prices, `unavailable` when too many wait.
         """
         path = self._path(book, setup, look)
-        while (png := await self.kept(book, setup, look)) is None:
+        png = await self.kept(book, setup, look)
+        charts_cache.count(found=png is not None)
+        while png is None:
             under_way = self._drawing.get(path)
             if under_way is None:
                 return await self._draw(path, book, setup, look)
             await under_way.wait()
+            png = await self.kept(book, setup, look)
         return png
 
     async def kept(self, book: Book, setup: StoredSetup, look: Look = USUAL) -> bytes | None:
@@ -83,17 +93,29 @@ class Charts:
         if prices is None:
             raise ApiError("chart_unavailable")
         if len(self._drawing) >= QUEUE_LIMIT:
+            limits_hit.labels("drawings").inc()
             raise busy()
         done = self._drawing[path] = anyio.Event()
         try:
-            name = self._directories.of(book).name(setup.fields["symbol"])
-            view = chart_view(book, setup, prices, name or "")
-            png = await anyio.to_process.run_sync(draw, view, look, limiter=self._workers)
+            with drawings_waiting.track_inprogress(), timed(drawing_seconds), span("drawing"):
+                name = self._directories.of(book).name(setup.fields["symbol"])
+                view = chart_view(book, setup, prices, name or "")
+                png = await self._apart(draw, view, look)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
             del self._drawing[path]
             done.set()
         return png
+
+    async def _apart(self, work: Callable[[*Arguments], Made], *arguments: *Arguments) -> Made:
+        """Do something in the worker process."""
+        try:
+            made = await anyio.to_process.run_sync(work, *arguments, limiter=self._workers)
+        except (OSError, BrokenWorkerProcess):
+            self.is_broken = True
+            raise
+        self.is_broken = False
+        return made
 
     def _path(self, book: Book, setup: StoredSetup, look: Look) -> Path:
         return self._folder / str(book.data_version) / _file(setup, look)

@@ -107,6 +107,7 @@ class Counters:
         most = STRANGERS_BYTES if per_day is None else MOST_BYTES
         self._slots = max(8, min(SLOTS, most // (WORD * self._words)))
         self._reach = min(self._slots, REACH if per_day is None else KEPT_REACH)
+        self._path = file
         self._file = None if file is None else _open(file, self._bytes)
         self._lock: AbstractContextManager[object] = nullcontext()
         if self._file is not None:
@@ -126,6 +127,15 @@ class Counters:
     @property
     def _bytes(self) -> int:
         return self._slots * (1 + self._words) * WORD + KEY
+
+    def is_shared(self) -> bool:
+        """Whether a process that starts now would count in the same memory."""
+        if self._path is None or self._file is None:
+            return True
+        try:
+            return os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
+        except OSError:
+            return False
 
     def hit(self, bucket: str, at: Moment) -> Hit:
         """Count a call, if it fits both the window and the day.

@@ -18,11 +18,17 @@ from mcp_server.operations.callers import PLANS_WITH_ACCESS, TRACKED_CAPS, Calle
 from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError, busy
 from mcp_server.operations.services import Services
-from mcp_server.operations.surfaces import NO_CONDITIONS, Conditions, Surface
+from mcp_server.operations.surfaces import (
+    NO_CONDITIONS,
+    Conditions,
+    ConsentNeededError,
+    Surface,
+)
 from mcp_server.operations.table import Access, Operation
 from mcp_server.operations.untracked import not_tracked
 from store.errors import DatabaseError
 from store.keys import Principal
+from telemetry.metrics import answers_cache
 from telemetry.request import Request, current
 
 log = logging.getLogger(__name__)
@@ -52,6 +58,12 @@ async def invoke(
         result = await _invoke(operation, raw, caller, services, surface, conditions, request)
     except ApiError as error:
         request.code = error.code
+        raise
+    except ConsentNeededError:
+        request.code = "consent_needed"
+        raise
+    except Exception:
+        request.code = "internal_error"
         raise
     request.code = "ok"
     return result
@@ -102,9 +114,11 @@ async def _answer(operation: Operation, call: Call[Any]) -> Answer:
         operation.personal and call.caller.principal is not None,
         *vars(call.arguments).values(),
     )
-    kept = services.answers.get(key) if operation.sealed else None
-    if kept is not None:
-        return kept
+    if operation.sealed:
+        kept = services.answers.get(key)
+        answers_cache.count(found=kept is not None)
+        if kept is not None:
+            return kept
     with services.active_night.pin():
         answer = await operation.handler(call)
     if operation.sealed:

@@ -27,6 +27,7 @@ from mcp_server.operations.counters import (
 )
 from mcp_server.operations.errors import ApiError, busy
 from store.keys import Principal
+from telemetry.metrics import limits_hit
 
 MINUTE = 60
 
@@ -91,8 +92,19 @@ class Limiter:
         self._pictures = counters("pictures", quotas.pictures_per_minute)
         windows = (quotas.key_per_minute, MINUTE, quotas.key_per_day, SECONDS_A_DAY)
         self._key_policy = b'"minute";q=%d;w=%d, "day";q=%d;w=%d' % windows
+        self._refused_at = -math.inf
         keyless = (quotas.keyless_per_minute, MINUTE)
         self._keyless_policy = b'"keyless-minute";q=%d;w=%d' % keyless
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a key was refused within a minute because no room is left to count its calls."""
+        return self._clock().monotonic - self._refused_at < MINUTE
+
+    def is_shared(self) -> bool:
+        """Whether processes that start now would count together with this one."""
+        kinds = (self._keys, self._accounts, self._addresses, self._others, self._pictures)
+        return all(counters.is_shared() for counters in kinds)
 
     def resume(self, calls: Iterable[tuple[int, str, int]]) -> None:
         """Take over the calls of today that earlier processes admitted: account, prefix, calls."""
@@ -115,6 +127,7 @@ class Limiter:
         try:
             return self._count_keyed(caller.principal)
         except CountersFullError as error:
+            self._refused_at = self._clock().monotonic
             raise busy(MINUTE) from error
 
     def count_other(self, caller: Caller, kind: Other) -> None:
@@ -125,7 +138,7 @@ class Limiter:
         """
         principal = caller.principal
         whose = f"account {principal.account.id}" if principal else f"address {caller.network}"
-        self._count_other(f"{kind} {whose}", "of one account" if principal else "from one address")
+        self._count_other(kind, whose, "of one account" if principal else "from one address")
 
     def count_page(self, network: str, session: str | None) -> None:
         """Count a page, for the session of who is signed in or else for the address.
@@ -133,7 +146,7 @@ class Limiter:
         Raises:
             ApiError: `rate_limited`, with the seconds to wait.
         """
-        self._count_other(f"page {_visitor(network, session)}", "for pages")
+        self._count_other("page", _visitor(network, session), "for pages")
 
     def count_picture(self, network: str, session: str | None) -> None:
         """Count a picture or the data of a page, for whom its page is counted.
@@ -144,12 +157,13 @@ class Limiter:
         hit = self._pictures.hit(_visitor(network, session), self._clock())
         if not hit.counted:
             quota = self.quotas.pictures_per_minute
-            raise _refusal(quota, MINUTE, hit.wait, "for pages", what="pictures")
+            raise _refusal("pictures", quota, MINUTE, hit.wait, "for pages", what="pictures")
 
-    def _count_other(self, bucket: str, whose: str) -> None:
-        hit = self._others.hit(bucket, self._clock())
+    def _count_other(self, kind: str, who: str, whose: str) -> None:
+        hit = self._others.hit(f"{kind} {who}", self._clock())
         if not hit.counted:
-            raise _refusal(self.quotas.other_per_minute, MINUTE, hit.wait, whose, what="requests")
+            quota = self.quotas.other_per_minute
+            raise _refusal(kind, quota, MINUTE, hit.wait, whose, what="requests")
 
     def _count_keyed(self, principal: Principal) -> Allowance:
         at, quotas = self._clock(), self.quotas
@@ -159,7 +173,7 @@ class Limiter:
         if not key.counted:
             left = self._allowance(key, quotas.key_per_day - key.today, midnight)
             windows = (quotas.key_per_minute, quotas.key_per_day, midnight)
-            raise _fuller_window(key, *windows, "with one key", left)
+            raise _fuller_window("key", key, *windows, "with one key", left)
         try:
             whole = self._accounts.hit(account, at)
         except CountersFullError:
@@ -170,7 +184,7 @@ class Limiter:
         if not whole.counted:
             self._keys.take_back(prefix, at)
             windows = (quotas.account_per_minute, quotas.account_per_day, midnight)
-            raise _fuller_window(whole, *windows, "with all keys of one account", left)
+            raise _fuller_window("account", whole, *windows, "with all keys of one account", left)
         return left
 
     def _allowance(self, minute: Hit, today: int, midnight: int) -> Allowance:
@@ -183,9 +197,8 @@ class Limiter:
         state = b'"keyless-minute";r=%d;t=%d' % (hit.left, reset)
         allowance = Allowance(self._keyless_policy, state)
         if not hit.counted:
-            raise _refusal(
-                self.quotas.keyless_per_minute, MINUTE, reset, "without a key", allowance
-            )
+            quota = self.quotas.keyless_per_minute
+            raise _refusal("address_minute", quota, MINUTE, reset, "without a key", allowance)
         return allowance
 
 
@@ -194,16 +207,23 @@ def _visitor(network: str, session: str | None) -> str:
 
 
 def _fuller_window(
-    hit: Hit, per_minute: int, per_day: int, midnight: int, whose: str, allowance: Allowance
+    limit: str,
+    hit: Hit,
+    per_minute: int,
+    per_day: int,
+    midnight: int,
+    whose: str,
+    allowance: Allowance,
 ) -> ApiError:
     """The refusal by the window that is full; if both are, by the one with the longer wait."""
     reset = math.ceil(hit.reset)
     if hit.today >= per_day and (hit.left or midnight > reset):
-        return _refusal(per_day, SECONDS_A_DAY, midnight, whose, allowance)
-    return _refusal(per_minute, MINUTE, reset, whose, allowance)
+        return _refusal(f"{limit}_day", per_day, SECONDS_A_DAY, midnight, whose, allowance)
+    return _refusal(f"{limit}_minute", per_minute, MINUTE, reset, whose, allowance)
 
 
 def _refusal(
+    limit: str,
     quota: int,
     seconds: int,
     wait: int,
@@ -211,6 +231,7 @@ def _refusal(
     allowance: Allowance | None = None,
     what: str = "calls",
 ) -> ApiError:
+    limits_hit.labels(limit).inc()
     wait = max(1, wait)
     return ApiError(
         "rate_limited",

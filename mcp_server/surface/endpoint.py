@@ -56,6 +56,16 @@ from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
 from mcp_server.surface.tools import call_tool, host_name
 from mcp_server.surface.toolsets import Toolset
+from telemetry.request import note
+
+METHODS = frozenset(
+    (
+        *("initialize", "ping", "server/discover", "tools/list", "tools/call", "prompts/list"),
+        *("resources/list", "resources/templates/list", "resources/read"),
+        *("notifications/initialized", "notifications/cancelled"),
+    )
+)
+"""The methods that are told apart in metrics, traces and logs."""
 
 Decoded = dict[str, Any]
 """A JSON-RPC message."""
@@ -157,6 +167,8 @@ class McpEndpoint:
         decoded: Decoded = {}
         try:
             decoded = await _read_message(receive)
+            method = decoded.get("method")
+            note("mcp", method if isinstance(method, str) and method in METHODS else "other")
         finally:
             if not self._is_call(decoded):
                 self._services.limiter.count_other(caller, "list")

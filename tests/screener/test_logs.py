@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from screener.logs import EVERY_SECONDS, MOST_MESSAGES, Lines, OncePerMinute, log_config
-from tests.screener.process import serving_process
+from screener.settings import Settings
+from telemetry.request import Request, current
+from tests.screener.process import Server, serving_process
+from tests.service import copy_night, new_key
 
 LINE = re.compile(
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) [a-z_.]+: .+"
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (DEBUG|INFO|WARNING|ERROR|CRITICAL) [a-z_.]+"
+    r"( \[[0-9a-f]{16}\])?: .+"
 )
 
 
@@ -42,6 +48,76 @@ def test_a_line_says_when_in_utc_how_grave_and_where() -> None:
     said.created, said.msecs = 1_769_851_800.0, 123.0
 
     assert Lines().format(said) == "2026-01-31T09:30:00.123Z WARNING oauth.bearer: It is away"
+
+
+def test_json_is_one_object_a_line_with_what_the_line_for_people_says() -> None:
+    said = record("%s is away", "It")
+    said.created, said.msecs = 1_769_851_800.0, 123.0
+    said.held_back = 3
+
+    assert json.loads(Lines("json").format(said)) == {
+        "timestamp": "2026-01-31T09:30:00.123Z",
+        "level": "warning",
+        "logger": "oauth.bearer",
+        "event": "It is away",
+        "held_back": 3,
+    }
+
+
+def test_our_fields_are_written_in_both_formats_and_those_of_libraries_are_not() -> None:
+    fields = {"rows": 3, "kind": "a kind\n2026 of \x1b its own", "event": "other", "missing": None}
+    ours, library = record("Removed"), record("Removed", name="uvicorn.error")
+    for said in (ours, library):
+        vars(said).update(fields)
+    (line,) = Lines().format(ours).split("\n")
+    told = json.loads(Lines("json").format(ours))
+
+    assert line.endswith(
+        ": Removed rows=3 kind='a kind 2026 of \N{REPLACEMENT CHARACTER} its own' missing=None"
+    )
+    assert (told["event"], told["rows"], told["missing"]) == ("Removed", 3, None)
+    assert Lines().format(library).endswith(": Removed")
+    assert "rows" not in json.loads(Lines("json").format(library))
+
+
+def test_a_field_is_bounded() -> None:
+    said = record("Read")
+    vars(said).update(what="x" * 10_000)
+
+    assert len(Lines().format(said)) < 300
+
+
+def test_a_line_within_a_request_carries_its_id_on_every_line() -> None:
+    token = current.set(Request("abc-1"))
+    try:
+        fail("away")
+    except ValueError:
+        failed = record("It failed")
+        failed.exc_info = sys.exc_info()
+    lines, told = Lines().format(failed).split("\n"), json.loads(Lines("json").format(failed))
+    current.reset(token)
+
+    assert len(lines) > 2
+    assert all(" oauth.bearer [abc-1]: " in line for line in lines)
+    assert told["request_id"] == "abc-1"
+    assert told["exception"].endswith("ValueError: away")
+    assert "request_id" not in json.loads(Lines("json").format(record("Later")))
+
+
+def test_json_of_what_strangers_send_is_one_line_and_steers_no_terminal() -> None:
+    forged = '\x1b[2J\x9b2J\u2028\n{"event": "forged"}\r\u202e'
+    try:
+        fail(forged)
+    except ValueError:
+        failed = record("%s failed", forged)
+        failed.exc_info = sys.exc_info()
+    line = Lines("json").format(failed)
+    told = json.loads(line)
+
+    assert line.isascii()
+    assert "\n" not in line
+    assert told["event"].isprintable()
+    assert told["exception"].replace("\n", "").isprintable()
 
 
 def test_what_strangers_send_cannot_begin_a_line_or_steer_the_terminal() -> None:
@@ -140,3 +216,89 @@ def test_every_line_of_a_server_is_a_line_of_the_log_and_repeats_are_held_back(
     assert 1 <= sum("are refused for now" in line for line in lines) <= workers
     assert 1 <= sum("Unsupported upgrade request" in line for line in lines) <= workers
     assert any("INFO uvicorn.error: Application startup complete." in line for line in lines)
+
+
+def objects(server: Server) -> list[dict[str, Any]]:
+    """The lines of a log in JSON, behind the words of the command."""
+    return [json.loads(line) for line in server.stderr.read_text().splitlines()[1:]]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_line_of_a_server_is_json_if_that_is_wanted(tmp_path: Path, workers: int) -> None:
+    options = {"SCREENER_LOG_FORMAT": "json", "SCREENER_LOG_LEVEL": "debug"}
+    key = "ps_live_" + "q" * 48
+    with serving_process(tmp_path, "--workers", str(workers), **options) as server:
+        for _ in range(3):
+            headers = {"Authorization": f"Bearer {key}", **UPGRADE}
+            httpx.get(f"{server.url}/api/v1/me", headers=headers, timeout=30)
+    told = objects(server)
+
+    assert {"timestamp", "level", "logger", "event"} <= set.intersection(*map(set, told))
+    assert "Application startup complete." in {one["event"] for one in told}
+    assert "Unsupported upgrade request." in {one["event"] for one in told}
+    assert not {key for key in set().union(*told) if key.startswith("color")}
+    assert key not in server.stderr.read_text()
+
+
+def test_the_access_log_has_a_line_for_each_request_and_nothing_of_who_sent_it(
+    night: Path, tmp_path: Path
+) -> None:
+    copy_night(night, tmp_path / "data")
+    key = new_key(Settings(data_dir=tmp_path / "data"))
+    options = {"SCREENER_LOG_FORMAT": "json", "SCREENER_ACCESS_LOG": "true"}
+    keyed = {"Authorization": f"Bearer {key}", "X-Request-Id": "proxy-1"}
+    with serving_process(tmp_path, **options) as server:
+        for _ in range(3):
+            answer = httpx.get(f"{server.url}/api/v1/scan?limit=7", headers=keyed)
+            assert answer.headers["x-request-id"] == "proxy-1"
+        for path in ("/health/live", "/health/ready", "/api/v1/tickers/ZZZ/patterns"):
+            httpx.get(server.url + path, headers=keyed | {"X-Request-Id": "a b\tc"})
+        httpx.get(f"{server.url}/nowhere?secret=1")
+    lines = [one for one in objects(server) if one["logger"] == "access"]
+    calls = [one for one in lines if one.get("surface") == "rest"]
+
+    assert [one["operation"] for one in calls][:3] == ["scan"] * 3
+    assert {(one["code"], one["request_id"]) for one in calls[:3]} == {("ok", "proxy-1")}
+    assert (calls[3]["code"], len(calls[3]["request_id"])) == ("ticker_not_tracked", 16)
+    assert {one["key_prefix"] for one in calls} == {key[:16]}
+    assert all(one["ms"] > 0 for one in lines)
+    assert lines[-1]["code"] == "404"
+    assert "key_prefix" not in lines[-1]
+    written = server.stderr.read_text().partition("\n")[2]
+    for never in (
+        key,
+        "127.0.0.1",
+        "limit=7",
+        "secret",
+        "nowhere",
+        "ZZZ",
+        "health",
+        "python-httpx",
+    ):
+        assert never not in written
+
+
+def test_without_the_setting_no_request_is_logged(tmp_path: Path) -> None:
+    with serving_process(tmp_path, SCREENER_LOG_LEVEL="debug") as server:
+        httpx.get(f"{server.url}/api/v1/families").raise_for_status()
+
+    assert " access" not in server.stderr.read_text()
+
+
+def test_a_command_logs_in_the_same_format_on_stderr(tmp_path: Path) -> None:
+    code = (
+        "import logging\n"
+        "from screener.console import settings\n"
+        "settings()\n"
+        "logging.getLogger('nightly.bars').warning('Read', extra={'rows': 3})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "SCREENER_LOG_FORMAT": "json", "SCREENER_DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == ""
+    assert json.loads(done.stderr)["rows"] == 3

@@ -58,7 +58,11 @@ def test_no_secret_is_written_anywhere(night: Path, tmp_path: Path) -> None:
     vault = Vault()
     copy_night(night, tmp_path / "data")
     key = vault.keep(new_key(Settings(data_dir=tmp_path / "data")))
-    options = {"SCREENER_LOG_LEVEL": "debug", "SCREENER_SIGN_UP": "true"}
+    options = {
+        "SCREENER_LOG_LEVEL": "debug",
+        "SCREENER_ACCESS_LOG": "true",
+        "SCREENER_SIGN_UP": "true",
+    }
     with serving_process(tmp_path, **options) as server:
         service = Service(Settings(data_dir=tmp_path / "data", port=server.port), server.url, key)
         person = new_person(service)
@@ -91,6 +95,7 @@ def test_no_secret_is_written_anywhere(night: Path, tmp_path: Path) -> None:
     assert len(vault.secrets) > 30
     assert "reused a used" in written["stderr"]
     assert "| Traceback" in written["stderr"]
+    assert "code=invalid_api_key" in written["stderr"]
     assert "Probe" in written["usage"]
     for kind in ("sign_in_failed", "sign_out", "password_changed", "key_created", "key_revoked"):
         assert kind in written["audit"]

@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from screener.settings import Settings
-from screener.supervisor import EXIT_CODE, MOST_FAILURES, keep_running
+from screener.supervisor import EXIT_CODE, MOST_FAILURES, Supervisor
 from tests.postgres import PostgresServer, fresh_database
 from tests.screener.process import until
 from tests.service import Service, apart, copy_night, new_key, serving
@@ -72,7 +72,7 @@ async def test_a_loop_that_failed_is_started_again() -> None:
         await anyio.sleep_forever()
 
     async with anyio.create_task_group() as group:
-        group.start_soon(lambda: keep_running("under test", loop, first_delay=0.001))
+        group.start_soon(Supervisor(first_delay=0.001).keep_running, "under test", loop)
         with anyio.fail_after(30):
             await well.wait()
         group.cancel_scope.cancel()
@@ -93,9 +93,8 @@ async def test_failures_that_lie_far_apart_never_end_the_process() -> None:
         raise ValueError("now and then")
 
     async with anyio.create_task_group() as group:
-        group.start_soon(
-            lambda: keep_running("under test", loop, first_delay=0.001, clock=lambda: next(times))
-        )
+        supervisor = Supervisor(first_delay=0.001, clock=lambda: next(times))
+        group.start_soon(supervisor.keep_running, "under test", loop)
         with anyio.fail_after(30):
             await well.wait()
         group.cancel_scope.cancel()

@@ -1,0 +1,122 @@
+"""Exposition: `/metrics` in the form of Prometheus, on a port of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Metric,
+    ProcessCollector,
+    start_http_server,
+)
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
+
+from screener.console import err
+from screener.settings import Settings, SettingsError
+
+VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""By which prometheus_client, when a worker imports it, finds the folder of the files."""
+
+SUMMED = frozenset({"process_resident_memory_bytes", "process_open_fds"})
+"""What prometheus_client tells of a process, and several hold together."""
+
+WORKER = ".worker"
+"""The suffix of a file that has the number of a worker for its name."""
+
+
+@contextmanager
+def exposed(settings: Settings, registry: CollectorRegistry = REGISTRY) -> Iterator[None]:
+    """Answer `/metrics` within the block, if the settings name a port for it.
+
+    Raises:
+        SettingsError: the address is taken or not this machine's.
+    """
+    host, port = settings.metrics_host, settings.metrics_port
+    if port is None:
+        yield
+        return
+    try:
+        server, thread = start_http_server(port, host, registry)
+    except OSError as error:
+        raise SettingsError(
+            f"/metrics cannot listen on {host}:{port} ({error.strerror}); choose another with "
+            "SCREENER_METRICS_PORT or SCREENER_METRICS_HOST."
+        ) from error
+    shown = f"[{host}]" if ":" in host else host
+    err.print(f"Metrics: http://{shown}:{port}/metrics")
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def merged(folder: Path) -> CollectorRegistry:
+    """A registry of what the workers, which are started from now on, count in a folder."""
+    folder.mkdir()
+    os.environ[VARIABLE] = str(folder)
+    registry = CollectorRegistry()
+    registry.register(Workers(folder))
+    return registry
+
+
+def join_worker(folder: Path) -> None:
+    """Say that this process is a worker that counts in a folder."""
+    (folder / f"{os.getpid()}{WORKER}").touch()
+
+
+class Workers(Collector):
+    """Adds up what workers count: what one that died has counted stays, what it held goes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._merged = MultiProcessCollector(None, str(folder))  # type: ignore[no-untyped-call]
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: what there is depends on the workers."""
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        """The metrics of all workers together."""
+        living = [os.getpid()]
+        for file in self._folder.glob(f"*{WORKER}"):
+            if _is_alive(int(file.stem)):
+                living.append(int(file.stem))
+            else:
+                mark_process_dead(int(file.stem), str(self._folder))  # type: ignore[no-untyped-call]
+                file.unlink(missing_ok=True)
+        found: Iterable[Metric] = self._merged.collect()  # type: ignore[no-untyped-call]
+        return [*found, *_held_by(living)]
+
+
+def _held_by(processes: Iterable[int]) -> Iterable[Metric]:
+    """The memory and the open files of some processes together."""
+    held: dict[str, Metric] = {}
+    for process in processes:
+        of_one = ProcessCollector(pid=lambda pid=process: pid, registry=CollectorRegistry())
+        for metric in of_one.collect():
+            if metric.name in SUMMED:
+                whole = held.setdefault(
+                    metric.name, Metric(metric.name, metric.documentation, "gauge")
+                )
+                whole.samples += metric.samples
+    for metric in held.values():
+        total = sum(sample.value for sample in metric.samples)
+        metric.samples = []
+        metric.add_sample(metric.name, {}, total)
+    return held.values()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

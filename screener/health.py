@@ -1,0 +1,194 @@
+"""Health: what a balancer or a monitor learns of one process, without a key and without a limit.
+
+`/health/live` says that the process answers. `/health/ready` is 503 only if the process can serve
+nothing. Whatever is merely worse is 200 and named in `degraded`: all servers share the night and
+the database, and a balancer that took them all out for an old night would end the service.
+
+A probe reads nothing: it is answered with what a background loop found last.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Literal
+
+import anyio
+import orjson
+
+from mcp_server.http.guard import CONNECTION, NOSNIFF, TEXT, Answering, App
+from mcp_server.http.requests import Receive, Scope, Send
+from mcp_server.http.responses import HttpResponse, response
+from mcp_server.operations.age import Age
+from mcp_server.operations.answers import JSON
+from mcp_server.operations.services import Services
+from screener.supervisor import Supervisor
+from store.book import Book
+from store.database import Database
+from store.errors import BookError, DatabaseError
+from telemetry import metrics
+from telemetry.degraded import PARTS, Degraded
+
+LOOK_SECONDS = 2.0
+"""Seconds between two looks."""
+
+DATABASE_SECONDS = 3.0
+"""For which a look waits for the account database."""
+
+GRACE = dt.timedelta(hours=12)
+"""How long after the end of a session its night may come, counted from midnight UTC."""
+
+LIVE, READY = "/health/live", "/health/ready"
+
+Status = Literal["ready", "degraded", "unavailable"]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What one look found."""
+
+    status: Status
+    degraded: tuple[Degraded, ...]
+    session: dt.date | None
+    data_version: str | None
+
+
+class Health:
+    """The state of a serving process."""
+
+    def __init__(
+        self,
+        services: Services,
+        database: Database,
+        supervisor: Supervisor,
+        clock: Callable[[], dt.datetime],
+    ) -> None:
+        self._services = services
+        self._database = database
+        self._supervisor = supervisor
+        self._clock = clock
+        self.state = State("unavailable", (), None, None)
+        """What the last look found."""
+
+    async def keep_looking(self) -> None:
+        """Look every few seconds, until cancelled."""
+        while True:
+            await anyio.sleep(LOOK_SECONDS)
+            await self.look()
+
+    async def look(self) -> None:
+        """Look after every part, and remember which are worse than they should be."""
+        answers = await self._database_answers()
+        book = self._services.active_night.book
+        serves = book.session is not None and _is_readable(book)
+        night = self._night(book) if serves else _without(book)
+        degraded = (*night, *self._parts(database_answers=answers))
+        status: Status = "degraded" if degraded else "ready"
+        self.state = State(
+            status if serves else "unavailable", degraded, book.session, book.data_version
+        )
+        worse = {part for part, _ in degraded}
+        for part in PARTS:
+            metrics.degraded.labels(part).set(part in worse)
+
+    def degraded(self) -> tuple[Degraded, ...]:
+        """The parts that are worse than they should be."""
+        return self.state.degraded
+
+    def _night(self, book: Book) -> Iterator[Degraded]:
+        now = self._clock()
+        # The sample never gets newer: whoever serves it wants no other night.
+        if not book.sample and Age.of(book, (now - GRACE).date()).missed:
+            yield Degraded("night", Age.of(book, now.date()).words)
+
+    def _parts(self, *, database_answers: bool) -> Iterator[Degraded]:
+        services = self._services
+        if services.active_night.fault:
+            yield Degraded("new_night", "A new night cannot be opened; the log says why.")
+        if not database_answers:
+            yield Degraded(
+                "database", "The account database does not answer; calls with a key are refused."
+            )
+        elif services.usage.is_behind:
+            yield Degraded("database", "The account database cannot be written.")
+        if services.limiter.is_full:
+            yield Degraded("counters", "No room is left to count the calls of more keys today.")
+        elif not services.limiter.is_shared():
+            yield Degraded(
+                "counters", "The files in which workers count together are gone; restart them all."
+            )
+        for name in self._supervisor.in_retry:
+            yield Degraded("loops", f"The loop {name} failed and is started again.")
+        if services.charts.is_broken:
+            yield Degraded("charts", "The process that draws failed; kept charts are served.")
+
+    async def _database_answers(self) -> bool:
+        try:
+            with anyio.fail_after(DATABASE_SECONDS):
+                await self._database.probe()
+        except (DatabaseError, TimeoutError):
+            return False
+        return True
+
+
+def _is_readable(book: Book) -> bool:
+    try:
+        book.probe()
+    except BookError:
+        return False
+    return True
+
+
+def _without(book: Book) -> tuple[Degraded, ...]:
+    why = "There is no night yet." if book.session is None else "The night cannot be read."
+    return (Degraded("night", why),)
+
+
+class Probes:
+    """Pure ASGI middleware around everything, so that a probe is not limited, counted or logged,
+    and is answered however busy the service is, for any Host.
+    """
+
+    def __init__(self, app: App, health: Health) -> None:
+        self._app = app
+        self._health = health
+        self._version = version("pattern-screener")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith("/health/"):
+            await self._app(scope, receive, send)
+            return
+        path = scope["path"].rstrip("/")
+        if path not in (LIVE, READY):
+            await self._app(scope, receive, send)
+            return
+        connection: Answering | None = scope.get("state", {}).get(CONNECTION)
+        try:
+            await self._answer(path, scope["method"])(scope, receive, send)
+        finally:
+            if connection is not None:
+                connection.answered()
+
+    def _answer(self, path: str, method: str) -> HttpResponse:
+        if method not in ("GET", "HEAD"):
+            answer = response(405, b"Send GET or HEAD.", TEXT)
+            answer.headers.append((b"allow", b"GET, HEAD"))
+        elif path == LIVE:
+            answer = response(200, b'{"status":"live"}', JSON)
+        else:
+            answer = self._ready()
+        answer.headers += (b"cache-control", b"no-store"), NOSNIFF
+        return answer
+
+    def _ready(self) -> HttpResponse:
+        state = self._health.state
+        fields = {
+            "status": state.status,
+            "degraded": [part._asdict() for part in state.degraded],
+            "as_of_session": state.session,
+            "data_version": state.data_version,
+            "version": self._version,
+        }
+        return response(503 if state.status == "unavailable" else 200, orjson.dumps(fields), JSON)

@@ -1,0 +1,54 @@
+"""Measuring: what no request tells, looked up every few seconds for `/metrics`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from mcp_server.operations.age import Age
+from mcp_server.operations.services import Services
+from telemetry.metrics import (
+    announce,
+    data_free,
+    data_size,
+    night_sample,
+    night_session,
+    sessions_behind,
+    usage_rows_waiting,
+)
+
+MEASURE_SECONDS = 2.0
+
+
+async def keep_measuring(
+    services: Services, data_dir: Path, clock: Callable[[], dt.datetime]
+) -> None:
+    """Measure every few seconds until cancelled."""
+    announce(version("pattern-screener"))
+    while True:
+        measure(services, clock().date())
+        disk = await anyio.to_thread.run_sync(shutil.disk_usage, data_dir)
+        data_free.set(disk.free)
+        data_size.set(disk.total)
+        await anyio.sleep(MEASURE_SECONDS)
+
+
+def measure(services: Services, today: dt.date) -> None:
+    """Set the gauges of the night and of the usage log, as of a UTC day."""
+    age = Age.of(services.active_night.book, today)
+    night_session.set(_seconds(age.session))
+    night_sample.set(age.sample)
+    sessions_behind.set(0 if age.sample else age.missed or 0)
+    usage_rows_waiting.set(services.usage.waiting)
+
+
+def _seconds(day: dt.date | None) -> float:
+    if day is None:
+        return 0.0
+    return dt.datetime.combine(day, dt.time(), dt.UTC).timestamp()

@@ -1,0 +1,246 @@
+"""`/metrics`: what a service tells of its work, and what it never tells."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from screener.settings import Settings
+from tests.conftest import NIGHT_SESSION
+from tests.screener.command import run_process
+from tests.screener.process import serving_process
+from tests.screener.scraping import Measured, free_port, measured
+from tests.service import copy_night, new_key
+
+TABLE = Path(__file__).parents[2] / "docs" / "monitoring.md"
+CHOSEN = "chosenbythecaller"
+JSON = {"content-type": "application/json", "accept": "application/json"}
+PER_MINUTE = 20
+
+
+@pytest.fixture(scope="module")
+def folder(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sample night as its data."""
+    folder = tmp_path_factory.mktemp("measured")
+    copy_night(night, folder / "data")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def secret(folder: Path) -> str:
+    """The key of an account."""
+    return new_key(Settings(data_dir=folder / "data"), "measured@example.com")
+
+
+@pytest.fixture(scope="module")
+def service(folder: Path, secret: str) -> Iterator[Measured]:
+    """A measured service of one process."""
+    with measured(
+        folder,
+        SCREENER_KEY_PER_MINUTE=str(PER_MINUTE),
+        SCREENER_KEYLESS_PER_MINUTE="1000",
+        SCREENER_CHARTS_WARM="false",
+    ) as live:
+        yield live
+
+
+def get(service: Measured, path: str, key: str = "") -> httpx.Response:
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    return httpx.get(service.server.url + path, headers=headers, timeout=60)
+
+
+def post(service: Measured, path: str, message: dict[str, object]) -> httpx.Response:
+    return httpx.post(service.server.url + path, json=message, headers=JSON, timeout=60)
+
+
+def test_a_call_is_counted_by_its_surface_operation_and_code(
+    service: Measured, secret: str
+) -> None:
+    of_call = {"surface": "rest", "operation": "me"}
+
+    assert get(service, "/api/v1/me").status_code == 401
+    assert get(service, "/api/v1/me", secret).status_code == 200
+
+    for code in ("missing_api_key", "ok"):
+        service.until_least(1, "screener_requests_total", **of_call, code=code)
+    service.until_least(2, "screener_request_duration_seconds_count", **of_call)
+
+
+def test_a_tool_is_counted_as_its_operation_and_a_list_as_its_method(service: Measured) -> None:
+    call = {"name": "demo", "arguments": {"symbol": "MSFT"}}
+    for method, params in (("tools/list", {}), ("tools/call", call)):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        assert post(service, "/mcp/demo", message).status_code == 200
+
+    service.until(1, "screener_requests_total", surface="mcp", operation="demo", code="ok")
+    service.until(1, "screener_requests_total", surface="mcp", operation="tools/list", code="200")
+
+
+def test_a_page_is_counted_by_its_route(service: Measured) -> None:
+    get(service, "/families/triangles")
+    get(service, "/.well-known/oauth-authorization-server")
+
+    service.until(1, "screener_requests_total", surface="web", operation="/families/{family}")
+    service.until_least(1, "screener_requests_total", surface="oauth")
+
+
+def test_no_label_has_a_value_that_a_caller_chose(service: Measured) -> None:
+    paths = (
+        *(f"/{CHOSEN}", f"/symbol/{CHOSEN}", f"/mcp/{CHOSEN}", f"/oauth/{CHOSEN}"),
+        *(f"/api/v1/{CHOSEN}", f"/api/v1/demo/{CHOSEN}", f"/health/{CHOSEN}?{CHOSEN}={CHOSEN}"),
+    )
+    for path in paths:
+        get(service, path)
+    httpx.request(CHOSEN.upper(), service.server.url + "/docs", timeout=60)
+    httpx.request(CHOSEN.upper(), service.server.url + "/api/v1/me", timeout=60)
+    for method in (CHOSEN, "tools/call", "resources/read"):
+        params = {"name": CHOSEN, "arguments": {CHOSEN: CHOSEN}, "uri": f"ui://{CHOSEN}"}
+        post(service, "/mcp/demo", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+
+    assert CHOSEN not in service.text().lower()
+
+
+def test_nothing_secret_is_exposed(service: Measured, secret: str) -> None:
+    get(service, "/api/v1/me", secret)
+    post(service, f"/mcp/demo?key={secret}", {})
+
+    text = service.text()
+    for word in (secret, secret[:12], "measured@example.com", "127.0.0.1", "MSFT"):
+        assert word not in text
+
+
+def test_a_limit_that_refuses_is_counted_by_its_name(service: Measured, folder: Path) -> None:
+    key = new_key(Settings(data_dir=folder / "data"), "often@example.com")
+    before = service.value("screener_limits_hit_total")
+    for _ in range(PER_MINUTE + 2):
+        get(service, "/api/v1/me", key)
+
+    service.until(2, "screener_limits_hit_total", limit="key_minute")
+    service.until(before + 2, "screener_limits_hit_total")
+    service.until(2, "screener_requests_total", operation="me", code="rate_limited")
+
+
+def test_look_ups_in_caches_are_counted_by_what_they_found(service: Measured, secret: str) -> None:
+    def found(cache: str, result: str) -> float:
+        return service.value("screener_cache_lookups_total", cache=cache, result=result)
+
+    before = {cache: found(cache, "hit") for cache in ("answers", "principals")}
+    for _ in range(3):
+        get(service, "/api/v1/tickers/IBM/patterns", secret).raise_for_status()
+
+    assert found("answers", "miss") >= 1
+    assert found("answers", "hit") == before["answers"] + 2
+    assert found("principals", "hit") >= before["principals"] + 2
+
+
+def test_a_drawing_and_the_waits_for_the_database_are_timed(service: Measured) -> None:
+    setups = get(service, "/api/v1/demo/MSFT").json()["setups"]
+    chart = f"/api/v1/demo/MSFT/chart.png?setup_id={setups[0]['setup_id']}"
+    for _ in range(2):
+        get(service, chart).raise_for_status()
+
+    service.until(1, "screener_drawing_duration_seconds_count")
+    assert service.value("screener_drawings_waiting") == 0
+    for step in ("connection", "statement"):
+        assert service.value("screener_database_wait_seconds_count", step=step) > 0
+
+
+def test_the_night_the_disk_and_the_build_are_told(service: Measured) -> None:
+    session = dt.datetime.combine(NIGHT_SESSION, dt.time(), dt.UTC).timestamp()
+
+    service.until(session, "screener_night_session_timestamp_seconds")
+    assert service.value("screener_night_is_sample") == 1
+    assert service.value("screener_night_sessions_behind") == 0
+    assert 0 < service.value("screener_data_free_bytes") < service.value("screener_data_size_bytes")
+    assert service.value("screener_build_info") == service.value("screener_workers") == 1
+
+
+def test_open_connections_are_counted_until_they_close(service: Measured) -> None:
+    service.until(0, "screener_connections_open")
+    with socket.create_connection(("127.0.0.1", service.server.port)):
+        service.until(1, "screener_connections_open")
+    service.until(0, "screener_connections_open")
+
+
+def test_names_follow_the_rules_of_prometheus(service: Measured) -> None:
+    """https://prometheus.io/docs/practices/naming/"""
+    for family in text_string_to_metric_families(service.text()):
+        assert re.fullmatch(r"(screener|process|python)_[a-z_]+", family.name)
+        assert family.documentation
+        for word in ("milliseconds", "ms", "kilobytes", "mb", "percent"):
+            assert word not in family.name.split("_")
+        if family.type == "counter":
+            assert all(sample.name.endswith("_total") for sample in family.samples)
+
+
+def test_every_metric_is_in_the_table_of_the_documentation(service: Measured) -> None:
+    exposed = set(re.findall(r"^# TYPE (screener_\w+) (\w+)", service.text(), re.MULTILINE))
+    rows = re.findall(r"^\| `(screener_\w+)` \| (\w+) \|", TABLE.read_text(), re.MULTILINE)
+
+    assert sorted(rows) == sorted(exposed)
+
+
+def test_a_busy_port_is_one_clear_line(folder: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        options = ("serve", "--port", str(free_port()))
+        done = run_process(folder / "data", *options, SCREENER_METRICS_PORT=str(port))
+
+    assert done.returncode == 2
+    assert f"/metrics cannot listen on 127.0.0.1:{port}" in done.stderr
+    assert "SCREENER_METRICS_PORT" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_its_address_is_printed_only_where_there_is_one(
+    service: Measured, night: Path, tmp_path: Path
+) -> None:
+    copy_night(night, tmp_path / "data")
+    with serving_process(tmp_path) as unmeasured:
+        assert "Metrics" not in unmeasured.stderr.read_text()
+
+    address = f"Metrics: http://127.0.0.1:{service.port}/metrics"
+    assert address in service.server.stderr.read_text()
+
+
+def test_workers_are_added_up_and_what_one_that_died_has_counted_stays(
+    night: Path, tmp_path: Path
+) -> None:
+    copy_night(night, tmp_path / "data")
+    calls = {"name": "screener_requests_total", "operation": "demo"}
+    with measured(
+        tmp_path, "--workers", "2", SCREENER_KEYLESS_PER_MINUTE="1000", SCREENER_CHARTS_WARM="false"
+    ) as service:
+        service.until(2, "screener_workers")
+        setups = get(service, "/api/v1/demo/MSFT").json()["setups"]
+        get(service, f"/api/v1/demo/MSFT/chart.png?setup_id={setups[0]['setup_id']}")
+        for _ in range(19):
+            get(service, "/api/v1/demo/MSFT").raise_for_status()
+        service.until(20, **calls)
+
+        family = psutil.Process().children(recursive=True)
+        workers = [one for one in family if "spawn_main" in " ".join(one.cmdline())]
+        assert len(workers) == 2
+        for worker in workers:
+            os.kill(worker.pid, signal.SIGKILL)
+            worker.wait(30)
+            service.until(2, "screener_workers")
+        assert service.value(**calls) == 20
+        get(service, "/api/v1/demo/MSFT").raise_for_status()
+
+        service.until(21, **calls)
+        service.until(0, "screener_connections_open")
+        assert service.value("screener_night_session_timestamp_seconds") > 0
+        assert service.value("process_resident_memory_bytes") > 0
