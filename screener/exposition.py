@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from prometheus_client import (
@@ -100,7 +101,7 @@ def _held_by(processes: Iterable[int]) -> Iterable[Metric]:
     """The memory and the open files of some processes together."""
     held: dict[str, Metric] = {}
     for process in processes:
-        of_one = ProcessCollector(pid=lambda pid=process: pid, registry=CollectorRegistry())
+        of_one = ProcessCollector(pid=partial(int, process), registry=CollectorRegistry())
         for metric in of_one.collect():
             if metric.name in SUMMED:
                 whole = held.setdefault(

@@ -3,9 +3,10 @@
     python -m benchmarks.serving [--quick] [--symbols 100,1000,10000] [--seconds N]
                                  [--only PATH,...] [--peers FOLDER] [--awake] [--profile PATH]
 
-The service is a real `screener serve` with one worker, with keys and limits. The references answer
-with the same payload, which is checked before anything is timed. With --awake no processor sleeps
-during the run: ratios are then steadier, and all costs are higher if processors share a core.
+The service is a real `screener serve` with one worker, keys, limits and `/metrics`. The references
+answer with the same payload, which is checked before anything is timed. With --awake no processor
+sleeps during the run: ratios are then steadier, and all costs are higher if processors share a
+core.
 """
 
 from __future__ import annotations

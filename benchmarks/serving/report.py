@@ -14,7 +14,7 @@ CONNECTIONS = 16
 REFERENCES = ("bare", "route", "stock", "fastmcp", "fastapi")
 FLOORS = ("bare", "route")
 FLOOR_LIMITS = (
-    ("rest-patterns", "bare", 1.7),
+    ("rest-patterns", "bare", 1.9),
     ("mcp-2025", "route", 1.6),
     ("mcp-2026", "route", 2.2),
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,6 +19,10 @@ from benchmarks.serving.book import Market, make_market, read_template, seal
 from benchmarks.serving.cases import Case, chosen, make_cases, payload
 from benchmarks.serving.plain import write_plain
 from benchmarks.serving.process import Server, environment, free_port
+from nightly.parameters import DETECTORS
+from screener.nightly import order_of
+from screener.nightly import seal as seal_night
+from screener.settings import Settings
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.keys import Keys
@@ -34,6 +39,7 @@ LIMITS = {
     "other_per_minute": 1_000_000,
 }
 SCREENER = Path(sys.executable).with_name("screener")
+SESSION = dt.date(2012, 10, 3)
 READY = "/api/v1/families"
 ACCOUNT_FILE, ANSWERS, PLAIN = "accounts.sqlite", "answers", "plain.sqlite"
 SHARED = ("uvicorn", "uvloop", "httptools", "starlette", "pydantic")
@@ -73,11 +79,13 @@ def say(what: str) -> None:
 
 
 def seal_sample(folder: Path) -> None:
-    """Seal the sample night in a data folder, by the command line."""
-    command = [str(SCREENER), "nightly"]
-    subprocess.run(  # noqa: S603 - our own command
-        command, env=environment(data_dir=folder), check=True, capture_output=True
-    )
+    """Seal a night of the sample's bars in a data folder.
+
+    The reference detector draws it: the default finds patterns of one symbol in so few.
+    """
+    settings = Settings(data_dir=folder)
+    order = order_of(settings, session=SESSION)
+    seal_night(settings, replace(order, parameters=DETECTORS["reference"]))
 
 
 def build(
@@ -139,9 +147,13 @@ async def make_keys(path: Path, tracked: tuple[str, ...]) -> list[str]:
 
 
 def start_service(stack: ExitStack, data: Path, folder: Path, key: str) -> Server:
-    """Start `screener serve` with a data folder: one worker, limits counted but never reached."""
+    """Start `screener serve` with a data folder: one worker, as an operator runs it who watches it.
+
+    Limits are counted but never reached; `/metrics` has a port, and the access log is off.
+    """
     port = free_port()
-    env = environment(data_dir=data, port=port, workers=1, **LIMITS)
+    watched = {"metrics_port": free_port(), "access_log": False}
+    env = environment(data_dir=data, port=port, workers=1, **watched, **LIMITS)
     command = [str(SCREENER), "serve", "--port", str(port)]
     server = Server("ours", command, port, env, folder / f"{data.name}.log")
     stack.enter_context(server)

@@ -56,9 +56,14 @@ class Collector:
             self.resource = plain(of_resource.resource.attributes)
             for of_scope in of_resource.scope_spans:
                 for span in of_scope.spans:
-                    ids = (span.span_id, span.trace_id, span.parent_span_id)
-                    attributes = plain(span.attributes)
-                    told = Span(span.name, *(i.hex() for i in ids), span.kind, attributes)
+                    told = Span(
+                        span.name,
+                        span.span_id.hex(),
+                        span.trace_id.hex(),
+                        span.parent_span_id.hex(),
+                        span.kind,
+                        plain(span.attributes),
+                    )
                     self.spans.put(told)
 
     def of(self, operation: str) -> tuple[Span, list[Span]]:
