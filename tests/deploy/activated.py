@@ -15,6 +15,7 @@ from tests.screener.command import COMMAND
 
 LAUNCHER = """
 import os, sys
+{restriction}
 os.dup2(int(sys.argv[1]), 3)
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
 os.execv(sys.argv[2], sys.argv[2:])
@@ -25,13 +26,16 @@ os.execv(sys.argv[2], sys.argv[2:])
 class Manager:
     """Starts and stops `screener serve` on one socket, which stays open in between."""
 
-    def __init__(self, settings: Mapping[str, str], *options: str, log: Path) -> None:
+    def __init__(
+        self, settings: Mapping[str, str], *options: str, log: Path, restriction: str = ""
+    ) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notices.bind(str(log.with_suffix(".notices")))
         self.notices.settimeout(60)
         self._settings = {**os.environ, **settings, "NOTIFY_SOCKET": self.notices.getsockname()}
         self._options = options
+        self._launcher = LAUNCHER.replace("{restriction}", restriction)
         self._log = log.open("w")
         self.server = self._start()
 
@@ -64,7 +68,7 @@ class Manager:
 
     def _start(self) -> subprocess.Popen[bytes]:
         descriptor = self.listener.fileno()
-        launch = [sys.executable, "-c", LAUNCHER, str(descriptor)]
+        launch = [sys.executable, "-c", self._launcher, str(descriptor)]
         return subprocess.Popen(
             [*launch, *COMMAND, "serve", *self._options],
             env=self._settings,
@@ -74,10 +78,15 @@ class Manager:
 
 
 @contextmanager
-def managed(folder: Path, *options: str, **settings: str) -> Iterator[Manager]:
-    """A service on the data folder of a folder, which is started on demand within the block."""
+def managed(
+    folder: Path, *options: str, restriction: str = "", **settings: str
+) -> Iterator[Manager]:
+    """A service on the data folder of a folder, on a socket that stays open within the block.
+
+    A restriction is Python code that runs before it is started, where the manager sets limits.
+    """
     chosen = {"SCREENER_DATA_DIR": str(folder / "data"), **settings}
-    manager = Manager(chosen, *options, log=folder / "service.log")
+    manager = Manager(chosen, *options, log=folder / "service.log", restriction=restriction)
     try:
         yield manager
     finally:
