@@ -100,10 +100,22 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         anyio.run(_resume_days, settings, counters)
         app = functools.partial(_app_of_worker, settings, counters, listener)
         config = server_config(app, settings, factory=True, workers=settings.workers)
-        parent = Multiprocess(config, sockets=[listener])
+        parent = Parent(config, sockets=[listener])
         parent.run()
     if any(worker.exitcode == STARTUP_FAILURE for worker in parent.processes):
         raise SystemExit(EXIT_CODE)  # uvicorn stops all workers when one cannot start
+
+
+class Parent(Multiprocess):
+    """The parent of the workers. When it ends them, nobody connects to a socket that nobody serves:
+    a proxy that is refused tries again, and one whose connection is reset may not.
+    """
+
+    def terminate_all(self) -> None:
+        """End every worker."""
+        for listener in self.sockets:
+            listener.close()
+        super().terminate_all()
 
 
 def _app_of_worker(settings: Settings, counters: Path, listener: socket.socket) -> ASGIApp:

@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from screener.settings import Settings
 from tests.deploy.activated import LAUNCHER, managed
 from tests.deploy.load import under_load
 from tests.screener.command import COMMAND, environment
+from tests.screener.process import serving_process, until
 from tests.service import copy_night, new_key
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="service managers of Linux")
@@ -85,3 +87,25 @@ def test_a_socket_that_cannot_be_used_is_refused_in_one_line(folder: Path, hande
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "ListenStream=" in done.stderr
+
+
+def test_a_service_without_a_manager_refuses_connections_once_it_ends(folder: Path) -> None:
+    """A proxy that is refused tries again; in a queue that nobody serves, requests are lost."""
+    with serving_process(folder, "--workers", "2") as server:
+        (parent,) = [each for each in psutil.Process().children() if is_serving(each, server.port)]
+        with socket.create_connection(("127.0.0.1", server.port)) as slow:
+            slow.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+            httpx.get(f"{server.url}/docs").raise_for_status()
+            parent.terminate()
+
+            until(lambda: not listens(server.port))
+            assert parent.is_running()
+
+
+def is_serving(process: psutil.Process, port: int) -> bool:
+    return {"serve", str(port)} <= set(process.cmdline())
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
