@@ -206,7 +206,10 @@ def workers_of(parent: int) -> set[int]:
 
 
 def is_worker(process: psutil.Process) -> bool:
-    return any("spawn_main" in word for word in process.cmdline())
+    try:
+        return any("spawn_main" in word for word in process.cmdline())
+    except psutil.ZombieProcess:
+        return False
 
 
 @needs_caddy
