@@ -99,7 +99,7 @@ def test_a_service_without_a_manager_refuses_connections_once_it_ends(folder: Pa
             parent.terminate()
 
             until(lambda: not listens(server.port))
-            assert parent.is_running()
+            assert parent.status() != psutil.STATUS_ZOMBIE
 
 
 def is_serving(process: psutil.Process, port: int) -> bool:
