@@ -84,6 +84,8 @@ def serve_command(host: Host = None, port: Port = None, workers: Workers = None)
         prepare_data_dir(chosen)
         check_active_night(chosen)
         with bind(chosen) as listener:
+            # The socket of a service manager may have another port.
+            chosen = chosen.model_copy(update={"port": listener.getsockname()[1]})
             err.print(f"Serving {chosen.url}")
             serve(chosen, listener)
 

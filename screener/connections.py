@@ -7,6 +7,10 @@ gets asyncio's callbacks, but nothing of a message that is refused.
 A connection whose message is refused gets a short answer and is read on for a moment without
 keeping any of it: if a socket is closed with bytes unread, the client may lose the answer (RFC 9112
 section 9.6). One for which there is no room may lose its answer so, as it is closed at once.
+
+When the server stops, what has been sent is answered first: the last answer of a connection says
+that it is the last one, and a connection without a request is closed after a moment in which one
+that is on its way still arrives. A proxy then never sees a reset for a request that it sent.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import asyncio
 import contextlib
 import math
 import socket
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any
 
@@ -24,6 +29,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from mcp_server.http.guard import CONNECTION
 from mcp_server.operations.callers import network_of
 from screener.door import Door
+from screener.outlet import Outlet
 
 
 def _refusal(status: str, text: str, *fields: str) -> bytes:
@@ -66,6 +72,21 @@ class Phase(Enum):
     """Nothing that is still read."""
 
 
+class Answering(HttpToolsProtocol):
+    """uvicorn's own protocol, which leaves it to the connection how to end when the server stops.
+
+    uvicorn's way closes idle connections at once, with requests unread that have just come.
+    """
+
+    def __init__(self, leave: Callable[[], None], **arguments: Any) -> None:  # noqa: ANN401 - uvicorn's
+        super().__init__(**arguments)
+        self._leave = leave
+
+    def shutdown(self) -> None:
+        """Called by the server when it stops."""
+        self._leave()
+
+
 class Connection(asyncio.Protocol):
     """One connection: uvicorn's own protocol, behind the bounds of a door."""
 
@@ -73,7 +94,7 @@ class Connection(asyncio.Protocol):
         self._door = door
         self._bounds = door.bounds
         state = {**app_state, CONNECTION: self}
-        self._inner = HttpToolsProtocol(app_state=state, **arguments)
+        self._inner = Answering(self.leave, app_state=state, **arguments)
         self._clock = asyncio.get_running_loop().time
         self._parser = httptools.HttpRequestParser(self)
         # As in uvicorn: bytes after a request with `Connection: close` are no fault of it.
@@ -92,7 +113,10 @@ class Connection(asyncio.Protocol):
         peer = transport.get_extra_info("peername")
         self.address = str(peer[0]) if isinstance(peer, tuple | list) else ""
         self.network = network_of(self.address)
-        self._deadline = self._clock() + self._bounds.head_seconds
+        if self._door.is_closing:
+            self._start_clock()
+        else:
+            self._deadline = self._clock() + self._bounds.head_seconds
         if not self._door.admit(self):
             self._phase = Phase.GONE
             transport.write(FULL)
@@ -190,6 +214,17 @@ class Connection(asyncio.Protocol):
         elif not self._owed:
             self._door.wait(self)  # what is left of the body is of no use to anybody
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether the answer that is due is the last one, because the server stops."""
+        return self._door.is_closing and self._owed == 1 and self._phase is Phase.IDLE
+
+    def leave(self) -> None:
+        """The server stops: answer what has been sent, and close."""
+        self._door.is_closing = True
+        if self._phase is not Phase.GONE and not self._owed:
+            self._start_clock()
+
     def is_late(self, now: float) -> bool:
         """Whether a time is up."""
         return self._deadline < now or self._stalled < now
@@ -199,6 +234,8 @@ class Connection(asyncio.Protocol):
         begun = self._begun and self._phase in (Phase.HEAD, Phase.BODY)
         if begun and self._stalled == math.inf:
             self._refuse(LATE)
+        elif self._door.is_closing and self._phase is Phase.IDLE and not self._owed:
+            self._outlet.close_unless_unread()
         else:
             self.end()
 
@@ -225,10 +262,10 @@ class Connection(asyncio.Protocol):
         bounds = self._bounds
         if self._owed:
             seconds = bounds.answer_seconds
-        elif self._phase is Phase.HEAD:
-            seconds = bounds.head_seconds
+        elif self._door.is_closing:
+            seconds = bounds.leave_seconds
         else:
-            seconds = bounds.idle_seconds
+            seconds = bounds.head_seconds if self._phase is Phase.HEAD else bounds.idle_seconds
         self._deadline = self._clock() + seconds
 
     def _refuse(self, answer: bytes) -> None:
@@ -246,53 +283,6 @@ class Connection(asyncio.Protocol):
         if self._outlet.is_open:
             self._outlet.is_open = False
             self._inner.connection_lost(exc)
-
-
-class Outlet(asyncio.Transport):
-    """The transport as uvicorn has it: once the connection is given up, what it writes is dropped.
-
-    uvicorn tells only the last of several pipelined requests that their client is gone.
-    """
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        super().__init__()
-        self._transport = transport
-        self.is_open = False
-        self.is_used = False
-        """Whether anything has been written since it was last set to False."""
-
-    def write(self, data: bytes | bytearray | memoryview[int]) -> None:
-        if self.is_open:
-            self.is_used = True
-            self._transport.write(data)
-
-    def close(self) -> None:
-        if self.is_open:
-            self._transport.close()
-
-    def abort(self) -> None:
-        self._transport.abort()
-
-    def finish(self, answer: bytes) -> None:
-        """Send the last bytes and the end of the stream; what still comes can be received."""
-        if not self._transport.is_closing():
-            self._transport.write(answer)
-            self._transport.resume_reading()
-            self._transport.write_eof()
-
-    def is_closing(self) -> bool:
-        return not self.is_open or self._transport.is_closing()
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - asyncio's
-        return self._transport.get_extra_info(name, default)
-
-    def pause_reading(self) -> None:
-        if not self.is_closing():
-            self._transport.pause_reading()
-
-    def resume_reading(self) -> None:
-        if not self.is_closing():
-            self._transport.resume_reading()
 
 
 def _drop_when_unread(transport: asyncio.Transport, seconds: float) -> None:

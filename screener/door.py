@@ -29,6 +29,8 @@ class Bounds:
     """For the client to read what has been sent."""
     linger_seconds: float = 2
     """For which a refused connection is read on."""
+    leave_seconds: float = 0.5
+    """For a request that is on its way when the server stops."""
     head_bytes: int = MAX_FIELD_BYTES
     fields: int = MAX_FIELDS
     pipelined: int = 16
@@ -68,6 +70,8 @@ class Door:
 
     def __init__(self, bounds: Bounds, trusted: Iterable[str] = ()) -> None:
         self.bounds = bounds
+        self.is_closing = False
+        """Whether the server stops: each connection gives the answers that it owes, and ends."""
         self._trusted = [network for text in trusted for network in _networks(text)]
         self._open: set[Visitor] = set()
         self._waiting: OrderedDict[Visitor, None] = OrderedDict()

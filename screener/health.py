@@ -18,7 +18,7 @@ from typing import Literal
 import anyio
 import orjson
 
-from mcp_server.http.guard import CONNECTION, NOSNIFF, TEXT, Answering, App
+from mcp_server.http.guard import CLOSE, CONNECTION, NOSNIFF, TEXT, Answering, App
 from mcp_server.http.requests import Receive, Scope, Send
 from mcp_server.http.responses import HttpResponse, response
 from mcp_server.operations.age import Age
@@ -165,8 +165,11 @@ class Probes:
             await self._app(scope, receive, send)
             return
         connection: Answering | None = scope.get("state", {}).get(CONNECTION)
+        answer = self._answer(path, scope["method"])
+        if connection is not None and connection.is_ending:
+            answer.headers.append(CLOSE)
         try:
-            await self._answer(path, scope["method"])(scope, receive, send)
+            await answer(scope, receive, send)
         finally:
             if connection is not None:
                 connection.answered()

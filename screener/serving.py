@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from screener.activation import NOTICE_SECONDS, handed_over, tell_manager
 from screener.app import build_app, resume_days, services_of
 from screener.connections import Connection
 from screener.door import Bounds, Door
@@ -36,11 +37,14 @@ OTHER_FILES = 256
 
 
 def bind(settings: Settings) -> socket.socket:
-    """A listening socket on the configured address.
+    """The listening socket that a service manager handed over, or one on the configured address.
 
     Raises:
-        SettingsError: the address is taken or not this machine's.
+        SettingsError: the address is taken or not this machine's, or the socket cannot be used.
     """
+    listener = handed_over()
+    if listener is not None:
+        return listener
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -185,5 +189,7 @@ def server_config(
         # A worker on a busy machine is slow, not hung: killing it would only add to the load. The
         # price: if a worker dies while it is being asked, a stop takes up to 30 s.
         timeout_worker_healthcheck=30,
+        callback_notify=tell_manager,
+        timeout_notify=NOTICE_SECONDS,
         **{"log_config": logs, **options},
     )

@@ -46,6 +46,10 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 class Answering(Protocol):
     """A connection that wants to know when the app is done with a request."""
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether the answer that is due is its last one."""
+
     def answered(self) -> None:
         """The app is done with one request."""
 
@@ -88,7 +92,8 @@ class Guard:
 
         async def send_with_fields(message: Scope) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *added]
+                last = (CLOSE,) if connection is not None and connection.is_ending else ()
+                message["headers"] = [*message["headers"], *added, *last]
             await send(message)
 
         if early is None:

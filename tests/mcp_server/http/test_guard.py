@@ -227,6 +227,8 @@ async def test_a_connection_learns_of_every_end(app: Any) -> None:
     class Connection:
         ended = 0
 
+        is_ending = False
+
         def answered(self) -> None:
             self.ended += 1
 

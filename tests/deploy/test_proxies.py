@@ -1,0 +1,73 @@
+"""The files for nginx and Caddy: valid, and as the documentation describes them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.proxies import (
+    CADDY,
+    CADDYFILE,
+    NGINX,
+    NGINX_SITE,
+    certificate,
+    needs_caddy,
+    needs_nginx,
+    write_nginx,
+)
+from tests.node import ROOT
+
+
+@needs_nginx
+@pytest.mark.engine
+def test_nginx_accepts_its_file(tmp_path: Path) -> None:
+    main = write_nginx(tmp_path, certificate(tmp_path), 8000, 8443, 8080)
+
+    done = subprocess.run(
+        [str(NGINX), "-t", "-c", str(main), "-e", str(tmp_path / "nginx.log")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "[warn]" not in done.stderr
+
+
+@needs_caddy
+@pytest.mark.engine
+@pytest.mark.parametrize("settings", [{}, {"SITE": "x.example.com", "SERVICE": "screener:8000"}])
+def test_caddy_accepts_its_file(tmp_path: Path, settings: dict[str, str]) -> None:
+    command = [str(CADDY), "validate", "--adapter", "caddyfile", "--config", str(CADDYFILE)]
+    home = {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+
+    done = subprocess.run(
+        command,
+        env={**os.environ, **home, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert '"level":"warn"' not in done.stderr
+
+
+@pytest.mark.parametrize("path", [NGINX_SITE, CADDYFILE], ids=lambda path: path.name)
+def test_no_proxy_shows_metrics_or_health_outside(path: Path) -> None:
+    text = path.read_text()
+
+    assert "/metrics" in text
+    assert "/health/" in text
+
+
+def test_every_file_of_deploy_is_named_by_the_documentation() -> None:
+    documents = "\n".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
+
+    for name in ("nginx/screener.conf", "caddy/Caddyfile", "systemd", "compose.env", "env"):
+        assert f"deploy/{name}" in documents

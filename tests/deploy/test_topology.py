@@ -1,0 +1,236 @@
+"""The service as it is run for others: TLS by nginx or Caddy in front of two workers."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import httpx2
+import psutil
+import pytest
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from screener.settings import Settings
+from tests.deploy.activated import Manager, managed
+from tests.deploy.load import Request, under_load
+from tests.deploy.proxies import Proxy, caddy, free_port, needs_caddy, needs_nginx, nginx
+from tests.screener.process import until
+from tests.service import Service, copy_night, new_key
+from tests.web.browser import Browser
+from tests.web.people import new_person
+from tests.web.streams import stream
+from tests.web.test_events import publish
+
+pytestmark = pytest.mark.engine
+
+KEYLESS = 100
+GENEROUS = {
+    "SCREENER_KEY_PER_MINUTE": "100000",
+    "SCREENER_KEY_PER_DAY": "1000000",
+    "SCREENER_KEYLESS_PER_MINUTE": str(KEYLESS),
+    "SCREENER_TRUSTED_PROXIES": "127.0.0.1",
+    "SCREENER_CHARTS_WARM": "false",
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """The service behind nginx: how to call it, and who restarts it."""
+
+    proxy: Proxy
+    service: Service
+    manager: Manager
+
+    def client(self, address: str = "127.0.0.1") -> httpx.Client:
+        """A client with a key, on an address of this machine."""
+        return client_of(self.proxy, self.service.key, address)
+
+
+def client_of(proxy: Proxy, key: str = "", address: str = "127.0.0.1") -> httpx.Client:
+    transport = httpx.HTTPTransport(verify=proxy.tls.context, local_address=address)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return httpx.Client(base_url=proxy.url, transport=transport, headers=headers, timeout=60)
+
+
+def read(client: httpx.Client) -> httpx.Response:
+    return client.get("/api/v1/scan")
+
+
+def write(client: httpx.Client) -> httpx.Response:
+    return client.patch("/api/v1/tickers", json={"add": ["MSFT"]})
+
+
+def ask(client: httpx.Client) -> httpx.Response:
+    """A POST, which no proxy sends again when it fails."""
+    call = {"name": "get_ticker_patterns", "arguments": {"symbol": "MSFT"}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    accept = {"Accept": "application/json, text/event-stream"}
+    return client.post("/mcp", json=body, headers=accept)
+
+
+STEADY: tuple[Request, ...] = (read, write, ask)
+
+
+@pytest.fixture(scope="module")
+def site(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """nginx with TLS in front of two workers, whose socket a manager holds."""
+    folder = tmp_path_factory.mktemp("site")
+    copy_night(night, folder / "data")
+    port = free_port()
+    url = f"https://localhost:{port}"
+    chosen = Settings(data_dir=folder / "data", public_url=url)
+    key = new_key(chosen)
+    settings = {**GENEROUS, "SCREENER_PUBLIC_URL": url}
+    with (
+        managed(folder, "--workers", "2", **settings) as manager,
+        nginx(folder, manager.port, port=port) as proxy,
+    ):
+        manager.wait_until_serving()
+        yield Site(proxy, Service(chosen, url, key), manager)
+
+
+@needs_nginx
+def test_a_person_signs_in_over_https_alone(site: Site) -> None:
+    account = new_person(site.service)
+    with Browser(site.service, verify=site.proxy.tls.context) as browser:
+        signed = browser.sign_in(account.email)
+        page = browser.get("/keys")
+    plain = httpx.get(f"http://localhost:{site.proxy.plain_port}/keys")
+
+    assert signed.status_code == 303
+    assert "Secure" in signed.headers["set-cookie"]
+    assert page.status_code == 200
+    assert page.headers["strict-transport-security"]
+    assert "http://localhost" not in page.text
+    assert plain.status_code == 301
+    assert plain.headers["location"].startswith("https://")
+
+
+@needs_nginx
+def test_each_client_is_counted_by_its_own_address_whatever_it_says(site: Site) -> None:
+    forged = {"X-Forwarded-For": "203.0.113.9"}
+    with site.client("127.0.0.2") as greedy, site.client("127.0.0.3") as other:
+        for client in (greedy, other):
+            del client.headers["Authorization"]
+        ends = [greedy.get("/api/v1/families").status_code for _ in range(KEYLESS + 1)]
+
+        assert ends == [200] * KEYLESS + [429]
+        assert greedy.get("/api/v1/families", headers=forged).status_code == 429
+        assert other.get("/api/v1/families").status_code == 200
+
+
+@needs_nginx
+def test_the_metadata_of_sign_in_names_the_public_address(site: Site) -> None:
+    with site.client() as client:
+        resource = client.get("/.well-known/oauth-protected-resource/mcp").json()
+        server = client.get("/.well-known/oauth-authorization-server").json()
+
+    assert resource["resource"] == f"{site.proxy.url}/mcp"
+    assert server["issuer"] == site.proxy.url
+    for name in ("authorization_endpoint", "token_endpoint", "registration_endpoint"):
+        assert server[name].startswith(f"{site.proxy.url}/")
+
+
+@needs_nginx
+async def test_an_mcp_client_calls_tools_through_it(site: Site) -> None:
+    headers = {"Authorization": f"Bearer {site.service.key}"}
+    context = site.proxy.tls.context
+    async with httpx2.AsyncClient(headers=headers, verify=context, timeout=30) as http:
+        transport = streamable_http_client(f"{site.proxy.url}/mcp", http_client=http)
+        async with Client(transport) as client:
+            tools = await client.list_tools()
+            answer = await client.call_tool("get_ticker_patterns", {"symbol": "MSFT"})
+
+    assert len(tools.tools) == 7
+    assert not answer.is_error
+
+
+@needs_nginx
+def test_what_is_too_large_ends_at_the_proxy(site: Site) -> None:
+    with site.client() as client:
+        body = client.post("/mcp", content=b"a" * 66_000)
+        head = client.get("/api/v1/families", headers={"X-Long": "a" * 70_000})
+
+    assert body.status_code == 413
+    assert head.status_code == 400
+
+
+@needs_nginx
+@pytest.mark.parametrize("path", ["/metrics", "/health/live", "/health/ready"])
+def test_what_is_for_the_machine_is_not_seen_outside(site: Site, path: str) -> None:
+    with site.client() as client:
+        assert client.get(path).status_code == 404
+        assert client.get(path).headers["server"] == "nginx"
+
+
+@needs_nginx
+def test_a_new_night_reaches_open_pages_and_costs_no_request(
+    site: Site, product_night: Path
+) -> None:
+    context = site.proxy.tls.context
+    with under_load(site.client, *STEADY) as load, stream(site.proxy.url, verify=context) as news:
+        first = next(news)
+        load.wait_for_more()
+        published = publish(product_night, site.service.settings.data_dir)
+        second = next(news)
+        load.wait_for_more()
+
+    assert second.data["data_version"] == published != first.data["data_version"]
+    assert set(load.ends) == {"200"}
+
+
+@needs_nginx
+@pytest.mark.parametrize("how", ["restart", "reload"])
+def test_a_restart_costs_no_request(site: Site, how: str) -> None:
+    """By the manager, which starts the service anew, or by SIGHUP, which replaces its workers."""
+    with under_load(site.client, *STEADY) as load:
+        load.wait_for_more()
+        if how == "restart":
+            site.manager.restart()
+        else:
+            parent = site.manager.server.pid
+            workers = workers_of(parent)
+            site.manager.server.send_signal(signal.SIGHUP)
+            until(lambda: not workers & workers_of(parent))
+        load.wait_for_more()
+
+    assert set(load.ends) == {"200"}
+
+
+def workers_of(parent: int) -> set[int]:
+    return {each.pid for each in psutil.Process(parent).children() if is_worker(each)}
+
+
+def is_worker(process: psutil.Process) -> bool:
+    try:
+        return any("spawn_main" in word for word in process.cmdline())
+    except psutil.ZombieProcess:
+        return False
+
+
+@needs_caddy
+def test_behind_caddy_a_restart_costs_no_request(night: Path, tmp_path: Path) -> None:
+    copy_night(night, tmp_path / "data")
+    port = free_port()
+    url = f"https://localhost:{port}"
+    key = new_key(Settings(data_dir=tmp_path / "data"))
+    settings = {**GENEROUS, "SCREENER_PUBLIC_URL": url}
+
+    with (
+        managed(tmp_path, "--workers", "2", **settings) as manager,
+        caddy(tmp_path, manager.port, port=port) as proxy,
+        under_load(lambda: client_of(proxy, key), *STEADY) as load,
+    ):
+        load.wait_for_more()
+        manager.restart()
+        load.wait_for_more()
+        with client_of(proxy) as client:
+            seen = [client.get(path) for path in ("/metrics", "/health/live")]
+
+    assert set(load.ends) == {"200"}
+    assert [answer.status_code for answer in seen] == [404, 404]
+    assert all("x-request-id" not in answer.headers for answer in seen)
