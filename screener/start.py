@@ -25,7 +25,8 @@ def seal_first_night(settings: Settings) -> None:
         check_active_night(settings)
         return
     # Imported where it is needed: a process that only serves does without numba and Polars.
-    from screener.nightly import order_of, seal, watched
+    from screener.nightly import order_of, seal
+    from screener.watch import watched
     from screener.recording import recorded
 
     with watched() as watch, recorded(settings, SAMPLE, watch) as step:
