@@ -26,13 +26,14 @@ from screener.settings import Settings
 from store import tables
 from store.archive import ArchiveReader, ArchiveWriter
 from store.audit import Kind
+from store.chain import Chain
 from store.database import Database
 from store.errors import BackupError, BusyError
 from store.lock import READY, STAGE, locked
 from store.nights import Nights
 from store.restore import check
 from tests.postgres import ENGINES, fresh_database
-from tests.screener.command import check_refusal, environment, run
+from tests.screener.command import COMMAND, check_refusal, environment, run
 from tests.service import Service, apart, new_key, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
@@ -464,3 +465,30 @@ def test_a_damaged_book_or_ledger_makes_no_backup(sealed: Path, tmp_path: Path) 
 
         check_refusal(run(data, "backup", str(tmp_path / "b")), path.name)
         assert not (tmp_path / "b").exists()
+
+
+def test_backups_beside_a_nightly_are_each_of_one_moment(sealed: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(sealed, data)
+    nightly = subprocess.Popen(
+        [*COMMAND, "nightly", "--session", "2012-10-02", "--accept-fall"],
+        env=environment(data),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    versions, number = set(), 0
+    while True:
+        over = nightly.poll() is not None
+        number += 1
+        file, target = tmp_path / f"b{number}", tmp_path / f"restored{number}"
+        assert run(data, "backup", str(file)).returncode == 0
+        done = run(target, "restore", str(file))
+        assert done.returncode == 0, done.stderr
+        active, ledger = Nights(target).check_active(), Nights(target).ledger
+        assert Chain.of(ledger).faults == []
+        assert active.data_version in ledger.recorded()
+        versions.add(active.data_version)
+        if over:
+            break
+    assert nightly.returncode == 0
+    assert len(versions) == 2
