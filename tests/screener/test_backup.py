@@ -376,8 +376,8 @@ def kill(data: Path, step: int, *arguments: str) -> bool:
     return done.returncode == 0
 
 
-STEPS = (4, 8, 12, 15, 20, *range(23, 58, 2), 80)
-"""The rows are committed at about the 27th step; the last of these lives to the end."""
+STEPS = (4, 12, 18, *range(24, 40), *range(41, 58, 3), 80)
+"""The rows are committed at about the 30th step; the last of these lives to the end."""
 
 
 @pytest.mark.parametrize("part", range(4))
