@@ -97,7 +97,7 @@ def _follow(run: Run, ending: Event, total: int) -> tuple[list[Fetched], bool]:
     """The results of a run, and whether Ctrl-C ended it. Whatever ends it, what is under way is
     waited for, but not tried again.
     """
-    from screener.nightly import watched
+    from screener.watch import watched
 
     done: list[Fetched] = []
     interrupted = False
@@ -149,7 +149,8 @@ def check_bars(
     from nightly.check import check
     from nightly.sources import read_source
     from screener.check import print_check
-    from screener.nightly import order_of, watched
+    from screener.nightly import order_of
+    from screener.watch import watched
 
     with (
         plainly(),

@@ -12,7 +12,9 @@ from screener import (
     access,
     account,
     audit,
+    backup,
     bars,
+    db,
     keys,
     ledger,
     listing,
@@ -42,7 +44,10 @@ app.command()(patterns.scan)
 app.command()(patterns.show)
 app.command()(patterns.chart)
 app.command()(access.purge)
+app.add_typer(db.db_app, name="db")
 app.command()(audit.audit)
+app.command()(backup.backup)
+app.command()(backup.restore)
 app.command()(listing.listing)
 app.command()(night.nightly)
 app.command()(notify.notify)

@@ -29,8 +29,9 @@ from screener.settings import Settings, SettingsError, traces_wanted
 from screener.supervisor import EXIT_CODE
 from store.database import Database
 from store.errors import StoreError
-from store.lock import locked
+from store.lock import locked, restore_is_pending
 from store.nights import Nights
+from store.restore import end_restore
 
 OTHER_FILES = 256
 """Open files beside the connections: the night, the accounts, counters, drawings."""
@@ -62,16 +63,28 @@ def bind(settings: Settings) -> socket.socket:
 
 def check_active_night(settings: Settings) -> None:
     """Refuse to start on a damaged night, rather than serve nothing in its place. A withdrawn
-    night, left active by a command that was killed, gives its place to another.
+    night, left active by a command that was killed, gives its place to another. A restore that was
+    killed is ended first.
 
     Raises:
+        StoreError: a restore is at work, or cannot be ended.
         ManifestError: the active night's manifest or book is not what was sealed.
     """
+    if restore_is_pending(settings.data_dir):
+        anyio.run(_end_restore, settings)
     nights = Nights(settings.data_dir)
     if nights.pointer.exists():
         with contextlib.suppress(StoreError, OSError):  # the night is served whatever fails here
             _leave_withdrawn(nights, settings.data_dir)
         nights.check_active()
+
+
+async def _end_restore(settings: Settings) -> None:
+    database = Database(settings.accounts_url)
+    try:
+        await end_restore(database, settings.data_dir)
+    finally:
+        await database.close()
 
 
 def _leave_withdrawn(nights: Nights, data_dir: Path) -> None:

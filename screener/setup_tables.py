@@ -69,7 +69,7 @@ def flat(row: Row) -> Row:
 
 def distance(row: Row) -> str:
     """How far the last close is from the trigger, and whether it is beyond it already."""
-    beyond = " beyond" if row["last_close_side"] == "beyond" else ""
+    beyond = " beyond" if row.get("last_close_side") == "beyond" else ""
     return f"{row['distance_to_trigger_pct']:.2f}%{beyond}"
 
 
@@ -78,19 +78,19 @@ def _percent(name: str) -> Callable[[Row], str]:
 
 
 def _decimal(name: str, form: str, unit: str = "") -> Callable[[Row], str]:
-    return lambda row: "-" if row[name] is None else f"{row[name]:{form}}{unit}"
+    return lambda row: "-" if row.get(name) is None else f"{row[name]:{form}}{unit}"
 
 
 def _price(name: str) -> Callable[[Row], str]:
-    return lambda row: "-" if row[name] is None else dollars(row[name])
+    return lambda row: "-" if row.get(name) is None else dollars(row[name])
 
 
 def _text(name: str) -> Callable[[Row], str]:
-    return lambda row: "-" if row[name] is None else str(row[name])
+    return lambda row: "-" if row.get(name) is None else str(row[name])
 
 
 def _attempt(row: Row) -> str:
-    attempt = row["attempt"]
+    attempt = row.get("attempt")
     number = attempt["number"] if isinstance(attempt, Mapping) else attempt
     return "-" if number is None else str(number)
 

@@ -36,7 +36,7 @@ def sheet(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[Sequence[ob
     yield (*FIELDS, *ENDS)
     for row in rows:
         fields = {**flat(row), "name": names.get(row["symbol"])}
-        yield (*(fields[name] for name in FIELDS), *_ends(row["lines"]))
+        yield (*(fields.get(name) for name in FIELDS), *_ends(row["lines"]))
 
 
 def _ends(lines: Row) -> Iterator[object]:

@@ -25,8 +25,9 @@ def seal_first_night(settings: Settings) -> None:
         check_active_night(settings)
         return
     # Imported where it is needed: a process that only serves does without numba and Polars.
-    from screener.nightly import order_of, seal, watched
+    from screener.nightly import order_of, seal
     from screener.recording import recorded
+    from screener.watch import watched
 
     with watched() as watch, recorded(settings, SAMPLE, watch) as step:
         step.publish(*seal(settings, order_of(settings), step, step.leave_out))

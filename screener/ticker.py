@@ -96,11 +96,11 @@ def _print_setup(setup: Fields) -> None:
 
 
 def _times(setup: Fields) -> Iterator[str]:
-    attempt = setup["attempt"] or {}
+    attempt = setup.get("attempt") or {}
     later = attempt_words(attempt.get("number"), attempt.get("count"))
     yield f"{setup['pattern_start']} to {setup['pattern_end']}"
     yield f"{later}, which records do not count" if attempt.get("number", 1) > 1 else later
-    yield age_words(setup["sessions_since_trigger"])
+    yield age_words(setup.get("sessions_since_trigger"))
 
 
 def _fact(label: str, text: str) -> None:

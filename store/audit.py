@@ -39,6 +39,7 @@ class Kind(StrEnum):
     ACCOUNT_DELETED = "account_deleted"
     PLAN_CHANGED = "plan_changed"
     CLIENT_DELETED = "client_deleted"
+    RESTORED = "restored"
 
 
 class Actor(NamedTuple):

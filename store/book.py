@@ -25,7 +25,7 @@ from store.briefs import Briefs
 from store.errors import BookError
 from store.evidence import Evidence
 from store.families import Family
-from store.manifest import SCHEMA_VERSION, Counts, Manifest
+from store.manifest import Counts, Manifest
 from store.method import Method
 from store.records import FamilyEntry
 
@@ -148,7 +148,7 @@ class Book:
         """Open the book that a manifest names. The caller verifies its digest.
 
         Raises:
-            BookError: the file is not a book, or not one of this schema.
+            BookError: the file is not a book, or not one of the schema that the manifest names.
         """
         address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
         with ExitStack() as unless_opened:
@@ -160,9 +160,10 @@ class Book:
                 raise BookError(
                     f"{path} is not a book ({error}); run `screener nightly`."
                 ) from error
-            if found != SCHEMA_VERSION:
+            if found != manifest.schema_version:
                 raise BookError(
-                    f"{path} has schema {found}, not {SCHEMA_VERSION}; run `screener nightly`."
+                    f"{path} has schema {found}, not {manifest.schema_version} as its manifest "
+                    "says; run `screener nightly`."
                 )
             book = cls(
                 connection,

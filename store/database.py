@@ -10,7 +10,6 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +27,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from store.errors import DatabaseError, DatabaseUnavailableError
 from store.files import private_file
+from store.migration import HEAD, WAIT_SECONDS, check_known, faults, revision_of, upgrade
 from telemetry.metrics import database_failures, database_seconds, timed
 from telemetry.traces import span
-
-HEAD = "0006"
-"""The newest migration, which is the schema that this program needs."""
 
 BUSY_SECONDS = 5
 """Seconds a transaction waits for another writer before the caller is told to try again."""
@@ -99,25 +96,67 @@ class Database:
         async with self.read() as connection:
             await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
 
-    async def migrate(self) -> None:
-        """Migrate the database to this program's schema. Costs one look-up if it is up to date.
+    async def migrate(self) -> str | None:
+        """Migrate the database to this program's schema, once, whoever else starts meanwhile.
+        Costs one look-up if it is up to date. Returns the revision that was found.
 
         Raises:
             DatabaseError: the database cannot be opened, or a newer program has migrated it.
         """
+        with self._opening():
+            async with self.engine.connect() as connection:
+                revision = await connection.run_sync(revision_of)
+            check_known(revision)
+            if revision != HEAD:
+                async with self.exclusive() as connection:
+                    await connection.run_sync(upgrade)
+            return revision
+
+    async def revision(self) -> str | None:
+        """The revision of the schema as it is; None of a database without one.
+
+        Raises:
+            DatabaseError: the database cannot be opened.
+        """
+        with self._opening():
+            async with self.engine.connect() as connection:
+                return await connection.run_sync(revision_of)
+
+    async def faults(self) -> list[str]:
+        """What is wrong with a database of this program's schema, in words; reads all of it.
+
+        Raises:
+            DatabaseError: the database cannot be opened.
+        """
+        with self._opening():
+            async with self.engine.connect() as connection:
+                return await connection.run_sync(faults)
+
+    @asynccontextmanager
+    async def exclusive(self) -> AsyncIterator[AsyncConnection]:
+        """A write transaction that waits long for other writers: one that changes everything."""
+        engine = self.engine.execution_options(writes=True, waits=WAIT_SECONDS)
+        with self._opening():
+            async with engine.connect() as connection:
+                async with connection.begin():
+                    yield connection
+                await connection.invalidate()  # its next user does not wait so long
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[AsyncConnection]:
+        """A read transaction that sees one state of all tables, however long it takes."""
+        options: dict[str, Any] = {}
+        if self.engine.dialect.name == "postgresql":
+            options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        with self._opening():
+            async with self.engine.execution_options(**options).connect() as connection:
+                yield connection
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
         try:
             self._keep_private()
-            async with self.engine.connect() as connection:
-                revision = await connection.run_sync(_revision)
-            if revision == HEAD:
-                return
-            if revision is not None and revision > HEAD:
-                raise DatabaseError(
-                    f"The account database is at schema {revision}, newer than this program's "
-                    f"{HEAD}; run the newer version."
-                )
-            async with self.engine.execution_options(writes=True).begin() as connection:
-                await connection.run_sync(_upgrade)
+            yield
         except (DBAPIError, OSError) as error:
             reason = error.orig if isinstance(error, DBAPIError) else error
             kind = DatabaseUnavailableError if _is_transient(error) else DatabaseError
@@ -241,23 +280,7 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 -
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _revision(connection: sa.Connection) -> str | None:
-    if not sa.inspect(connection).has_table("alembic_version"):
-        return None
-    revision: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
-    return revision
-
-
-def _upgrade(connection: sa.Connection) -> None:
-    # Imported here because it is slow to load and an up-to-date database does not need it.
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(resources.files("store") / "migrations"))
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    options = connection.get_execution_options()
+    if seconds := options.get("waits"):
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")

@@ -100,3 +100,7 @@ class TooOftenError(StoreError):
 
 class UsedFormError(StoreError):
     """A form that works once was used already."""
+
+
+class BackupError(StoreError):
+    """A backup cannot be made, or a file is not a backup that can be restored."""

@@ -18,14 +18,31 @@ from store.errors import BusyError
 
 LOCK = "nightly.lock"
 
+STAGE = ".restore"
+"""The folder in the data folder in which a restore puts everything first."""
+
+READY = "ready"
+"""The file in that folder that says that all is in it, and under which mark the restore runs."""
+
+
+def restore_is_pending(data_dir: Path) -> bool:
+    """Whether a restore was killed, or is at work, at a moment when all of it was ready."""
+    return (data_dir / STAGE / READY).exists()
+
 
 @contextmanager
-def locked(data_dir: Path, now: dt.datetime) -> Iterator[None]:
+def locked(data_dir: Path, now: dt.datetime, *, restoring: bool = False) -> Iterator[None]:
     """Hold the lock of a data folder until the block ends.
 
     Raises:
-        BusyError: another process holds the lock; the message says which one and since when.
+        BusyError: another process holds the lock; the message says which one and since when. Or a
+            killed restore must be ended first, and this is not what ends it.
     """
+    if not restoring and restore_is_pending(data_dir):
+        raise BusyError(
+            f"A restore into {data_dir} was killed before it ended; run `screener restore` again, "
+            "or start `screener serve`, which ends it."
+        )
     path = data_dir / LOCK
     lock = FileLock(path, mode=0o600)
     try:

@@ -20,7 +20,13 @@ from store.errors import ManifestError
 from store.files import private_file
 
 SCHEMA_VERSION = 1
-"""The version of the book schema. A reader opens only books of its own version."""
+"""The version of the book schema that this program writes."""
+
+OLDEST_SCHEMA = 1
+"""The oldest version that it reads. Within 1.x every version from this one on stays readable, so
+that no upgrade leaves a service without a night. What a later program adds is no new version:
+readers find out that an older book lacks it. A version is new if older readers would misread it.
+"""
 
 SAMPLE = "sample"
 """The name of the source that comes with the program."""
@@ -113,15 +119,38 @@ def read_manifest(path: Path) -> Manifest:
     except OSError as error:
         raise ManifestError(f"{path} cannot be read: {error.strerror}.") from error
     except ValidationError as error:
+        check_readable(_schema_of(path), str(path))
         raise ManifestError(
             f"{path} is not a manifest; activate another night with `screener night activate`."
         ) from error
-    if manifest.schema_version != SCHEMA_VERSION:
-        raise ManifestError(
-            f"{path} names a book of schema {manifest.schema_version}, but this program reads "
-            f"schema {SCHEMA_VERSION}; run `screener nightly` again with this version."
-        )
+    check_readable(manifest.schema_version, str(path))
     return manifest
+
+
+def check_readable(version: int, what: str) -> None:
+    """Check that this program reads books of a schema version.
+
+    Raises:
+        ManifestError: it is a newer one, or one that has not been read for long.
+    """
+    if version > SCHEMA_VERSION:
+        raise ManifestError(
+            f"{what} is of a newer version of this program (schema {version}, this one reads up to "
+            f"{SCHEMA_VERSION}); run that version, or choose an older night of `screener night "
+            "list` with `screener night activate`."
+        )
+    if version < OLDEST_SCHEMA:
+        raise ManifestError(
+            f"{what} is too old (schema {version}, the oldest that is read is {OLDEST_SCHEMA}); "
+            "run `screener nightly` to make it anew."
+        )
+
+
+def _schema_of(path: Path) -> int:
+    """The schema version that a file names, which may be no manifest that this program knows."""
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        return int(orjson.loads(path.read_bytes())["schema_version"])
+    return SCHEMA_VERSION
 
 
 def digest_file(path: Path) -> str:

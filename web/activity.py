@@ -37,6 +37,7 @@ WORDS = {
     Kind.ACCOUNT_DELETED: "Account deleted",
     Kind.PLAN_CHANGED: "Plan changed",
     Kind.CLIENT_DELETED: "App deleted",
+    Kind.RESTORED: "Restored from a backup",
 }
 """What happened, by kind."""
 

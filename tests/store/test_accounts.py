@@ -9,8 +9,9 @@ import pytest
 
 from store import tables
 from store.accounts import Accounts, Plan
-from store.database import HEAD, Database
+from store.database import Database
 from store.errors import AccountError, DatabaseError
+from store.migration import HEAD
 
 
 @pytest.fixture

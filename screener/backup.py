@@ -1,0 +1,165 @@
+"""`screener backup` and `screener restore`: all that a service needs, in one file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from screener.console import err, fail, out, plainly, prepare_data_dir, settings
+
+if TYPE_CHECKING:
+    from screener.settings import Settings
+    from store.backup import Header
+    from store.restore import Checked
+
+STDOUT = Path("-")
+
+MB = 2**20
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where to write it; - is stdout.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Write accounts, the active night and the ledger to one file, while everything runs.
+
+    In it: all accounts with keys, sign-ins, tracked symbols, usage and audit log; the active night;
+    the ledger with its withdrawals. Not in it: charts and checkpoints, which are made again; bars,
+    settings and other sealed nights. The file is as private as the data folder: keep it so, and on
+    another machine. `screener restore --check FILE` reads it again and compares every byte.
+    """
+    import anyio
+
+    from screener.watch import watched
+    from store.backup import back_up
+    from store.database import Database
+
+    chosen = settings()
+
+    async def work(target: IO[bytes]) -> tuple[Header, str]:
+        database = Database(chosen.accounts_url)
+        try:
+            with watched() as watch:
+                return await back_up(database, chosen.data_dir, target, watch)
+        finally:
+            await database.close()
+
+    with plainly():
+        prepare_data_dir(chosen)
+        with _target(file, force) as target:
+            header, digest = anyio.run(work, target)
+    told = f"{file}: {_told(header)}; SHA-256 {digest}."
+    (err if file == STDOUT else out).print(told)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file that `screener backup` wrote.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Remove the accounts and nights that are there.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only read the file and compare every byte.")
+    ] = False,
+) -> None:
+    """Put a backup in the place of what is there; all of it, or nothing.
+
+    The whole file is checked before anything is touched. Without --replace, data folder and account
+    database must be empty. It goes into the database of SCREENER_DATABASE_URL, whatever it was made
+    from: SQLite and PostgreSQL can be exchanged so. A backup of an older version is migrated. If it
+    is killed, the old state stands or the new one; run it again, or start the service, to end it.
+    A service that runs goes over to the restored state by itself; restart it, so that it counts the
+    day's calls from there.
+    """
+    with plainly():
+        found = _checked(file) if check else _restored(settings(), file, replace)
+    what = f"{_told(found.header)}; {found.rows} rows"
+    out.print(f"{file} is whole: {what}." if check else f"Restored: {what}.")
+    if not check:
+        out.print("Start the service, or restart it if it runs.")
+
+
+def _checked(file: Path) -> Checked:
+    from screener.watch import watched
+    from store.archive import ArchiveReader
+    from store.restore import check
+
+    with ArchiveReader(file) as archive, watched() as watch:
+        return check(archive, watch)
+
+
+def _restored(chosen: Settings, file: Path, replace: bool) -> Checked:
+    import anyio
+
+    from screener.watch import watched
+    from store.archive import ArchiveReader
+    from store.database import Database
+    from store.restore import restore as put_back
+
+    async def work(archive: ArchiveReader) -> Checked:
+        database = Database(chosen.accounts_url)
+        try:
+            with watched() as watch:
+                return await put_back(
+                    database, chosen.data_dir, archive, replace=replace, progress=watch
+                )
+        finally:
+            await database.close()
+
+    with ArchiveReader(file) as archive:
+        prepare_data_dir(chosen)
+        return anyio.run(work, archive)
+
+
+@contextmanager
+def _target(file: Path, force: bool) -> Iterator[IO[bytes]]:
+    """The file to write to, a draft until the block ends without an error; private to its owner."""
+    if file == STDOUT:
+        if sys.stdout.isatty():
+            fail("a backup is no text; send it into a file or a pipe.")
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if file.exists() and not force:
+        fail(f"{file} exists; choose another name, or replace it with --force.")
+    try:
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".draft")
+    except OSError as error:
+        fail(f"{file} cannot be written ({error.strerror}).")
+    draft = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as target:
+            yield target
+            target.flush()
+            os.fsync(target.fileno())
+        _publish(draft, file, force)
+    except OSError as error:
+        fail(f"{file} cannot be written ({error.strerror}).")
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _publish(draft: Path, file: Path, force: bool) -> None:
+    from store.files import sync_directory
+
+    if force:
+        draft.replace(file)
+    else:
+        try:
+            os.link(draft, file)  # fails if another one has made it meanwhile
+        except FileExistsError:
+            fail(f"{file} exists; choose another name, or replace it with --force.")
+    sync_directory(file.parent)
+
+
+def _told(header: Header) -> str:
+    night = f"night {header.night}" if header.night else "no night"
+    schema = f"accounts of schema {header.revision}" if header.revision else "no accounts"
+    made = f"{header.made_at:%Y-%m-%d %H:%M} UTC"
+    return f"{schema}, {night}, {header.ledger} objects of the ledger, of {made}"

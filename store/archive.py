@@ -1,0 +1,289 @@
+"""Archive: the one file of a backup. It is a tar of regular files alone (POSIX 1003.1), compressed
+with zstandard (RFC 8878), and ends in a skippable frame with the SHA-256 of all bytes before it.
+
+Tools that know zstandard pass over that frame: `zstd -dc FILE | tar x` unpacks it. The last member,
+`contents.json`, names the size and digest of each member. What is read is taken as hostile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Final, Protocol, Self
+
+import orjson
+import zstandard
+
+from store.errors import BackupError
+
+CONTENTS: Final = "contents.json"
+PIECE: Final = 2**20
+TRAILER: Final = b"\x50\x2a\x4d\x18\x20\x00\x00\x00"
+"""A skippable frame of 32 bytes: its magic number and size, little-endian (RFC 8878, 3.1.2)."""
+TRAILER_BYTES: Final = len(TRAILER) + 32
+
+MOST_MEMBERS: Final = 1_000_000
+MOST_TEXT: Final = 64 * 2**20
+"""Bytes of a member that is read into memory."""
+MOST_WINDOW: Final = 2**27
+"""Bytes of memory that decompression may take."""
+
+NAME: Final = re.compile(
+    r"backup\.json|contents\.json|database/[a-z_]{1,40}/\d{6}\.jsonl|night/manifest\.json"
+    r"|night/\d{8}-[0-9a-f]{12}\.book|ledger/head\.json"
+    r"|ledger/\d{6}-\d{8}-[0-9a-f]{12}(\.withdrawal)?\.jsonl\.gz"
+)
+"""Every name that a backup may hold; none leads out of a folder."""
+
+Progress = Callable[[str, int, int], None]
+"""Told of a step, how much of it is done and how much there is; 0 if that is not known."""
+
+
+def silent(_step: str, _done: int, _total: int) -> None:
+    """No progress."""
+
+
+class Readable(Protocol):
+    """What bytes are read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most so many bytes."""
+        ...
+
+
+class Hashed(io.RawIOBase):
+    """Writes to a file and keeps the SHA-256 and the count of all bytes."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self._file = file
+        self.sha256 = hashlib.sha256()
+
+    def writable(self) -> bool:
+        """It can be written."""
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        """Write all of it.
+
+        Raises:
+            BackupError: there is no room for it.
+        """
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise BackupError(
+                f"The backup cannot be written ({error.strerror}); make room, or choose another "
+                "folder."
+            ) from error
+        self.sha256.update(data)
+        return len(data)
+
+
+class ArchiveWriter:
+    """Writes an archive to a file, member by member; `end` makes it whole."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._all = Hashed(file)
+        packer = zstandard.ZstdCompressor(level=6, write_checksum=True)
+        self._packed = packer.stream_writer(self._all, closefd=False)  # type: ignore[arg-type]
+        self._tar = tarfile.open(  # noqa: SIM115 - closed by `end`; a file cut short is no archive
+            fileobj=self._packed, mode="w|", format=tarfile.GNU_FORMAT
+        )
+        self._contents: dict[str, dict[str, int | str]] = {}
+
+    def add(self, name: str, body: bytes) -> None:
+        """Add a member from memory."""
+        self.add_file(name, io.BytesIO(body), len(body))
+
+    def add_file(self, name: str, file: Readable, size: int) -> str:
+        """Add a member of so many bytes; returns its SHA-256.
+
+        Raises:
+            BackupError: the file ends before.
+        """
+        entry = tarfile.TarInfo(name)
+        entry.size, entry.mode = size, 0o600
+        source = _Reading(file)
+        try:
+            self._tar.addfile(entry, source)
+        except OSError as error:
+            if error.errno is None:
+                raise BackupError(f"{name} became shorter while it was read; try again.") from error
+            raise
+        digest = source.sha256.hexdigest()
+        self._contents[name] = {"bytes": size, "sha256": digest}
+        return digest
+
+    def end(self) -> str:
+        """Write the list of contents and the digest of all; returns that."""
+        listed = orjson.dumps(self._contents, option=orjson.OPT_INDENT_2)
+        entry = tarfile.TarInfo(CONTENTS)
+        entry.size, entry.mode = len(listed), 0o600
+        self._tar.addfile(entry, io.BytesIO(listed))
+        self._tar.close()
+        self._packed.close()  # type: ignore[no-untyped-call]
+        digest = self._all.sha256.copy()
+        self._all.write(TRAILER + digest.digest())
+        return digest.hexdigest()
+
+
+class _Reading(io.RawIOBase):
+    """Reads a file and keeps the SHA-256 of what was read."""
+
+    def __init__(self, file: Readable) -> None:
+        super().__init__()
+        self._file = file
+        self.sha256 = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        """Some bytes."""
+        body = self._file.read(size)
+        self.sha256.update(body)
+        return body
+
+
+class Member:
+    """A member that is being read; `name` is one that a backup may hold."""
+
+    def __init__(self, name: str, size: int, file: Readable) -> None:
+        self.name = name
+        self.size = size
+        self._file = file
+        self._sha256 = hashlib.sha256()
+        self._left = size
+
+    def pieces(self) -> Iterator[bytes]:
+        """Its bytes, once, in pieces.
+
+        Raises:
+            BackupError: it ends before its size.
+        """
+        while self._left:
+            body = self._file.read(min(PIECE, self._left))
+            if not body:
+                raise BackupError(f"{self.name} in the backup is cut short.")
+            self._left -= len(body)
+            self._sha256.update(body)
+            yield body
+
+    def read(self) -> bytes:
+        """Its bytes.
+
+        Raises:
+            BackupError: it is larger than anything that is read into memory.
+        """
+        if self.size > MOST_TEXT:
+            raise BackupError(f"{self.name} in the backup is too large.")
+        return b"".join(self.pieces())
+
+    def digest(self) -> str:
+        """The SHA-256 of all its bytes; reads those that were not read."""
+        for _ in self.pieces():
+            pass
+        return self._sha256.hexdigest()
+
+
+class _Entry(tarfile.TarInfo):
+    """A header of a regular file under a known name: nothing else is even looked into."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """The header in a block."""
+        entry = super().frombuf(buf, encoding, errors)
+        if entry.type != tarfile.REGTYPE or not NAME.fullmatch(entry.name):
+            raise BackupError(f"The backup holds {entry.name!r}, which no backup holds.")
+        return entry
+
+
+class ArchiveReader:
+    """Reads an archive. The file stays open, so that what was checked is what is read later."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a file.
+
+        Raises:
+            BackupError: it cannot be read.
+        """
+        self.path = path
+        try:
+            self._file = path.open("rb")
+            self.bytes = os.fstat(self._file.fileno()).st_size
+        except OSError as error:
+            raise BackupError(f"{path} cannot be read ({error.strerror}).") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def check(self, progress: Progress = silent) -> str:
+        """Check the digest of the whole file; returns it.
+
+        Raises:
+            BackupError: the file is no archive, was cut short, or has another byte somewhere.
+        """
+        found, left = hashlib.sha256(), self.bytes - TRAILER_BYTES
+        with _translated(self.path):
+            self._file.seek(0)
+            while left > 0:
+                body = self._file.read(min(PIECE, left))
+                found.update(body)
+                left -= len(body) or left
+                progress("checking", self.bytes - left, self.bytes)
+            end = self._file.read(TRAILER_BYTES + 1)
+        if end != TRAILER + found.digest():
+            raise BackupError(
+                f"{self.path} is no backup, or is damaged or cut short; take another copy of it."
+            )
+        return found.hexdigest()
+
+    def members(self) -> Iterator[Member]:
+        """Every member in its order, up to the list of contents, with which each is compared.
+
+        Raises:
+            BackupError: a member is missing, doubled, changed, or is none that a backup holds.
+        """
+        seen: dict[str, dict[str, int | str]] = {}
+        with _translated(self.path):
+            self._file.seek(0)
+            unpacker = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
+            stream = unpacker.stream_reader(self._file, closefd=False)
+            with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry) as tar:
+                for entry in tar:
+                    file = tar.extractfile(entry)
+                    if file is None or entry.name in seen or len(seen) >= MOST_MEMBERS:
+                        raise BackupError(f"{self.path} holds {entry.name!r} twice, or too much.")
+                    member = Member(entry.name, entry.size, file)
+                    if entry.name == CONTENTS:
+                        self._compare(member.read(), seen)
+                        return
+                    yield member
+                    seen[member.name] = {"bytes": member.size, "sha256": member.digest()}
+        raise BackupError(f"{self.path} does not list its contents.")
+
+    def _compare(self, listed: bytes, seen: dict[str, dict[str, int | str]]) -> None:
+        try:
+            same = orjson.loads(listed) == seen
+        except orjson.JSONDecodeError:
+            same = False
+        if not same:
+            raise BackupError(f"{self.path} does not hold what it lists.")
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """Turn the errors of reading an archive into one of the store."""
+    try:
+        yield
+    except OSError as error:
+        raise BackupError(f"{path} cannot be read ({error.strerror}).") from error
+    except (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError) as error:
+        raise BackupError(f"{path} cannot be unpacked; it is damaged.") from error

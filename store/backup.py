@@ -1,0 +1,212 @@
+"""Backup: what a service needs to be the same elsewhere, taken while it runs, in one archive.
+
+In it are the account database as one transaction sees it, the active night, and the ledger as of
+one moment. Charts, checkpoints, bars, settings and other sealed nights are not: the first two are
+made again, the others are the operator's.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import io
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Annotated, BinaryIO, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from store.archive import ArchiveWriter, Progress, silent
+from store.database import Database
+from store.errors import BackupError
+from store.ledger import Ledger
+from store.ledger_file import NEWEST, Name, wrong
+from store.manifest import Manifest, read_manifest
+from store.migration import check_known, revision_of
+from store.nights import Nights
+from store.rows import chunks
+
+HEADER: Final = "backup.json"
+MANIFEST: Final = "night/manifest.json"
+SETTLE_SECONDS: Final = 10.0
+"""Seconds to wait while a night is being published; it takes a fraction of one."""
+
+
+class Header(BaseModel):
+    """The first member: what is in the backup."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    made_at: dt.datetime
+    revision: Annotated[str, Field(pattern=r"^\d{4}$")] | None
+    """The schema of the account database; None if there is none."""
+    night: str | None
+    """The version of the active night; None before the first."""
+    ledger: Annotated[int, Field(ge=0)]
+    """How many objects the ledger has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The files of one moment: what is active, and the ledger that it stands in."""
+
+    manifest: Manifest | None
+    pointer: bytes
+    names: tuple[Name, ...]
+    newest: bytes | None
+
+
+async def back_up(
+    database: Database, data_dir: Path, file: IO[bytes], progress: Progress = silent
+) -> tuple[Header, str]:
+    """Write a backup to a file; returns its header and digest. Nothing waits for it meanwhile.
+
+    Raises:
+        BackupError: nights are published again and again, or a file cannot be read.
+        ManifestError, LedgerError: the active night or the ledger is not what was written.
+        DatabaseError: the account database cannot be read, or a newer program has migrated it.
+    """
+    nights = Nights(data_dir)
+    archive = ArchiveWriter(file)
+    with _book(nights) as (taken, book):
+        async with database.snapshot() as connection:
+            revision = await connection.run_sync(revision_of)
+            check_known(revision)
+            header = Header(
+                made_at=dt.datetime.now(dt.UTC),
+                revision=revision,
+                night=taken.manifest.data_version if taken.manifest else None,
+                ledger=len(taken.names),
+            )
+            archive.add(HEADER, header.model_dump_json(indent=2).encode())
+            if revision is not None:
+                await _add_rows(archive, connection, progress)
+        _add_ledger(archive, nights, taken, progress)
+        if taken.manifest is not None and book is not None:
+            _add_night(archive, taken.manifest, book, progress)
+    return header, archive.end()
+
+
+async def _add_rows(
+    archive: ArchiveWriter, connection: AsyncConnection, progress: Progress
+) -> None:
+    number = 0
+    async for table, body in chunks(connection):
+        number += 1
+        progress("accounts", number, 0)
+        archive.add(f"database/{table}/{number:06}.jsonl", body)
+
+
+def _add_ledger(archive: ArchiveWriter, nights: Nights, taken: Taken, progress: Progress) -> None:
+    for name, body in checked(nights.ledger, taken.names):
+        progress("the ledger", name.number, len(taken.names))
+        archive.add(f"ledger/{name.file}", body)
+    if taken.newest is not None:
+        archive.add(f"ledger/{NEWEST}", taken.newest)
+
+
+def _add_night(
+    archive: ArchiveWriter, manifest: Manifest, book: BinaryIO, progress: Progress
+) -> None:
+    archive.add(MANIFEST, manifest.encode())
+    watched = _Watched(book, manifest.book.bytes, progress)
+    digest = archive.add_file(f"night/{manifest.book.file}", watched, manifest.book.bytes)
+    if digest != manifest.book.sha256:
+        raise BackupError(
+            f"The book {manifest.book.file} is not the one that was sealed; `screener night "
+            "verify` tells more. Activate another night, then back up again."
+        )
+
+
+def checked(ledger: Ledger, names: Sequence[Name]) -> Iterator[tuple[Name, bytes]]:
+    """The objects of a ledger, each after checking that the next one, or `head.json`, names it.
+
+    Raises:
+        LedgerError: an object is missing or is not what was appended.
+    """
+    newest = ledger.newest()
+    for place, name in enumerate(names):
+        if name.number != place + 1:
+            raise wrong(name.file, "an object before it is missing")
+        body, expected = ledger.bytes_of(name), None
+        if place + 1 < len(names):
+            expected = ledger.head(names[place + 1]).previous
+        elif newest is not None and newest.number == name.number:
+            expected = newest.sha256
+        if expected not in {None, hashlib.sha256(body).hexdigest()}:
+            raise wrong(name.file, "it is not the one that was appended")
+        yield name, body
+
+
+@contextmanager
+def _book(nights: Nights) -> Iterator[tuple[Taken, BinaryIO | None]]:
+    """What there is at one moment, with the active book open, so that pruning cannot take it."""
+    taken = _taken(nights)
+    if taken.manifest is None:
+        yield taken, None
+        return
+    path = nights.folder / taken.manifest.book.file
+    try:
+        book = path.open("rb")
+    except OSError as error:
+        raise BackupError(f"The book {path} cannot be read ({error.strerror}).") from error
+    with book:
+        yield taken, book
+
+
+def _taken(nights: Nights) -> Taken:
+    """What is there as of one moment, if possible one at which no night is half published."""
+    end = time.monotonic() + SETTLE_SECONDS
+    while True:
+        before = _look(nights)
+        stable = before == _look(nights)
+        late = time.monotonic() > end
+        if stable and (late or _is_settled(nights, before)):
+            return before
+        if late:
+            raise BackupError("Nights are being published again and again; try again later.")
+        time.sleep(0.05)
+
+
+def _look(nights: Nights) -> Taken:
+    pointer, newest = _bytes(nights.pointer), _bytes(nights.ledger.folder / NEWEST)
+    manifest = None if pointer is None else read_manifest(nights.pointer)
+    return Taken(manifest, pointer or b"", tuple(nights.ledger.names()), newest)
+
+
+def _is_settled(nights: Nights, taken: Taken) -> bool:
+    newest = nights.ledger.newest()
+    if newest is None:
+        return not taken.names
+    active = taken.manifest.data_version if taken.manifest else None
+    gone = active in nights.ledger.withdrawals()
+    return newest.number == len(taken.names) and not newest.pending and not gone
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BackupError(f"{path} cannot be read ({error.strerror}).") from error
+
+
+class _Watched(io.RawIOBase):
+    """A file whose reading is told."""
+
+    def __init__(self, file: BinaryIO, size: int, progress: Progress) -> None:
+        super().__init__()
+        self._file, self._size, self._progress, self._done = file, size, progress, 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Some bytes."""
+        body = self._file.read(size)
+        self._done += len(body)
+        self._progress("the night", self._done, self._size)
+        return body

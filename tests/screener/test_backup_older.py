@@ -1,0 +1,138 @@
+"""A database of any older schema: it is migrated with its rows, and its backup is restored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from screener.settings import Settings
+from store.accounts import Accounts, Plan, hash_secret, utc_now
+from store.database import Database
+from store.keys import Keys
+from store.migration import HEAD, tables_of, upgrade
+from store.usage import UsageLog
+from store.watchlist import Watchlist
+from tests.postgres import ENGINES, fresh_database
+from tests.screener.command import check_refusal, run
+from tests.service import apart
+
+REVISIONS = [f"{number:04}" for number in range(1, int(HEAD) + 1)]
+SECRET = "ps_live_" + "k" * 40
+
+
+@pytest.fixture(params=ENGINES)
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str | None]:
+    """Makes addresses of empty databases; None is SQLite in the data folder."""
+    if request.param == "sqlite":
+        return lambda: None
+    server = request.getfixturevalue("postgres_url")
+    return lambda: apart(lambda: fresh_database(server, tmp_path.name))
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    return {"SCREENER_DATABASE_URL": settings.database_url} if settings.database_url else {}
+
+
+async def furnish(settings: Settings, revision: str) -> None:
+    """A database of a revision, with an account, its key, its list and its calls of today."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    database, now = Database(settings.accounts_url), utc_now()
+    used = {"operation": "scan", "client": "c", "host": "", "calls": 7, "last_at": now}
+    rows: dict[str, dict[str, Any]] = {
+        "accounts": {"id": 41, "email": "ada@example.com", "plan": "premium", "active": True},
+        "keys": {"id": 5, "account_id": 41, "secret_hash": hash_secret(SECRET), "name": "laptop"},
+        "watchlist": {"account_id": 41, "symbol": "AAPL", "position": 0},
+        "usage": {"account_id": 41, "day": now.date(), "key_prefix": SECRET[:16], **used},
+    }
+    rows["accounts"]["created_at"] = rows["keys"]["created_at"] = now
+    rows["keys"]["prefix"] = SECRET[:16]
+    async with database.write() as connection:
+        await connection.run_sync(upgrade, revision)
+        found = (await connection.run_sync(tables_of)).tables
+        for name, row in rows.items():
+            await connection.execute(found[name].insert().values(row))
+    await database.close()
+
+
+async def check_works(settings: Settings) -> None:
+    """Check that the account, its key, its list and its calls are there."""
+    database = Database(settings.accounts_url)
+    assert await database.revision() == HEAD
+    assert await database.faults() == []
+    holder = await Keys(database).principal(SECRET)
+    assert holder is not None
+    assert (holder.account.id, holder.key.read_only) == (41, False)
+    assert list(await Watchlist(database).symbols(41)) == ["AAPL"]
+    assert await UsageLog(database).calls_today() == [(41, SECRET[:16], 7)]
+    await database.close()
+
+
+async def check_goes_on(settings: Settings) -> None:
+    """Check that an account that is added after a restore has a number of its own."""
+    database = Database(settings.accounts_url)
+    assert (await Accounts(database).add("grace@example.com", Plan.PREMIUM)).id > 41
+    await database.close()
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_database_of_any_older_schema_is_upgraded_with_its_rows(
+    revision: str, tmp_path: Path, new_url: Callable[[], str | None]
+) -> None:
+    settings = Settings(data_dir=tmp_path / "data", database_url=new_url())
+    given = environment_of(settings)
+    apart(lambda: furnish(settings, revision))
+
+    before = run(settings.data_dir, "db", "check", **given)
+    assert before.returncode == (0 if revision == HEAD else 1)
+    assert revision == HEAD or "screener db upgrade" in before.stderr
+    upgraded = run(settings.data_dir, "db", "upgrade", **given)
+    assert upgraded.returncode == 0, upgraded.stderr
+    assert run(settings.data_dir, "db", "check", **given).returncode == 0
+    apart(lambda: check_works(settings))
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_backup_of_any_older_schema_is_restored_and_upgraded(
+    revision: str, tmp_path: Path, new_url: Callable[[], str | None]
+) -> None:
+    old = Settings(data_dir=tmp_path / "old", database_url=new_url())
+    apart(lambda: furnish(old, revision))
+    done = run(old.data_dir, "backup", str(tmp_path / "b"), **environment_of(old))
+    assert f"schema {revision}" in done.stdout, done.stderr
+
+    for name, url in (("to-sqlite", None), ("to-same", new_url())):
+        new = Settings(data_dir=tmp_path / name, database_url=url)
+        restored = run(new.data_dir, "restore", str(tmp_path / "b"), **environment_of(new))
+        assert restored.returncode == 0, restored.stderr
+        apart(partial(check_works, new))
+        apart(partial(check_goes_on, new))
+
+
+def test_a_check_finds_rows_that_belong_to_nothing_and_newer_schemas(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    empty = run(tmp_path, "db", "check")
+    apart(lambda: furnish(settings, HEAD))
+    apart(lambda: statement(settings, "PRAGMA foreign_keys = OFF", "DELETE FROM accounts"))
+    dangling = run(tmp_path, "db", "check")
+    apart(lambda: statement(settings, "UPDATE alembic_version SET version_num = '0999'"))
+    newer = run(tmp_path, "db", "check")
+
+    assert empty.returncode == dangling.returncode == newer.returncode == 1
+    assert "there are no tables yet" in empty.stderr
+    assert "1 rows of keys name no row of accounts" in dangling.stderr
+    assert "newer than this program's" in newer.stderr
+    check_refusal(run(tmp_path, "db", "upgrade"), "run the newer version")
+    check_refusal(run(tmp_path, "backup", str(tmp_path / "b")), "run the newer version")
+
+
+async def statement(settings: Settings, *statements: str) -> None:
+    database = Database(settings.accounts_url)
+    async with database.engine.connect() as connection:
+        driver: Any = (await connection.get_raw_connection()).driver_connection
+        for each in statements:
+            await driver.execute(each)
+    await database.close()
