@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from screener import (
     access,
@@ -24,7 +25,18 @@ from screener import (
 from screener.console import err, out, plainly, prepare_data_dir, settings
 from screener.up import Host, Port
 
+
+class Commands(TyperGroup):
+    """The commands; whatever an operator can put right is one line of any of them."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # noqa: ANN401 - as typer's
+        """Run the command that was called."""
+        with plainly():
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

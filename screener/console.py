@@ -24,9 +24,11 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 import typer
 
 from nightly.errors import NightlyError, WorkerError
+from screener.errors import SettingsError
 from store.errors import BusyError, HeldBackError, SealedError, StoreError
 from store.files import narrow, private_folder
 from store.lines import harmless
+from store.trouble import trouble_of
 
 if TYPE_CHECKING:
     from screener.settings import Settings
@@ -182,24 +184,34 @@ def fail(message: str, code: int = USAGE) -> NoReturn:
     raise typer.Exit(code)
 
 
+def warn(message: str) -> None:
+    """One line on stderr about what does not stop the command."""
+    err.print(f"screener: warning: {message}")
+
+
 @contextmanager
 def plainly() -> Iterator[None]:
     """Turn every expected failure into its one line."""
-    from screener.settings import SettingsError
-
     try:
         yield
     except (NightlyError, SettingsError, StoreError) as error:
         fail(str(error), EXITS.get(type(error), USAGE))
+    except Exception as error:
+        words = trouble_of(error)
+        if words is None:
+            raise
+        fail(words)
 
 
 def settings(**overrides: object) -> Settings:
     """The settings, or one line that says which one is wrong; the logs follow them."""
     from screener.logs import configure
-    from screener.settings import load_settings
+    from screener.settings import load_settings, unknown_settings
 
     with plainly():
         chosen = load_settings(**overrides)
+    for stranger in unknown_settings():
+        warn(stranger.words)
     configure(chosen.log_level)
     return chosen
 

@@ -14,6 +14,7 @@ from screener.settings import Settings
 from store.errors import HeldBackError, SealedError, StoreError
 from store.manifest import SAMPLE, Manifest
 from store.progress import STOPPED, ProgressFile, Recorder, State
+from store.trouble import trouble_of
 
 FAULT = "The run failed in a way that nobody expected; its terminal or log says more."
 
@@ -60,6 +61,9 @@ def recorded(
             recorder.end(_state(error), _without_folders(str(error), paths))
             raise
         except BaseException as error:
+            if words := trouble_of(error):
+                recorder.end("failed", _without_folders(words, paths))
+                raise
             stopped = isinstance(error, KeyboardInterrupt | SystemExit)
             recorder.end("failed", STOPPED if stopped else FAULT)
             raise

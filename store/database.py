@@ -27,6 +27,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from store.errors import DatabaseError, DatabaseUnavailableError
 from store.files import private_file
+from store.reaching import HOW, check_url, why_not
 
 HEAD = "0006"
 """The newest migration, which is the schema that this program needs."""
@@ -58,7 +59,7 @@ class Database:
             DatabaseUnavailableError: the database did not answer in time.
             DatabaseError: the database refused the statement.
         """
-        with _translated():
+        with _translated(self.url):
             async with self.engine.connect() as connection:
                 yield connection
 
@@ -71,7 +72,7 @@ class Database:
             DatabaseError: the database refused the statement.
             IntegrityError: a constraint was violated; the caller knows what that means.
         """
-        with _translated():
+        with _translated(self.url):
             async with self.engine.execution_options(writes=True).begin() as connection:
                 yield connection
 
@@ -95,11 +96,10 @@ class Database:
             async with self.engine.execution_options(writes=True).begin() as connection:
                 await connection.run_sync(_upgrade)
         except (DBAPIError, OSError) as error:
-            reason = error.orig if isinstance(error, DBAPIError) else error
             kind = DatabaseUnavailableError if _is_transient(error) else DatabaseError
             raise kind(
-                f"The account database cannot be opened ({reason}); check SCREENER_DATA_DIR and "
-                "SCREENER_DATABASE_URL."
+                f"The account database cannot be opened: {why_not(error, self.url)} "
+                "(SCREENER_DATABASE_URL or SCREENER_DATA_DIR names it)."
             ) from error
 
     def _keep_private(self) -> None:
@@ -112,7 +112,7 @@ class Database:
         """Empty the log of SQLite, which still holds what was deleted; not while others read it."""
         if self.engine.dialect.name != "sqlite":
             return
-        with suppress(DatabaseUnavailableError), _translated():
+        with suppress(DatabaseUnavailableError), _translated(self.url):
             async with self.engine.connect() as connection:
                 # Outside any transaction, which SQLAlchemy would begin.
                 driver: Any = (await connection.get_raw_connection()).driver_connection
@@ -124,7 +124,7 @@ class Database:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translated(url: str) -> Iterator[None]:
     """Translate the exceptions of a driver or the pool into errors of the store."""
     try:
         yield
@@ -132,8 +132,9 @@ def _translated() -> Iterator[None]:
         raise
     except (SQLAlchemyError, OSError) as error:
         if _is_transient(error):
-            message = "The account database does not answer; try again."
-            raise DatabaseUnavailableError(message) from error
+            raise DatabaseUnavailableError(
+                f"The account database does not answer: {why_not(error, url)}."
+            ) from error
         raise DatabaseError(f"The account database refused a statement ({error}).") from error
 
 
@@ -158,15 +159,12 @@ def without_password(url: str) -> str:
 
 
 def _engine(url: str) -> AsyncEngine:
+    check_url(url)
     try:
         return _new_engine(url)
     except (SQLAlchemyError, ValueError, ImportError):
         # The cause may quote a part of the password, so it is not kept.
-        raise DatabaseError(
-            "SCREENER_DATABASE_URL cannot be used. Write it as "
-            "postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE, with each @, : and / of the "
-            "password as %40, %3A and %2F, and install the driver that it names."
-        ) from None
+        raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used; {HOW}.") from None
 
 
 def _new_engine(url: str) -> AsyncEngine:
