@@ -62,7 +62,7 @@ def _why_not(error: OSError, settings: Settings) -> str:
         what, choose = "ports below 1024 are the system's", 8000
     else:
         words = "it is no address of this machine" if _is_elsewhere(error) else error.strerror
-        return f"{host}:{port} cannot be listened on: {words}; choose another with --host or SCREENER_HOST."
+        return f"{host}:{port} cannot be listened on: {words}; choose another with --host."
     return (
         f"{host}:{port} cannot be listened on: {what}; choose another port with --port {choose} or "
         f"SCREENER_PORT={choose}, by make with `make up SCREENER_PORT={choose}`."
