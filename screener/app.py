@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -35,6 +36,7 @@ from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
+from screener import seen
 from screener.origins import origins_of
 from screener.policies import policies_of
 from screener.sessions import sessions_of
@@ -160,6 +162,7 @@ def build_app(
         ),
         *listing_routes(offer),
         *web_routes(site, reference),
+        Route(seen.PATH, seen.Seen(settings.data_dir).respond, methods=["POST"]),
     ]
     handlers = exception_handlers(offer.docs_url)
     pages = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)

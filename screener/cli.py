@@ -14,6 +14,7 @@ from screener import (
     account,
     audit,
     bars,
+    doctor,
     keys,
     ledger,
     listing,
@@ -29,7 +30,7 @@ from screener.up import Host, Port
 class Commands(TyperGroup):
     """The commands; whatever an operator can put right is one line of any of them."""
 
-    def invoke(self, ctx: typer.Context) -> Any:  # noqa: ANN401 - as typer's
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer's
         """Run the command that was called."""
         with plainly():
             return super().invoke(ctx)
@@ -54,6 +55,7 @@ app.command()(patterns.show)
 app.command()(patterns.chart)
 app.command()(access.purge)
 app.command()(audit.audit)
+app.command()(doctor.doctor)
 app.command()(listing.listing)
 app.command()(night.nightly)
 app.command()(research.detect)
@@ -95,6 +97,7 @@ def serve_command(host: Host = None, port: Port = None, workers: Workers = None)
         check_active_night(chosen)
         with bind(chosen) as listener:
             err.print(f"Serving {chosen.url}")
+            doctor.warn_at_start(chosen)
             serve(chosen, listener)
 
 

@@ -203,14 +203,17 @@ def plainly() -> Iterator[None]:
         fail(words)
 
 
-def settings(**overrides: object) -> Settings:
-    """The settings, or one line that says which one is wrong; the logs follow them."""
+def settings(*, quiet: bool = False, **overrides: object) -> Settings:
+    """The settings, or one line that says which one is wrong; the logs follow them.
+
+    A variable that is none, unlike any setting, is warned of, unless `quiet`.
+    """
     from screener.logs import configure
     from screener.settings import load_settings, unknown_settings
 
     with plainly():
         chosen = load_settings(**overrides)
-    for stranger in unknown_settings():
+    for stranger in () if quiet else unknown_settings():
         warn(stranger.words)
     configure(chosen.log_level)
     return chosen
