@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ from screener import (
     up,
 )
 from screener.console import err, out, plainly, prepare_data_dir, settings
+from screener.interrupts import never_lost
 from screener.up import Host, Port
 
 
@@ -132,4 +134,5 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A letter that the terminal does not have is printed as its number, as stderr does it.
         sys.stdout.reconfigure(errors="backslashreplace")
+    never_lost(signal.SIGINT)
     app()

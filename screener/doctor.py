@@ -51,7 +51,8 @@ def checks() -> tuple[Check, ...]:
         *(machine.python, machine.packages, machine.files, machine.memory, machine.temporary),
         *(machine.clock, options.unknown, options.policies, options.contradictions),
         *(data.folder, data.room, data.lock, data.ledger, data.checkpoints),
-        *(night.digest, night.known, accounts.accounts, network.port),
+        *(night.digest, night.age, night.demo, night.sealed),
+        *(accounts.accounts, network.port),
     )
 
 
@@ -59,7 +60,14 @@ def warn_at_start(chosen: Settings) -> None:
     """Say what is not well, as far as it is learned at once: a start must not wait."""
     from screener.checks import data, machine, night, options
 
-    quick = (machine.clock, machine.memory, options.contradictions, data.room, night.known)
+    quick = (
+        machine.clock,
+        machine.memory,
+        options.contradictions,
+        data.room,
+        night.sealed,
+        night.demo,
+    )
     for finding in _examined(chosen, quick):
         if finding.level != "ok":
             warn(f"{finding.name}: {finding.words}")

@@ -36,17 +36,6 @@ def digest(chosen: Settings) -> Iterator[Finding]:
     yield ok("night", f"{manifest.data_version}, unchanged since it was sealed")
 
 
-def known(chosen: Settings) -> Iterator[Finding]:
-    """How old the active night is, whether it was sealed after now, and its demo symbols."""
-    book = _open(chosen)
-    if book is None:
-        return
-    with closing(book):
-        yield from _age(book)
-        yield from _demo(chosen, book)
-    yield from _sealed(chosen)
-
-
 def _open(chosen: Settings) -> Book | None:
     """The book of the active night; None without one that can be read, which `digest` tells."""
     from store.book import Book
@@ -60,25 +49,29 @@ def _open(chosen: Settings) -> Book | None:
         return None
 
 
-def _age(book: Book) -> Iterator[Finding]:
+def age(chosen: Settings) -> Iterator[Finding]:
+    """How old the active night is."""
     from mcp_server.operations.age import Age
 
-    now = dt.datetime.now(dt.UTC)
-    age = Age.of(book, now.date())
-    # By its date, so that a machine whose time zone is wrong is not told of.
-    if book.session is not None and now.date() < book.session:
-        at = dt.datetime.combine(book.session, dt.time(), dt.UTC)
-        yield clock_behind(now, at, "the active night is of")
-    elif age.missed:
-        yield warning(
-            "age of the night", f"{age.words} Run `screener nightly` and look at its timer."
-        )
+    book = _open(chosen)
+    if book is None:
+        return
+    with closing(book):
+        found = Age.of(book, dt.datetime.now(dt.UTC).date())
+    if found.missed and not found.sample:
+        words = f"{found.words} Run `screener nightly`, and look at its timer."
+        yield warning("age of the night", words)
     else:
-        yield ok("age of the night", age.words)
+        yield ok("age of the night", found.words)
 
 
-def _demo(chosen: Settings, book: Book) -> Iterator[Finding]:
-    missing = [symbol for symbol in chosen.demo_symbols if not _covers(book, symbol)]
+def demo(chosen: Settings) -> Iterator[Finding]:
+    """Whether the active night knows the symbols that anybody may read."""
+    book = _open(chosen)
+    if book is None:
+        return
+    with closing(book):
+        missing = [symbol for symbol in chosen.demo_symbols if not _covers(book, symbol)]
     if missing:
         named = ", ".join(missing[:NAMED]) + (" and others" if len(missing) > NAMED else "")
         yield warning(
@@ -87,7 +80,7 @@ def _demo(chosen: Settings, book: Book) -> Iterator[Finding]:
             "SCREENER_DEMO_SYMBOLS.",
         )
     else:
-        yield ok("demo symbols", f"{', '.join(chosen.demo_symbols[:NAMED]) or 'none'}")
+        yield ok("demo symbols", ", ".join(chosen.demo_symbols[:NAMED]) or "none")
 
 
 def _covers(book: Book, symbol: str) -> bool:
@@ -95,8 +88,8 @@ def _covers(book: Book, symbol: str) -> bool:
     return coverage is not None and coverage.covered
 
 
-def _sealed(chosen: Settings) -> Iterator[Finding]:
-    """When the newest night went on record."""
+def sealed(chosen: Settings) -> Iterator[Finding]:
+    """Whether the newest night went on record before now."""
     from store.errors import LedgerError
     from store.ledger import Ledger
     from store.ledger_file import NightHead
