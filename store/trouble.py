@@ -21,7 +21,7 @@ WORDS: Final[Mapping[int, str]] = {
     errno.EPERM: "this user may not change it; let its owner run this or choose another folder",
     errno.EMFILE: "this process has too many files open; raise `ulimit -n` (LimitNOFILE=)",
     errno.ENFILE: "the system has too many files open; raise fs.file-max",
-    errno.EIO: "the disk fails (input/output error); look at the system's log",
+    errno.EIO: "the disk is full or fails; make room, or look at the system's log",
 }
 """By error number: what is wrong, and what to do."""
 
