@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
 
 import anyio
+import anyio.to_thread
 import sqlalchemy as sa
 
 from store import tables
@@ -42,6 +47,11 @@ async def inspect(url: str, seconds: float) -> Inspection:
         TimeoutError: it took longer.
     """
     database = Database(url)
+    file = database.engine.url.database
+    if database.engine.dialect.name == "sqlite" and file:
+        damage = await anyio.to_thread.run_sync(_damage, Path(file))
+        if damage:
+            return Inspection(None, damage)
     try:
         with anyio.fail_after(seconds):
             async with database.read() as connection:
@@ -52,14 +62,23 @@ async def inspect(url: str, seconds: float) -> Inspection:
 
 
 def _inspect(connection: sa.Connection) -> Inspection:
-    damage = None
-    if connection.dialect.name == "sqlite":
-        said = str(connection.scalar(sa.text("PRAGMA quick_check(1)")))
-        damage = None if said == "ok" else said
-    if damage or not sa.inspect(connection).has_table("alembic_version"):
-        return Inspection(None, damage)
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return Inspection(None)
     revision = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
     if revision != HEAD:
         return Inspection(revision)
     at = connection.scalar(sa.select(sa.func.max(tables.audit.c.at)))
     return Inspection(revision, newest_event=None if at is None else aware(at))
+
+
+def _damage(file: Path) -> str | None:
+    """What SQLite finds wrong with a file, read only; None of one that cannot be opened, too."""
+    address = f"file:{quote(str(file.resolve()))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as kept:
+            (said,) = kept.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.OperationalError:
+        return None
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return None if said == "ok" else str(said)
