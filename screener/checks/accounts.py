@@ -29,8 +29,8 @@ def accounts(chosen: Settings) -> Iterator[Finding]:
     url = chosen.accounts_url
     shown = without_password(url)
     file = url.removeprefix("sqlite+aiosqlite:///") if url.startswith("sqlite+aiosqlite:") else None
-    if file is not None and Path(file).parent.is_dir() and not Path(file).exists():
-        yield ok("accounts", f"{file} does not exist yet; the first command or start makes it")
+    if file is not None and not Path(file).exists():
+        yield _missing(Path(file), chosen)
         return
     try:
         found = anyio.run(inspect, url, SECONDS)
@@ -40,6 +40,13 @@ def accounts(chosen: Settings) -> Iterator[Finding]:
         yield fault("accounts", f"{shown} did not answer within {SECONDS:g} s; look at its server.")
     else:
         yield from _told(found, shown)
+
+
+def _missing(file: Path, chosen: Settings) -> Finding:
+    if chosen.database_url and not file.parent.is_dir():
+        words = f"the folder of {file} does not exist; make it (SCREENER_DATABASE_URL names it)."
+        return fault("accounts", words)
+    return ok("accounts", f"{file} does not exist yet; the first command or start makes it")
 
 
 def _told(found: Inspection, shown: str) -> Iterator[Finding]:
