@@ -14,6 +14,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
+from starlette.routing import Route
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -37,6 +38,7 @@ from oauth.quota import Quota
 from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
+from screener import seen
 from screener.front import Front
 from screener.health import Health, Probes
 from screener.measuring import keep_measuring
@@ -180,6 +182,7 @@ def build_app(
         ),
         *listing_routes(offer),
         *web_routes(site, reference),
+        Route(seen.PATH, seen.Seen(settings.data_dir).respond, methods=["POST"]),
     ]
     handlers = exception_handlers(offer.docs_url)
     pages = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)

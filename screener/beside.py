@@ -18,6 +18,7 @@ import typer
 from nightly.bars import Adjustment
 from nightly.pool import follow_parent
 from screener.console import DRIFT, EXITS, err
+from screener.interrupts import ignored_by_children, never_lost
 from screener.night import nightly
 from screener.settings import Settings
 from store.errors import SealedError
@@ -49,7 +50,8 @@ def nightly_beside(settings: Settings, wanted: Wanted | None) -> Iterator[None]:
     record.announce(wanted.bars.resolve().name)
     # Spawned as the nightly's own workers are, and so without what the service has open.
     child = multiprocessing.get_context("spawn").Process(target=_run, args=(wanted,))
-    child.start()
+    with ignored_by_children():
+        child.start()
     stopping = Event()
     waiter = Thread(target=_wait, args=(child, record, stopping, page), daemon=True)
     waiter.start()
@@ -66,6 +68,7 @@ def _run(wanted: Wanted) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    never_lost(signal.SIGTERM)
     follow_parent()
     try:
         nightly(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from screener import (
     access,
@@ -15,6 +17,7 @@ from screener import (
     backup,
     bars,
     db,
+    doctor,
     keys,
     ledger,
     listing,
@@ -25,9 +28,21 @@ from screener import (
     up,
 )
 from screener.console import err, out, plainly, prepare_data_dir, settings
+from screener.interrupts import never_lost
 from screener.up import Host, Port
 
+
+class Commands(TyperGroup):
+    """The commands; whatever an operator can put right is one line of any of them."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer's
+        """Run the command that was called."""
+        with plainly():
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -48,6 +63,7 @@ app.add_typer(db.db_app, name="db")
 app.command()(audit.audit)
 app.command()(backup.backup)
 app.command()(backup.restore)
+app.command()(doctor.doctor)
 app.command()(listing.listing)
 app.command()(night.nightly)
 app.command()(notify.notify)
@@ -92,6 +108,7 @@ def serve_command(host: Host = None, port: Port = None, workers: Workers = None)
             # The socket of a service manager may have another port.
             chosen = chosen.model_copy(update={"port": listener.getsockname()[1]})
             err.print(f"Serving {chosen.url}")
+            doctor.warn_at_start(chosen)
             serve(chosen, listener)
 
 
@@ -126,4 +143,5 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A letter that the terminal does not have is printed as its number, as stderr does it.
         sys.stdout.reconfigure(errors="backslashreplace")
+    never_lost(signal.SIGINT)
     app()

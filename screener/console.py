@@ -24,9 +24,11 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 import typer
 
 from nightly.errors import NightlyError, WorkerError
+from screener.errors import SettingsError
 from store.errors import BusyError, HeldBackError, SealedError, StoreError
 from store.files import narrow, private_folder
 from store.lines import harmless
+from store.trouble import trouble_of
 
 if TYPE_CHECKING:
     from screener.settings import Settings
@@ -60,6 +62,12 @@ DATA = (
 
 LEAST_WIDTH = 40
 """A terminal is taken to have so many columns at least."""
+
+EXTRAS = {
+    **dict.fromkeys(("apprise", "exchange_calendars", "numba", "polars"), "nightly"),
+    "asyncpg": "postgresql",
+}
+"""What brings a package that not every machine needs."""
 
 FORMULA = ("=", "+", "-", "@")
 """What a formula begins with in a spreadsheet."""
@@ -182,24 +190,46 @@ def fail(message: str, code: int = USAGE) -> NoReturn:
     raise typer.Exit(code)
 
 
+def warn(message: str) -> None:
+    """One line on stderr about what does not stop the command."""
+    err.print(f"screener: warning: {message}")
+
+
 @contextmanager
 def plainly() -> Iterator[None]:
     """Turn every expected failure into its one line."""
-    from screener.settings import SettingsError
-
     try:
         yield
     except (NightlyError, SettingsError, StoreError) as error:
         fail(str(error), EXITS.get(type(error), USAGE))
+    except Exception as error:
+        words = _uninstalled(error) or trouble_of(error)
+        if words is None:
+            raise
+        fail(words)
 
 
-def settings(**overrides: object) -> Settings:
-    """The settings, or one line that says which one is wrong; the logs follow them."""
+def _uninstalled(error: Exception) -> str | None:
+    """What to install, if a command needs more than a machine has that only serves."""
+    package = error.name if isinstance(error, ModuleNotFoundError) else None
+    extra = EXTRAS.get((package or "").partition(".")[0])
+    if extra is None:
+        return None
+    return f"{package} is not installed; pip install 'pattern-screener[{extra}]'."
+
+
+def settings(*, quiet: bool = False, **overrides: object) -> Settings:
+    """The settings, or one line that says which one is wrong; the logs follow them.
+
+    A variable that is none, unlike any setting, is warned of, unless `quiet`.
+    """
     from screener.logs import configure
-    from screener.settings import load_settings
+    from screener.settings import load_settings, unknown_settings
 
     with plainly():
         chosen = load_settings(**overrides)
+    for stranger in () if quiet else unknown_settings():
+        warn(stranger.words)
     configure(chosen.log_level, chosen.log_format)
     return chosen
 

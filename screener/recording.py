@@ -14,6 +14,7 @@ from screener.settings import Settings
 from store.errors import HeldBackError, SealedError, StoreError
 from store.manifest import SAMPLE, Manifest
 from store.progress import STOPPED, ProgressFile, Recorder, State
+from store.trouble import trouble_of
 
 FAULT = "The run failed in a way that nobody expected; its terminal or log says more."
 
@@ -58,6 +59,9 @@ def recorded(
             recorder.end(_state(error), without_folders(str(error), settings, bars, reference))
             raise
         except BaseException as error:
+            if words := trouble_of(error):
+                recorder.end("failed", without_folders(words, settings, bars, reference))
+                raise
             stopped = isinstance(error, KeyboardInterrupt | SystemExit)
             recorder.end("failed", STOPPED if stopped else FAULT)
             raise

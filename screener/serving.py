@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import errno
 import functools
 import socket
 import tempfile
@@ -54,11 +55,29 @@ def bind(settings: Settings) -> socket.socket:
         listener.listen(2048)
     except OSError as error:
         listener.close()
-        raise SettingsError(
-            f"{settings.host}:{settings.port} cannot be listened on ({error.strerror}); "
-            "choose another with --port or SCREENER_PORT."
-        ) from error
+        raise SettingsError(_why_not(error, settings)) from error
     return listener
+
+
+def _why_not(error: OSError, settings: Settings) -> str:
+    """Why an address cannot be listened on, and what to choose instead."""
+    host, port = settings.host, settings.port
+    other = port + 1 if port < 65535 else 8000
+    if error.errno == errno.EADDRINUSE:
+        what, choose = "another process listens there", other
+    elif error.errno == errno.EACCES:
+        what, choose = "ports below 1024 are the system's", 8000
+    else:
+        words = "it is no address of this machine" if _is_elsewhere(error) else error.strerror
+        return f"{host}:{port} cannot be listened on: {words}; choose another with --host."
+    return (
+        f"{host}:{port} cannot be listened on: {what}; choose another port with --port {choose} or "
+        f"SCREENER_PORT={choose}, by make with `make up SCREENER_PORT={choose}`."
+    )
+
+
+def _is_elsewhere(error: OSError) -> bool:
+    return isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
 
 
 def check_active_night(settings: Settings) -> None:

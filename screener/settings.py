@@ -9,10 +9,14 @@ import os
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from screener import values
+from screener.errors import SettingsError as SettingsError
+from screener.misspelt import Stranger, strangers
 
 if TYPE_CHECKING:
     from mcp_server.operations.limits import Quotas
@@ -28,10 +32,6 @@ MOST_ADDRESSES = 32
 
 Words = Annotated[tuple[str, ...], NoDecode]
 """A setting of several words, separated by commas."""
-
-
-class SettingsError(Exception):
-    """A setting cannot be used; the text says which and why."""
 
 
 class Settings(BaseSettings):
@@ -277,10 +277,31 @@ class Settings(BaseSettings):
     @field_validator("public_url")
     @classmethod
     def _bare(cls, value: str | None) -> str | None:
-        if value is not None and not re.fullmatch(r"https?://[^/?#\s]+", value.rstrip("/")):
-            raise ValueError("must be scheme and host, such as https://screener.example.com")
-        # Clients send a host in lower case (RFC 3986 section 3.2.2), and addresses are compared.
-        return value.rstrip("/").lower() if value else None
+        return values.address(value) if value else None
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _proxies(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(values.proxy, value))
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(values.host, value))
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(values.origin, value))
+
+    @model_validator(mode="after")
+    def _two_ports(self) -> Self:
+        same = self.metrics_port == self.port and values.overlap(self.host, self.metrics_host)
+        if same:
+            raise SettingsError(
+                f"SCREENER_METRICS_PORT: {self.port} is the port of the service; choose another."
+            )
+        return self
 
     @field_validator("log_level")
     @classmethod
@@ -358,12 +379,20 @@ def traces_wanted() -> bool:
     return True
 
 
+def unknown_settings() -> list[Stranger]:
+    """The variables of the environment that look like settings and are none."""
+    return strangers(os.environ, Settings.model_fields)
+
+
 def load_settings(**overrides: object) -> Settings:
     """The settings of the environment, with what the command line says instead.
 
     Raises:
-        SettingsError: one is malformed; the text names it.
+        SettingsError: one is malformed or misspelt; the text names it.
     """
+    for stranger in unknown_settings():
+        if stranger.meant:
+            raise SettingsError(stranger.words)
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
         return Settings(**given)  # type: ignore[arg-type]

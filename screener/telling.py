@@ -28,6 +28,7 @@ from store.errors import HeldBackError, SealedError, StoreError
 from store.manifest import Manifest, known_book
 from store.nights import Nights
 from store.told import ToldFile
+from store.trouble import trouble_of
 
 CRASH = 1
 """The exit code of a run that ended with a traceback."""
@@ -124,6 +125,8 @@ def _news(
     if isinstance(fault, NightlyError | StoreError | SettingsError):
         code = EXITS.get(type(fault), USAGE)
         reason = without_folders(str(fault), settings, bars, reference)
+    elif words := trouble_of(fault):
+        code, reason = USAGE, without_folders(words, settings, bars, reference)
     else:
         code, reason = CRASH, f"{FAULT} ({type(fault).__name__})"
     words = news.held_back if isinstance(fault, HeldBackError) else news.failed

@@ -40,6 +40,7 @@ def up(
     import anyio
 
     from screener.beside import Wanted, nightly_beside
+    from screener.doctor import warn_at_start
     from screener.policies import policies_of
     from screener.serving import bind, check_active_night, serve
     from screener.start import first_account, greeting, seal_first_night
@@ -58,6 +59,7 @@ def up(
                 seal_first_night(chosen)
             else:
                 check_active_night(chosen)
+            warn_at_start(chosen)
             tracked = () if wanted else chosen.demo_symbols
             secret = anyio.run(first_account, chosen, tracked)
             for line in greeting(chosen, secret, own_bars=wanted is not None).splitlines():

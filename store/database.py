@@ -28,6 +28,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from store.errors import DatabaseError, DatabaseUnavailableError
 from store.files import private_file
 from store.migration import HEAD, WAIT_SECONDS, check_known, faults, revision_of, upgrade
+from store.reaching import HOW, check_url, why_not
 from telemetry.metrics import database_failures, database_seconds, timed
 from telemetry.traces import span
 
@@ -63,7 +64,7 @@ class Database:
             DatabaseUnavailableError: the database did not answer in time.
             DatabaseError: the database refused the statement.
         """
-        with _translated(), span("database"):
+        with _translated(self.url), span("database"):
             async with AsyncExitStack() as stack:
                 with timed(CONNECTING):
                     connection = await stack.enter_async_context(self.engine.connect())
@@ -78,7 +79,7 @@ class Database:
             DatabaseError: the database refused the statement.
             IntegrityError: a constraint was violated; the caller knows what that means.
         """
-        with _translated(), span("database"):
+        with _translated(self.url), span("database"):
             async with AsyncExitStack() as stack:
                 engine = self.engine.execution_options(writes=True)
                 with timed(CONNECTING):
@@ -158,11 +159,10 @@ class Database:
             self._keep_private()
             yield
         except (DBAPIError, OSError) as error:
-            reason = error.orig if isinstance(error, DBAPIError) else error
             kind = DatabaseUnavailableError if _is_transient(error) else DatabaseError
             raise kind(
-                f"The account database cannot be opened ({reason}); check SCREENER_DATA_DIR and "
-                "SCREENER_DATABASE_URL."
+                f"The account database cannot be opened: {why_not(error, self.url)} "
+                "(SCREENER_DATABASE_URL or SCREENER_DATA_DIR names it)."
             ) from error
 
     def _keep_private(self) -> None:
@@ -179,7 +179,7 @@ class Database:
         """Empty the log of SQLite, which still holds what was deleted; not while others read it."""
         if self.engine.dialect.name != "sqlite":
             return
-        with suppress(DatabaseUnavailableError), _translated():
+        with suppress(DatabaseUnavailableError), _translated(self.url):
             async with self.engine.connect() as connection:
                 # Outside any transaction, which SQLAlchemy would begin.
                 driver: Any = (await connection.get_raw_connection()).driver_connection
@@ -191,7 +191,7 @@ class Database:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translated(url: str) -> Iterator[None]:
     """Translate the exceptions of a driver or the pool into errors of the store."""
     try:
         yield
@@ -201,8 +201,9 @@ def _translated() -> Iterator[None]:
         is_transient = _is_transient(error)
         database_failures.labels("unavailable" if is_transient else "refused").inc()
         if is_transient:
-            message = "The account database does not answer; try again."
-            raise DatabaseUnavailableError(message) from error
+            raise DatabaseUnavailableError(
+                f"The account database does not answer: {why_not(error, url)}."
+            ) from error
         raise DatabaseError(f"The account database refused a statement ({error}).") from error
 
 
@@ -227,15 +228,12 @@ def without_password(url: str) -> str:
 
 
 def _engine(url: str) -> AsyncEngine:
+    check_url(url)
     try:
         return _new_engine(url)
     except (SQLAlchemyError, ValueError, ImportError):
         # The cause may quote a part of the password, so it is not kept.
-        raise DatabaseError(
-            "SCREENER_DATABASE_URL cannot be used. Write it as "
-            "postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE, with each @, : and / of the "
-            "password as %40, %3A and %2F, and install the driver that it names."
-        ) from None
+        raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used; {HOW}.") from None
 
 
 def _new_engine(url: str) -> AsyncEngine:

@@ -7,6 +7,7 @@ stale. This module knows files and clocks, not nights.
 from __future__ import annotations
 
 import datetime as dt
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,3 +64,17 @@ def _holder(path: Path) -> str:
         return path.read_text() or "it has just started"
     except OSError:
         return "process unknown"
+
+
+def holder(data_dir: Path) -> str | None:
+    """Which process holds the lock of a data folder, and since when; None if none does."""
+    path = data_dir / LOCK
+    try:
+        with path.open("rb") as file:
+            # Shared, so that those who only look do not hold up each other.
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _holder(path)
+    except OSError:
+        return None
+    return None

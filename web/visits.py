@@ -30,7 +30,11 @@ from web.return_paths import sign_in_address
 from web.site import Site
 from web.visit import Visit
 
-BUSY = Refusal(503, "The service is busy. Wait a moment and try again.", retry_after=2)
+NO_ACCOUNTS = Refusal(
+    503,
+    "The service cannot read or change its accounts right now. Wait a moment and try again.",
+    retry_after=2,
+)
 ELSEWHERE = Refusal(403, "Pages of other sites cannot load this. Follow a link to it instead.")
 NO_STORE = {"Cache-Control": "no-store"}
 SIGNED_OUT = Refusal(403, str(SignedOutError()))
@@ -145,7 +149,7 @@ class Visits:
                 # The session or the whole account has ended since the visit began.
                 return shown(replace(visit, account=None), SIGNED_OUT)
             except DatabaseUnavailableError:
-                return shown(visit, BUSY)
+                return shown(visit, NO_ACCOUNTS)
 
         return respond
 

@@ -242,6 +242,13 @@ def busy(retry_after_seconds: int = 1, allowance: Allowance | None = None) -> Ap
     )
 
 
+def without_accounts(allowance: Allowance | None = None) -> ApiError:
+    """The refusal of what needs the account database while that does not answer."""
+    refusal = busy(allowance=allowance)
+    refusal.message = "The service cannot read or change its accounts right now."
+    return refusal
+
+
 def _words(value: object) -> str:
     if isinstance(value, dict):
         return "; ".join(f"{_word(name)}: {_words(part)}" for name, part in value.items())

@@ -16,7 +16,7 @@ from mcp_server.operations.answers import Answer, Result
 from mcp_server.operations.arguments import read_arguments
 from mcp_server.operations.callers import PLANS_WITH_ACCESS, TRACKED_CAPS, Caller
 from mcp_server.operations.calls import Call
-from mcp_server.operations.errors import ApiError, busy
+from mcp_server.operations.errors import ApiError, without_accounts
 from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import (
     NO_CONDITIONS,
@@ -100,7 +100,7 @@ async def _invoke(
         raise
     except DatabaseError as error:
         log.warning("%s was not answered: %s", operation.name, error)
-        raise busy(allowance=allowance) from error
+        raise without_accounts(allowance) from error
 
 
 async def _answer(operation: Operation, call: Call[Any]) -> Answer:
@@ -133,7 +133,7 @@ def admit(access: Access, caller: Caller, services: Services, surface: Surface) 
         ApiError: `invalid_api_key`, `missing_api_key`, `rate_limited` or `unavailable`.
     """
     if caller.refused == "unavailable":
-        raise busy()
+        raise without_accounts()
     if caller.refused is not None or (access == "keyed" and caller.principal is None):
         services.limiter.count_other(caller, "refused")
         raise ApiError("invalid_api_key" if caller.refused else "missing_api_key")

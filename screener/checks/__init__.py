@@ -1,0 +1,1 @@
+"""What `screener doctor` looks at: each check is a function from the settings to findings."""

@@ -1,0 +1,105 @@
+"""Night: whether the active night can be served, how old it is, and what it knows."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from screener.checks.finding import Finding, fault, ok, warning
+from screener.checks.machine import clock_behind
+
+if TYPE_CHECKING:
+    from screener.settings import Settings
+    from store.book import Book
+
+NAMED = 8
+"""Symbols that are named at most."""
+
+
+def digest(chosen: Settings) -> Iterator[Finding]:
+    """Whether the active night is what was sealed."""
+    from store.errors import StoreError
+    from store.manifest import read_manifest, verify_book
+
+    pointer = chosen.data_dir / "manifest.json"
+    if not pointer.exists():
+        yield warning("night", f"there is none in {chosen.data_dir} yet; run `screener nightly`.")
+        return
+    try:
+        manifest = read_manifest(pointer)
+        verify_book(chosen.data_dir / "nights", manifest)
+    except StoreError as error:
+        yield fault("night", str(error))
+        return
+    yield ok("night", f"{manifest.data_version}, unchanged since it was sealed")
+
+
+def _open(chosen: Settings) -> Book | None:
+    """The book of the active night; None without one that can be read, which `digest` tells."""
+    from store.book import Book
+    from store.errors import StoreError
+    from store.manifest import known_book, read_manifest
+
+    try:
+        manifest = read_manifest(chosen.data_dir / "manifest.json")
+        return Book.open(known_book(chosen.data_dir / "nights", manifest), manifest)
+    except StoreError:
+        return None
+
+
+def age(chosen: Settings) -> Iterator[Finding]:
+    """How old the active night is."""
+    from mcp_server.operations.age import Age
+
+    book = _open(chosen)
+    if book is None:
+        return
+    with closing(book):
+        found = Age.of(book, dt.datetime.now(dt.UTC).date())
+    if found.missed and not found.sample:
+        words = f"{found.words} Run `screener nightly`, and look at its timer."
+        yield warning("age of the night", words)
+    else:
+        yield ok("age of the night", found.words)
+
+
+def demo(chosen: Settings) -> Iterator[Finding]:
+    """Whether the active night knows the symbols that anybody may read."""
+    book = _open(chosen)
+    if book is None:
+        return
+    with closing(book):
+        missing = [symbol for symbol in chosen.demo_symbols if not _covers(book, symbol)]
+    if missing:
+        named = ", ".join(missing[:NAMED]) + (" and others" if len(missing) > NAMED else "")
+        yield warning(
+            "demo symbols",
+            f"the active night does not know {named}; name symbols that it covers in "
+            "SCREENER_DEMO_SYMBOLS.",
+        )
+    else:
+        yield ok("demo symbols", ", ".join(chosen.demo_symbols[:NAMED]) or "none")
+
+
+def _covers(book: Book, symbol: str) -> bool:
+    coverage = book.coverage(symbol)
+    return coverage is not None and coverage.covered
+
+
+def sealed(chosen: Settings) -> Iterator[Finding]:
+    """Whether the newest night went on record before now."""
+    from store.errors import LedgerError
+    from store.ledger import Ledger
+    from store.ledger_file import NightHead
+
+    now, ledger = dt.datetime.now(dt.UTC), Ledger(chosen.data_dir)
+    try:
+        names = ledger.names()
+        head = ledger.head(max(names)) if names else None
+    except LedgerError:
+        return  # told by the check of the ledger
+    at = None if head is None else head.published_at if isinstance(head, NightHead) else head.at
+    if at is not None and now < at:
+        yield clock_behind(now, at, "the newest night was sealed")

@@ -1,0 +1,90 @@
+"""`screener doctor`: looks at all that a service needs, and says what to do about the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from screener.console import fail, out, settings, warn
+from store.trouble import trouble_of
+
+if TYPE_CHECKING:
+    from screener.checks.finding import Check, Finding
+    from screener.settings import Settings
+
+
+def doctor(
+    url: Annotated[
+        str | None,
+        typer.Option(help="Also ask the running service through its proxy, at this address."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Check machine, settings, data, accounts, night and port; exit code 1 if one is a fault.
+
+    With --url: also whether the proxy in front passes on what the service needs.
+    """
+    chosen = settings(quiet=True)
+    found = [*_examined(chosen, checks()), *(_outside(chosen, url) if url else ())]
+    faults = sum(one.level == "fault" for one in found)
+    if as_json:
+        out.print_json({"faults": faults, "findings": [one._asdict() for one in found]})
+    else:
+        _print(found)
+    if faults:
+        fail("1 fault; see above." if faults == 1 else f"{faults} faults; see above.", 1)
+
+
+def _print(found: list[Finding]) -> None:
+    width = max(len(one.name) for one in found)
+    for one in found:
+        out.print_text(one.words, f"{one.level:<7}  {one.name:<{width}}  ")
+
+
+def checks() -> tuple[Check, ...]:
+    """Every check that asks nobody outside of this machine but the account database."""
+    from screener.checks import accounts, data, machine, network, night, options
+
+    return (
+        *(machine.python, machine.packages, machine.files, machine.memory, machine.temporary),
+        *(machine.clock, options.unknown, options.policies, options.contradictions),
+        *(data.folder, data.room, data.lock, data.ledger, data.checkpoints),
+        *(night.digest, night.age, night.demo, night.sealed),
+        *(accounts.accounts, network.port),
+    )
+
+
+def warn_at_start(chosen: Settings) -> None:
+    """Say what is not well, as far as it is learned at once: a start must not wait."""
+    from screener.checks import data, machine, night, options
+
+    quick = (
+        machine.clock,
+        machine.memory,
+        options.contradictions,
+        data.room,
+        night.sealed,
+        night.demo,
+    )
+    for finding in _examined(chosen, quick):
+        if finding.level != "ok":
+            warn(f"{finding.name}: {finding.words}")
+
+
+def _outside(chosen: Settings, url: str) -> Iterator[Finding]:
+    from screener.checks.proxy import proxy
+
+    return proxy(chosen, url)
+
+
+def _examined(chosen: Settings, wanted: tuple[Check, ...]) -> Iterator[Finding]:
+    from screener.checks.finding import fault
+
+    for check in wanted:
+        try:
+            yield from check(chosen)
+        except Exception as error:
+            name = check.__name__.replace("_", " ")
+            yield fault(name, trouble_of(error) or f"could not be checked ({error!r}).")

@@ -1,0 +1,94 @@
+"""Seen: tells `screener doctor` what arrived of a request that it sent through the proxy.
+
+Only who can write in the data folder learns it: the doctor leaves the digest of a random token
+there for as long as it asks, and sends the token. Everybody else gets what any address that is
+none gets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import anyio
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from store.files import replace_file
+
+PATH: Final = "/doctor"
+FIELD: Final = "X-Screener-Doctor"
+FILE: Final = "doctor.token"
+
+LIVES_SECONDS: Final = 60
+"""For which a token holds that a killed doctor left behind."""
+
+APART_SECONDS: Final = 1.0
+"""Between the two events of the answer: a proxy that buffers brings them together."""
+
+
+@contextmanager
+def token(data_dir: Path) -> Iterator[str]:
+    """A token that the service on a data folder takes until the block ends.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    secret = secrets.token_urlsafe(32)
+    replace_file(data_dir / FILE, _digest(secret))
+    try:
+        yield secret
+    finally:
+        (data_dir / FILE).unlink(missing_ok=True)
+
+
+class Seen:
+    """Answers the doctor."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._file = data_dir / FILE
+
+    async def respond(self, request: Request) -> Response:
+        """What the service sees of the request, and a second event after a while."""
+        if not self._takes(request.headers.get(FIELD, "")):
+            raise HTTPException(404)
+        body = await request.body()
+        told = {
+            "client": request.client.host if request.client else None,
+            "scheme": request.url.scheme,
+            "host": request.headers.get("host"),
+            "forwarded_for": request.headers.getlist("x-forwarded-for"),
+            "forwarded_proto": request.headers.getlist("x-forwarded-proto"),
+            "bytes": len(body),
+        }
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(_events(told), 200, headers, "text/event-stream")
+
+    def _takes(self, given: str) -> bool:
+        if not given:
+            return False
+        try:
+            age = time.time() - self._file.stat().st_mtime
+            with self._file.open("rb") as file:
+                kept = file.read(100)
+        except OSError:
+            return False
+        return abs(age) < LIVES_SECONDS and hmac.compare_digest(kept, _digest(given))
+
+
+async def _events(told: Mapping[str, object]) -> AsyncIterator[bytes]:
+    yield b"data: %b\n\n" % orjson.dumps(told)
+    await anyio.sleep(APART_SECONDS)
+    yield b"event: end\ndata: {}\n\n"
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).hexdigest().encode()

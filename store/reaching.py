@@ -1,0 +1,92 @@
+"""Reaching: why the account database cannot be reached, in words for an operator.
+
+What drivers say may quote a part of a password, so only what is known to be harmless is passed on.
+"""
+
+from __future__ import annotations
+
+import socket
+from importlib.util import find_spec
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from store.errors import DatabaseError
+from store.trouble import words_of
+
+HOW: Final = (
+    "write it as postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE, with each @, : and / of the "
+    "password as %40, %3A and %2F"
+)
+
+DRIVERS: Final = {
+    "postgresql": "postgresql+asyncpg",
+    "postgres": "postgresql+asyncpg",
+    "sqlite": "sqlite+aiosqlite",
+}
+"""The driver that is meant, by the name of the database."""
+
+PACKAGES: Final = {
+    "postgresql+asyncpg": ("asyncpg", "pip install 'pattern-screener[postgresql]'"),
+    "sqlite+aiosqlite": ("aiosqlite", "pip install aiosqlite"),
+}
+
+REFUSALS: Final = {
+    "28P01": "the password is wrong",
+    "28000": "this user may not sign in from here",
+    "3D000": "there is no such database on the server; make it with createdb",
+    "53300": "the server has as many connections as it takes; raise max_connections",
+    "42501": "the user may not do this; let it own the database",
+    "57P03": "the server is starting or stopping; try again",
+    "53100": "the disk of the server is full; make room there",
+    "25006": "the database is read-only; name the primary server",
+}
+"""PostgreSQL's SQLSTATE codes (Appendix A of its manual), in words."""
+
+
+def check_url(url: str) -> None:
+    """Refuse a URL with which no database can be opened, before anything is opened.
+
+    Raises:
+        DatabaseError: it cannot be read, names no driver that there is, or one not installed.
+    """
+    try:
+        driver = sa.make_url(url).drivername
+    except (ArgumentError, ValueError):
+        # The cause may quote a part of the password, so it is not kept.
+        raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used; {HOW}.") from None
+    if driver not in PACKAGES:
+        meant = DRIVERS.get(driver.partition("+")[0])
+        begin = f"write {meant}:// instead of {driver}://" if meant else HOW
+        raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used with {driver}; {begin}.")
+    package, install = PACKAGES[driver]
+    if find_spec(package) is None:
+        raise DatabaseError(
+            f"SCREENER_DATABASE_URL needs the driver {package}, which is not installed; {install}."
+        )
+
+
+def why_not(error: Exception, url: str) -> str:
+    """Why a database could not be opened or does not answer, without a full stop."""
+    place = sa.make_url(url)
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    if place.get_backend_name() == "sqlite":
+        return _of_file(cause, place.database or "")
+    server = f"{place.host or 'localhost'}:{place.port or 5432}"
+    if isinstance(cause, socket.gaierror):
+        return f"the host {place.host} is not known; look for a slip in its name"
+    if isinstance(cause, TimeoutError):
+        return f"{server} does not answer; look for a firewall, or whether the server runs"
+    refused = REFUSALS.get(getattr(cause, "sqlstate", None) or "")
+    if refused:
+        return f"{server}, database {place.database}, user {place.username}: {refused}"
+    if isinstance(cause, OSError):
+        return f"nothing listens at {server}; look whether the server runs there"
+    return f"{server}: {type(cause).__name__}"
+
+
+def _of_file(cause: BaseException, file: str) -> str:
+    if isinstance(cause, FileNotFoundError | NotADirectoryError):
+        return f"the folder of {file} does not exist; make it"
+    return f"{file}: {words_of(cause) or cause}"

@@ -1,0 +1,187 @@
+"""`screener doctor`: what it looks at, and how it asks a running service."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from screener import seen
+from store.nights import Nights
+from tests.screener.command import Finished, run
+from tests.service import serving
+
+
+def levels(done: Finished) -> dict[str, str]:
+    return {one["name"]: one["level"] for one in json.loads(done.stdout)["findings"]}
+
+
+def words(done: Finished, name: str) -> str:
+    found = [one["words"] for one in json.loads(done.stdout)["findings"] if one["name"] == name]
+    return str(found[0])
+
+
+def free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+def examined(data: Path, *options: str, **settings: str) -> Finished:
+    return run(data, "doctor", "--json", *options, **{"SCREENER_PORT": free_port(), **settings})
+
+
+def test_nothing_is_wrong_with_a_night_and_a_free_port_and_nothing_is_changed(
+    data_dir: Path,
+) -> None:
+    before = sorted(data_dir.rglob("*"))
+    done = examined(data_dir)
+
+    assert done.returncode == 0, done.stdout
+    assert "fault" not in levels(done).values()
+    assert words(done, "demo symbols") == "MSFT, AAPL, GOOG, IBM"
+    assert [path for path in sorted(data_dir.rglob("*")) if ".verified" not in path.name] == [
+        path for path in before if ".verified" not in path.name
+    ]
+
+
+def test_people_read_a_line_for_each_check(data_dir: Path) -> None:
+    done = run(data_dir, "doctor", SCREENER_PORT=free_port())
+
+    assert done.returncode == 0
+    assert any(line.split()[:2] == ["ok", "clock"] for line in done.stdout.splitlines())
+
+
+def test_a_damaged_book_is_a_fault(data_dir: Path) -> None:
+    manifest = Nights(data_dir).check_active()
+    book = data_dir / "nights" / manifest.book.file
+    content = bytearray(book.read_bytes())
+    content[-1] ^= 1
+    book.write_bytes(content)
+
+    done = examined(data_dir)
+
+    assert done.returncode == 1
+    assert "is not the one that was sealed" in words(done, "night")
+
+
+def test_a_damaged_database_of_the_accounts_is_a_fault(data_dir: Path) -> None:
+    (data_dir / "accounts.sqlite").write_bytes(b"no database" * 1000)
+
+    done = examined(data_dir)
+
+    assert done.returncode == 1
+    assert levels(done)["accounts"] == "fault"
+
+
+def test_a_folder_that_is_not_there_yet_is_no_fault_and_is_not_made(tmp_path: Path) -> None:
+    done = examined(tmp_path / "none")
+
+    assert levels(done)["data folder"] == "warning"
+    assert not (tmp_path / "none").exists()
+
+
+def test_symbols_that_the_night_does_not_know_are_named_by_doctor(data_dir: Path) -> None:
+    done = examined(data_dir, SCREENER_DEMO_SYMBOLS="MSFT,MSFTT")
+
+    assert levels(done)["demo symbols"] == "warning"
+    assert "does not know MSFTT;" in words(done, "demo symbols")
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "said"),
+    [
+        ({"PUBLIC_URL": "https://a.example.com"}, "proxies", "share the limits of one address"),
+        ({"PUBLIC_URL": "http://a.example.com"}, "public address", "in the clear"),
+        ({"TRUSTED_PROXIES": "127.0.0.1"}, "proxies", "set SCREENER_PUBLIC_URL"),
+        ({"TRUSTED_PROXIES": "*", "HOST": "10.0.0.7"}, "proxies", "PUBLIC_URL"),
+        (
+            {"OPEN_PAGES": "true", "PUBLIC_URL": "https://a.example.com", "TRUSTED_PROXIES": "::1"},
+            "open pages",
+            "unset it",
+        ),
+        ({"SERVICE_HOST": "10.0.0.7"}, "settings", "is no setting"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_warned_of(
+    data_dir: Path, settings: dict[str, str], name: str, said: str
+) -> None:
+    done = examined(data_dir, **{f"SCREENER_{key}": value for key, value in settings.items()})
+
+    assert levels(done)[name] == "warning"
+    assert said in words(done, name)
+
+
+def test_who_else_listens_on_the_port_is_a_fault(data_dir: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = examined(data_dir, SCREENER_PORT=str(taken.getsockname()[1]))
+
+    assert done.returncode == 1
+    assert levels(done)["port"] == "fault"
+
+
+def asked(data: Path, url: str, **settings: str) -> Finished:
+    return examined(data, "--url", url, SCREENER_PORT=str(urlsplit(url).port), **settings)
+
+
+def test_a_running_service_is_asked_what_arrives(data_dir: Path) -> None:
+    with serving(data_dir) as live:
+        done = asked(data_dir, live.url)
+
+    found = levels(done)
+    assert words(done, "port").startswith("the service listens at")
+    for name in ("service", "X-Forwarded-For", "Host", "bodies", "streams", "metrics", "preflight"):
+        assert found[name] == "ok", words(done, name)
+    assert not (data_dir / seen.FILE).exists()
+
+
+def test_a_forged_address_that_is_believed_is_a_fault(data_dir: Path) -> None:
+    with serving(data_dir, trusted_proxies=("*",)) as live:
+        done = asked(data_dir, live.url)
+
+    assert done.returncode == 1
+    assert "anybody passes for anybody" in words(done, "X-Forwarded-For")
+
+
+def test_an_address_where_nobody_answers_is_a_fault(data_dir: Path) -> None:
+    done = examined(data_dir, "--url", f"http://127.0.0.1:{free_port()}")
+
+    assert done.returncode == 1
+    assert "cannot be asked" in words(done, "service")
+
+
+def test_a_service_of_another_folder_is_a_fault(data_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    with serving(data_dir) as live:
+        done = asked(tmp_path / "other", live.url)
+
+    assert "not as the service of this data folder" in words(done, "service")
+
+
+def post(url: str, secret: str | None) -> httpx.Response:
+    headers: Any = {} if secret is None else {seen.FIELD: secret}
+    return httpx.post(f"{url}{seen.PATH}", headers=headers)
+
+
+def test_only_the_token_of_the_data_folder_is_told_what_arrives(data_dir: Path) -> None:
+    with serving(data_dir) as live:
+        nowhere = httpx.post(f"{live.url}/nowhere")
+        strangers = [post(live.url, secret) for secret in (None, "guess", "")]
+        with seen.token(data_dir) as secret:
+            wrong, right = post(live.url, secret + "x"), post(live.url, secret)
+            os.utime(data_dir / seen.FILE, (1, 1))
+            old = post(live.url, secret)
+        gone = post(live.url, secret)
+
+    assert right.status_code == 200
+    assert json.loads(right.text.splitlines()[0].removeprefix("data: "))["client"] == "127.0.0.1"
+    for refused in (*strangers, wrong, old, gone):
+        assert (refused.status_code, refused.text) == (404, nowhere.text)

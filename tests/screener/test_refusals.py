@@ -1,0 +1,199 @@
+"""What an operator can put right is one line that says what to do, from any command."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.screener.command import COMMAND, Finished, check_refusal, environment, run, run_process
+
+IN_USE = "another process listens there"
+
+
+def test_a_misspelt_setting_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    refused = run(tmp_path, "account", "list", SCREENER_WROKERS="2")
+
+    check_refusal(refused, "SCREENER_WROKERS is no setting; did you mean SCREENER_WORKERS?")
+
+
+def test_a_variable_unlike_any_setting_is_warned_of(tmp_path: Path) -> None:
+    done = run(tmp_path, "account", "list", SCREENER_SERVICE_HOST="10.0.0.7", SCREENER_KEY="x")
+
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "screener: warning: SCREENER_SERVICE_HOST is no setting; "
+        "`screener settings` lists them all."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("TRUSTED_PROXIES", "nginx", "'nginx' is no address or network"),
+        ("TRUSTED_PROXIES", "127.0.0.1,10.0.0.1/8", "write 10.0.0.0/8 or 10.0.0.1"),
+        ("ALLOWED_HOSTS", "http://screener.example.com", "is no host"),
+        ("ALLOWED_ORIGINS", "app.example.com", "is no origin"),
+        ("PUBLIC_URL", "https://screener.example.com:99999", "must be scheme and host"),
+        ("PUBLIC_URL", "https://", "must be scheme and host"),
+        ("METRICS_PORT", "8000", "is the port of the service"),
+    ],
+)
+def test_nonsense_is_refused_by_the_name_of_the_setting(
+    tmp_path: Path, name: str, value: str, words: str
+) -> None:
+    refused = run(tmp_path, "account", "list", **{f"SCREENER_{name}": value})
+
+    check_refusal(refused, words)
+    assert f"SCREENER_{name}" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TRUSTED_PROXIES", "*"),
+        ("TRUSTED_PROXIES", "127.0.0.1, 10.0.0.0/8, ::1, fd00::/8"),
+        ("ALLOWED_HOSTS", "screener.example.com,10.0.0.7:*,[::1]:8000"),
+        ("ALLOWED_ORIGINS", "https://app.example.com,http://10.0.0.7:*,vscode-webview://abc"),
+        ("PUBLIC_URL", "HTTPS://Screener.example.com:8443/"),
+        ("PUBLIC_URL", "http://[::1]:8000"),
+    ],
+)
+def test_what_makes_sense_is_taken(tmp_path: Path, name: str, value: str) -> None:
+    assert run(tmp_path, "account", "list", **{f"SCREENER_{name}": value}).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://a:secret@db/x", "write postgresql+asyncpg:// instead of postgresql://"),
+        ("postgres://a:secret@db/x", "write postgresql+asyncpg:// instead of postgres://"),
+        ("postgresql+psycopg://a:secret@db/x", "write postgresql+asyncpg://"),
+        ("sqlite:////tmp/secret.db", "write sqlite+aiosqlite:// instead of sqlite://"),
+        ("mysql+aiomysql://a:secret@db/x", "postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE"),
+        ("nonsense of secret", "postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE"),
+        ("sqlite+aiosqlite:////none/x.db", "the folder of /none/x.db does not exist; make it"),
+    ],
+)
+def test_a_wrong_address_of_the_accounts_says_what_to_write(
+    tmp_path: Path, url: str, words: str
+) -> None:
+    refused = run(tmp_path, "account", "list", SCREENER_DATABASE_URL=url)
+
+    check_refusal(refused, words)
+    assert "secret" not in refused.stderr
+
+
+def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("asyncpg")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{free.getsockname()[1]}"
+        url = f"postgresql+asyncpg://a:secret@{place}/x"
+        refused = run(tmp_path, "account", "list", SCREENER_DATABASE_URL=url)
+
+    check_refusal(refused, f"nothing listens at {place}")
+    assert "secret" not in refused.stderr
+
+
+@pytest.mark.engine
+def test_a_database_that_is_not_on_the_server_is_named(tmp_path: Path, postgres_url: str) -> None:
+    refused = run(tmp_path, "account", "list", SCREENER_DATABASE_URL=f"{postgres_url}/none")
+
+    check_refusal(refused, "database none, user postgres: there is no such database on the server")
+
+
+def test_a_port_in_use_is_refused_with_the_variable_that_make_takes(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refused = run(tmp_path, "serve", "--port", str(port))
+
+    check_refusal(refused, IN_USE)
+    assert "make up SCREENER_PORT=" in refused.stderr
+
+
+def test_an_address_of_another_machine_is_refused(tmp_path: Path) -> None:
+    refused = run(tmp_path, "serve", "--host", "203.0.113.9")
+
+    check_refusal(refused, "it is no address of this machine; choose another with --host")
+
+
+def limited(data: Path, most: int, *arguments: str) -> Finished:
+    """Run a command that may write no file larger than so many bytes."""
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        env=environment(data),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("most", [1_000, 20_000, 100_000])
+def test_a_file_that_may_not_grow_ends_a_night_in_one_line(tmp_path: Path, most: int) -> None:
+    refused = limited(tmp_path / "data", most, "nightly")
+
+    check_refusal(refused, "")
+    assert not (tmp_path / "data" / "manifest.json").exists()
+
+
+@contextmanager
+def mounted(folder: Path, size: str) -> Iterator[Path]:
+    """A small disk of memory within the block."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root mounts a disk")
+    folder.mkdir()
+    options = f"size={size},mode=700"
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]).returncode:
+        pytest.skip("this machine lets nobody mount a disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("size", ["8k", "60k", "140k", "180k", "200k"])
+def test_a_full_disk_ends_a_night_in_one_line(tmp_path: Path, size: str) -> None:
+    with mounted(tmp_path / "disk", size) as data:
+        refused = run_process(data, "nightly")
+
+        check_refusal(refused, "make room")
+        assert not (data / "manifest.json").exists()
+
+
+@pytest.mark.engine
+def test_accounts_on_a_full_disk_say_so_and_can_be_read(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "1m") as data:
+        assert run(data, "account", "list").returncode == 0
+        with pytest.raises(OSError, match="No space"):
+            (data / "filler").write_bytes(bytes(1_000_000))
+        refused = run(data, "account", "add", "ada@example.com", "--plan", "premium")
+
+    check_refusal(refused, "accounts.sqlite: the disk is full")
+
+
+@pytest.mark.engine
+def test_a_read_only_disk_refuses_what_writes_and_serves_what_reads(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "8m") as data:
+        assert run_process(data, "nightly").returncode == 0
+        subprocess.run(["mount", "-o", "remount,ro", str(data)], check=True)
+        written = [run(data, *words) for words in (["nightly"], ["account", "list"], ["purge"])]
+        read = [run(data, *words) for words in (["scan"], ["night", "list"], ["ledger", "verify"])]
+
+    for refused in written:
+        check_refusal(refused, "")
+        assert "read-only" in refused.stderr.lower()
+    assert [done.returncode for done in read] == [0, 0, 0]
