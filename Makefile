@@ -27,13 +27,13 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-$(RUN): pyproject.toml locks/installer.lock locks/run.lock
+$(RUN): pyproject.toml locks/installer.lock locks/build.lock locks/run.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; say make PYTHON=python3.12")'
 	@echo "Installing into $(VENV) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --only-binary :all: $(LOCKED) locks/installer.lock || \
 		echo "uv cannot be had here; pip does without."
-	@$(call INSTALL,$(LOCKED) locks/run.lock)
+	@$(call INSTALL,$(LOCKED) locks/build.lock $(LOCKED) locks/run.lock)
 	@$(call INSTALL,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
@@ -105,9 +105,10 @@ SERVED = --extra fast --extra postgresql --extra traces
 
 lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade takes newer versions
 	$(LOCK) pyproject.toml --group dev --extra dask --extra nightly $(SERVED) -o locks/dev.lock
-	$(LOCK) $(OURS) --group build --extra nightly $(SERVED) -o locks/run.lock
+	$(LOCK) $(OURS) --extra nightly $(SERVED) -o locks/run.lock
 	$(LOCK) $(OURS) $(SERVED) -o locks/serve.lock
 	$(LOCK) $(OURS) --extra nightly --extra yfinance --extra ccxt -o locks/providers.lock
+	$(LOCK) --constraint locks/dev.lock --group build -o locks/build.lock
 	$(LOCK) --group installer -o locks/installer.lock
 	$(LOCK) --group hosts -o locks/hosts.lock
 	$(LOCK) --group node -o locks/node.lock

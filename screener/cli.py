@@ -23,6 +23,7 @@ from screener import (
 )
 from screener.console import err, out, plainly, prepare_data_dir, settings
 from screener.up import Host, Port
+from telemetry.version import VERSION
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -54,9 +55,7 @@ Workers = Annotated[int | None, typer.Option(help="Processes that serve; SCREENE
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        out.print(version("pattern-screener"))
+        out.print(VERSION)
         raise typer.Exit
 
 
