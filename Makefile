@@ -22,7 +22,7 @@ LOCKED := --require-hashes --requirement
 # many: for them everything is compiled at once, so that they are fast where nothing may be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-providers up test test-engines test-short check fuzz audit mutate pictures format lock clean
+.PHONY: help install install-providers up release test test-engines test-short check fuzz audit mutate pictures format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -94,6 +94,9 @@ mutate: $(DEV) ## Change the code of limits and credentials; a test must notice 
 pictures: $(DEV) ## Draw the pictures of the documentation anew, from the sample night
 	$(BIN)/python -m tests.web.pictures --write
 
+release: $(DEV) ## Write wheel, sdist, bills of materials, notes and digests into dist/; DRAFT=1 takes unreleased notes
+	$(BIN)/python -m release $(if $(DRAFT),--draft)
+
 format: $(DEV) ## Format the code and mend what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -117,4 +120,4 @@ lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade tak
 	$(BIN)/python -m tests.node
 
 clean: ## Remove what the tasks made, but no data
-	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants fuzz-found benchmarks/tokens/node_modules
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants fuzz-found dist benchmarks/tokens/node_modules

@@ -21,7 +21,8 @@ from screener import (
     research,
     up,
 )
-from screener.console import err, out, plainly, prepare_data_dir, settings
+from screener.console import USAGE, err, out, plainly, prepare_data_dir, settings
+from screener.extras import MISSING, is_left_out
 from screener.up import Host, Port
 from telemetry.version import VERSION
 
@@ -116,4 +117,10 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A letter that the terminal does not have is printed as its number, as stderr does it.
         sys.stdout.reconfigure(errors="backslashreplace")
-    app()
+    try:
+        app()
+    except ModuleNotFoundError as error:
+        if not is_left_out(error):
+            raise
+        err.print(f"screener: {MISSING}")
+        sys.exit(USAGE)

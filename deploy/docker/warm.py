@@ -1,36 +1,48 @@
 """Warm: import every module of the service, so that Python writes the bytecode of what it uses.
 
-Whatever cannot be imported fails the image, except what needs a package that this image leaves out.
+What cannot be imported fails the image, except for want of a package that the image leaves out.
 """
 
 import importlib
 import pkgutil
 import sys
+from collections.abc import Iterator
 
-PACKAGES = ("telemetry", "store", "mcp_server", "oauth", "rest_facade", "web", "screener", "nightly")
-DRIVERS = ("aiosqlite", "asyncpg", "sqlalchemy.dialects.postgresql.asyncpg", "uvloop")
-LEFT_OUT = {"apprise", "ccxt", "distributed", "exchange_calendars", "numba", "polars", "yfinance"}
-SCRIPTS = "store.migrations"  # Alembic runs these; they cannot be imported
+FLOORS = ("telemetry", "store", "mcp_server", "oauth", "rest_facade", "web", "screener", "nightly")
+LATER = ("aiosqlite", "asyncpg", "sqlalchemy.dialects.postgresql.asyncpg", "uvloop")
+"""What no module imports at once, but a connection or a loop of events."""
+LEFT_OUT = {
+    "apprise",
+    "ccxt",
+    "curl_cffi",
+    "distributed",
+    "exchange_calendars",
+    "numba",
+    "polars",
+    "yfinance",
+}
+SCRIPTS = "store.migrations."
+"""Alembic runs these; they cannot be imported."""
 
 
 def main() -> None:
     """Import all, and say how many modules that made."""
-    for name in (*DRIVERS, *PACKAGES):
-        module = importlib.import_module(name)
-        for found in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}."):
-            if name in PACKAGES and not found.name.startswith(SCRIPTS):
-                import_(found.name)
-    import_("exchange_calendars")
+    for name in (*LATER, *modules()):
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name not in LEFT_OUT:
+                raise
     sys.stdout.write(f"{len(sys.modules)} modules\n")
 
 
-def import_(name: str) -> None:
-    """Import a module, unless it needs a package that is left out."""
-    try:
-        importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name not in LEFT_OUT:
-            raise
+def modules() -> Iterator[str]:
+    """The names of all modules of the service."""
+    for floor in FLOORS:
+        folder = importlib.import_module(floor).__path__
+        for found in pkgutil.walk_packages(folder, f"{floor}."):
+            if not found.name.startswith(SCRIPTS):
+                yield found.name
 
 
 if __name__ == "__main__":
