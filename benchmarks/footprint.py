@@ -94,7 +94,7 @@ def python() -> float:
     machine_code = [Path(sys.executable).resolve()]
     if shared := sysconfig.get_config_var("INSTSONAME"):
         machine_code += Path(sysconfig.get_config_var("LIBDIR")).glob(shared)
-    kept = []
+    kept: list[Path] = []
     for folder, names, files in os.walk(library):
         names[:] = [n for n in names if n not in LEFT_OUT and not n.startswith("config-")]
         for name in files:

@@ -47,8 +47,8 @@ def write(root: Path, folder: Path, *, draft: bool) -> list[Path]:
     said = notes(changelog, UNRELEASED if draft else VERSION)
     if not draft and (changed := git(root, "status", "--porcelain")):
         raise ReleaseError(f"Commit or undo what changed first:\n{changed}")
-    bills = {lock: bill(root, lock, VERSION) for lock in BILLS}
     empty(folder)
+    bills = {lock: bill(root, lock, VERSION) for lock in BILLS}
     pack(root, folder)
     for lock, text in bills.items():
         (folder / f"{lock}.cdx.json").write_text(text, encoding="utf-8")
