@@ -22,18 +22,18 @@ LOCKED := --require-hashes --requirement
 # many: for them everything is compiled at once, so that they are fast where nothing may be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-providers up test test-engines test-short check fuzz audit mutate pictures format lock clean
+.PHONY: help install install-providers up release test test-engines test-short check fuzz audit mutate pictures format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
-$(RUN): pyproject.toml locks/installer.lock locks/run.lock
+$(RUN): pyproject.toml locks/installer.lock locks/build.lock locks/run.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; say make PYTHON=python3.12")'
 	@echo "Installing into $(VENV) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --only-binary :all: $(LOCKED) locks/installer.lock || \
 		echo "uv cannot be had here; pip does without."
-	@$(call INSTALL,$(LOCKED) locks/run.lock)
+	@$(call INSTALL,$(LOCKED) locks/build.lock $(LOCKED) locks/run.lock)
 	@$(call INSTALL,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
@@ -94,6 +94,9 @@ mutate: $(DEV) ## Change the code of limits and credentials; a test must notice 
 pictures: $(DEV) ## Draw the pictures of the documentation anew, from the sample night
 	$(BIN)/python -m tests.web.pictures --write
 
+release: $(DEV) ## Write wheel, sdist, bills of materials, notes and digests into dist/; DRAFT=1 takes unreleased notes
+	$(BIN)/python -m release $(if $(DRAFT),--draft)
+
 format: $(DEV) ## Format the code and mend what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -105,9 +108,10 @@ SERVED = --extra fast --extra postgresql --extra traces
 
 lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade takes newer versions
 	$(LOCK) pyproject.toml --group dev --extra dask --extra nightly $(SERVED) -o locks/dev.lock
-	$(LOCK) $(OURS) --group build --extra nightly $(SERVED) -o locks/run.lock
+	$(LOCK) $(OURS) --extra nightly $(SERVED) -o locks/run.lock
 	$(LOCK) $(OURS) $(SERVED) -o locks/serve.lock
 	$(LOCK) $(OURS) --extra nightly --extra yfinance --extra ccxt -o locks/providers.lock
+	$(LOCK) --constraint locks/dev.lock --group build -o locks/build.lock
 	$(LOCK) --group installer -o locks/installer.lock
 	$(LOCK) --group hosts -o locks/hosts.lock
 	$(LOCK) --group node -o locks/node.lock
@@ -116,4 +120,4 @@ lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade tak
 	$(BIN)/python -m tests.node
 
 clean: ## Remove what the tasks made, but no data
-	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants fuzz-found benchmarks/tokens/node_modules
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache mutants fuzz-found dist benchmarks/tokens/node_modules

@@ -8,7 +8,6 @@ modelcontextprotocol/experimental-ext-server-card. The catalog is a draft too (a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import version
 
 import orjson
 from starlette.requests import Request
@@ -34,6 +33,7 @@ from mcp_server.operations.identity import (
     remotes,
 )
 from mcp_server.operations.services import Offer
+from telemetry.version import VERSION
 
 Document = dict[str, object]
 
@@ -139,7 +139,7 @@ def _identity(offer: Offer) -> Document:
         "name": registry_name(offer),
         "title": TITLE,
         "description": DESCRIPTION,
-        "version": version("pattern-screener"),
+        "version": VERSION,
         "websiteUrl": offer.docs_url,
         "icons": icons(offer),
     }
@@ -155,7 +155,7 @@ def _plugin(offer: Offer) -> Document:
     return {
         "$schema": PLUGIN_SCHEMA,
         "name": NAME,
-        "version": version("pattern-screener"),
+        "version": VERSION,
         "description": SUMMARY,
         "author": {"name": operator_of(offer), "url": offer.public_url},
         "homepage": offer.docs_url,

@@ -8,7 +8,6 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 
 import anyio
@@ -64,6 +63,7 @@ from store.usage import UsageLog
 from store.watchlist import Watchlist
 from telemetry.metrics import record
 from telemetry.traces import Traces
+from telemetry.version import VERSION
 from web.errors import exception_handlers
 from web.news import News
 from web.pages import compile_templates
@@ -127,7 +127,7 @@ def build_app(
         for toolset in toolsets(offer)
     ]
     measured = settings.metrics_port is not None
-    traces = Traces(version("pattern-screener")) if traces_wanted() else None
+    traces = Traces(VERSION) if traces_wanted() else None
     loops: dict[str, Loop] = {
         "that looks for a new night": services.active_night.keep_polling,
         "that looks for news of open pages": news.keep_looking,

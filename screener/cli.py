@@ -30,6 +30,7 @@ from screener import (
 from screener.console import err, out, plainly, prepare_data_dir, settings
 from screener.interrupts import never_lost
 from screener.up import Host, Port
+from telemetry.version import VERSION
 
 
 class Commands(TyperGroup):
@@ -77,9 +78,7 @@ Workers = Annotated[int | None, typer.Option(help="Processes that serve; SCREENE
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        out.print(version("pattern-screener"))
+        out.print(VERSION)
         raise typer.Exit
 
 

@@ -25,6 +25,7 @@ import typer
 
 from nightly.errors import NightlyError, WorkerError
 from screener.errors import SettingsError
+from screener.extras import uninstalled
 from store.errors import BusyError, HeldBackError, SealedError, StoreError
 from store.files import narrow, private_folder
 from store.lines import harmless
@@ -62,12 +63,6 @@ DATA = (
 
 LEAST_WIDTH = 40
 """A terminal is taken to have so many columns at least."""
-
-EXTRAS = {
-    **dict.fromkeys(("apprise", "exchange_calendars", "numba", "polars"), "nightly"),
-    "asyncpg": "postgresql",
-}
-"""What brings a package that not every machine needs."""
 
 FORMULA = ("=", "+", "-", "@")
 """What a formula begins with in a spreadsheet."""
@@ -203,19 +198,10 @@ def plainly() -> Iterator[None]:
     except (NightlyError, SettingsError, StoreError) as error:
         fail(str(error), EXITS.get(type(error), USAGE))
     except Exception as error:
-        words = _uninstalled(error) or trouble_of(error)
+        words = uninstalled(error) or trouble_of(error)
         if words is None:
             raise
         fail(words)
-
-
-def _uninstalled(error: Exception) -> str | None:
-    """What to install, if a command needs more than a machine has that only serves."""
-    package = error.name if isinstance(error, ModuleNotFoundError) else None
-    extra = EXTRAS.get((package or "").partition(".")[0])
-    if extra is None:
-        return None
-    return f"{package} is not installed; pip install 'pattern-screener[{extra}]'."
 
 
 def settings(*, quiet: bool = False, **overrides: object) -> Settings:

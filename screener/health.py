@@ -12,7 +12,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Literal
 
 import anyio
@@ -30,6 +29,7 @@ from store.database import Database
 from store.errors import BookError, DatabaseError
 from telemetry import metrics
 from telemetry.degraded import PARTS, Degraded
+from telemetry.version import VERSION
 
 LOOK_SECONDS = 2.0
 """Seconds between two looks."""
@@ -154,7 +154,7 @@ class Probes:
     def __init__(self, app: App, health: Health) -> None:
         self._app = app
         self._health = health
-        self._version = version("pattern-screener")
+        self._version = VERSION
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith("/health/"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import shutil
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 
 import anyio
@@ -22,6 +21,7 @@ from telemetry.metrics import (
     sessions_behind,
     usage_rows_waiting,
 )
+from telemetry.version import VERSION
 
 MEASURE_SECONDS = 2.0
 
@@ -30,7 +30,7 @@ async def keep_measuring(
     services: Services, data_dir: Path, clock: Callable[[], dt.datetime]
 ) -> None:
     """Measure every few seconds until cancelled."""
-    announce(version("pattern-screener"))
+    announce(VERSION)
     while True:
         measure(services, clock().date())
         disk = await anyio.to_thread.run_sync(shutil.disk_usage, data_dir)

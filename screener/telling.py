@@ -125,8 +125,8 @@ def _news(
     if isinstance(fault, NightlyError | StoreError | SettingsError):
         code = EXITS.get(type(fault), USAGE)
         reason = without_folders(str(fault), settings, bars, reference)
-    elif words := trouble_of(fault):
-        code, reason = USAGE, without_folders(words, settings, bars, reference)
+    elif trouble := trouble_of(fault):
+        code, reason = USAGE, without_folders(trouble, settings, bars, reference)
     else:
         code, reason = CRASH, f"{FAULT} ({type(fault).__name__})"
     words = news.held_back if isinstance(fault, HeldBackError) else news.failed

@@ -41,9 +41,11 @@ def up(
 
     from screener.beside import Wanted, nightly_beside
     from screener.doctor import warn_at_start
+    from screener.extras import check_nightly
     from screener.policies import policies_of
     from screener.serving import bind, check_active_night, serve
     from screener.start import first_account, greeting, seal_first_night
+    from store.nights import Nights
 
     wanted = None
     if bars is not None:
@@ -53,6 +55,8 @@ def up(
     with plainly():
         policies_of(chosen)
         prepare_data_dir(chosen)
+        if wanted or not Nights(chosen.data_dir).pointer.exists():
+            check_nightly()
         with bind(chosen) as listener:
             err.print(f"The page: {chosen.url}/screen")
             if wanted is None:

@@ -19,7 +19,7 @@ from detect_secrets.core.secrets_collection import SecretsCollection
 ROOT = Path(__file__).parents[1]
 BASELINE = ".secrets.baseline"
 """What looks like a secret and is none: names of fields and constants of tests, each looked at."""
-LOCKS = ("run", "dev", "providers", "installer")
+LOCKS = ("run", "serve", "dev", "build", "providers", "installer")
 FEWEST = 100
 """Files that a scan must look at to be believed."""
 

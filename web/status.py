@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 from starlette.responses import Response
@@ -13,6 +12,7 @@ from store.book import Book
 from store.lines import short
 from store.of_night import OfNight
 from store.reasons import FOUND, LEFT_OUT, words_of
+from telemetry.version import VERSION
 from web.access import Access
 from web.night_head import NightHead
 from web.pages import Pages
@@ -115,7 +115,7 @@ class StatusPage:
                 names=names,
                 progress=progress,
                 degraded=self._site.degraded(),
-                program=version("pattern-screener"),
+                program=VERSION,
                 offer=self._offer,
             )
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from importlib.metadata import version
 from typing import Final
 
 import mcp_types as types
 import orjson
 
 from mcp_server.surface.app_parts import app_part
+from telemetry.version import VERSION
 
 PAGE_URI: Final = "ui://pattern-screener/chart"
 PAGE_TYPE: Final = "text/html;profile=mcp-app"
@@ -39,7 +39,7 @@ def chart_page() -> str:
     """The HTML of the page."""
     parts = {name: app_part(file) for name, file in _PARTS.items()}
     parts["data_key"] = orjson.dumps(DATA_KEY).decode()
-    parts["version"] = orjson.dumps(version("pattern-screener")).decode()
+    parts["version"] = orjson.dumps(VERSION).decode()
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], app_part("page.html"))
 
 

@@ -7,7 +7,6 @@ error, and a tool error here must begin with its code.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 
 import mcp_types as types
@@ -27,6 +26,7 @@ from mcp_server.surface.clients import APPS
 from mcp_server.surface.instructions import instructions
 from mcp_server.surface.tools import call_tool, host_name
 from mcp_server.surface.toolsets import EXTENDED, Tool, Toolset
+from telemetry.version import VERSION
 
 Context = ServerRequestContext[Any]
 
@@ -89,7 +89,7 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
     schemas = {tool.name: tool.input_schema for tool in listing.tools}
     server: Server[Any] = Server(
         NAME,
-        version=version("pattern-screener"),
+        version=VERSION,
         title=toolset.title,
         instructions=instructions(offer, toolset),
         website_url=offer.docs_url,

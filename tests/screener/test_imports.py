@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tomllib
+from importlib.metadata import version
 from pathlib import Path
 from typing import get_args
 
@@ -13,6 +13,7 @@ import pytest
 
 from screener.account import PlanName
 from store.accounts import Plan
+from telemetry.version import VERSION
 from tests.screener.command import COMMAND, run
 
 SERVING = {"mcp", "starlette", "uvicorn", "PIL", "jinja2", "authlib"}
@@ -68,7 +69,5 @@ def test_the_plans_of_the_command_line_are_the_plans_there_are() -> None:
 
 
 def test_the_version_is_that_of_the_distribution(tmp_path: Path) -> None:
-    project = Path(__file__).parents[2] / "pyproject.toml"
-    version = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"]
-
-    assert run(tmp_path, "--version").stdout == f"{version}\n"
+    assert run(tmp_path, "--version").stdout == f"{VERSION}\n"
+    assert version("pattern-screener") == VERSION

@@ -1,0 +1,35 @@
+"""Extras: packages that not every machine needs, and what to say where they are not installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from nightly.errors import NightlyError
+
+NIGHTLY = ("exchange_calendars", "numba", "polars")
+"""What makes nights."""
+
+EXTRAS = {**dict.fromkeys((*NIGHTLY, "apprise"), "nightly"), "asyncpg": "postgresql"}
+"""The extra that brings a package."""
+
+
+def check_nightly() -> None:
+    """Refuse early what makes a night, on a machine that only serves.
+
+    Raises:
+        NightlyError: it is not installed.
+    """
+    missing = next((name for name in NIGHTLY if find_spec(name) is None), None)
+    if missing is not None:
+        raise NightlyError(_install(missing))
+
+
+def uninstalled(error: Exception) -> str | None:
+    """What to install, if a command needs more than this machine has; None of other errors."""
+    package = error.name if isinstance(error, ModuleNotFoundError) else None
+    name = (package or "").partition(".")[0]
+    return _install(name) if name in EXTRAS else None
+
+
+def _install(package: str) -> str:
+    return f"{package} is not installed; pip install 'pattern-screener[{EXTRAS[package]}]'."
