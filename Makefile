@@ -33,7 +33,7 @@ $(RUN): pyproject.toml locks/installer.lock locks/build.lock locks/run.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --only-binary :all: $(LOCKED) locks/installer.lock || \
 		echo "uv cannot be had here; pip does without."
-	@$(call INSTALL,$(LOCKED) locks/build.lock $(LOCKED) locks/run.lock)
+	@$(call INSTALL,$(LOCKED) locks/build.lock --requirement locks/run.lock)
 	@$(call INSTALL,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
