@@ -15,13 +15,26 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.faults import kills
+from tests.faults import clock, crowds, kills, nightly, store
 from tests.faults.found import CannotError, Found
 from tests.faults.nights import Nights
 
 FAULTS: dict[str, Callable[[Path, Nights], Found]] = {
     "kill-server": kills.server,
     "kill-worker": kills.worker,
+    "kill-nightly": nightly.killed,
+    "two-nightlies": nightly.two,
+    "clock-jumps": clock.jumps,
+    "clock-nightly": clock.nightly,
+    "database-locked": store.locked,
+    "database-away": store.away,
+    "disk-full": store.full,
+    "disk-read-only": store.read_only,
+    "idle-connections": crowds.idle,
+    "slow-clients": crowds.slow,
+    "drawings": crowds.drawings,
+    "worker-storm": crowds.storm,
+    "stops": crowds.stops,
 }
 HEAD = ("fault", "made", "lost or wrong", "users saw", "well again after")
 WIDTHS = (18, 30, 16, 46, 40)

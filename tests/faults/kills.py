@@ -8,8 +8,6 @@ import signal
 import time
 from pathlib import Path
 
-from screener.settings import Settings
-from store.errors import StoreError
 from store.usage import FLUSH_SECONDS
 from tests.faults.crowd import Crowd
 from tests.faults.found import Found
@@ -83,17 +81,3 @@ def collect(found: Found, crowd: Crowd) -> None:
     found.wrong += crowd.all_wrong
 
 
-def check_folder(folder: Path, nights: Nights) -> list[str]:
-    """What is wrong with the night that a data folder names as active."""
-    try:
-        active = nights.of(folder).check_active()
-    except StoreError as error:
-        return [str(error)]
-    known = nights.books.get(active.data_version)
-    right = known == active.book.sha256
-    return [] if right else [f"{active.data_version} is not what was made"]
-
-
-def settings_of(folder: Path) -> Settings:
-    """The settings of a data folder."""
-    return Settings(data_dir=folder)

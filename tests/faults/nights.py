@@ -10,6 +10,7 @@ from pathlib import Path
 from nightly.parameters import DETECTORS
 from screener.nightly import order_of, seal
 from screener.settings import Settings
+from store.manifest import Manifest
 from store.nights import Nights as Sealed
 from tests.faults.serving import served
 from tests.faults.truth import Truth, served_by
@@ -22,7 +23,11 @@ NEXT = dt.date(2012, 10, 5)
 
 
 class Nights:
-    """Three sealed nights in a folder, the truth about them, and the digests of their books."""
+    """Three sealed nights in a folder, the truth about them, and the digests of their books; and the
+    one that a nightly makes next, which is not in the folder.
+    """
+
+    new: Manifest
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -36,12 +41,17 @@ class Nights:
 
     def learn(self, aside: Path) -> None:
         """Ask an undamaged service for all answers of every night."""
+        settings = Settings(data_dir=aside)
         with served(self.copied(aside)) as serving:
             client = client_of(serving, serving.key())
             for version in self.versions:
                 self.switch(aside, version)
                 until(lambda v=version: served_by(client) == v)  # type: ignore[misc]
                 self.truth.learn(client)
+            self.new, _ = seal(settings, order_of(settings, session=NEXT))
+            self.books[self.new.data_version] = self.new.book.sha256
+            until(lambda: served_by(client) == self.new.data_version)
+            self.truth.learn(client)
 
     def copied(self, folder: Path) -> Path:
         """A copy in a new data folder."""

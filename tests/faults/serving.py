@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -33,11 +33,11 @@ GENEROUS = {
 class Serving:
     """`screener serve` on a data folder: always on the same port, so that clients find it again."""
 
-    def __init__(self, folder: Path, *, before: tuple[str, ...] = (), **settings: object) -> None:
+    def __init__(self, folder: Path, more: Mapping[str, str] | None = None, **settings: object) -> None:
         self.folder = folder
         self.port = free_port()
         self.log = folder.parent / f"{folder.name}.log"
-        self._before = before
+        self._more = more or {}
         self.settings = {**GENEROUS, "charts_warm": False, **settings}
         self._process: subprocess.Popen[bytes] | None = None
         url = self.settings.get("database_url")
@@ -64,13 +64,13 @@ class Serving:
         """A key of a new account."""
         return new_key(self.chosen, email)
 
-    def start(self, *before: str) -> None:
+    def start(self) -> None:
         """Start it; who wants to know when it answers calls `ready`."""
-        command = [*(before or self._before), *COMMAND, "serve", "--port", str(self.port)]
+        command = [*COMMAND, "serve", "--port", str(self.port)]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command,
-                env=environment(data_dir=self.folder, **self.settings),
+                env={**environment(data_dir=self.folder, **self.settings), **self._more},
                 stdout=log,
                 stderr=log,
             )
@@ -136,9 +136,11 @@ class Serving:
 
 
 @contextmanager
-def served(folder: Path, **settings: object) -> Iterator[Serving]:
+def served(
+    folder: Path, more: Mapping[str, str] | None = None, **settings: object
+) -> Iterator[Serving]:
     """A service that answers, stopped at the end of the block."""
-    serving = Serving(folder, **settings)
+    serving = Serving(folder, more, **settings)
     serving.start()
     try:
         serving.ready()

@@ -192,6 +192,10 @@ class SigningIn:
             self._browsers.append(browser)
         return ending(answer)
 
+    def is_signed_in(self) -> bool:
+        """Whether the newest session is one."""
+        return self._browsers[-1].get("/account").status_code == 200
+
     def lost(self) -> list[str]:
         """Sessions that are over, and sign-ins that the audit does not know."""
         ends = [browser.get("/account").status_code for browser in self._browsers]
@@ -281,15 +285,18 @@ class Approving:
         self._code = found[0] if found else ""
         return ending(answer)
 
+    def opens(self) -> bool:
+        """Whether the newest access token opens something."""
+        with client_of(self._serving, self._tokens["access_token"]) as client:
+            return client.get("/api/v1/me").status_code == 200
+
     def lost(self) -> list[str]:
         """The newest tokens, if they open nothing; the newest code, if it gives none."""
         if not self._code or self._in_doubt:
             return []
         if not self._tokens:
             return [] if self.act() == "answered" else ["the approval"]
-        with client_of(self._serving, self._tokens["access_token"]) as client:
-            access = client.get("/api/v1/me").status_code
-        found = [] if access == 200 else [f"access token ({access})"]
+        found = [] if self.opens() else ["access token"]
         self._made = 0
         said = self.act()
         return found if said == "answered" else [*found, f"refresh token ({said})"]
