@@ -36,7 +36,8 @@ class Serving:
     def __init__(self, folder: Path, more: Mapping[str, str] | None = None, **settings: object) -> None:
         self.folder = folder
         self.port = free_port()
-        self.log = folder.parent / f"{folder.name}.log"
+        beside = folder.parent.parent if folder.parent.is_mount() else folder.parent
+        self.log = beside / f"{folder.name}.log"
         self._more = more or {}
         self.settings = {**GENEROUS, "charts_warm": False, **settings}
         self._process: subprocess.Popen[bytes] | None = None
