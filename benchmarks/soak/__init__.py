@@ -1,1 +1,1 @@
-"""A soak: a service under a steady load of all kinds for a long time, with a night switch a minute."""
+"""A soak: a service under a steady load of all kinds for long, with a night switch a minute."""

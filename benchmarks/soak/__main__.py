@@ -1,9 +1,9 @@
 """A soak: `make soak MINUTES=30`.
 
-A service with two workers serves a synthetic market. First its capacity is found; then it gets 70 %
-of that in an open loop, of everything that clients ask for, while another night is activated every
-minute. Prints errors, latencies, and how memory and descriptors of each process changed. Ends with 1
-on any error. Memory grows while caches fill: only samples after the warm-up count.
+A service with two workers serves a synthetic market. First its capacity is found; then it gets
+70 % of that in an open loop, of everything that clients ask for, while another night is activated
+every minute. Prints errors, latencies, and how memory and descriptors of each process changed. Ends
+with 1 on any error. Memory grows while caches fill: only samples after the warm-up count.
 """
 
 from __future__ import annotations
@@ -146,10 +146,10 @@ class Soak:
     def report(self) -> list[str]:
         """What came of it, as Markdown."""
         tally, warm = self._driver.tally, min(self._seconds * WARM_UP, LONGEST_WARM_UP)
-        lines = [
+        return [
             f"# A soak of {self._seconds / 60:g} minutes\n",
-            f"Python {platform.python_version()}, {os.cpu_count()} cores, {WORKERS} workers and the "
-            f"clients on one machine; capacity {self._capacity:,.0f} requests a second from "
+            f"Python {platform.python_version()}, {os.cpu_count()} cores, {WORKERS} workers and "
+            f"the clients on one machine; capacity {self._capacity:,.0f} requests a second from "
             f"{CONNECTIONS} clients, soaked at {self._rate:,.0f}: {tally.answered:,} answers, "
             f"{len(self._switches)} night switches.\n",
             f"Errors: {sum(self.errors.values())}\n",
@@ -161,7 +161,6 @@ class Soak:
                 self._sampler.rows(warm),
             ),
         ]
-        return lines
 
     def _latencies(self) -> list[tuple[str, ...]]:
         spent = self._driver.tally.spent

@@ -1,4 +1,4 @@
-"""Drive: sends the mix, first as fast as it is answered, then at a rate that no answer slows down."""
+"""Drive: sends the mix, first as fast as it is answered, then at a rate that nothing slows down."""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ def kinds(
         )
     ]
     unchanged = _of_cases(port, keys, tickers, "revalidation", 8, False)
-    found.append(Kind(unchanged.name, unchanged.share, unchanged.requests, (200, NOT_MODIFIED), False))
+    found.append(
+        Kind(unchanged.name, unchanged.share, unchanged.requests, (200, NOT_MODIFIED), False)
+    )
     offsets = [_get(port, f"{SCAN}&offset={n * 50}", keys[n % len(keys)]) for n in range(4)]
     found.append(Kind("scan-pages", 5, offsets))
     cookie = f"Cookie: session={session}"

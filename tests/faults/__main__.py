@@ -1,7 +1,7 @@
 """Makes faults and prints what each cost: `make faults`, or one with ONLY=NAME.
 
-Each is made on a service of its own, on loopback, with a data folder in a temporary one. Ends with 1
-if anything that was acknowledged is gone, or anything that was served is wrong.
+Each is made on a service of its own, on loopback, with a data folder in a temporary one. Ends with
+1 if anything that was acknowledged is gone, or anything that was served is wrong.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.faults import clock, crowds, kills, nightly, store
+from tests.faults import clock, crowds, damage, kills, nightly, store
 from tests.faults.found import CannotError, Found
 from tests.faults.nights import Nights
 
@@ -24,6 +24,10 @@ FAULTS: dict[str, Callable[[Path, Nights], Found]] = {
     "kill-worker": kills.worker,
     "kill-nightly": nightly.killed,
     "two-nightlies": nightly.two,
+    "damaged-night": damage.of_nights,
+    "damaged-under-way": damage.under_way,
+    "damaged-accounts": damage.of_accounts,
+    "damaged-counters": damage.of_counters,
     "clock-jumps": clock.jumps,
     "clock-nightly": clock.nightly,
     "database-locked": store.locked,

@@ -18,7 +18,7 @@ from tests.screener.command import COMMAND, environment
 LIBRARY = "faketime/libfaketimeMT.so.1"
 PER_MINUTE = 30
 JUMPS = ("-1d", "+0", "+1h", "+8d", "+0", "-400d", "+0")
-"""From the true time; 8 days end an access token (7) and an idle sign-in (7), and no refresh token."""
+"""From the true time; 8 days end an access token and an idle sign-in (7), but no refresh token."""
 ENDED = ("+8d",)
 NOT_YET = ("-400d",)
 

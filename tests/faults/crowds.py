@@ -9,9 +9,8 @@ import signal
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event, Thread
 
@@ -108,11 +107,11 @@ def _is_ended(one: socket.socket) -> bool:
     try:
         while one.recv(65536):
             pass  # words of farewell
-        return True
     except BlockingIOError:
         return False
     except OSError:
-        return True
+        pass
+    return True
 
 
 def _connections(serving: Serving) -> int:
@@ -209,7 +208,7 @@ def storm(folder: Path, nights: Nights) -> Found:
             end = time.monotonic() + STORM_SECONDS
             while time.monotonic() < end:
                 for pid in serving.workers()[:2]:
-                    with _unless_gone():
+                    with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
                         kills += 1
                 time.sleep(moments.uniform(0.2, 1.0))
@@ -222,14 +221,6 @@ def storm(folder: Path, nights: Nights) -> Found:
         collect(found, crowd)
     found.made = f"{kills} kills in {STORM_SECONDS:.0f} s, two of three workers"
     return found
-
-
-@contextmanager
-def _unless_gone() -> Iterator[None]:
-    try:
-        yield
-    except ProcessLookupError:
-        pass
 
 
 def stops(folder: Path, nights: Nights) -> Found:
@@ -254,5 +245,3 @@ def stops(folder: Path, nights: Nights) -> Found:
             collect(found, crowd)
             serving.stop()
     return found
-
-

@@ -2,9 +2,9 @@
 
     FOLDER NUMBER COMMAND...
 
-The interpreter tells an audit hook of each file that is about to be opened, renamed or removed. With
-number 0 nothing is killed: each change is a line on stderr, so that whoever kills knows how many
-there are, and what each of them is.
+The interpreter tells an audit hook of each file that is about to be opened, renamed or removed.
+With number 0 nothing is killed: each change is a line on stderr, so that whoever kills knows how
+many there are, and what each of them is.
 """
 
 from __future__ import annotations

@@ -79,5 +79,3 @@ def collect(found: Found, crowd: Crowd) -> None:
     found.seen.update(crowd.seen)
     found.lost += crowd.lost()
     found.wrong += crowd.all_wrong
-
-

@@ -23,8 +23,8 @@ NEXT = dt.date(2012, 10, 5)
 
 
 class Nights:
-    """Three sealed nights in a folder, the truth about them, and the digests of their books; and the
-    one that a nightly makes next, which is not in the folder.
+    """Three sealed nights in a folder, the truth about them and the digests of their books; and of
+    the one that a nightly makes next, which is not in the folder.
     """
 
     new: Manifest

@@ -33,7 +33,9 @@ GENEROUS = {
 class Serving:
     """`screener serve` on a data folder: always on the same port, so that clients find it again."""
 
-    def __init__(self, folder: Path, more: Mapping[str, str] | None = None, **settings: object) -> None:
+    def __init__(
+        self, folder: Path, more: Mapping[str, str] | None = None, **settings: object
+    ) -> None:
         self.folder = folder
         self.port = free_port()
         beside = folder.parent.parent if folder.parent.is_mount() else folder.parent

@@ -111,7 +111,7 @@ def full(folder: Path, nights: Nights) -> Found:
             filler = _fill(small)
             began = time.monotonic()
             _says(found, serving.folder, *ARGUMENTS)
-            _says(found, serving.folder, "key", "create", "charts@example.com")
+            _says(found, serving.folder, "key", "create", "charts@example.com", "--name", "x")
             time.sleep(max(0.0, FULL - (time.monotonic() - began)))
             if not serving.answers("/api/v1/families"):
                 found.wrong.append("keyless calls are not answered")
@@ -167,7 +167,7 @@ def read_only(folder: Path, nights: Nights) -> Found:
         if _mount("-o", "remount,ro", str(small)).returncode:
             raise CannotError("a file system cannot be made read-only")
         _says(found, serving.folder, *ARGUMENTS)
-        _says(found, serving.folder, "key", "create", "reader@example.com")
+        _says(found, serving.folder, "key", "create", "reader@example.com", "--name", "x")
         _starts(found, serving, key, nights)
         if _mount("-o", "remount,rw", str(small)).returncode:
             raise CannotError("a file system cannot be made writable again")
@@ -196,5 +196,3 @@ def _starts(found: Found, serving: Serving, key: str, nights: Nights) -> None:
         kind = "keyed" if given else "keyless"
         well = serving.answers(path, given)
         found.seen[f"{kind} {'answered' if well else 'refused'}"] += 1
-
-
