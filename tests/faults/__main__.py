@@ -53,17 +53,19 @@ def main() -> int:
     chosen = {name: make for name, make in FAULTS.items() if name.startswith(given.only)}
     if not chosen:
         sys.exit(f"There is no fault {given.only}; there are {', '.join(FAULTS)}.")
-    rows, failed = [HEAD], False
+    show, failed = _markdown if given.markdown else _table, False
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         nights = Nights(Path(name) / "nights")
         nights.learn(Path(name) / "truth")
+        print("\n".join(show(HEAD)), flush=True)
+        if given.markdown:
+            print("|---" * len(HEAD) + "|")
         for one, make in chosen.items():
             folder = Path(name) / one
             folder.mkdir()
             row, bad = _row(one, make, folder, nights)
-            rows.append(row)
+            print("\n".join(show(row)), flush=True)
             failed |= bad
-    print("\n".join(_markdown(rows) if given.markdown else _table(rows)))
     return int(failed)
 
 
@@ -83,21 +85,18 @@ def _row(
     return found.cells(name), found.failed
 
 
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+def _table(row: Sequence[str]) -> list[str]:
+    cells = [textwrap.wrap(cell, width) for cell, width in zip(row, WIDTHS, strict=True)]
     lines = []
-    for row in rows:
-        cells = [textwrap.wrap(cell, width) for cell, width in zip(row, WIDTHS, strict=True)]
-        for line in range(max(map(len, cells))):
-            parts = [cell[line] if line < len(cell) else "" for cell in cells]
-            padded = (part.ljust(width) for part, width in zip(parts, WIDTHS, strict=True))
-            lines.append("  ".join(padded).rstrip())
-        lines.append("")
-    return lines
+    for line in range(max(map(len, cells))):
+        parts = [cell[line] if line < len(cell) else "" for cell in cells]
+        padded = (part.ljust(width) for part, width in zip(parts, WIDTHS, strict=True))
+        lines.append("  ".join(padded).rstrip())
+    return [*lines, ""]
 
 
-def _markdown(rows: Sequence[Sequence[str]]) -> list[str]:
-    head, *rest = ["| " + " | ".join(row) + " |" for row in rows]
-    return [head, "|---" * len(HEAD) + "|", *rest]
+def _markdown(row: Sequence[str]) -> list[str]:
+    return ["| " + " | ".join(row) + " |"]
 
 
 if __name__ == "__main__":
