@@ -17,7 +17,7 @@ import httpx
 
 from tests.faults.serving import Serving
 from tests.faults.truth import Truth, paths
-from tests.faults.writers import WRITERS, RefusedError, Writer, client_of, ending
+from tests.faults.writers import PATIENCE, WRITERS, RefusedError, Writer, client_of, ending
 
 PAUSE = 0.01
 """Seconds between two requests of one client."""
@@ -72,7 +72,7 @@ class Caller:
         self.answered.append(time.monotonic())
         found = LEFT_TODAY.search(answer.headers["ratelimit"])
         assert found is not None
-        return int(self._serving.settings["key_per_day"]) - int(found[1]) - 1  # type: ignore[call-overload]
+        return int(str(self._serving.settings["key_per_day"])) - int(found[1]) - 1
 
 
 class Crowd:
@@ -116,8 +116,8 @@ class Crowd:
             except httpx.ConnectError:
                 said = "connection refused"
             except httpx.TimeoutException:
-                said = "no answer in 60 s"
-                self.wrong.append(f"{actor.kind}: no answer in 60 s")
+                said = f"no answer in {PATIENCE:.0f} s"
+                self.wrong.append(f"{actor.kind}: {said}")
             except httpx.TransportError:
                 said = "connection lost"
             except RefusedError as error:

@@ -141,7 +141,7 @@ def two(folder: Path, nights: Nights) -> Found:
         data = nights.copied(folder / str(number))
         with served(data) as serving, Reader(serving, nights.truth, found):
             with ThreadPoolExecutor(2) as threads:
-                runs = list(threads.map(lambda _, d=data: command(d, *ARGUMENTS), range(2)))  # type: ignore[misc]
+                runs = list(threads.map(lambda _, d=data: command(d, *ARGUMENTS), range(2)))
             codes = sorted(run.returncode for run in runs)
             if codes[0] != PUBLISHED or codes[1] not in (BUSY, NOTHING_NEW):
                 found.wrong.append(f"they ended with {codes}")

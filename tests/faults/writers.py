@@ -26,6 +26,8 @@ from tests.web.people import CALLBACK, VERIFIER, authorize_address
 
 _numbers = itertools.count(1)
 SECRET = re.compile(r'<code id="secret">([^<]+)<')
+PATIENCE = 90.0
+"""Seconds after which a request counts as one that hangs."""
 MOST_TOKENS = 25
 """Pairs of tokens that one writer asks for."""
 SYMBOLS = ("AAPL", "GOOG", "IBM", "MSFT")
@@ -60,7 +62,7 @@ def client_of(serving: Serving, key: str = "", address: str = "") -> httpx.Clien
         transport=httpx.HTTPTransport(local_address=address or new_address()),
         base_url=serving.url,
         headers={**headers, "Connection": "close"},
-        timeout=60,
+        timeout=PATIENCE,
     )
 
 
@@ -136,7 +138,7 @@ class Keeping:
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
-        self._browser = Browser(serving.live(), transport=_from_new_address())
+        self._browser = _browser_of(serving)
         self._browser.sign_in(new_person(serving.live()))
         self._made: list[str] = []
         self._revoked: list[str] = []
@@ -185,7 +187,7 @@ class SigningIn:
         """Sign in."""
         if len(self._browsers) > 40:
             return ""
-        browser = Browser(self._serving.live(), transport=_from_new_address())
+        browser = _browser_of(self._serving)
         form = form_of(browser, "/sign-in")
         answer = browser.submit(form, email=self._email, password=PASSWORD)
         if answer.status_code == 303:
@@ -218,7 +220,7 @@ class SigningUp:
         """Make an account."""
         if len(self._browsers) > 10:
             return ""
-        browser = Browser(self._serving.live(), transport=_from_new_address())
+        browser = _browser_of(self._serving)
         email = f"new{next(_numbers)}@example.com"
         form = form_of(browser, "/sign-up")
         answer = browser.submit(form, email=email, password=PASSWORD)
@@ -240,7 +242,7 @@ class Approving:
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
         live = serving.live()
-        self._browser = Browser(live, transport=_from_new_address())
+        self._browser = _browser_of(serving)
         self._browser.sign_in(new_person(live))
         self._app = f"app-{next(_numbers)}"
 
@@ -311,8 +313,11 @@ WRITERS: tuple[Callable[[Serving], Writer], ...] = (
 )
 
 
-def _from_new_address() -> httpx.HTTPTransport:
-    return httpx.HTTPTransport(local_address=new_address())
+def _browser_of(serving: Serving) -> Browser:
+    """A browser with an address of its own."""
+    browser = Browser(serving.live(), transport=httpx.HTTPTransport(local_address=new_address()))
+    browser.timeout = httpx.Timeout(PATIENCE)
+    return browser
 
 
 def _sign_ins(serving: Serving, email: str) -> int:
