@@ -50,9 +50,9 @@ def test_a_nightly_is_killed_before_the_change_that_is_named(night: Path, tmp_pa
     data = tmp_path / "data"
     copy_night(night, data)
     before = Nights(data).check_active()
+    killed = [sys.executable, "-m", "tests.faults.killed"]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.killed", str(data), "1", "night", "activate"]
-        + [before.data_version],
+        [*killed, str(data), "1", "night", "activate", before.data_version],
         env=environment(data),
         capture_output=True,
         timeout=120,
