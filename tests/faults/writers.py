@@ -105,9 +105,12 @@ class Watching:
         self._client = client_of(serving, serving.key(f"watch{next(_numbers)}@example.com"))
         self._known, self._sent = list(SYMBOLS), list(SYMBOLS)
         self._turn = 0
+        self._gone: list[str] = []
 
     def act(self) -> str:
         """Replace the list, or add to it and take from it, in turn."""
+        if self._sent != self._known:
+            self._look()
         self._turn += 1
         first = SYMBOLS[self._turn % 4]
         if self._turn % 2:
@@ -123,11 +126,19 @@ class Watching:
         return ending(answer)
 
     def lost(self) -> list[str]:
-        """The list, if it is neither the last acknowledged nor the last sent one."""
-        rows = self._client.get("/api/v1/tickers").raise_for_status().json()["tickers"]
-        found = [row["symbol"] for row in rows]
-        expected = (self._known, self._sent)
-        return [] if found in expected else [f"watchlist {found} instead of {self._known}"]
+        """The lists that were neither the last acknowledged nor the last sent one."""
+        self._look()
+        return self._gone
+
+    def _look(self) -> None:
+        """Read the list, after a change of which no answer came."""
+        answer = self._client.get("/api/v1/tickers")
+        if answer.status_code != 200:
+            raise RefusedError(ending(answer))
+        found = [row["symbol"] for row in answer.json()["tickers"]]
+        if found not in (self._known, self._sent):
+            self._gone.append(f"watchlist {found} instead of {self._known}")
+        self._known = self._sent = found
 
 
 class Keeping:
