@@ -207,13 +207,13 @@ def _after(serving: Serving, crowd: Crowd, found: Found) -> str:
 
 def of_counters(folder: Path, nights: Nights) -> Found:
     """Damage the files in which two workers count, while they count."""
-    found, moments = Found(made="6 times, of a file shared by two workers"), random.Random(SEED)
+    found, moments = Found(made="4 times, of a file shared by two workers"), random.Random(SEED)
     scratch = folder / "tmp"
     scratch.mkdir()
     more = {"TMPDIR": str(scratch)}
     with served(nights.copied(folder / "data"), more, workers=2) as serving:
         until(lambda: len(serving.workers()) == 2)
-        for number in range(6):
+        for number in range(4):
             crowd = Crowd(serving, nights.truth, email=f"caller{number}@example.com")
             with crowd:
                 until(lambda c=crowd: c.seen["answered"] > 30)  # type: ignore[misc]

@@ -16,7 +16,7 @@ from tests.faults.serving import Serving, served
 from tests.screener.process import until
 
 SEED = 7
-SERVERS, WORKERS = 10, 6
+SERVERS, WORKERS = 8, 4
 LATE = FLUSH_SECONDS + 1.5
 """Seconds of calls that a kill may cost the usage log: those since its last write."""
 KINDS = "account, key, watchlist, session, grant, tokens, audit and usage"
