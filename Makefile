@@ -23,6 +23,7 @@ LOCKED := --require-hashes --requirement
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install install-providers up release test test-engines test-short check fuzz audit mutate pictures format lock clean
+.PHONY: help install install-providers up test test-engines test-short check fuzz faults soak audit mutate pictures format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -79,6 +80,12 @@ test-short: $(DEV) ## Run the tests of the store, the tools and the nightly alon
 	$(BIN)/pytest -n auto --dist worksteal -m "not engine" tests/store tests/mcp_server tests/nightly
 
 check: test ## The same as test
+
+faults: $(DEV) ## Kill, fill, damage, lock and crowd a service, and print what was lost; ONLY=NAME makes one fault
+	$(BIN)/python -m tests.faults $(if $(ONLY),--only $(ONLY))
+
+soak: $(DEV) ## Serve under 70 % of the capacity for MINUTES=30, with a night switch every minute
+	$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),30)
 
 audit: $(DEV) ## Look for known faults of dependencies, dangerous code and secrets
 	$(BANDIT)

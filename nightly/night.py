@@ -28,6 +28,7 @@ from nightly.writing import (
 from store.checkpoints import Checkpoints
 from store.errors import HeldBackError, ManifestError, SealedError
 from store.ledger import Entry, Ledger
+from store.ledger_file import NightHead
 from store.manifest import SAMPLE, Inputs, Manifest, derive_version
 from store.method import METHOD
 from store.nights import Nights
@@ -71,10 +72,11 @@ def make_night(
     hear = leave_out or _unheard
     for name, refusal in chosen.refused.items():
         hear(name, refusal.code, refusal.reason)
-    fall = None if order.accept_fall else held_back(order, chosen)
-    if fall:
-        raise HeldBackError(f"{fall}.")
     ledger = compared or nights.ledger
+    if not order.accept_fall:
+        fall = held_back(order, chosen) or _set_back(ledger, chosen.as_of, now)
+        if fall:
+            raise HeldBackError(f"{fall}.")
     last = LastNight.of(ledger, chosen.as_of, sample=order.name == SAMPLE)
     run = _Run(order, chosen, last, inputs_of(order, chosen, last.version if last else None), now)
     ledger.check_kept(run.version)
@@ -162,6 +164,21 @@ def _write(
     read = {**order.told, "renamed": renamed(run.chosen)}
     writer.add_meta("report", {**report.as_dict(), "source": read})
     return report, follow_up.entry(candidates, detector=detector, method=METHOD, now=run.now)
+
+
+def _set_back(ledger: Ledger, session: dt.date, now: dt.datetime) -> str | None:
+    """Why a night is held back: the clock was set back since the last one; else None."""
+    names = [name for name in ledger.names() if not name.withdrawal]
+    last = ledger.head(names[-1]) if names else None
+    if not isinstance(last, NightHead) or now >= last.published_at:
+        return None
+    if session >= last.as_of_session:
+        return None
+    return (
+        f"The clock says {now:%Y-%m-%d}, but on {last.published_at:%Y-%m-%d} a night of a later "
+        f"session than {session} was published; set the clock, or publish all the same with "
+        "--accept-fall"
+    )
 
 
 def _check_new(nights: Nights, version: str) -> None:

@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -97,9 +98,7 @@ class BookWriter:
         self._db.close()
         self._path.unlink(missing_ok=True)
         if isinstance(error, sqlite3.Error):
-            raise PublishError(
-                f"The new book cannot be written ({error}); make room in {self._path.parent}."
-            ) from error
+            raise _unwritable(self._path, error) from error
 
     def add_symbol(self, symbol: str, *, covered: bool, reason: str | None) -> None:
         """Add a symbol: covered tonight, or not covered for a reason."""
@@ -292,14 +291,25 @@ def fall_behind(old: Manifest, new: Manifest) -> str | None:
 
 def _create(path: Path) -> sqlite3.Connection:
     path.unlink(missing_ok=True)
-    db = sqlite3.connect(private_file(path))
-    # A failure discards the draft, so it needs no journal; publishing syncs the file once.
-    db.executescript(
-        f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 8192;"
-        f"PRAGMA user_version = {SCHEMA_VERSION};"
-    )
-    db.executescript(schema())
+    with ExitStack() as unless_created:
+        unless_created.callback(path.unlink, missing_ok=True)
+        try:
+            db = sqlite3.connect(private_file(path))
+            unless_created.callback(db.close)
+            # A failure discards the draft, so it needs no journal; publishing syncs the file once.
+            db.executescript(
+                f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 8192;"
+                f"PRAGMA user_version = {SCHEMA_VERSION};"
+            )
+            db.executescript(schema())
+        except (sqlite3.Error, OSError) as error:
+            raise _unwritable(path, error) from error
+        unless_created.pop_all()
     return db
+
+
+def _unwritable(path: Path, error: Exception) -> PublishError:
+    return PublishError(f"The new book cannot be written ({error}); make room in {path.parent}.")
 
 
 def _validate_history(rows: bytes) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import datetime as dt
 import itertools
 import logging
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple
@@ -32,6 +33,8 @@ from telemetry.traces import span
 
 QUEUE_LIMIT = 32
 """Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 WARM_AFTER = 2.0
 """Seconds after its start in which a service has the processor for its first answers."""
@@ -148,10 +151,24 @@ def _file(setup: StoredSetup, look: Look) -> str:
 
 
 def _read(path: Path) -> bytes | None:
+    """The chart in a file; None if there is none, or if it is damaged and must be drawn again."""
     try:
-        return path.read_bytes()
+        png = path.read_bytes()
     except FileNotFoundError:
         return None
+    return png if _is_whole(png) else None
+
+
+def _is_whole(png: bytes) -> bool:
+    """Whether a PNG is as it was written, by the checksum of each of its chunks (RFC 2083)."""
+    at, kind = len(SIGNATURE), b""
+    while at + 12 <= len(png):
+        size, kind = int.from_bytes(png[at : at + 4], "big"), png[at + 4 : at + 8]
+        end = at + 8 + size
+        if zlib.crc32(png[at + 4 : end]).to_bytes(4, "big") != png[end : end + 4]:
+            return False
+        at = end + 4
+    return png.startswith(SIGNATURE) and kind == b"IEND" and at == len(png)
 
 
 def _keep(path: Path, png: bytes) -> None:
