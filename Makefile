@@ -22,8 +22,7 @@ LOCKED := --require-hashes --requirement
 # many: for them everything is compiled at once, so that they are fast where nothing may be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-providers up release test test-engines test-short check fuzz audit mutate pictures format lock clean
-.PHONY: help install install-providers up test test-engines test-short check fuzz faults soak audit mutate pictures format lock clean
+.PHONY: help install install-providers up release test test-engines test-short check fuzz faults soak audit mutate pictures format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
