@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -14,7 +15,7 @@ import anyio.to_thread
 from store.book import Book
 from store.errors import StoreError
 from store.last_nights import LastNight, read_last_nights
-from store.manifest import known_book, read_manifest
+from store.manifest import Manifest, known_book, read_manifest, verify_book
 from store.withdrawals import Withdrawn, read_withdrawals
 
 POLL_SECONDS = 1.0
@@ -25,8 +26,8 @@ LONGEST_WAIT = 30.0
 
 log = logging.getLogger(__name__)
 
-Stamp = tuple[int, int, int]
-"""Inode, modification time and size of the manifest; a replaced manifest has another stamp."""
+Stamp = tuple[int, int, int, int]
+"""Inode, times of modification and size of a file; one that is replaced or changed has another."""
 
 
 class _Pinned:
@@ -71,8 +72,9 @@ class ActiveNight:
         """
         self._data_dir = data_dir
         self._prepare = prepare
+        self._empty = partial(Book.empty, source, disclaimer)
         self._manifest_path = data_dir / "manifest.json"
-        self.book = Book.empty(source, disclaimer)
+        self.book = self._empty()
         """The book that is served now. A call that awaits anything must pin it first."""
         self.withdrawn: Sequence[Withdrawn] = ()
         """The nights withdrawn before this one was opened, newest first. Whoever withdraws one
@@ -82,6 +84,8 @@ class ActiveNight:
         """The newest sealed nights when this one was opened."""
         self._pinned = _Pinned(self.book)
         self._opened: Stamp | None = None
+        self._manifest: Manifest | None = None
+        self._book_stamp: Stamp | None = None
         self.fault = ""
         """Why the newest night cannot be opened; empty if it is served."""
 
@@ -105,18 +109,36 @@ class ActiveNight:
         Returns False if it cannot be opened: the old night stays, and the next call tries again. A
         manifest that is copied before its book is therefore served once the book arrives.
         """
-        stamp = self._stamp()
+        stamp = _stamp(self._manifest_path)
         if stamp is None or stamp == self._opened:
-            return True
+            return await self._look_at_book()
         try:
-            book, withdrawn, last_nights = await anyio.to_thread.run_sync(self._open)
+            opened = await anyio.to_thread.run_sync(self._open)
         except Exception as error:
             # Whatever is wrong with a new night, the old one must stay.
             self._report(error)
             return False
-        self._opened, self.fault, self.withdrawn = stamp, "", withdrawn
-        self.last_nights = last_nights
+        self._opened, self.fault = stamp, ""
+        self._manifest, self._book_stamp, book, self.withdrawn, self.last_nights = opened
         self._serve(book)
+        return True
+
+    async def _look_at_book(self) -> bool:
+        """Serve nothing in place of a book whose file was changed: a wrong number is worse."""
+        if self._manifest is None:
+            return True
+        stamp = _stamp(self._folder / self._manifest.book.file)
+        if stamp is None or stamp == self._book_stamp:  # a removed file can still be read
+            return True
+        try:
+            await anyio.to_thread.run_sync(verify_book, self._folder, self._manifest)
+        except StoreError as error:
+            self.fault = str(error)
+            log.critical("The night that was served is damaged; nothing is served: %s", error)
+            self._opened = self._manifest = None  # look again whether it can be opened
+            self._serve(self._empty())
+            return False
+        self._book_stamp = stamp
         return True
 
     def close(self) -> None:
@@ -124,19 +146,20 @@ class ActiveNight:
         self._pinned.retired = True
         self._pinned.close_if_done()
 
-    def _stamp(self) -> Stamp | None:
-        try:
-            status = self._manifest_path.stat()
-        except OSError:
-            return None
-        return status.st_ino, status.st_mtime_ns, status.st_size
+    @property
+    def _folder(self) -> Path:
+        return self._data_dir / "nights"
 
-    def _open(self) -> tuple[Book, Sequence[Withdrawn], Sequence[LastNight]]:
+    def _open(
+        self,
+    ) -> tuple[Manifest, Stamp | None, Book, Sequence[Withdrawn], Sequence[LastNight]]:
         manifest = read_manifest(self._manifest_path)
-        book = Book.open(known_book(self._data_dir / "nights", manifest), manifest)
+        stamp = _stamp(self._folder / manifest.book.file)
+        book = Book.open(known_book(self._folder, manifest), manifest)
         if self._prepare is not None:
             self._prepare(book)
-        return book, read_withdrawals(self._data_dir), read_last_nights(self._data_dir)
+        withdrawn = read_withdrawals(self._data_dir)
+        return manifest, stamp, book, withdrawn, read_last_nights(self._data_dir)
 
     def _report(self, error: Exception) -> None:
         fault = str(error)
@@ -150,3 +173,11 @@ class ActiveNight:
         old, self._pinned, self.book = self._pinned, _Pinned(book), book
         old.retired = True
         old.close_if_done()
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size

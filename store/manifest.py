@@ -163,8 +163,9 @@ def verify_book(directory: Path, manifest: Manifest) -> Path:
     """The path of the manifest's book, after checking its size and digest.
 
     Raises:
-        ManifestError: the book is missing or is not the one that was sealed.
+        ManifestError: the book is missing, or it or the manifest is not what was sealed.
     """
+    _check_sealed(directory, manifest)
     path = directory / manifest.book.file
     try:
         stamp = _stamp(path)
@@ -189,6 +190,7 @@ def known_book(directory: Path, manifest: Manifest) -> Path:
     Raises:
         ManifestError: as for `verify_book`.
     """
+    _check_sealed(directory, manifest)
     path = directory / manifest.book.file
     try:
         known = stamp_path(directory, manifest).read_bytes()
@@ -197,6 +199,16 @@ def known_book(directory: Path, manifest: Manifest) -> Path:
     except OSError:
         pass
     return verify_book(directory, manifest)
+
+
+def _check_sealed(directory: Path, manifest: Manifest) -> None:
+    """Compare a manifest with the one beside its book, where that is: neither has a digest."""
+    path = directory / f"{manifest.data_version}.json"
+    if path.exists() and read_manifest(path) != manifest:
+        raise ManifestError(
+            f"The active manifest is not the one that was sealed, {path}; activate the night again "
+            "with `screener night activate`."
+        )
 
 
 def stamp_path(directory: Path, manifest: Manifest) -> Path:

@@ -286,6 +286,62 @@ async def test_a_damaged_new_night_leaves_the_old_one_serving(tmp_path: Path) ->
     active_night.close()
 
 
+async def test_a_night_that_is_damaged_while_it_is_served_is_served_no_longer(
+    tmp_path: Path,
+) -> None:
+    nights = Nights(tmp_path)
+    manifest = write(nights)
+    active_night = active_night_of(tmp_path)
+    await active_night.poll()
+    path = nights.folder / manifest.book.file
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+
+    assert not await active_night.poll()
+    assert active_night.book.session is None
+    assert "not the one that was sealed" in active_night.fault
+
+    path.write_bytes(whole)
+    assert await active_night.poll()
+    assert active_night.book.data_version == manifest.data_version
+    assert active_night.fault == ""
+    active_night.close()
+
+
+async def test_a_night_whose_file_is_touched_or_removed_goes_on_being_served(
+    tmp_path: Path,
+) -> None:
+    nights = Nights(tmp_path)
+    manifest = write(nights)
+    active_night = active_night_of(tmp_path)
+    await active_night.poll()
+    path = nights.folder / manifest.book.file
+    served = active_night.book
+
+    os.utime(path, ns=(0, 0))
+    touched = await active_night.poll()
+    path.unlink()
+    removed = await active_night.poll()
+
+    assert (touched, removed) == (True, True)
+    assert active_night.book is served
+    active_night.close()
+
+
+async def test_a_manifest_that_is_not_the_sealed_one_is_not_served(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    manifest = write(nights)
+    other = manifest.model_copy(update={"source": manifest.source + "!"})
+    nights.pointer.write_bytes(other.encode())
+    active_night = active_night_of(tmp_path)
+
+    assert not await active_night.poll()
+    assert active_night.book.session is None
+    with pytest.raises(ManifestError, match="not the one that was sealed"):
+        nights.check_active()
+    active_night.close()
+
+
 async def test_whatever_is_wrong_inside_a_new_night_the_old_one_stays(tmp_path: Path) -> None:
     nights = Nights(tmp_path)
     old = write(nights)
