@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from prometheus_client import Gauge
+
 from mcp_server.http.guard import MAX_FIELD_BYTES, MAX_FIELDS, share_of
 from telemetry.metrics import connections, limits_hit
 
@@ -68,8 +70,12 @@ class Visitor(Protocol):
 class Door:
     """The open connections of one process: admits them, and ends those whose time is up."""
 
-    def __init__(self, bounds: Bounds, trusted: Iterable[str] = ()) -> None:
+    def __init__(
+        self, bounds: Bounds, trusted: Iterable[str] = (), gauge: Gauge | None = None
+    ) -> None:
+        """Count in a gauge of one's own instead of that of the service's connections."""
         self.bounds = bounds
+        self._own_gauge = gauge  # a door is sent to its worker, which has the service's by itself
         self.is_closing = False
         """Whether the server stops: each connection gives the answers that it owes, and ends."""
         self._trusted = [network for text in trusted for network in _networks(text)]
@@ -89,7 +95,7 @@ class Door:
             self._is_watching = True
             self._look_later()
         self._open.add(visitor)
-        connections.inc()
+        self._gauge.inc()
         self._held[visitor.network] += 1
         self._waiting[visitor] = None
         return True
@@ -103,6 +109,10 @@ class Door:
             limits_hit.labels("connections").inc()
             return self._end_oldest()
         return True
+
+    @property
+    def _gauge(self) -> Gauge:
+        return connections if self._own_gauge is None else self._own_gauge
 
     def _end_oldest(self, network: str | None = None) -> bool:
         """End the connection that waits longest for a whole request; False if none does."""
@@ -119,7 +129,7 @@ class Door:
         self._waiting.pop(visitor, None)
         if visitor in self._open:
             self._open.remove(visitor)
-            connections.dec()
+            self._gauge.dec()
             self._held[visitor.network] -= 1
             if not self._held[visitor.network]:
                 del self._held[visitor.network]

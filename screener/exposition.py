@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from threading import Thread
 
+import uvicorn
 from prometheus_client import (
     REGISTRY,
     CollectorRegistry,
+    Gauge,
     Metric,
     ProcessCollector,
-    start_http_server,
+    make_asgi_app,
 )
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcp_server.http.guard import CONNECTION, Answering
+from screener.connections import Connection
 from screener.console import err
+from screener.door import Bounds, Door
 from screener.settings import Settings, SettingsError
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -26,6 +34,9 @@ VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 SUMMED = frozenset({"process_resident_memory_bytes", "process_open_fds"})
 """What prometheus_client tells of a process, and several hold together."""
+
+BOUNDS = Bounds(idle_seconds=60, unread_seconds=10, connections=32)
+"""Of the connections to this port, which take no place of the service's own."""
 
 WORKER = ".worker"
 """The suffix of a file that has the number of a worker for its name."""
@@ -42,21 +53,59 @@ def exposed(settings: Settings, registry: CollectorRegistry = REGISTRY) -> Itera
     if port is None:
         yield
         return
+    with _listening(host, port) as listener:
+        shown = f"[{host}]" if ":" in host else host
+        err.print(f"Metrics: http://{shown}:{port}/metrics")
+        server = uvicorn.Server(_config(Page(registry)))
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            thread.join(BOUNDS.head_seconds)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        server, thread = start_http_server(port, host, registry)
+        return socket.create_server((host, port), family=family)
     except OSError as error:
         raise SettingsError(
             f"/metrics cannot listen on {host}:{port} ({error.strerror}); choose another with "
             "SCREENER_METRICS_PORT or SCREENER_METRICS_HOST."
         ) from error
-    shown = f"[{host}]" if ":" in host else host
-    err.print(f"Metrics: http://{shown}:{port}/metrics")
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+
+
+class Page:
+    """The page of a registry as an ASGI app."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._page: ASGIApp = make_asgi_app(registry)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        connection: Answering | None = scope.get("state", {}).get(CONNECTION)
+        try:
+            await self._page(scope, receive, send)
+        finally:
+            if connection is not None:
+                connection.answered()
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    """How the page is served: in a thread, so without signals, and bounded as the service is."""
+    uncounted = Gauge("connections", "Of this port, which are not the service's.", registry=None)
+    return uvicorn.Config(
+        app,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        lifespan="off",
+        http=partial(Connection, Door(BOUNDS, gauge=uncounted)),  # type: ignore[arg-type]
+        ws="none",
+        log_config=None,
+        timeout_graceful_shutdown=1,
+    )
 
 
 def merged(folder: Path) -> CollectorRegistry:

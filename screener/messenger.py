@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import resource
 import signal
 import sys
 import time
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     Answers = queue.Queue[tuple[int, bool]]
 
+MOST_MEMORY = 512 * 1024 * 1024
+
 END_SECONDS = 60
 """After which the process ends whoever still waits for it."""
 
@@ -32,6 +35,8 @@ END_SECONDS = 60
 def main() -> None:
     """Do the task on stdin."""
     signal.alarm(END_SECONDS)
+    # A library may read an endless answer into memory, on the machine that makes the night.
+    resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     task = json.load(sys.stdin)
     services = {place: _service(address) for place, address in enumerate(task["addresses"])}
     if task["message"] is None:

@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
@@ -235,7 +236,7 @@ def test_workers_are_added_up_and_what_one_that_died_has_counted_stays(
         assert len(workers) == 2
         for worker in workers:
             os.kill(worker.pid, signal.SIGKILL)
-            worker.wait(30)
+            worker.wait(90)  # the parent may be asking it how it is, for 30 s
             service.until(2, "screener_workers")
         assert service.value(**calls) == 20
         get(service, "/api/v1/demo/MSFT").raise_for_status()
@@ -244,3 +245,14 @@ def test_workers_are_added_up_and_what_one_that_died_has_counted_stays(
         service.until(0, "screener_connections_open")
         assert service.value("screener_night_session_timestamp_seconds") > 0
         assert service.value("process_resident_memory_bytes") > 0
+
+
+def test_clients_that_send_nothing_to_the_metrics_port_leave_room_for_others(
+    service: Measured,
+) -> None:
+    with ExitStack() as stack:
+        for _ in range(100):
+            idle = stack.enter_context(socket.create_connection(("127.0.0.1", service.port), 10))
+            idle.sendall(b"GET /metrics HTTP/1.1\r\n")
+
+        assert service.value("process_open_fds") < 100
