@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -33,9 +34,7 @@ async def keep_measuring(
     announce(VERSION)
     while True:
         measure(services, clock().date())
-        disk = await anyio.to_thread.run_sync(shutil.disk_usage, data_dir)
-        data_free.set(disk.free)
-        data_size.set(disk.total)
+        await anyio.to_thread.run_sync(measure_disk, data_dir)
         await anyio.sleep(MEASURE_SECONDS)
 
 
@@ -46,6 +45,16 @@ def measure(services: Services, today: dt.date) -> None:
     night_sample.set(age.sample)
     sessions_behind.set(0 if age.sample else age.missed or 0)
     usage_rows_waiting.set(services.usage.waiting)
+
+
+def measure_disk(folder: Path) -> None:
+    """Set the gauges of the disk of a folder; NaN while the folder is away."""
+    try:
+        size, _, free = shutil.disk_usage(folder)
+    except OSError:
+        size = free = math.nan
+    data_size.set(size)
+    data_free.set(free)
 
 
 def _seconds(day: dt.date | None) -> float:

@@ -92,8 +92,8 @@ class Database:
         Raises:
             DatabaseError: the database is away, or its file is.
         """
-        if not self._has_file():  # an open connection would still read what was removed
-            raise DatabaseUnavailableError("The file of the account database is gone.")
+        with _translated(self.url):
+            self._find_file()  # an open connection would still read what was removed
         async with self.read() as connection:
             await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
 
@@ -171,9 +171,10 @@ class Database:
         if self.engine.dialect.name == "sqlite" and path:
             private_file(Path(path))
 
-    def _has_file(self) -> bool:
+    def _find_file(self) -> None:
         path = self.engine.url.database
-        return self.engine.dialect.name != "sqlite" or not path or Path(path).exists()
+        if self.engine.dialect.name == "sqlite" and path:
+            Path(path).stat()
 
     async def forget(self) -> None:
         """Empty the log of SQLite, which still holds what was deleted; not while others read it."""
