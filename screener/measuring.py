@@ -20,6 +20,7 @@ from telemetry.metrics import (
     night_sample,
     night_session,
     sessions_behind,
+    usage_behind,
     usage_rows_waiting,
 )
 from telemetry.version import VERSION
@@ -45,6 +46,7 @@ def measure(services: Services, today: dt.date) -> None:
     night_sample.set(age.sample)
     sessions_behind.set(0 if age.sample else age.missed or 0)
     usage_rows_waiting.set(services.usage.waiting)
+    usage_behind.set(services.usage.is_behind)
 
 
 def measure_disk(folder: Path) -> None:

@@ -73,6 +73,11 @@ usage_rows_waiting = Gauge(
     "Lines of the usage log that are not written yet.",
     multiprocess_mode="livesum",
 )
+usage_behind = Gauge(
+    "screener_usage_behind",
+    "1 while the usage log cannot be written, and its lines wait.",
+    multiprocess_mode="livemax",
+)
 loop_restarts = Counter(
     "screener_loop_restarts_total", "Background loops that failed and were started again.", ["loop"]
 )
