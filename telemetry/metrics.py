@@ -81,11 +81,6 @@ usage_behind = Gauge(
 loop_restarts = Counter(
     "screener_loop_restarts_total", "Background loops that failed and were started again.", ["loop"]
 )
-loops_in_retry = Gauge(
-    "screener_loops_in_retry",
-    "Background loops that have failed and wait to be started again.",
-    multiprocess_mode="livesum",
-)
 night_session = Gauge(
     "screener_night_session_timestamp_seconds",
     "The session of the night that is served, at 0 h UTC; 0 while there is none. Of several "
