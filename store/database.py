@@ -42,6 +42,9 @@ CONNECTING = database_seconds.labels("connection")
 
 STATEMENT = database_seconds.labels("statement")
 
+UNTIMED = ("BEGIN", "PRAGMA")
+"""Statements whose time is that of `CONNECTING`, or that wait for nothing."""
+
 TRANSIENT = (
     "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
     "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_NOMEM",
@@ -259,8 +262,9 @@ def _time_statements(engine: AsyncEngine) -> None:
     def begin(connection: sa.Connection, *_statement: object) -> None:
         connection.info["began"] = time.perf_counter()
 
-    def end(connection: sa.Connection, *_statement: object) -> None:
-        STATEMENT.observe(time.perf_counter() - connection.info["began"])
+    def end(connection: sa.Connection, _cursor: object, statement: str, *_more: object) -> None:
+        if not statement.startswith(UNTIMED):
+            STATEMENT.observe(time.perf_counter() - connection.info["began"])
 
     sa.event.listen(engine.sync_engine, "before_cursor_execute", begin)
     sa.event.listen(engine.sync_engine, "after_cursor_execute", end)
