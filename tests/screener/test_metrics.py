@@ -88,10 +88,18 @@ def test_a_tool_is_counted_as_its_operation_and_a_list_as_its_method(service: Me
 
 def test_a_page_is_counted_by_its_route(service: Measured) -> None:
     get(service, "/families/triangles")
-    get(service, "/.well-known/oauth-authorization-server")
+    listed = "/.well-known/ai-catalog.json"
+    metadata = (
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-protected-resource/mcp",
+    )
+    for path in (listed, *metadata):
+        get(service, path).raise_for_status()
 
     service.until(1, "screener_requests_total", surface="web", operation="/families/{family}")
-    service.until_least(1, "screener_requests_total", surface="oauth")
+    service.until(1, "screener_requests_total", surface="web", operation=listed)
+    for path in metadata:
+        service.until(1, "screener_requests_total", surface="oauth", operation=path)
 
 
 def test_no_label_has_a_value_that_a_caller_chose(service: Measured) -> None:
