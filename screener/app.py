@@ -44,9 +44,10 @@ from screener.measuring import keep_measuring
 from screener.origins import origins_of
 from screener.policies import policies_of
 from screener.sessions import sessions_of
-from screener.settings import Settings, traces_wanted
+from screener.settings import Settings
 from screener.supervisor import Loop, Supervisor
 from screener.sweeping import sweeper_of
+from screener.tracing import traces_wanted
 from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
 from store.browsers import Browsers
