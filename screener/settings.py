@@ -1,4 +1,4 @@
-"""Settings: the reader of the environment. Every one is `SCREENER_` and its name.
+"""Settings: the only reader of what the operator sets. Every one is `SCREENER_` and its name.
 
 Every command reads them, so what few of them need is imported where it is needed.
 """
