@@ -6,6 +6,7 @@ import datetime as dt
 import math
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -51,10 +52,9 @@ def measure(services: Services, today: dt.date) -> None:
 
 def measure_disk(folder: Path) -> None:
     """Set the gauges of the disk of a folder; NaN while the folder is away."""
-    try:
+    size, free = math.nan, math.nan
+    with suppress(OSError):
         size, _, free = shutil.disk_usage(folder)
-    except OSError:
-        size = free = math.nan
     data_size.set(size)
     data_free.set(free)
 
