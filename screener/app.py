@@ -44,9 +44,10 @@ from screener.measuring import keep_measuring
 from screener.origins import origins_of
 from screener.policies import policies_of
 from screener.sessions import sessions_of
-from screener.settings import Settings, traces_wanted
+from screener.settings import Settings
 from screener.supervisor import Loop, Supervisor
 from screener.sweeping import sweeper_of
+from screener.tracing import traces_wanted
 from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
 from store.browsers import Browsers
@@ -128,17 +129,17 @@ def build_app(
     ]
     measured = settings.metrics_port is not None
     traces = Traces(VERSION) if traces_wanted() else None
-    loops: dict[str, Loop] = {
-        "that looks for a new night": services.active_night.keep_polling,
-        "that looks for news of open pages": news.keep_looking,
-        "that writes the usage log": services.usage.keep_writing,
-        "that removes what is expired": sweeper_of(settings, database).keep_sweeping,
-        "that looks after the parts": health.keep_looking,
-    }
+    sweeper = sweeper_of(settings, database)
+    loops = [
+        Loop("night", "that looks for a new night", services.active_night.keep_polling),
+        Loop("news", "that looks for news of open pages", news.keep_looking),
+        Loop("usage", "that writes the usage log", services.usage.keep_writing),
+        Loop("expired", "that removes what is expired", sweeper.keep_sweeping),
+        Loop("health", "that looks after the parts", health.keep_looking),
+    ]
     if measured:
-        loops["that measures the service"] = partial(
-            keep_measuring, services, settings.data_dir, clock
-        )
+        measuring = partial(keep_measuring, services, settings.data_dir, clock)
+        loops.append(Loop("metrics", "that measures the service", measuring))
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -156,8 +157,8 @@ def build_app(
             await health.look()
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
-            for name, loop in loops.items():
-                group.start_soon(supervisor.keep_running, name, loop)
+            for loop in loops:
+                group.start_soon(supervisor.keep_running, loop)
             if settings.charts_warm:
                 group.start_soon(services.charts.warm, WARM_AFTER)
             # In a thread: it takes longer than a first answer should wait.

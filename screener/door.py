@@ -101,14 +101,18 @@ class Door:
         return True
 
     def _make_room(self, visitor: Visitor) -> bool:
-        """Whether there is room, or somebody gave way; both count as the limit hit."""
+        """Whether there is room, or somebody gave way; else the limit is counted as hit."""
+        network = None
         if self._held[visitor.network] >= self.bounds.share and not self._trusts(visitor):
-            limits_hit.labels("connections_of_network").inc()
-            return self._end_oldest(visitor.network)
-        if len(self._open) >= self.bounds.connections:
-            limits_hit.labels("connections").inc()
-            return self._end_oldest()
-        return True
+            limit, network = "connections_of_network", visitor.network
+        elif len(self._open) >= self.bounds.connections:
+            limit = "connections"
+        else:
+            return True
+        if self._end_oldest(network):
+            return True
+        limits_hit.labels(limit).inc()
+        return False
 
     @property
     def _gauge(self) -> Gauge:

@@ -167,6 +167,6 @@ def _held_by(processes: Iterable[int]) -> Iterable[Metric]:
 def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):  # the number may be another user's by now
         return False
     return True

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_server.http.requests import is_below
+from oauth.metadata import RESOURCE_METADATA_ROOT, SERVER_METADATA_PATH
 from rest_facade.facade import Facade
 from telemetry.request import note
 
-OAUTH = ("/oauth", "/.well-known")
+OAUTH = ("/oauth", RESOURCE_METADATA_ROOT, SERVER_METADATA_PATH)
 
 
 class Front:

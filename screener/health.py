@@ -119,8 +119,8 @@ class Health:
             yield Degraded(
                 "counters", "The files in which workers count together are gone; restart them all."
             )
-        for name in self._supervisor.in_retry:
-            yield Degraded("loops", f"The loop {name} failed and is started again.")
+        for what in self._supervisor.failed_lately:
+            yield Degraded("loops", f"The loop {what} failed and is started again.")
         if services.charts.is_broken:
             yield Degraded("charts", "The process that draws failed; kept charts are served.")
 

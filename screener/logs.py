@@ -17,8 +17,8 @@ from typing import Any, Literal
 LogFormat = Literal["console", "json"]
 
 PACKAGES = (
-    *("mcp_server", "nightly", "oauth", "rest_facade", "screener", "store", "telemetry", "web"),
-)
+    "mcp_server", "nightly", "oauth", "rest_facade", "screener", "store", "telemetry", "web",
+)  # fmt: skip
 
 EVERY_SECONDS = 60.0
 """How often one message may be written, however often it is logged."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -19,6 +21,7 @@ from telemetry.metrics import (
     night_sample,
     night_session,
     sessions_behind,
+    usage_behind,
     usage_rows_waiting,
 )
 from telemetry.version import VERSION
@@ -33,9 +36,7 @@ async def keep_measuring(
     announce(VERSION)
     while True:
         measure(services, clock().date())
-        disk = await anyio.to_thread.run_sync(shutil.disk_usage, data_dir)
-        data_free.set(disk.free)
-        data_size.set(disk.total)
+        await anyio.to_thread.run_sync(measure_disk, data_dir)
         await anyio.sleep(MEASURE_SECONDS)
 
 
@@ -46,6 +47,16 @@ def measure(services: Services, today: dt.date) -> None:
     night_sample.set(age.sample)
     sessions_behind.set(0 if age.sample else age.missed or 0)
     usage_rows_waiting.set(services.usage.waiting)
+    usage_behind.set(services.usage.is_behind)
+
+
+def measure_disk(folder: Path) -> None:
+    """Set the gauges of the disk of a folder; NaN while the folder is away."""
+    size, free = math.nan, math.nan
+    with suppress(OSError):
+        size, _, free = shutil.disk_usage(folder)
+    data_size.set(size)
+    data_free.set(free)
 
 
 def _seconds(day: dt.date | None) -> float:

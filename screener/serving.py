@@ -26,8 +26,9 @@ from screener.connections import Connection
 from screener.door import Bounds, Door
 from screener.exposition import exposed, join_worker, merged
 from screener.logs import log_config
-from screener.settings import Settings, SettingsError, traces_wanted
+from screener.settings import Settings, SettingsError
 from screener.supervisor import EXIT_CODE
+from screener.tracing import traces_wanted
 from store.database import Database
 from store.errors import StoreError
 from store.lock import locked, restore_is_pending

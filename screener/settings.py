@@ -1,4 +1,4 @@
-"""Settings: the only reader of the environment. Every one is `SCREENER_` and its name.
+"""Settings: the only reader of what the operator sets. Every one is `SCREENER_` and its name.
 
 Every command reads them, so what few of them need is imported where it is needed.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
@@ -347,36 +346,6 @@ class Settings(BaseSettings):
             self.account_multiple,
             self.other_per_minute,
         )
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # not even the package around it
-        return False
-
-
-def traces_wanted() -> bool:
-    """Whether OpenTelemetry's own variables name a collector; its SDK reads all the others.
-
-    Raises:
-        SettingsError: traces cannot be sent in the way that they say.
-    """
-    given = os.environ.get
-    endpoints = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-    named = next((name for name in endpoints if given(name)), None)
-    disabled = given("OTEL_SDK_DISABLED", "").strip().lower() == "true"
-    if named is None or disabled or given("OTEL_TRACES_EXPORTER", "otlp").strip() != "otlp":
-        return False
-    if not all(map(_is_installed, ("opentelemetry.sdk", "opentelemetry.exporter.otlp"))):
-        raise SettingsError(
-            f"{named} is set, and what sends traces is not installed: install "
-            "pattern-screener[traces], or unset it."
-        )
-    for name in ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"):
-        if given(name, "http/protobuf") != "http/protobuf":
-            raise SettingsError(f"{name}: only http/protobuf is spoken; unset it or set that.")
-    return True
 
 
 def unknown_settings() -> list[Stranger]:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 import anyio
 
-from telemetry.metrics import loop_restarts, loops_in_retry
+from telemetry.metrics import loop_restarts
 
 FIRST_DELAY = 0.5
 """Seconds before a loop that failed once is started again."""
@@ -32,7 +33,15 @@ EXIT_CODE = 70
 
 log = logging.getLogger(__name__)
 
-Loop = Callable[[], Awaitable[None]]
+
+class Loop(NamedTuple):
+    """Work in the background that ends by an error alone."""
+
+    name: str
+    """One word, for `/metrics`."""
+    what: str
+    """What it does, for people: "that writes the usage log"."""
+    run: Callable[[], Awaitable[None]]
 
 
 class Supervisor:
@@ -46,32 +55,34 @@ class Supervisor:
         self._started: dict[str, float] = {}  # when each loop that has failed runs again
 
     @property
-    def in_retry(self) -> list[str]:
-        """The loops that have failed and have not run well since."""
+    def failed_lately(self) -> list[str]:
+        """What the loops do that have failed and have not run well since."""
         now = self._clock()
-        return [name for name, at in self._started.items() if now - at <= WELL_SECONDS]
+        return [what for what, at in self._started.items() if now - at <= WELL_SECONDS]
 
-    async def keep_running(self, name: str, loop: Loop) -> None:
-        """Run a loop, which ends by an error alone, until cancelled.
+    async def keep_running(self, loop: Loop) -> None:
+        """Run a loop until cancelled.
 
         Raises:
             SystemExit: it failed `MOST_FAILURES` times in a row.
         """
+        restarts = loop_restarts.labels(loop.name)  # a first one is then an increase
         failures = 0
         while True:
             began = self._clock()
             try:
-                await loop()
+                await loop.run()
                 raise RuntimeError("The loop ended by itself.")  # noqa: TRY301 - a fault like any other
             except Exception:
                 now = self._clock()
                 failures = 1 if now - began > WELL_SECONDS else failures + 1
                 if failures >= MOST_FAILURES:
-                    log.critical("The loop %s cannot run; the process ends.", name, exc_info=True)
+                    log.critical(
+                        "The loop %s cannot run; the process ends.", loop.what, exc_info=True
+                    )
                     raise SystemExit(EXIT_CODE) from None
                 delay = min(self._first_delay * 2 ** (failures - 1), LONGEST_DELAY)
-                self._started[name] = now + delay
-                log.exception("The loop %s failed and is started again in %g s.", name, delay)
-            loop_restarts.labels(name).inc()
-            with loops_in_retry.track_inprogress():
-                await anyio.sleep(delay)
+                self._started[loop.what] = now + delay
+                log.exception("The loop %s failed and is started again in %g s.", loop.what, delay)
+            restarts.inc()
+            await anyio.sleep(delay)

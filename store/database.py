@@ -42,6 +42,9 @@ CONNECTING = database_seconds.labels("connection")
 
 STATEMENT = database_seconds.labels("statement")
 
+UNTIMED = ("BEGIN", "PRAGMA")
+"""Statements whose time is that of `CONNECTING`, or that wait for nothing."""
+
 TRANSIENT = (
     "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
     "SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_NOMEM",
@@ -92,8 +95,8 @@ class Database:
         Raises:
             DatabaseError: the database is away, or its file is.
         """
-        if not self._has_file():  # an open connection would still read what was removed
-            raise DatabaseUnavailableError("The file of the account database is gone.")
+        with _translated(self.url):
+            self._find_file()  # an open connection would still read what was removed
         async with self.read() as connection:
             await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
 
@@ -171,9 +174,10 @@ class Database:
         if self.engine.dialect.name == "sqlite" and path:
             private_file(Path(path))
 
-    def _has_file(self) -> bool:
+    def _find_file(self) -> None:
         path = self.engine.url.database
-        return self.engine.dialect.name != "sqlite" or not path or Path(path).exists()
+        if self.engine.dialect.name == "sqlite" and path:
+            Path(path).stat()
 
     async def forget(self) -> None:
         """Empty the log of SQLite, which still holds what was deleted; not while others read it."""
@@ -258,8 +262,9 @@ def _time_statements(engine: AsyncEngine) -> None:
     def begin(connection: sa.Connection, *_statement: object) -> None:
         connection.info["began"] = time.perf_counter()
 
-    def end(connection: sa.Connection, *_statement: object) -> None:
-        STATEMENT.observe(time.perf_counter() - connection.info["began"])
+    def end(connection: sa.Connection, _cursor: object, statement: str, *_more: object) -> None:
+        if not statement.startswith(UNTIMED):
+            STATEMENT.observe(time.perf_counter() - connection.info["began"])
 
     sa.event.listen(engine.sync_engine, "before_cursor_execute", begin)
     sa.event.listen(engine.sync_engine, "after_cursor_execute", end)

@@ -24,9 +24,9 @@ from telemetry.request import Request
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 BUCKETS = (
-    *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),
-    *(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
-)
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+    0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+)  # fmt: skip
 """Seconds: from a stored answer to the longest that anybody waits."""
 
 requests = Counter(
@@ -73,13 +73,13 @@ usage_rows_waiting = Gauge(
     "Lines of the usage log that are not written yet.",
     multiprocess_mode="livesum",
 )
+usage_behind = Gauge(
+    "screener_usage_behind",
+    "1 while the usage log cannot be written, and its lines wait.",
+    multiprocess_mode="livemax",
+)
 loop_restarts = Counter(
     "screener_loop_restarts_total", "Background loops that failed and were started again.", ["loop"]
-)
-loops_in_retry = Gauge(
-    "screener_loops_in_retry",
-    "Background loops that have failed and wait to be started again.",
-    multiprocess_mode="livesum",
 )
 night_session = Gauge(
     "screener_night_session_timestamp_seconds",
@@ -122,10 +122,10 @@ build_info = Gauge(
 )
 
 LIMITS = (
-    *("key_minute", "key_day", "account_minute", "account_day", "address_minute"),
-    *("list", "refused", "page", "pictures", "passwords", "apps"),
-    *("connections", "connections_of_network", "requests_at_once", "drawings"),
-)
+    "key_minute", "key_day", "account_minute", "account_day", "address_minute",
+    "list", "refused", "page", "pictures", "passwords", "apps",
+    "connections", "connections_of_network", "requests_at_once", "drawings",
+)  # fmt: skip
 for _limit in LIMITS:  # a first hit is then an increase, and not a series that begins
     limits_hit.labels(_limit)
 for _reason in ("unavailable", "refused"):

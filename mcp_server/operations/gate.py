@@ -55,15 +55,9 @@ async def invoke(
     request = current.get() or Request()
     request.surface, request.operation = surface.name, operation.name
     try:
-        result = await _invoke(operation, raw, caller, services, surface, conditions, request)
-    except ApiError as error:
-        request.code = error.code
-        raise
-    except ConsentNeededError:
-        request.code = "consent_needed"
-        raise
-    except Exception:
-        request.code = "internal_error"
+        result = await _invoke(operation, raw, caller, services, surface, conditions)
+    except Exception as error:
+        request.code = _code_of(error)
         raise
     request.code = "ok"
     return result
@@ -76,24 +70,17 @@ async def _invoke(
     services: Services,
     surface: Surface,
     conditions: Conditions,
-    request: Request,
 ) -> Result:
     allowance = admit(operation.access, caller, services, surface)
-    principal = caller.principal
-    if principal is not None:
-        request.key_prefix = principal.key.prefix
-        services.usage.record(principal, operation.name, caller.client, caller.host)
+    _record(operation, caller, services)
     try:
-        if operation.access == "keyed":
-            _check_plan(principal, services)
-            _check_may_change(operation, principal)
+        _check_rights(operation, caller.principal, services)
         given = raw if isinstance(raw, dict) else await raw()
         arguments: Any = read_arguments(operation.arguments, given)
         if operation.tracked:
-            await _check_tracked(arguments.symbol, principal, services, surface)
+            await _check_tracked(arguments.symbol, caller.principal, services, surface)
         # Nothing is waited for between here and the pin in `_answer`: it is of this book.
-        book = services.active_night.book
-        call: Call[Any] = Call(arguments, caller, book, services, surface, conditions)
+        call = Call(arguments, caller, services.active_night.book, services, surface, conditions)
         return Result(await _answer(operation, call), allowance)
     except ApiError as error:
         error.allowance = allowance
@@ -101,6 +88,22 @@ async def _invoke(
     except DatabaseError as error:
         log.warning("%s was not answered: %s", operation.name, error)
         raise without_accounts(allowance) from error
+
+
+def _code_of(error: Exception) -> str:
+    if isinstance(error, ApiError):
+        return error.code
+    return "consent_needed" if isinstance(error, ConsentNeededError) else "internal_error"
+
+
+def _record(operation: Operation, caller: Caller, services: Services) -> None:
+    """Note whose key it is, and count the call in the usage log."""
+    principal = caller.principal
+    if principal is None:
+        return
+    if request := current.get():
+        request.key_prefix = principal.key.prefix
+    services.usage.record(principal, operation.name, caller.client, caller.host)
 
 
 async def _answer(operation: Operation, call: Call[Any]) -> Answer:
@@ -143,14 +146,14 @@ def admit(access: Access, caller: Caller, services: Services, surface: Surface) 
     return allowance
 
 
-def _check_plan(principal: Principal | None, services: Services) -> None:
+def _check_rights(operation: Operation, principal: Principal | None, services: Services) -> None:
+    """Check that a keyed call is in the plan, and that the key may do what it does."""
+    if operation.access != "keyed":
+        return
     plans = PLANS_WITH_ACCESS[services.offer.beta]
     if principal is None or principal.account.plan not in plans:
         raise ApiError("forbidden")
-
-
-def _check_may_change(operation: Operation, principal: Principal | None) -> None:
-    if operation.changes and principal is not None and principal.key.read_only:
+    if operation.changes and principal.key.read_only:
         raise ApiError(
             "forbidden",
             "This key may only read; the tracked list stays as it is.",

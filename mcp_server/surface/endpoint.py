@@ -58,13 +58,11 @@ from mcp_server.surface.tools import call_tool, host_name
 from mcp_server.surface.toolsets import Toolset
 from telemetry.request import note
 
-METHODS = frozenset(
-    (
-        *("initialize", "ping", "server/discover", "tools/list", "tools/call", "prompts/list"),
-        *("resources/list", "resources/templates/list", "resources/read"),
-        *("notifications/initialized", "notifications/cancelled"),
-    )
-)
+METHODS = frozenset((
+    "initialize", "ping", "server/discover", "tools/list", "tools/call", "prompts/list",
+    "resources/list", "resources/templates/list", "resources/read",
+    "notifications/initialized", "notifications/cancelled",
+))  # fmt: skip
 """The methods that are told apart in metrics, traces and logs."""
 
 Decoded = dict[str, Any]

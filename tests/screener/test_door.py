@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from prometheus_client import REGISTRY
 
 from screener.door import Bounds, Door
 
@@ -13,7 +14,9 @@ from screener.door import Bounds, Door
 class Visitor:
     """A connection that does nothing."""
 
-    address = network = "192.0.2.1"
+    def __init__(self, address: str = "192.0.2.1") -> None:
+        self.address = self.network = address
+        self.is_ended = False
 
     def is_late(self, now: float) -> bool:
         return now < 0
@@ -21,7 +24,8 @@ class Visitor:
     def end_late(self) -> None:
         raise AssertionError("No time is up.")
 
-    end = end_late
+    def end(self) -> None:
+        self.is_ended = True
 
 
 async def test_many_short_connections_leave_one_timer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,3 +48,29 @@ async def test_many_short_connections_leave_one_timer(monkeypatch: pytest.Monkey
         assert len(timers) == 1
         timers.pop()()
     assert len(timers) == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "count", "last"),
+    [("connections", 8, "192.0.2.99"), ("connections_of_network", 2, "192.0.2.0")],
+)
+async def test_a_connection_is_counted_as_refused_only_if_nobody_gave_way(
+    limit: str, count: int, last: str
+) -> None:
+    def refused() -> float:
+        name = "screener_limits_hit_total"
+        return REGISTRY.get_sample_value(name, {"limit": limit}) or 0
+
+    door, before = Door(Bounds(connections=8)), refused()
+    several = limit == "connections"
+    visitors = [Visitor(f"192.0.2.{place * several}") for place in range(count)]
+    assert all(map(door.admit, visitors))
+    newcomer = Visitor(last)
+    assert door.admit(newcomer)
+    assert visitors[0].is_ended
+    assert refused() == before
+
+    for visitor in (*visitors, newcomer):
+        door.keep(visitor)
+    assert not door.admit(Visitor(last))
+    assert refused() == before + 1

@@ -18,7 +18,7 @@ import pytest
 
 from mcp_server.operations import charts as charts_module
 from mcp_server.operations.charts import Charts
-from screener.supervisor import WELL_SECONDS, Supervisor
+from screener.supervisor import WELL_SECONDS, Loop, Supervisor
 from telemetry.degraded import PARTS
 from tests.postgres import PostgresServer, fresh_database
 from tests.resealed import rename_bars, reseal
@@ -194,13 +194,13 @@ async def test_a_loop_that_has_run_well_for_long_enough_is_forgotten() -> None:
         runs.append(len(runs))
         if len(runs) == 1:
             raise ValueError("once")
-        assert supervisor.in_retry == ["under test"]
+        assert supervisor.failed_lately == ["under test"]
         now[0] += WELL_SECONDS + 1
-        assert supervisor.in_retry == []
+        assert supervisor.failed_lately == []
         raise SystemExit(0)
 
     with pytest.raises(SystemExit):
-        await supervisor.keep_running("under test", loop)
+        await supervisor.keep_running(Loop("well", "under test", loop))
     assert len(runs) == 2
 
 

@@ -89,10 +89,18 @@ def test_a_tool_is_counted_as_its_operation_and_a_list_as_its_method(service: Me
 
 def test_a_page_is_counted_by_its_route(service: Measured) -> None:
     get(service, "/families/triangles")
-    get(service, "/.well-known/oauth-authorization-server")
+    listed = "/.well-known/ai-catalog.json"
+    metadata = (
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-protected-resource/mcp",
+    )
+    for path in (listed, *metadata):
+        get(service, path).raise_for_status()
 
     service.until(1, "screener_requests_total", surface="web", operation="/families/{family}")
-    service.until_least(1, "screener_requests_total", surface="oauth")
+    service.until(1, "screener_requests_total", surface="web", operation=listed)
+    for path in metadata:
+        service.until(1, "screener_requests_total", surface="oauth", operation=path)
 
 
 def test_no_label_has_a_value_that_a_caller_chose(service: Measured) -> None:
@@ -189,6 +197,15 @@ def test_every_metric_is_in_the_table_of_the_documentation(service: Measured) ->
     rows = re.findall(r"^\| `(screener_\w+)` \| (\w+) \|", TABLE.read_text(), re.MULTILINE)
 
     assert sorted(rows) == sorted(exposed)
+
+
+def test_each_loop_is_told_before_it_fails_and_is_in_the_documentation(service: Measured) -> None:
+    told = set(
+        re.findall(r'^screener_loop_restarts_total{loop="(\w+)"} 0.0$', service.text(), re.M)
+    )
+    (row,) = re.findall(r"^\| `loop` \| (.+) \|$", TABLE.read_text(), re.M)
+
+    assert told == set(re.findall(r"`(\w+)`", row))
 
 
 def test_a_busy_port_is_one_clear_line(folder: Path) -> None:

@@ -12,15 +12,17 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import anyio
 import httpx
 import pytest
+from prometheus_client import REGISTRY
 
 from screener.settings import Settings
-from screener.supervisor import EXIT_CODE, MOST_FAILURES, Supervisor
+from screener.supervisor import EXIT_CODE, MOST_FAILURES, Loop, Supervisor
 from tests.postgres import PostgresServer, fresh_database
 from tests.screener.process import until
 from tests.service import Service, apart, copy_night, new_key, serving
@@ -63,8 +65,10 @@ class Process(NamedTuple):
 async def test_a_loop_that_failed_is_started_again() -> None:
     runs = list[int]()
     well = anyio.Event()
+    restarts = partial(REGISTRY.get_sample_value, "screener_loop_restarts_total", {"loop": "test"})
 
     async def loop() -> None:
+        assert restarts() == len(runs)  # 0 is told before the first one
         runs.append(len(runs))
         if len(runs) < MOST_FAILURES:
             raise ValueError("a fault of this run")
@@ -72,7 +76,8 @@ async def test_a_loop_that_failed_is_started_again() -> None:
         await anyio.sleep_forever()
 
     async with anyio.create_task_group() as group:
-        group.start_soon(Supervisor(first_delay=0.001).keep_running, "under test", loop)
+        supervised = Loop("test", "under test", loop)
+        group.start_soon(Supervisor(first_delay=0.001).keep_running, supervised)
         with anyio.fail_after(30):
             await well.wait()
         group.cancel_scope.cancel()
@@ -94,7 +99,7 @@ async def test_failures_that_lie_far_apart_never_end_the_process() -> None:
 
     async with anyio.create_task_group() as group:
         supervisor = Supervisor(first_delay=0.001, clock=lambda: next(times))
-        group.start_soon(supervisor.keep_running, "under test", loop)
+        group.start_soon(supervisor.keep_running, Loop("far_apart", "under test", loop))
         with anyio.fail_after(30):
             await well.wait()
         group.cancel_scope.cancel()

@@ -19,7 +19,8 @@ import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from screener.settings import Settings, SettingsError, traces_wanted
+from screener.settings import Settings, SettingsError
+from screener.tracing import traces_wanted
 from tests.screener.command import run_process
 from tests.screener.process import Server, serving_process
 from tests.screener.scraping import free_port
@@ -242,6 +243,27 @@ def test_traces_are_sent_only_where_the_variables_say_so(
         monkeypatch.setenv(name, value)
 
     assert not traces_wanted()
+
+
+@pytest.mark.parametrize("exporters", ["console,otlp", "console", "otlp,none", "OTLP"])
+def test_an_exporter_that_there_is_not_is_refused(
+    monkeypatch: pytest.MonkeyPatch, exporters: str
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", exporters)
+
+    with pytest.raises(SettingsError, match="OTEL_TRACES_EXPORTER"):
+        traces_wanted()
+
+
+@pytest.mark.parametrize("exporters", ["", "otlp", " otlp, "])
+def test_traces_are_sent_by_otlp_if_nothing_else_is_said(
+    monkeypatch: pytest.MonkeyPatch, exporters: str
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", exporters)
+
+    assert traces_wanted()
 
 
 def test_a_protocol_that_is_not_spoken_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
