@@ -22,13 +22,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.archive import ArchiveWriter, Progress, silent
 from store.database import Database
-from store.errors import BackupError
+from store.errors import BackupError, BusyError
 from store.ledger import Ledger
 from store.ledger_file import NEWEST, Name, wrong
+from store.lock import refuse_over_restore
 from store.manifest import Manifest, read_manifest
 from store.migration import check_known, revision_of
 from store.nights import Nights
-from store.rows import chunks
+from store.rows import chunks, newest_mark
 
 HEADER: Final = "backup.json"
 MANIFEST: Final = "night/manifest.json"
@@ -68,28 +69,44 @@ async def back_up(
 
     Raises:
         BackupError: nights are published again and again, or a file cannot be read.
+        BusyError: a restore is at work, was killed, or ended meanwhile.
         ManifestError, LedgerError: the active night or the ledger is not what was written.
         DatabaseError: the account database cannot be read, or a newer program has migrated it.
     """
     nights = Nights(data_dir)
     archive = ArchiveWriter(file)
-    with _book(nights) as (taken, book):
-        async with database.snapshot() as connection:
-            revision = await connection.run_sync(revision_of)
+    async with database.snapshot() as connection:
+        # Read first: a restore commits its rows before it moves its files, and ends after that.
+        revision = await connection.run_sync(revision_of)
+        mark = await newest_mark(connection)
+        refuse_over_restore(data_dir)
+        with _book(nights) as (taken, book):
+            await _check_not_restored(database, mark)
             check_known(revision)
-            header = Header(
-                made_at=dt.datetime.now(dt.UTC),
-                revision=revision,
-                night=taken.manifest.data_version if taken.manifest else None,
-                ledger=len(taken.names),
-            )
+            header = _header(revision, taken)
             archive.add(HEADER, header.model_dump_json(indent=2).encode())
             if revision is not None:
                 await _add_rows(archive, connection, progress)
-        _add_ledger(archive, nights, taken, progress)
-        if taken.manifest is not None and book is not None:
-            _add_night(archive, taken.manifest, book, progress)
+            _add_ledger(archive, nights, taken, progress)
+            if taken.manifest is not None and book is not None:
+                _add_night(archive, taken.manifest, book, progress)
     return header, archive.end()
+
+
+async def _check_not_restored(database: Database, mark: str | None) -> None:
+    """Check that no restore was committed since a snapshot whose newest mark is given."""
+    async with database.snapshot() as connection:
+        if await newest_mark(connection) != mark:
+            raise BusyError("A restore ended while the backup was taken; take it again.")
+
+
+def _header(revision: str | None, taken: Taken) -> Header:
+    return Header(
+        made_at=dt.datetime.now(dt.UTC),
+        revision=revision,
+        night=taken.manifest.data_version if taken.manifest else None,
+        ledger=len(taken.names),
+    )
 
 
 async def _add_rows(

@@ -31,6 +31,19 @@ def restore_is_pending(data_dir: Path) -> bool:
     return (data_dir / STAGE / READY).exists()
 
 
+def refuse_over_restore(data_dir: Path) -> None:
+    """Check that no restore is between its two states.
+
+    Raises:
+        BusyError: one is, and still at work or killed.
+    """
+    if restore_is_pending(data_dir):
+        raise BusyError(
+            f"A restore into {data_dir} is at work or was killed before it ended; run `screener "
+            "restore` again, or start `screener serve`, which ends it."
+        )
+
+
 @contextmanager
 def locked(data_dir: Path, now: dt.datetime, *, restoring: bool = False) -> Iterator[None]:
     """Hold the lock of a data folder until the block ends.

@@ -119,6 +119,14 @@ async def is_marked(connection: AsyncConnection, mark: str) -> bool:
     return (await connection.execute(query.limit(1))).first() is not None
 
 
+async def newest_mark(connection: AsyncConnection) -> str | None:
+    """The mark of the restore that was committed last; None if there was none."""
+    if not await connection.run_sync(lambda sync: sa.inspect(sync).has_table(audit.name)):
+        return None
+    query = sa.select(audit.c.subject).where(audit.c.kind == Kind.RESTORED)
+    return (await connection.execute(query.order_by(audit.c.id.desc()).limit(1))).scalar()
+
+
 def _emptied(connection: sa.Connection, revision: str) -> int:
     """Empty the database at a revision; returns how many changes it has counted before."""
     before, count = migration.revision_of(connection), 0

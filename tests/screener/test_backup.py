@@ -40,6 +40,9 @@ from tests.web.people import new_person, signed_in
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
+State = tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]
+"""The files of a data folder and the rows of its database."""
+
 KILLED = """
 import os, signal, sys
 left = int(sys.argv.pop(1))
@@ -392,6 +395,7 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_state_or_the_new_one(
         data = tmp_path / f"data-{step}"
         shutil.copytree(old, data)
         lived = kill(data, step, "restore", str(backup), "--replace")
+        check_backs_up_one_state(data, tmp_path / f"taken-{step}", states)
 
         ended = tmp_path / f"ended-{step}"
         shutil.copytree(data, ended)
@@ -403,7 +407,24 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_state_or_the_new_one(
         assert not (data / STAGE).exists()
 
 
-def ended_by_a_start(data: Path) -> tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]:
+def check_backs_up_one_state(data: Path, taken: Path, states: list[State]) -> None:
+    """Check that a backup over a restore that was killed is of one state, or is refused."""
+    file = taken.with_suffix(".tar.zst")
+    if (data / STAGE / READY).exists():
+        done = run(data, "backup", str(file))
+        assert done.returncode == 3
+        assert "screener restore" in done.stderr
+        return
+    assert run(data, "backup", str(file)).returncode == 0
+    assert run(taken, "restore", str(file)).returncode == 0
+    held = files_of(taken)
+    assert any(
+        rows == rows_of(Settings(data_dir=taken)) and held.items() <= files.items()
+        for files, rows in states
+    )
+
+
+def ended_by_a_start(data: Path) -> State:
     from screener.serving import check_active_night
 
     settings = Settings(data_dir=data)
