@@ -52,11 +52,6 @@ def locked(data_dir: Path, now: dt.datetime, *, restoring: bool = False) -> Iter
         BusyError: another process holds the lock; the message says which one and since when. Or a
             killed restore must be ended first, and this is not what ends it.
     """
-    if not restoring and restore_is_pending(data_dir):
-        raise BusyError(
-            f"A restore into {data_dir} was killed before it ended; run `screener restore` again, "
-            "or start `screener serve`, which ends it."
-        )
     path = data_dir / LOCK
     lock = FileLock(path, mode=0o600)
     try:
@@ -66,6 +61,8 @@ def locked(data_dir: Path, now: dt.datetime, *, restoring: bool = False) -> Iter
             f"Another run is writing in {data_dir} ({_holder(path)}); wait for it to end."
         ) from error
     try:
+        if not restoring:  # looked at under the lock, since it may be killed until then
+            refuse_over_restore(data_dir)
         path.write_text(f"process {os.getpid()}, since {now:%Y-%m-%d %H:%M:%S} UTC")
         yield
     finally:

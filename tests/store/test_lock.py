@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from store.errors import BusyError
-from store.lock import locked
+from store.lock import READY, STAGE, locked
 
 NOW = dt.datetime(2026, 1, 2, 21, 30, tzinfo=dt.UTC)
 HOLD = """
@@ -44,4 +45,21 @@ def test_a_killed_holder_blocks_nobody(tmp_path: Path) -> None:
         holder.send_signal(signal.SIGKILL)
 
     with locked(tmp_path, NOW):
+        pass
+
+
+def test_a_run_that_waited_for_a_restore_that_was_killed_does_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed_before(lock: FileLock, **wait: float) -> None:
+        (tmp_path / STAGE).mkdir()
+        (tmp_path / STAGE / READY).touch()
+        acquire(lock, **wait)
+
+    acquire = FileLock.acquire
+    monkeypatch.setattr(FileLock, "acquire", killed_before)
+    with pytest.raises(BusyError, match="screener restore"), locked(tmp_path, NOW):
+        pass
+    monkeypatch.undo()
+    with locked(tmp_path, NOW, restoring=True):  # it is free again
         pass
