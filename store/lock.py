@@ -23,7 +23,8 @@ STAGE = ".restore"
 """The folder in the data folder in which a restore puts everything first."""
 
 READY = "ready"
-"""The file in that folder that says that all is in it, and under which mark the restore runs."""
+"""The file in that folder that says that all is in it, under which mark the restore runs, and into
+which database."""
 
 
 def restore_is_pending(data_dir: Path) -> bool:

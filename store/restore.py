@@ -31,7 +31,7 @@ from store.files import private_folder, replace_file, sync_directory
 from store.ledger import Ledger
 from store.lock import READY, STAGE, locked, restore_is_pending
 from store.manifest import Manifest, read_manifest, stamp_path, verify_book
-from store.migration import HEAD, check_known
+from store.migration import HEAD, check_known, wait_for_others
 from store.nights import Nights
 from store.rows import Loading, is_marked, read_chunk
 
@@ -111,7 +111,7 @@ async def _replace(
         await loading.end(mark)
         with _room(data_dir):
             _sync(stage)
-            replace_file(stage / READY, mark.encode())
+            replace_file(stage / READY, f"{mark} {_where(database, data_dir)}".encode())
 
 
 async def end_restore(database: Database, data_dir: Path) -> None:
@@ -120,6 +120,7 @@ async def end_restore(database: Database, data_dir: Path) -> None:
 
     Raises:
         DatabaseError: the account database cannot be opened, so nothing can be told.
+        BackupError: it is not the database of that restore.
         BusyError: a restore is still at work.
     """
     if restore_is_pending(data_dir):
@@ -130,14 +131,40 @@ async def end_restore(database: Database, data_dir: Path) -> None:
 async def _end(database: Database, data_dir: Path) -> None:
     stage = data_dir / STAGE
     if restore_is_pending(data_dir):
-        async with database.snapshot() as connection:
-            committed = await is_marked(connection, (stage / READY).read_text())
-        if committed:
+        if await _is_committed(database, data_dir, (stage / READY).read_text()):
             with _room(data_dir):
                 _move(stage, data_dir)
         (stage / READY).unlink(missing_ok=True)
         sync_directory(stage)
     shutil.rmtree(stage, ignore_errors=True)
+
+
+async def _is_committed(database: Database, data_dir: Path, ready: str) -> bool:
+    """Whether the rows of a restore that was ready are in the database.
+
+    Raises:
+        BackupError: it went into another database.
+    """
+    mark, _, where = ready.partition(" ")
+    if where != _where(database, data_dir):
+        raise BackupError(
+            f"A restore into {data_dir} was killed, and its rows went to {where}; name that "
+            "database again (SCREENER_DATABASE_URL) and run this again, which ends the restore."
+        )
+    # Not a snapshot: a COMMIT of the killed restore may still be under way.
+    async with database.exclusive() as connection:
+        await connection.run_sync(wait_for_others)
+        return await is_marked(connection, mark)
+
+
+def _where(database: Database, data_dir: Path) -> str:
+    """Which database it is, without a secret; a file in the data folder moves with the folder."""
+    url = database.engine.url
+    if database.engine.dialect.name != "sqlite":
+        return f"{url.database} on {url.host or 'this machine'}:{url.port or 5432}"
+    path = Path(url.database or "").resolve()
+    inside = path.is_relative_to(data_dir.resolve())
+    return str(path.relative_to(data_dir.resolve()) if inside else path)
 
 
 async def _check_empty(database: Database, data_dir: Path) -> None:

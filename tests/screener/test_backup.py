@@ -366,11 +366,11 @@ def test_a_schema_that_is_not_known_is_refused_in_one_line(
     check_refusal(run(tmp_path / "data", "restore", str(tmp_path / "b")), words)
 
 
-def kill(data: Path, step: int, *arguments: str) -> bool:
+def kill(data: Path, step: int, *arguments: str, **settings: str) -> bool:
     """Run a command that kills itself at its Nth step; whether it lived to its end."""
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(step), *arguments],
-        env=environment(data),
+        env=environment(data, **settings),
         capture_output=True,
         timeout=120,
         check=False,
@@ -381,6 +381,10 @@ def kill(data: Path, step: int, *arguments: str) -> bool:
 
 STEPS = (4, 12, 18, *range(24, 40), *range(41, 58, 3), 80)
 """The rows are committed at about the 30th step; the last of these lives to the end."""
+
+
+BETWEEN = 40
+"""A step at which the rows are committed and not all files are in their places."""
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -399,7 +403,7 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_state_or_the_new_one(
 
         ended = tmp_path / f"ended-{step}"
         shutil.copytree(data, ended)
-        served = ended_by_a_start(ended)
+        served = ended_by_a_start(Settings(data_dir=ended))
         assert served in states, step
         assert served == states[1] or not lived
         assert run(data, "restore", str(backup), "--replace").returncode == 0, step
@@ -424,12 +428,28 @@ def check_backs_up_one_state(data: Path, taken: Path, states: list[State]) -> No
     )
 
 
-def ended_by_a_start(data: Path) -> State:
+def ended_by_a_start(settings: Settings) -> State:
     from screener.serving import check_active_night
 
-    settings = Settings(data_dir=data)
     apart(lambda: anyio.to_thread.run_sync(check_active_night, settings))
-    return files_of(data), rows_of(settings)
+    return files_of(settings.data_dir), rows_of(settings)
+
+
+def test_a_killed_restore_is_ended_with_its_own_database_alone(
+    night: Path, sealed: Path, backup: Path, tmp_path: Path, new_url: Callable[[], str | None]
+) -> None:
+    data, another = tmp_path / "data", f"sqlite+aiosqlite:///{tmp_path / 'another.sqlite'}"
+    shutil.copytree(night, data)
+    own = options(new_url())
+    assert not kill(data, BETWEEN, "restore", str(backup), "--replace", **own)
+    assert (data / STAGE / READY).exists()
+
+    for command in (("serve",), ("restore", str(backup), "--replace")):
+        refused = run(data, *command, SCREENER_DATABASE_URL=another)
+        check_refusal(refused, "name that database again")
+    assert (data / STAGE / READY).exists()
+    settings = Settings(data_dir=data, database_url=own.get("SCREENER_DATABASE_URL"))
+    assert ended_by_a_start(settings) == (files_of(sealed), rows_of(Settings(data_dir=sealed)))
 
 
 def test_the_steps_of_the_killed_restores_reach_its_end(
