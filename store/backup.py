@@ -36,6 +36,12 @@ MANIFEST: Final = "night/manifest.json"
 SETTLE_SECONDS: Final = 10.0
 """Seconds to wait while a night is being published; it takes a fraction of one."""
 
+AGAIN: Final = "Nights are being published again and again; try again later."
+UNSETTLED: Final = (
+    "A night was published or withdrawn by half, by a run that was killed; end that with `screener "
+    "nightly` or `screener night activate VERSION`, then take the backup again."
+)
+
 
 class Header(BaseModel):
     """The first member: what is in the backup."""
@@ -68,7 +74,7 @@ async def back_up(
     """Write a backup to a file; returns its header and digest. Nothing waits for it meanwhile.
 
     Raises:
-        BackupError: nights are published again and again, or a file cannot be read.
+        BackupError: nights are published again and again or by half, or a file cannot be read.
         BusyError: a restore is at work, was killed, or ended meanwhile.
         ManifestError, LedgerError: the active night or the ledger is not what was written.
         DatabaseError: the account database cannot be read, or a newer program has migrated it.
@@ -177,16 +183,16 @@ def _book(nights: Nights) -> Iterator[tuple[Taken, BinaryIO | None]]:
 
 
 def _taken(nights: Nights) -> Taken:
-    """What is there as of one moment, if possible one at which no night is half published."""
+    """What is there as of one moment, at which no night is half published."""
     end = time.monotonic() + SETTLE_SECONDS
     while True:
         before = _look(nights)
         stable = before == _look(nights)
         late = time.monotonic() > end
-        if stable and (late or _is_settled(nights, before)):
+        if stable and _is_settled(nights, before):
             return before
         if late:
-            raise BackupError("Nights are being published again and again; try again later.")
+            raise BackupError(UNSETTLED if stable else AGAIN)
         time.sleep(0.05)
 
 

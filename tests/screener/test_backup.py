@@ -29,6 +29,8 @@ from store.audit import Kind
 from store.chain import Chain
 from store.database import Database
 from store.errors import BackupError, BusyError
+from store.ledger import Ledger
+from store.ledger_file import NEWEST
 from store.lock import READY, STAGE, locked
 from store.nights import Nights
 from store.restore import check
@@ -506,6 +508,45 @@ def test_a_damaged_book_or_ledger_makes_no_backup(sealed: Path, tmp_path: Path) 
 
         check_refusal(run(data, "backup", str(tmp_path / "b")), path.name)
         assert not (tmp_path / "b").exists()
+
+
+def publish_by_half(data: Path) -> Ledger:
+    """As a nightly leaves it that was stopped between appending to the ledger and activating."""
+    ledger = Ledger(data)
+    newest = ledger.newest()
+    assert newest is not None
+    (ledger.folder / NEWEST).write_bytes(newest.model_copy(update={"pending": True}).encode())
+    return ledger
+
+
+def test_a_backup_waits_while_a_night_is_published_by_half(
+    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = list[float]()
+
+    def published(seconds: float) -> None:
+        waits.append(seconds)
+        ledger.settle()
+
+    shutil.copytree(sealed, tmp_path / "data")
+    ledger = publish_by_half(tmp_path / "data")
+    monkeypatch.setattr("store.backup.time.sleep", published)
+    assert run(tmp_path / "data", "backup", str(tmp_path / "b")).returncode == 0
+    assert run(tmp_path / "restored", "restore", str(tmp_path / "b")).returncode == 0
+
+    assert len(waits) == 1
+    assert files_of(tmp_path / "restored") == files_of(sealed)
+
+
+def test_a_night_that_stays_published_by_half_makes_no_backup(
+    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.backup.SETTLE_SECONDS", 0.0)
+    shutil.copytree(sealed, tmp_path / "data")
+    publish_by_half(tmp_path / "data")
+
+    check_refusal(run(tmp_path / "data", "backup", str(tmp_path / "b")), "screener nightly")
+    assert not (tmp_path / "b").exists()
 
 
 def test_backups_beside_a_nightly_are_each_of_one_moment(sealed: Path, tmp_path: Path) -> None:
