@@ -8,7 +8,6 @@ made again, the others are the operator's.
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import io
 import time
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,8 @@ from store.archive import ArchiveWriter, Progress, silent
 from store.database import Database
 from store.errors import BackupError, BusyError
 from store.ledger import Ledger
-from store.ledger_file import NEWEST, Name, wrong
+from store.ledger_file import NEWEST, Name, Newest
+from store.links import Links
 from store.lock import refuse_over_restore
 from store.manifest import Manifest, read_manifest
 from store.migration import check_known, revision_of
@@ -65,7 +65,7 @@ class Taken:
     manifest: Manifest | None
     pointer: bytes
     names: tuple[Name, ...]
-    newest: bytes | None
+    newest: Newest | None
 
 
 async def back_up(
@@ -126,11 +126,11 @@ async def _add_rows(
 
 
 def _add_ledger(archive: ArchiveWriter, nights: Nights, taken: Taken, progress: Progress) -> None:
-    for name, body in checked(nights.ledger, taken.names):
+    for name, body in checked(nights.ledger, taken.names, taken.newest):
         progress("the ledger", name.number, len(taken.names))
         archive.add(f"ledger/{name.file}", body)
     if taken.newest is not None:
-        archive.add(f"ledger/{NEWEST}", taken.newest)
+        archive.add(f"ledger/{NEWEST}", taken.newest.encode())
 
 
 def _add_night(
@@ -146,24 +146,20 @@ def _add_night(
         )
 
 
-def checked(ledger: Ledger, names: Sequence[Name]) -> Iterator[tuple[Name, bytes]]:
-    """The objects of a ledger, each after checking that the next one, or `head.json`, names it.
+def checked(
+    ledger: Ledger, names: Sequence[Name], newest: Newest | None
+) -> Iterator[tuple[Name, bytes]]:
+    """The objects of a ledger; each is checked when the next one is taken, the last at the end.
 
     Raises:
         LedgerError: an object is missing or is not what was appended.
     """
-    newest = ledger.newest()
-    for place, name in enumerate(names):
-        if name.number != place + 1:
-            raise wrong(name.file, "an object before it is missing")
-        body, expected = ledger.bytes_of(name), None
-        if place + 1 < len(names):
-            expected = ledger.head(names[place + 1]).previous
-        elif newest is not None and newest.number == name.number:
-            expected = newest.sha256
-        if expected not in {None, hashlib.sha256(body).hexdigest()}:
-            raise wrong(name.file, "it is not the one that was appended")
+    links = Links()
+    for name in names:
+        body = ledger.bytes_of(name)
+        links.add(name, body)
         yield name, body
+    links.end(newest)
 
 
 @contextmanager
@@ -197,13 +193,13 @@ def _taken(nights: Nights) -> Taken:
 
 
 def _look(nights: Nights) -> Taken:
-    pointer, newest = _bytes(nights.pointer), _bytes(nights.ledger.folder / NEWEST)
+    pointer, newest = _bytes(nights.pointer), nights.ledger.newest()
     manifest = None if pointer is None else read_manifest(nights.pointer)
     return Taken(manifest, pointer or b"", tuple(nights.ledger.names()), newest)
 
 
 def _is_settled(nights: Nights, taken: Taken) -> bool:
-    newest = nights.ledger.newest()
+    newest = taken.newest
     if newest is None:
         return not taken.names
     active = taken.manifest.data_version if taken.manifest else None

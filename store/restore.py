@@ -29,6 +29,8 @@ from store.database import Database
 from store.errors import BackupError, StoreError
 from store.files import private_folder, replace_file, sync_directory
 from store.ledger import Ledger
+from store.ledger_file import NOTHING, Name, read_newest
+from store.links import Links
 from store.lock import READY, STAGE, locked, restore_is_pending
 from store.manifest import Manifest, read_manifest, stamp_path, verify_book
 from store.migration import HEAD, check_known, wait_for_others
@@ -36,6 +38,7 @@ from store.nights import Nights
 from store.rows import Loading, is_marked, read_chunk
 
 DATABASE = "database/"
+LEDGER = "ledger/"
 FIRST = "0001"
 """The oldest schema of the account database."""
 
@@ -56,17 +59,47 @@ def check(archive: ArchiveReader, progress: Progress = silent) -> Checked:
         BackupError: a byte of it is not what was written, or it is of a newer program.
     """
     digest = archive.check(progress)
-    header, rows, held = None, 0, 0
+    header, rows, held = None, 0, _Held()
     for member in archive.members():
         if header is None:
             header = _header(member)
         elif member.name.startswith(DATABASE):
             rows += len(read_chunk(member.read())[1])
-        elif member.name.endswith(".gz"):
-            held += 1
-    if header is None or held != header.ledger:
+        elif member.name.startswith(LEDGER):
+            held.add(member)
+    if header is None or held.end() != header.ledger:
         raise BackupError(f"{archive.path} does not hold what it lists.")
     return Checked(header, digest, rows)
+
+
+class _Held:
+    """The ledger of a backup, while it is read."""
+
+    def __init__(self) -> None:
+        self._links, self._newest = Links(), NOTHING
+
+    def add(self, member: Member) -> None:
+        name, body = Name.read(member.name.removeprefix(LEDGER)), member.read()
+        with _refused():
+            if name is not None:
+                self._links.add(name, body)
+            else:
+                self._newest = read_newest(body)
+
+    def end(self) -> int:
+        """How many objects it has, after checking that the last one is the newest."""
+        with _refused():
+            self._links.end(self._newest)
+        return self._links.number
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Turn what is wrong with a night or a ledger into what is wrong with the backup."""
+    try:
+        yield
+    except StoreError as error:
+        raise BackupError(f"The backup cannot be restored: {error}") from error
 
 
 async def restore(
@@ -239,14 +272,12 @@ def _write(member: Member, path: Path) -> None:
 
 def _check_files(stage: Path, header: Header) -> None:
     """Check that the night is the one that was sealed and can be opened, and the ledger whole."""
-    try:
+    with _refused():
         manifest, ledger = _staged(stage), Ledger(stage)
         if manifest is not None:
             Book.open(verify_book(stage / "night", manifest), manifest).close()
-        for _ in checked(ledger, ledger.names()):
+        for _ in checked(ledger, ledger.names(), ledger.newest()):
             pass
-    except StoreError as error:
-        raise BackupError(f"The backup cannot be restored: {error}") from error
     if (manifest.data_version if manifest else None) != header.night:
         raise BackupError("The backup does not hold the night that it names.")
 
