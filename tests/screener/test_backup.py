@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import os
 import re
 import shutil
 import signal
@@ -22,6 +23,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from screener.backup import DRAFT
 from screener.settings import Settings
 from store import tables
 from store.archive import ArchiveReader, ArchiveWriter
@@ -478,10 +480,34 @@ def test_a_backup_that_is_killed_leaves_no_file_that_looks_whole(
     target = tmp_path / "data" / "b.tar.zst"  # in the folder whose steps are counted
     lived = kill(tmp_path / "data", step, "backup", str(target))
 
-    assert target.exists() == lived
+    assert lived == (target.exists() and target.stat().st_size > 0)
     assert run(tmp_path / "data", "backup", str(target), "--force").returncode == 0
     assert run(tmp_path / "data", "restore", "--check", str(target)).returncode == 0
     assert files_of(tmp_path / "data") == files_of(sealed)
+
+
+def test_a_backup_removes_the_drafts_of_killed_ones_and_no_other_file(
+    sealed: Path, tmp_path: Path
+) -> None:
+    stale, fresh = tmp_path / f".a.tar.zst.x{DRAFT}", tmp_path / f".b.tar.zst.y{DRAFT}"
+    other = tmp_path / ".manifest.json.z.draft"
+    for path in (stale, fresh, other):
+        path.touch()
+    for path in (stale, other):
+        os.utime(path, (0, 0))
+
+    assert run(sealed, "backup", str(tmp_path / "b.tar.zst")).returncode == 0
+    assert not stale.exists()
+    assert fresh.exists()
+    assert other.exists()
+
+
+def test_a_backup_needs_no_links(
+    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("os.link")
+    assert run(sealed, "backup", str(tmp_path / "b")).returncode == 0
+    assert run(sealed, "restore", "--check", str(tmp_path / "b")).returncode == 0
 
 
 def test_a_backup_to_a_pipe_is_the_same(sealed: Path, tmp_path: Path) -> None:
@@ -508,6 +534,23 @@ def test_a_damaged_book_or_ledger_makes_no_backup(sealed: Path, tmp_path: Path) 
 
         check_refusal(run(data, "backup", str(tmp_path / "b")), path.name)
         assert not (tmp_path / "b").exists()
+
+
+def test_a_ledger_whose_newest_object_is_another_is_refused_by_the_check_too(
+    backup: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "b"
+    with ArchiveReader(backup) as archive, path.open("wb") as file:
+        writer = ArchiveWriter(file)
+        for member in archive.members():
+            body = member.read()
+            if member.name.endswith(".jsonl.gz"):
+                body = bytes([*body[:4], body[4] ^ 1, *body[5:]])  # its time, as gzip keeps it
+            writer.add(member.name, body)
+        writer.end()
+
+    check_refusal(run(tmp_path / "data", "restore", "--check", str(path)), "was appended")
+    check_refusal(run(tmp_path / "data", "restore", str(path)), "was appended")
 
 
 def publish_by_half(data: Path) -> Ledger:
