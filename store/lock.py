@@ -19,6 +19,9 @@ from store.errors import BusyError
 
 LOCK = "nightly.lock"
 
+LOOK_SECONDS = 1.0
+"""Seconds to wait for the lock, which whoever looks at it holds for an instant."""
+
 STAGE = ".restore"
 """The folder in the data folder in which a restore puts everything first."""
 
@@ -56,7 +59,7 @@ def locked(data_dir: Path, now: dt.datetime, *, restoring: bool = False) -> Iter
     path = data_dir / LOCK
     lock = FileLock(path, mode=0o600)
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=LOOK_SECONDS)  # `holder` may have it for an instant
     except Timeout as error:
         raise BusyError(
             f"Another run is writing in {data_dir} ({_holder(path)}); wait for it to end."
