@@ -9,6 +9,7 @@ or start of the service, which the mark in the audit log tells that the transact
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import os
 import secrets
 import shutil
@@ -29,7 +30,7 @@ from store.database import Database
 from store.errors import BackupError, StoreError
 from store.files import private_folder, replace_file, sync_directory
 from store.ledger import Ledger
-from store.ledger_file import NOTHING, Name, read_newest
+from store.ledger_file import LARGEST, NOTHING, Name, read_newest
 from store.links import Links
 from store.lock import READY, STAGE, locked, restore_is_pending
 from store.manifest import Manifest, read_manifest, stamp_path, verify_book
@@ -259,7 +260,21 @@ async def _unpack(
         if member.name.startswith(DATABASE):
             await loading.load(member.name.split("/")[1], member.read())
         elif member.name != HEADER:
+            _check_size(member, stage)
             _write(member, stage / member.name)
+
+
+def _check_size(member: Member, stage: Path) -> None:
+    """Check that a file is no larger than one of its kind, and than what is free."""
+    most = LARGEST
+    if member.name.endswith(".book"):
+        with _refused():
+            manifest = _staged(stage)
+        most = manifest.book.bytes if manifest else 0
+    if member.size > most:
+        raise BackupError(f"{member.name} in the backup is too large.")
+    if member.size > shutil.disk_usage(stage).free:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _write(member: Member, path: Path) -> None:

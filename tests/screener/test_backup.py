@@ -553,6 +553,19 @@ def test_a_ledger_whose_newest_object_is_another_is_refused_by_the_check_too(
     check_refusal(run(tmp_path / "data", "restore", str(path)), "was appended")
 
 
+def test_a_book_larger_than_its_manifest_says_is_not_unpacked(backup: Path, tmp_path: Path) -> None:
+    path = tmp_path / "b"
+    with ArchiveReader(backup) as archive, path.open("wb") as file:
+        writer = ArchiveWriter(file)
+        for member in archive.members():
+            body = member.read()
+            writer.add(member.name, body + b"x" if member.name.endswith(".book") else body)
+        writer.end()
+
+    check_refusal(run(tmp_path / "data", "restore", str(path)), "too large")
+    assert not (tmp_path / "data" / STAGE).exists()
+
+
 def publish_by_half(data: Path) -> Ledger:
     """As a nightly leaves it that was stopped between appending to the ledger and activating."""
     ledger = Ledger(data)
