@@ -94,8 +94,7 @@ async def back_up(
             if revision is not None:
                 await _add_rows(archive, connection, progress)
             _add_ledger(archive, nights, taken, progress)
-            if taken.manifest is not None and book is not None:
-                _add_night(archive, taken.manifest, book, progress)
+            _add_night(archive, taken.manifest, book, progress)
     return header, archive.end()
 
 
@@ -134,8 +133,10 @@ def _add_ledger(archive: ArchiveWriter, nights: Nights, taken: Taken, progress: 
 
 
 def _add_night(
-    archive: ArchiveWriter, manifest: Manifest, book: BinaryIO, progress: Progress
+    archive: ArchiveWriter, manifest: Manifest | None, book: BinaryIO | None, progress: Progress
 ) -> None:
+    if manifest is None or book is None:
+        return
     archive.add(MANIFEST, manifest.encode())
     watched = _Watched(book, manifest.book.bytes, progress)
     digest = archive.add_file(f"night/{manifest.book.file}", watched, manifest.book.bytes)

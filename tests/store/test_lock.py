@@ -53,10 +53,10 @@ def test_a_killed_holder_blocks_nobody(tmp_path: Path) -> None:
 def test_a_run_that_waited_for_a_restore_that_was_killed_does_not_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed_before(lock: FileLock, **wait: float) -> None:
+    def killed_before(lock: FileLock, timeout: float) -> None:
         (tmp_path / STAGE).mkdir()
         (tmp_path / STAGE / READY).touch()
-        acquire(lock, **wait)
+        acquire(lock, timeout=timeout)
 
     acquire = FileLock.acquire
     monkeypatch.setattr(FileLock, "acquire", killed_before)
