@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 STDOUT = Path("-")
 
-MB = 2**20
+DRAFT = ".backup-draft"
+"""The suffix of a backup that is still being written."""
+
+STALE_SECONDS = 86_400
+"""Seconds since a draft was written last, after which it is one of a backup that was killed."""
 
 
 def backup(
@@ -126,35 +131,50 @@ def _target(file: Path, force: bool) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    if file.exists() and not force:
-        fail(f"{file} exists; choose another name, or replace it with --force.")
+    draft = _draft(file, force)
     try:
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".draft")
-    except OSError as error:
-        fail(f"{file} cannot be written ({error.strerror}).")
-    draft = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as target:
+        with draft.open("wb") as target:
             yield target
-            target.flush()
-            os.fsync(target.fileno())
-        _publish(draft, file, force)
-    except OSError as error:
-        fail(f"{file} cannot be written ({error.strerror}).")
+            with _writing(file):
+                target.flush()
+                os.fsync(target.fileno())
+        with _writing(file):
+            _publish(draft, file, force)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _draft(file: Path, force: bool) -> Path:
+    """A new draft beside the file; those that killed backups left there are removed."""
+    if file.exists() and not force:
+        fail(f"{file} exists; choose another name, or replace it with --force.")
+    with _writing(file):
+        for old in file.parent.glob(f".*{DRAFT}"):
+            if time.time() - old.stat().st_mtime > STALE_SECONDS:
+                old.unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=DRAFT)
+        os.close(handle)
+    return Path(name)
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        fail(f"{file} cannot be written ({error.strerror}).")
 
 
 def _publish(draft: Path, file: Path, force: bool) -> None:
     from store.files import sync_directory
 
-    if force:
-        draft.replace(file)
-    else:
+    if not force:
         try:
-            os.link(draft, file)  # fails if another one has made it meanwhile
+            # Reserves the name; a link would do both at once, but not every file system has links.
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             fail(f"{file} exists; choose another name, or replace it with --force.")
+    draft.replace(file)
     sync_directory(file.parent)
 
 

@@ -123,6 +123,8 @@ class Health:
             yield Degraded("loops", f"The loop {what} failed and is started again.")
         if services.charts.is_broken:
             yield Degraded("charts", "The process that draws failed; kept charts are served.")
+        if services.active_night.restore_is_pending:
+            yield Degraded("restore", "A restore has not ended; restart the service to end it.")
 
     async def _database_answers(self) -> bool:
         try:

@@ -15,6 +15,7 @@ import anyio.to_thread
 from store.book import Book
 from store.errors import StoreError
 from store.last_nights import LastNight, read_last_nights
+from store.lock import restore_is_pending
 from store.manifest import Manifest, known_book, read_manifest, verify_book
 from store.withdrawals import Withdrawn, read_withdrawals
 
@@ -95,6 +96,11 @@ class ActiveNight:
         The book stays open until the block ends, even if another night is published meanwhile.
         """
         return self._pinned
+
+    @property
+    def restore_is_pending(self) -> bool:
+        """Whether a restore into the data folder was killed, or is at work."""
+        return restore_is_pending(self._data_dir)
 
     async def keep_polling(self) -> None:
         """Look for a new night every second, until cancelled; less often after a failure."""

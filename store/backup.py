@@ -8,7 +8,6 @@ made again, the others are the operator's.
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import io
 import time
 from collections.abc import Iterator, Sequence
@@ -22,18 +21,26 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store.archive import ArchiveWriter, Progress, silent
 from store.database import Database
-from store.errors import BackupError
+from store.errors import BackupError, BusyError
 from store.ledger import Ledger
-from store.ledger_file import NEWEST, Name, wrong
+from store.ledger_file import NEWEST, Name, Newest
+from store.links import Links
+from store.lock import refuse_over_restore
 from store.manifest import Manifest, read_manifest
 from store.migration import check_known, revision_of
 from store.nights import Nights
-from store.rows import chunks
+from store.rows import chunks, newest_mark
 
 HEADER: Final = "backup.json"
 MANIFEST: Final = "night/manifest.json"
 SETTLE_SECONDS: Final = 10.0
 """Seconds to wait while a night is being published; it takes a fraction of one."""
+
+AGAIN: Final = "Nights are being published again and again; try again later."
+UNSETTLED: Final = (
+    "A night was published or withdrawn by half, by a run that was killed; end that with `screener "
+    "nightly` or `screener night activate VERSION`, then take the backup again."
+)
 
 
 class Header(BaseModel):
@@ -58,7 +65,7 @@ class Taken:
     manifest: Manifest | None
     pointer: bytes
     names: tuple[Name, ...]
-    newest: bytes | None
+    newest: Newest | None
 
 
 async def back_up(
@@ -67,29 +74,44 @@ async def back_up(
     """Write a backup to a file; returns its header and digest. Nothing waits for it meanwhile.
 
     Raises:
-        BackupError: nights are published again and again, or a file cannot be read.
+        BackupError: nights are published again and again or by half, or a file cannot be read.
+        BusyError: a restore is at work, was killed, or ended meanwhile.
         ManifestError, LedgerError: the active night or the ledger is not what was written.
         DatabaseError: the account database cannot be read, or a newer program has migrated it.
     """
     nights = Nights(data_dir)
     archive = ArchiveWriter(file)
-    with _book(nights) as (taken, book):
-        async with database.snapshot() as connection:
-            revision = await connection.run_sync(revision_of)
+    async with database.snapshot() as connection:
+        # Read first: a restore commits its rows before it moves its files, and ends after that.
+        revision = await connection.run_sync(revision_of)
+        mark = await newest_mark(connection)
+        refuse_over_restore(data_dir)
+        with _book(nights) as (taken, book):
+            await _check_not_restored(database, mark)
             check_known(revision)
-            header = Header(
-                made_at=dt.datetime.now(dt.UTC),
-                revision=revision,
-                night=taken.manifest.data_version if taken.manifest else None,
-                ledger=len(taken.names),
-            )
+            header = _header(revision, taken)
             archive.add(HEADER, header.model_dump_json(indent=2).encode())
             if revision is not None:
                 await _add_rows(archive, connection, progress)
-        _add_ledger(archive, nights, taken, progress)
-        if taken.manifest is not None and book is not None:
+            _add_ledger(archive, nights, taken, progress)
             _add_night(archive, taken.manifest, book, progress)
     return header, archive.end()
+
+
+async def _check_not_restored(database: Database, mark: str | None) -> None:
+    """Check that no restore was committed since a snapshot whose newest mark is given."""
+    async with database.snapshot() as connection:
+        if await newest_mark(connection) != mark:
+            raise BusyError("A restore ended while the backup was taken; take it again.")
+
+
+def _header(revision: str | None, taken: Taken) -> Header:
+    return Header(
+        made_at=dt.datetime.now(dt.UTC),
+        revision=revision,
+        night=taken.manifest.data_version if taken.manifest else None,
+        ledger=len(taken.names),
+    )
 
 
 async def _add_rows(
@@ -103,16 +125,18 @@ async def _add_rows(
 
 
 def _add_ledger(archive: ArchiveWriter, nights: Nights, taken: Taken, progress: Progress) -> None:
-    for name, body in checked(nights.ledger, taken.names):
+    for name, body in checked(nights.ledger, taken.names, taken.newest):
         progress("the ledger", name.number, len(taken.names))
         archive.add(f"ledger/{name.file}", body)
     if taken.newest is not None:
-        archive.add(f"ledger/{NEWEST}", taken.newest)
+        archive.add(f"ledger/{NEWEST}", taken.newest.encode())
 
 
 def _add_night(
-    archive: ArchiveWriter, manifest: Manifest, book: BinaryIO, progress: Progress
+    archive: ArchiveWriter, manifest: Manifest | None, book: BinaryIO | None, progress: Progress
 ) -> None:
+    if manifest is None or book is None:
+        return
     archive.add(MANIFEST, manifest.encode())
     watched = _Watched(book, manifest.book.bytes, progress)
     digest = archive.add_file(f"night/{manifest.book.file}", watched, manifest.book.bytes)
@@ -123,24 +147,20 @@ def _add_night(
         )
 
 
-def checked(ledger: Ledger, names: Sequence[Name]) -> Iterator[tuple[Name, bytes]]:
-    """The objects of a ledger, each after checking that the next one, or `head.json`, names it.
+def checked(
+    ledger: Ledger, names: Sequence[Name], newest: Newest | None
+) -> Iterator[tuple[Name, bytes]]:
+    """The objects of a ledger; each is checked when the next one is taken, the last at the end.
 
     Raises:
         LedgerError: an object is missing or is not what was appended.
     """
-    newest = ledger.newest()
-    for place, name in enumerate(names):
-        if name.number != place + 1:
-            raise wrong(name.file, "an object before it is missing")
-        body, expected = ledger.bytes_of(name), None
-        if place + 1 < len(names):
-            expected = ledger.head(names[place + 1]).previous
-        elif newest is not None and newest.number == name.number:
-            expected = newest.sha256
-        if expected not in {None, hashlib.sha256(body).hexdigest()}:
-            raise wrong(name.file, "it is not the one that was appended")
+    links = Links()
+    for name in names:
+        body = ledger.bytes_of(name)
+        links.add(name, body)
         yield name, body
+    links.end(newest)
 
 
 @contextmanager
@@ -160,27 +180,27 @@ def _book(nights: Nights) -> Iterator[tuple[Taken, BinaryIO | None]]:
 
 
 def _taken(nights: Nights) -> Taken:
-    """What is there as of one moment, if possible one at which no night is half published."""
+    """What is there as of one moment, at which no night is half published."""
     end = time.monotonic() + SETTLE_SECONDS
     while True:
         before = _look(nights)
         stable = before == _look(nights)
         late = time.monotonic() > end
-        if stable and (late or _is_settled(nights, before)):
+        if stable and _is_settled(nights, before):
             return before
         if late:
-            raise BackupError("Nights are being published again and again; try again later.")
+            raise BackupError(UNSETTLED if stable else AGAIN)
         time.sleep(0.05)
 
 
 def _look(nights: Nights) -> Taken:
-    pointer, newest = _bytes(nights.pointer), _bytes(nights.ledger.folder / NEWEST)
+    pointer, newest = _bytes(nights.pointer), nights.ledger.newest()
     manifest = None if pointer is None else read_manifest(nights.pointer)
     return Taken(manifest, pointer or b"", tuple(nights.ledger.names()), newest)
 
 
 def _is_settled(nights: Nights, taken: Taken) -> bool:
-    newest = nights.ledger.newest()
+    newest = taken.newest
     if newest is None:
         return not taken.names
     active = taken.manifest.data_version if taken.manifest else None

@@ -187,6 +187,21 @@ def first_line(body: bytes) -> AnyHead:
     return read_head(text.split(b"\n", 1)[0])
 
 
+def read_newest(body: bytes) -> Newest:
+    """What the bytes of `head.json` say.
+
+    Raises:
+        LedgerError: they are not those that were written.
+    """
+    try:
+        found = Newest.model_validate_json(body)
+    except ValidationError as error:
+        raise wrong(NEWEST, "it cannot be read") from error
+    if found.encode() != body:
+        raise wrong(NEWEST, "it is not as it was written")
+    return found
+
+
 def ended(reason: str) -> str:
     """A reason as the end of a sentence."""
     return f"{reason.rstrip(' .')}."

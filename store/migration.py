@@ -41,6 +41,14 @@ def check_known(revision: str | None) -> None:
         )
 
 
+def wait_for_others(connection: sa.Connection) -> None:
+    """Wait until no other transaction migrates or restores, and let none begin before this ends.
+    One of SQLite that writes has waited at its start.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_KEY)))
+
+
 def upgrade(connection: sa.Connection, target: str = HEAD) -> None:
     """Migrate within the connection's transaction, once: whoever comes second waits, and finds it
     done. A SQLite transaction that writes holds the lock from its start (BEGIN IMMEDIATE).
@@ -52,8 +60,7 @@ def upgrade(connection: sa.Connection, target: str = HEAD) -> None:
     from alembic import command
     from alembic.config import Config
 
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK_KEY)))
+    wait_for_others(connection)
     check_known(revision_of(connection))
     config = Config()
     config.set_main_option("script_location", str(resources.files("store") / "migrations"))

@@ -9,6 +9,7 @@ or start of the service, which the mark in the audit log tells that the transact
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import os
 import secrets
 import shutil
@@ -29,13 +30,16 @@ from store.database import Database
 from store.errors import BackupError, StoreError
 from store.files import private_folder, replace_file, sync_directory
 from store.ledger import Ledger
+from store.ledger_file import LARGEST, NOTHING, Name, read_newest
+from store.links import Links
 from store.lock import READY, STAGE, locked, restore_is_pending
 from store.manifest import Manifest, read_manifest, stamp_path, verify_book
-from store.migration import HEAD, check_known
+from store.migration import HEAD, check_known, wait_for_others
 from store.nights import Nights
 from store.rows import Loading, is_marked, read_chunk
 
 DATABASE = "database/"
+LEDGER = "ledger/"
 FIRST = "0001"
 """The oldest schema of the account database."""
 
@@ -56,17 +60,47 @@ def check(archive: ArchiveReader, progress: Progress = silent) -> Checked:
         BackupError: a byte of it is not what was written, or it is of a newer program.
     """
     digest = archive.check(progress)
-    header, rows, held = None, 0, 0
+    header, rows, held = None, 0, _Held()
     for member in archive.members():
         if header is None:
             header = _header(member)
         elif member.name.startswith(DATABASE):
             rows += len(read_chunk(member.read())[1])
-        elif member.name.endswith(".gz"):
-            held += 1
-    if header is None or held != header.ledger:
+        elif member.name.startswith(LEDGER):
+            held.add(member)
+    if header is None or held.end() != header.ledger:
         raise BackupError(f"{archive.path} does not hold what it lists.")
     return Checked(header, digest, rows)
+
+
+class _Held:
+    """The ledger of a backup, while it is read."""
+
+    def __init__(self) -> None:
+        self._links, self._newest = Links(), NOTHING
+
+    def add(self, member: Member) -> None:
+        name, body = Name.read(member.name.removeprefix(LEDGER)), member.read()
+        with _refused():
+            if name is not None:
+                self._links.add(name, body)
+            else:
+                self._newest = read_newest(body)
+
+    def end(self) -> int:
+        """How many objects it has, after checking that the last one is the newest."""
+        with _refused():
+            self._links.end(self._newest)
+        return self._links.number
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Turn what is wrong with a night or a ledger into what is wrong with the backup."""
+    try:
+        yield
+    except StoreError as error:
+        raise BackupError(f"The backup cannot be restored: {error}") from error
 
 
 async def restore(
@@ -111,7 +145,7 @@ async def _replace(
         await loading.end(mark)
         with _room(data_dir):
             _sync(stage)
-            replace_file(stage / READY, mark.encode())
+            replace_file(stage / READY, f"{mark} {_where(database, data_dir)}".encode())
 
 
 async def end_restore(database: Database, data_dir: Path) -> None:
@@ -120,6 +154,7 @@ async def end_restore(database: Database, data_dir: Path) -> None:
 
     Raises:
         DatabaseError: the account database cannot be opened, so nothing can be told.
+        BackupError: it is not the database of that restore.
         BusyError: a restore is still at work.
     """
     if restore_is_pending(data_dir):
@@ -130,14 +165,40 @@ async def end_restore(database: Database, data_dir: Path) -> None:
 async def _end(database: Database, data_dir: Path) -> None:
     stage = data_dir / STAGE
     if restore_is_pending(data_dir):
-        async with database.snapshot() as connection:
-            committed = await is_marked(connection, (stage / READY).read_text())
-        if committed:
+        if await _is_committed(database, data_dir, (stage / READY).read_text()):
             with _room(data_dir):
                 _move(stage, data_dir)
         (stage / READY).unlink(missing_ok=True)
         sync_directory(stage)
     shutil.rmtree(stage, ignore_errors=True)
+
+
+async def _is_committed(database: Database, data_dir: Path, ready: str) -> bool:
+    """Whether the rows of a restore that was ready are in the database.
+
+    Raises:
+        BackupError: it went into another database.
+    """
+    mark, _, where = ready.partition(" ")
+    if where != _where(database, data_dir):
+        raise BackupError(
+            f"A restore into {data_dir} was killed, and its rows went to {where}; name that "
+            "database again (SCREENER_DATABASE_URL) and run this again, which ends the restore."
+        )
+    # Not a snapshot: a COMMIT of the killed restore may still be under way.
+    async with database.exclusive() as connection:
+        await connection.run_sync(wait_for_others)
+        return await is_marked(connection, mark)
+
+
+def _where(database: Database, data_dir: Path) -> str:
+    """Which database it is, without a secret; a file in the data folder moves with the folder."""
+    url = database.engine.url
+    if database.engine.dialect.name != "sqlite":
+        return f"{url.database} on {url.host or 'this machine'}:{url.port or 5432}"
+    path = Path(url.database or "").resolve()
+    inside = path.is_relative_to(data_dir.resolve())
+    return str(path.relative_to(data_dir.resolve()) if inside else path)
 
 
 async def _check_empty(database: Database, data_dir: Path) -> None:
@@ -199,7 +260,21 @@ async def _unpack(
         if member.name.startswith(DATABASE):
             await loading.load(member.name.split("/")[1], member.read())
         elif member.name != HEADER:
+            _check_size(member, stage)
             _write(member, stage / member.name)
+
+
+def _check_size(member: Member, stage: Path) -> None:
+    """Check that a file is no larger than one of its kind, and than what is free."""
+    most = LARGEST
+    if member.name.endswith(".book"):
+        with _refused():
+            manifest = _staged(stage)
+        most = manifest.book.bytes if manifest else 0
+    if member.size > most:
+        raise BackupError(f"{member.name} in the backup is too large.")
+    if member.size > shutil.disk_usage(stage).free:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _write(member: Member, path: Path) -> None:
@@ -212,14 +287,12 @@ def _write(member: Member, path: Path) -> None:
 
 def _check_files(stage: Path, header: Header) -> None:
     """Check that the night is the one that was sealed and can be opened, and the ledger whole."""
-    try:
+    with _refused():
         manifest, ledger = _staged(stage), Ledger(stage)
         if manifest is not None:
             Book.open(verify_book(stage / "night", manifest), manifest).close()
-        for _ in checked(ledger, ledger.names()):
+        for _ in checked(ledger, ledger.names(), ledger.newest()):
             pass
-    except StoreError as error:
-        raise BackupError(f"The backup cannot be restored: {error}") from error
     if (manifest.data_version if manifest else None) != header.night:
         raise BackupError("The backup does not hold the night that it names.")
 

@@ -119,21 +119,34 @@ async def is_marked(connection: AsyncConnection, mark: str) -> bool:
     return (await connection.execute(query.limit(1))).first() is not None
 
 
+async def newest_mark(connection: AsyncConnection) -> str | None:
+    """The mark of the restore that was committed last; None if there was none."""
+    if not await connection.run_sync(lambda sync: sa.inspect(sync).has_table(audit.name)):
+        return None
+    query = sa.select(audit.c.subject).where(audit.c.kind == Kind.RESTORED)
+    return (await connection.execute(query.order_by(audit.c.id.desc()).limit(1))).scalar()
+
+
 def _emptied(connection: sa.Connection, revision: str) -> int:
     """Empty the database at a revision; returns how many changes it has counted before."""
-    before, count = migration.revision_of(connection), 0
     found = migration.tables_of(connection)
-    if changes.name in found.tables:
-        count = connection.scalar(sa.select(changes.c.count)) or 0
-    if before == revision:
+    if migration.revision_of(connection) == revision:
         # A service that is running reads the old rows until the end: nothing is dropped.
         for table in reversed(found.sorted_tables):
             if table.name not in OWN:
                 connection.execute(table.delete())
-        return connection.scalar(sa.select(changes.c.count)) or 0 if count else count
+        return _count(connection, found)
+    count = _count(connection, found)
     migration.drop(connection)
     migration.upgrade(connection, revision)
     return count
+
+
+def _count(connection: sa.Connection, found: sa.MetaData) -> int:
+    """How many changes a database has counted; 0 if it is of a schema that counts none."""
+    if changes.name not in found.tables:
+        return 0
+    return connection.scalar(sa.select(changes.c.count)) or 0
 
 
 def _count_on(connection: sa.Connection, tables: Mapping[str, sa.Table]) -> None:

@@ -114,7 +114,8 @@ class UsageLog:
                 await self._flush_or_wait()
 
     async def flush(self) -> None:
-        """Write the pending counts, except for accounts that have been deleted meanwhile.
+        """Write the pending counts, except for accounts that have been deleted meanwhile, or are
+        others under the same number since a restore: those do not hold the key.
 
         Raises:
             DatabaseUnavailableError: nothing was written; the counts stay pending.
@@ -126,12 +127,13 @@ class UsageLog:
         now = dt.datetime.fromtimestamp(self._clock(), dt.UTC)
         try:
             async with self._database.write() as connection:
-                accounts = await _existing(connection, {line[0] for line in taken})
+                held = await _held(connection, {line[2] for line in taken})
+                accounts = {account_id for account_id, _ in held}
                 full = await _full(connection, accounts, now.date() - dt.timedelta(days=1))
                 rows = [
                     {**_use(line, full)._asdict(), "calls": calls, "last_at": now}
                     for line, calls in taken.items()
-                    if line[0] in accounts
+                    if (line[0], line[2]) in held
                 ]
                 if rows:
                     await connection.execute(_adding(connection), rows)
@@ -252,10 +254,14 @@ def _newest(account_id: int) -> sa.CompoundSelect[*tuple[Any, ...]]:
     return sa.union_all(of(tables.keys), of(tables.grants))
 
 
-async def _existing(connection: AsyncConnection, account_ids: Collection[int]) -> set[int]:
-    accounts = tables.accounts
-    query = sa.select(accounts.c.id).where(accounts.c.id.in_(account_ids))
-    return set((await connection.execute(query)).scalars())
+async def _held(connection: AsyncConnection, prefixes: Collection[str]) -> set[tuple[int, str]]:
+    """The account and prefix of each key and grant that exists under one of some prefixes."""
+    queries = (
+        sa.select(held.c.account_id, held.c.prefix).where(held.c.prefix.in_(prefixes))
+        for held in (tables.keys, tables.grants)
+    )
+    rows = await connection.execute(sa.union_all(*queries))
+    return {(account_id, prefix) for account_id, prefix in rows}
 
 
 def _adding(connection: AsyncConnection) -> sa.Insert:

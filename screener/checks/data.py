@@ -74,10 +74,16 @@ def _night_bytes(data_dir: Path) -> int:
 
 
 def lock(chosen: Settings) -> Iterator[Finding]:
-    """Whether a run is writing now."""
-    from store.lock import holder
+    """Whether a run is writing now, and whether a restore was killed."""
+    from store.lock import holder, restore_is_pending
 
     held = holder(chosen.data_dir)
+    if restore_is_pending(chosen.data_dir) and not held:
+        words = (
+            f"one into {chosen.data_dir} was killed before it ended; run `screener restore` again, "
+            "or start `screener serve`, which ends it."
+        )
+        yield fault("restore", words)
     yield ok("lock", f"held: {held}" if held else "free: no nightly is writing")
 
 

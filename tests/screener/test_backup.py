@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import os
 import re
 import shutil
 import signal
@@ -22,6 +23,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from screener.backup import DRAFT
 from screener.settings import Settings
 from store import tables
 from store.archive import ArchiveReader, ArchiveWriter
@@ -29,6 +31,8 @@ from store.audit import Kind
 from store.chain import Chain
 from store.database import Database
 from store.errors import BackupError, BusyError
+from store.ledger import Ledger
+from store.ledger_file import NEWEST
 from store.lock import READY, STAGE, locked
 from store.nights import Nights
 from store.restore import check
@@ -39,6 +43,9 @@ from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+State = tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]
+"""The files of a data folder and the rows of its database."""
 
 KILLED = """
 import os, signal, sys
@@ -363,11 +370,11 @@ def test_a_schema_that_is_not_known_is_refused_in_one_line(
     check_refusal(run(tmp_path / "data", "restore", str(tmp_path / "b")), words)
 
 
-def kill(data: Path, step: int, *arguments: str) -> bool:
+def kill(data: Path, step: int, *arguments: str, **settings: str) -> bool:
     """Run a command that kills itself at its Nth step; whether it lived to its end."""
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(step), *arguments],
-        env=environment(data),
+        env=environment(data, **settings),
         capture_output=True,
         timeout=120,
         check=False,
@@ -378,6 +385,10 @@ def kill(data: Path, step: int, *arguments: str) -> bool:
 
 STEPS = (4, 12, 18, *range(24, 40), *range(41, 58, 3), 80)
 """The rows are committed at about the 30th step; the last of these lives to the end."""
+
+
+BETWEEN = 40
+"""A step at which the rows are committed and not all files are in their places."""
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -392,10 +403,11 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_state_or_the_new_one(
         data = tmp_path / f"data-{step}"
         shutil.copytree(old, data)
         lived = kill(data, step, "restore", str(backup), "--replace")
+        check_backs_up_one_state(data, tmp_path / f"taken-{step}", states)
 
         ended = tmp_path / f"ended-{step}"
         shutil.copytree(data, ended)
-        served = ended_by_a_start(ended)
+        served = ended_by_a_start(Settings(data_dir=ended))
         assert served in states, step
         assert served == states[1] or not lived
         assert run(data, "restore", str(backup), "--replace").returncode == 0, step
@@ -403,12 +415,45 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_state_or_the_new_one(
         assert not (data / STAGE).exists()
 
 
-def ended_by_a_start(data: Path) -> tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]:
+def check_backs_up_one_state(data: Path, taken: Path, states: list[State]) -> None:
+    """Check that a backup over a restore that was killed is of one state, or is refused."""
+    file = taken.with_suffix(".tar.zst")
+    if (data / STAGE / READY).exists():
+        done = run(data, "backup", str(file))
+        assert done.returncode == 3
+        assert "screener restore" in done.stderr
+        return
+    assert run(data, "backup", str(file)).returncode == 0
+    assert run(taken, "restore", str(file)).returncode == 0
+    held = files_of(taken)
+    assert any(
+        rows == rows_of(Settings(data_dir=taken)) and held.items() <= files.items()
+        for files, rows in states
+    )
+
+
+def ended_by_a_start(settings: Settings) -> State:
     from screener.serving import check_active_night
 
-    settings = Settings(data_dir=data)
     apart(lambda: anyio.to_thread.run_sync(check_active_night, settings))
-    return files_of(data), rows_of(settings)
+    return files_of(settings.data_dir), rows_of(settings)
+
+
+def test_a_killed_restore_is_ended_with_its_own_database_alone(
+    night: Path, sealed: Path, backup: Path, tmp_path: Path, new_url: Callable[[], str | None]
+) -> None:
+    data, another = tmp_path / "data", f"sqlite+aiosqlite:///{tmp_path / 'another.sqlite'}"
+    shutil.copytree(night, data)
+    own = options(new_url())
+    assert not kill(data, BETWEEN, "restore", str(backup), "--replace", **own)
+    assert (data / STAGE / READY).exists()
+
+    for command in (("serve",), ("restore", str(backup), "--replace")):
+        refused = run(data, *command, SCREENER_DATABASE_URL=another)
+        check_refusal(refused, "name that database again")
+    assert (data / STAGE / READY).exists()
+    settings = Settings(data_dir=data, database_url=own.get("SCREENER_DATABASE_URL"))
+    assert ended_by_a_start(settings) == (files_of(sealed), rows_of(Settings(data_dir=sealed)))
 
 
 def test_the_steps_of_the_killed_restores_reach_its_end(
@@ -435,10 +480,34 @@ def test_a_backup_that_is_killed_leaves_no_file_that_looks_whole(
     target = tmp_path / "data" / "b.tar.zst"  # in the folder whose steps are counted
     lived = kill(tmp_path / "data", step, "backup", str(target))
 
-    assert target.exists() == lived
+    assert lived == (target.exists() and target.stat().st_size > 0)
     assert run(tmp_path / "data", "backup", str(target), "--force").returncode == 0
     assert run(tmp_path / "data", "restore", "--check", str(target)).returncode == 0
     assert files_of(tmp_path / "data") == files_of(sealed)
+
+
+def test_a_backup_removes_the_drafts_of_killed_ones_and_no_other_file(
+    sealed: Path, tmp_path: Path
+) -> None:
+    stale, fresh = tmp_path / f".a.tar.zst.x{DRAFT}", tmp_path / f".b.tar.zst.y{DRAFT}"
+    other = tmp_path / ".manifest.json.z.draft"
+    for path in (stale, fresh, other):
+        path.touch()
+    for path in (stale, other):
+        os.utime(path, (0, 0))
+
+    assert run(sealed, "backup", str(tmp_path / "b.tar.zst")).returncode == 0
+    assert not stale.exists()
+    assert fresh.exists()
+    assert other.exists()
+
+
+def test_a_backup_needs_no_links(
+    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("os.link")
+    assert run(sealed, "backup", str(tmp_path / "b")).returncode == 0
+    assert run(sealed, "restore", "--check", str(tmp_path / "b")).returncode == 0
 
 
 def test_a_backup_to_a_pipe_is_the_same(sealed: Path, tmp_path: Path) -> None:
@@ -465,6 +534,75 @@ def test_a_damaged_book_or_ledger_makes_no_backup(sealed: Path, tmp_path: Path) 
 
         check_refusal(run(data, "backup", str(tmp_path / "b")), path.name)
         assert not (tmp_path / "b").exists()
+
+
+def test_a_ledger_whose_newest_object_is_another_is_refused_by_the_check_too(
+    backup: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "b"
+    with ArchiveReader(backup) as archive, path.open("wb") as file:
+        writer = ArchiveWriter(file)
+        for member in archive.members():
+            body = member.read()
+            if member.name.endswith(".jsonl.gz"):
+                body = bytes([*body[:4], body[4] ^ 1, *body[5:]])  # its time, as gzip keeps it
+            writer.add(member.name, body)
+        writer.end()
+
+    check_refusal(run(tmp_path / "data", "restore", "--check", str(path)), "was appended")
+    check_refusal(run(tmp_path / "data", "restore", str(path)), "was appended")
+
+
+def test_a_book_larger_than_its_manifest_says_is_not_unpacked(backup: Path, tmp_path: Path) -> None:
+    path = tmp_path / "b"
+    with ArchiveReader(backup) as archive, path.open("wb") as file:
+        writer = ArchiveWriter(file)
+        for member in archive.members():
+            body = member.read()
+            writer.add(member.name, body + b"x" if member.name.endswith(".book") else body)
+        writer.end()
+
+    check_refusal(run(tmp_path / "data", "restore", str(path)), "too large")
+    assert not (tmp_path / "data" / STAGE).exists()
+
+
+def publish_by_half(data: Path) -> Ledger:
+    """As a nightly leaves it that was stopped between appending to the ledger and activating."""
+    ledger = Ledger(data)
+    newest = ledger.newest()
+    assert newest is not None
+    (ledger.folder / NEWEST).write_bytes(newest.model_copy(update={"pending": True}).encode())
+    return ledger
+
+
+def test_a_backup_waits_while_a_night_is_published_by_half(
+    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = list[float]()
+
+    def published(seconds: float) -> None:
+        waits.append(seconds)
+        ledger.settle()
+
+    shutil.copytree(sealed, tmp_path / "data")
+    ledger = publish_by_half(tmp_path / "data")
+    monkeypatch.setattr("store.backup.time.sleep", published)
+    assert run(tmp_path / "data", "backup", str(tmp_path / "b")).returncode == 0
+    assert run(tmp_path / "restored", "restore", str(tmp_path / "b")).returncode == 0
+
+    assert len(waits) == 1
+    assert files_of(tmp_path / "restored") == files_of(sealed)
+
+
+def test_a_night_that_stays_published_by_half_makes_no_backup(
+    sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.backup.SETTLE_SECONDS", 0.0)
+    shutil.copytree(sealed, tmp_path / "data")
+    publish_by_half(tmp_path / "data")
+
+    check_refusal(run(tmp_path / "data", "backup", str(tmp_path / "b")), "screener nightly")
+    assert not (tmp_path / "b").exists()
 
 
 def test_backups_beside_a_nightly_are_each_of_one_moment(sealed: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from screener import seen
+from store.lock import READY, STAGE
 from store.nights import Nights
 from tests.screener.command import Finished, run
 from tests.service import serving
@@ -49,6 +50,16 @@ def test_nothing_is_wrong_with_a_night_and_a_free_port_and_nothing_is_changed(
     assert [path for path in sorted(data_dir.rglob("*")) if ".verified" not in path.name] == [
         path for path in before if ".verified" not in path.name
     ]
+
+
+def test_a_restore_that_was_killed_is_a_fault(data_dir: Path) -> None:
+    (data_dir / STAGE).mkdir()
+    (data_dir / STAGE / READY).touch()
+    done = examined(data_dir)
+
+    assert done.returncode == 1
+    assert levels(done)["restore"] == "fault"
+    assert "run `screener restore` again" in words(done, "restore")
 
 
 def test_people_read_a_line_for_each_check(data_dir: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
 from mcp_server.operations import charts as charts_module
 from mcp_server.operations.charts import Charts
 from screener.supervisor import WELL_SECONDS, Loop, Supervisor
+from store import lock
 from telemetry.degraded import PARTS
 from tests.postgres import PostgresServer, fresh_database
 from tests.resealed import rename_bars, reseal
@@ -161,6 +162,16 @@ def test_a_database_server_that_is_gone_is_named_until_it_is_back(
         with postgres.stopped():
             until(lambda: parts(live.url) == {"database"})
             assert "postgres" not in httpx.get(live.url + READY).text
+        until(lambda: parts(live.url) == set())
+
+
+def test_a_restore_that_was_killed_is_named_until_it_is_ended(data_dir: Path) -> None:
+    mark = data_dir / lock.STAGE / lock.READY
+    with serving(data_dir) as live:
+        mark.parent.mkdir()
+        mark.touch()
+        until(lambda: parts(live.url) == {"restore"})
+        mark.unlink()
         until(lambda: parts(live.url) == set())
 
 

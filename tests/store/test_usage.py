@@ -10,6 +10,7 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
+from store import tables
 from store.accounts import Account, Accounts, Plan
 from store.database import Database
 from store.grants import Grants
@@ -31,6 +32,10 @@ CALLER = caller("ps_live_abcdefgh")
 @pytest.fixture
 async def usage(database: Database) -> UsageLog:
     await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+    async with database.write() as connection:
+        for prefix in (CALLER.key.prefix, "one", "two"):
+            row = {"account_id": 1, "prefix": prefix, "secret_hash": prefix, "name": "laptop"}
+            await connection.execute(tables.keys.insert().values(**row, created_at=NOW))
     return UsageLog(database, clock=NOW.timestamp)
 
 
@@ -54,6 +59,21 @@ async def test_what_was_counted_is_written_on_a_stop(usage: UsageLog) -> None:
         group.cancel_scope.cancel()
 
     assert len(await usage.entries(1)) == 1
+
+
+async def test_calls_with_a_key_that_its_account_does_not_hold_are_not_written(
+    usage: UsageLog, database: Database
+) -> None:
+    """As after a restore, when another account may have the number of the one that called."""
+    await Accounts(database).add("grace@example.com", Plan.PREMIUM)
+    other = Account(2, "grace@example.com", Plan.PREMIUM, True, NOW)
+    usage.record(caller("ps_live_replaced"), "me", "curl/8")
+    usage.record(Principal(other, CALLER.key), "me", "curl/8")
+    usage.record(CALLER, "me", "curl/8")
+    await usage.flush()
+
+    assert await usage.entries(2) == []
+    assert [entry.use.key_prefix for entry in await usage.entries(1)] == [CALLER.key.prefix]
 
 
 @pytest.mark.parametrize("letter", ["x", "\N{PILE OF POO}"])
