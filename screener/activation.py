@@ -1,7 +1,8 @@
 """Activation: what a service manager hands over, and what it wants to know.
 
 systemd opens the listening socket and keeps it while the service restarts, so that clients wait and
-none is refused (sd_listen_fds(3)). It is told when the service serves (sd_notify(3)). Other managers speak the same; without one, nothing here happens.
+none is refused (sd_listen_fds(3)). It is told when the service serves (sd_notify(3)). Other
+managers speak the same; without one, nothing here happens.
 """
 
 from __future__ import annotations
