@@ -45,18 +45,23 @@ def handed_over() -> socket.socket | None:
             f"The service manager handed over {manager.listen_fds or 'no'} sockets; "
             "the socket unit must have one ListenStream=."
         )
-    try:
-        listener = socket.socket(fileno=FIRST)
-        listens = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-    except OSError:
-        listens = 0
-    if not listens or listener.family not in (socket.AF_INET, socket.AF_INET6):
+    listener = _listener()
+    if listener is None:
         raise SettingsError(
             "What the service manager handed over is no listening TCP socket; "
             "ListenStream= of the socket unit must be an address and a port."
         )
     listener.set_inheritable(False)
     return listener
+
+
+def _listener() -> socket.socket | None:
+    try:
+        listener = socket.socket(fileno=FIRST)
+        listens = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    except OSError:
+        return None
+    return listener if listens and listener.family in (socket.AF_INET, socket.AF_INET6) else None
 
 
 async def tell_manager() -> None:

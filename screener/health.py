@@ -141,7 +141,7 @@ class Health:
 
 class Probes:
     """Pure ASGI middleware around everything, so that a probe is not limited, counted or logged,
-    and is answered however busy the service is, for any Host.
+    and is answered on every connection that is admitted, for any Host.
     """
 
     def __init__(self, app: App, health: Health) -> None:

@@ -130,6 +130,10 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         with exposed(settings):
             uvicorn.Server(server_config(build_app(settings), settings)).run(sockets=[listener])
         return
+    _serve_by_workers(settings, listener)
+
+
+def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
     with tempfile.TemporaryDirectory(prefix="screener-counters-") as folder:
         counters = Path(folder)
         metrics = None if settings.metrics_port is None else counters / "metrics"
