@@ -182,6 +182,16 @@ def test_a_database_server_that_is_gone_is_named_until_it_is_back(
         until(lambda: parts(live.url) == set())
 
 
+def test_a_database_that_cannot_be_written_is_named_until_it_can(data_dir: Path) -> None:
+    with serving(data_dir) as live:
+        with locked(data_dir):
+            live.get("/me").raise_for_status()
+            until(lambda: parts(live.url) == {"database"})
+            why = ready(live.url)["degraded"][0]["why"]
+        assert why == "The account database cannot be written."
+        until(lambda: parts(live.url) == set())
+
+
 def test_a_loop_that_fails_is_named(data_dir: Path) -> None:
     with serving(data_dir) as live:
         with without_usage(data_dir):
@@ -230,7 +240,8 @@ def test_a_busy_service_answers_its_probes(data_dir: Path) -> None:
             thread.start()
         until(lambda: live.get("/families", key="").status_code == 503)
         assert httpx.get(live.url + LIVE).status_code == 200
-        assert parts(live.url) <= {"database"}
+        told = ready(live.url)
+        assert (told["http"], told["as_of_session"] is None) == (200, False)
         assert live.get("/families", key="").status_code == 503
     for thread in waiting:
         thread.join()
