@@ -1,8 +1,8 @@
 """Activation: what a service manager hands over, and what it wants to know.
 
 systemd opens the listening socket and keeps it while the service restarts, so that clients wait and
-none is refused (sd_listen_fds(3)). It is told when the service serves, and that it still does
-(sd_notify(3)). Other managers speak the same; without one, nothing here happens.
+none is refused (sd_listen_fds(3)). It is told when the service serves (sd_notify(3)). Other
+managers speak the same; without one, nothing here happens.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ from screener.settings import SettingsError
 FIRST = 3
 """The descriptor of the first socket that is handed over."""
 
-SERVING = b"READY=1\nWATCHDOG=1"
-
-NOTICE_SECONDS = 30
-"""Between two notices; WatchdogSec= of the unit must be longer."""
+SERVING = b"READY=1"
 
 
 class Manager(BaseSettings):
@@ -48,12 +45,8 @@ def handed_over() -> socket.socket | None:
             f"The service manager handed over {manager.listen_fds or 'no'} sockets; "
             "the socket unit must have one ListenStream=."
         )
-    try:
-        listener = socket.socket(fileno=FIRST)
-        listens = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-    except OSError:
-        listens = 0
-    if not listens or listener.family not in (socket.AF_INET, socket.AF_INET6):
+    listener = _listener()
+    if listener is None:
         raise SettingsError(
             "What the service manager handed over is no listening TCP socket; "
             "ListenStream= of the socket unit must be an address and a port."
@@ -62,8 +55,19 @@ def handed_over() -> socket.socket | None:
     return listener
 
 
+def _listener() -> socket.socket | None:
+    try:
+        listener = socket.socket(fileno=FIRST)
+        listens = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    except OSError:
+        return None
+    return listener if listens and listener.family in (socket.AF_INET, socket.AF_INET6) else None
+
+
 async def tell_manager() -> None:
-    """Tell the manager that this process serves; uvicorn calls it at the start and from then on."""
+    """Tell the manager that this process serves; uvicorn calls it at the start, and again at times
+    of the wall clock, on which no manager may rely.
+    """
     address = Manager().notify_socket
     if not address:
         return

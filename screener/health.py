@@ -26,7 +26,7 @@ from mcp_server.operations.services import Services
 from screener.supervisor import Supervisor
 from store.book import Book
 from store.database import Database
-from store.errors import BookError, DatabaseError
+from store.errors import DatabaseError
 from telemetry import metrics
 from telemetry.degraded import PARTS, Degraded
 from telemetry.version import VERSION
@@ -82,8 +82,8 @@ class Health:
         """Look after every part, and remember which are worse than they should be."""
         answers = await self._database_answers()
         book = self._services.active_night.book
-        serves = book.session is not None and _is_readable(book)
-        night = self._night(book) if serves else _without(book)
+        serves = book.session is not None
+        night = self._night(book) if serves else self._without()
         degraded = (*night, *self._parts(database_answers=answers))
         status: Status = "degraded" if degraded else "ready"
         self.state = State(
@@ -103,9 +103,15 @@ class Health:
         if not book.sample and Age.of(book, (now - GRACE).date()).missed:
             yield Degraded("night", Age.of(book, now.date()).words)
 
+    def _without(self) -> Iterator[Degraded]:
+        if self._services.active_night.fault:
+            yield Degraded("night", "The night cannot be read; the log says why.")
+        else:
+            yield Degraded("night", "There is no night yet.")
+
     def _parts(self, *, database_answers: bool) -> Iterator[Degraded]:
         services = self._services
-        if services.active_night.fault:
+        if services.active_night.fault and services.active_night.book.session is not None:
             yield Degraded("new_night", "A new night cannot be opened; the log says why.")
         if not database_answers:
             yield Degraded(
@@ -135,22 +141,9 @@ class Health:
         return True
 
 
-def _is_readable(book: Book) -> bool:
-    try:
-        book.probe()
-    except BookError:
-        return False
-    return True
-
-
-def _without(book: Book) -> tuple[Degraded, ...]:
-    why = "There is no night yet." if book.session is None else "The night cannot be read."
-    return (Degraded("night", why),)
-
-
 class Probes:
     """Pure ASGI middleware around everything, so that a probe is not limited, counted or logged,
-    and is answered however busy the service is, for any Host.
+    and is answered on every connection that is admitted, for any Host.
     """
 
     def __init__(self, app: App, health: Health) -> None:

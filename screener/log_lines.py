@@ -10,7 +10,7 @@ import logging
 import re
 import time
 from collections.abc import Collection, Mapping, MutableMapping
-from typing import Any, Literal
+from typing import Any
 
 from structlog.processors import JSONRenderer, format_exc_info
 from structlog.stdlib import ExtraAdder, ProcessorFormatter, add_log_level, add_logger_name
@@ -28,16 +28,15 @@ NAMED = {"event", "exc_info", "stack_info", "held_back", "message", "asctime"}
 """What is told of a record in its own way, and is no field."""
 
 Event = MutableMapping[str, Any]
-LogFormat = Literal["console", "json"]
 
 
-def formatter_of(log_format: LogFormat, own: Collection[str]) -> logging.Formatter:
-    """The formatter of a format; `own` names the loggers, or what their names begin with, whose
-    fields are written.
+def formatter_of(own: Collection[str], *, as_json: bool) -> logging.Formatter:
+    """The formatter of lines for people, or of JSON; `own` names the loggers, or what their names
+    begin with, whose fields are written.
     """
     about = (add_logger_name, add_log_level, add_time, add_request, Fields(own))
     made_safe = (format_exc_info, make_harmless, ProcessorFormatter.remove_processors_meta)
-    render = JSONRenderer() if log_format == "json" else render_lines
+    render = JSONRenderer() if as_json else render_lines
     return ProcessorFormatter(foreign_pre_chain=about, processors=(*made_safe, render))
 
 

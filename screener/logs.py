@@ -53,7 +53,7 @@ class Lines(logging.Formatter):
         # structlog takes longer to load than many commands take, and most of them log nothing.
         from screener.log_lines import formatter_of
 
-        return formatter_of(self._format, (*PACKAGES, ACCESS))
+        return formatter_of((*PACKAGES, ACCESS), as_json=self._format == "json")
 
 
 class OncePerMinute(logging.Filter):

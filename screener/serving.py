@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from screener.activation import NOTICE_SECONDS, handed_over, tell_manager
+from screener.activation import handed_over, tell_manager
 from screener.app import build_app, resume_days, services_of
 from screener.connections import Connection
 from screener.door import Bounds, Door
@@ -131,6 +131,10 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         with exposed(settings):
             uvicorn.Server(server_config(build_app(settings), settings)).run(sockets=[listener])
         return
+    _serve_by_workers(settings, listener)
+
+
+def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
     with tempfile.TemporaryDirectory(prefix="screener-counters-") as folder:
         counters = Path(folder)
         metrics = None if settings.metrics_port is None else counters / "metrics"
@@ -223,6 +227,5 @@ def server_config(
         # price: if a worker dies while it is being asked, a stop takes up to 30 s.
         timeout_worker_healthcheck=30,
         callback_notify=tell_manager,
-        timeout_notify=NOTICE_SECONDS,
         **{"log_config": logs, **options},
     )

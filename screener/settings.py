@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from screener import values
 from screener.errors import SettingsError as SettingsError
+from screener.logs import LogFormat
 from screener.misspelt import Stranger, strangers
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ class Settings(BaseSettings):
         default=False, description="Whether the nightly draws every chart, not the first call."
     )
     log_level: str = Field(default="warning", description="debug, info, warning or error.")
-    log_format: Literal["console", "json"] = Field(
+    log_format: LogFormat = Field(
         default="console", description="How log lines are written: console, for people, or json."
     )
     access_log: bool = Field(

@@ -117,7 +117,7 @@ class ActiveNight:
         """
         stamp = _stamp(self._manifest_path)
         if stamp is None or stamp == self._opened:
-            return await self._look_at_book()
+            return await self._keeps_book()
         try:
             opened = await anyio.to_thread.run_sync(self._open)
         except Exception as error:
@@ -129,8 +129,11 @@ class ActiveNight:
         self._serve(book)
         return True
 
-    async def _look_at_book(self) -> bool:
-        """Serve nothing in place of a book whose file was changed: a wrong number is worse."""
+    async def _keeps_book(self) -> bool:
+        """Whether the book stays, as the manifest names no other. Nothing is served in place of one
+        whose file was changed: a wrong number is worse.
+        """
+        self.fault = ""  # what could not be opened is not named any more
         if self._manifest is None:
             return True
         stamp = _stamp(self._folder / self._manifest.book.file)

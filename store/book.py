@@ -193,17 +193,6 @@ class Book:
             connection, session=None, data_version=None, source=source, disclaimer=disclaimer
         )
 
-    def probe(self) -> None:
-        """Read a little.
-
-        Raises:
-            BookError: the file cannot be read any more.
-        """
-        try:
-            self._value("SELECT value FROM meta WHERE name = 'universe'")
-        except sqlite3.Error as error:
-            raise BookError(f"The book cannot be read ({error}).") from error
-
     def close(self) -> None:
         """Close the file; look-ups fail from here on."""
         self._connection.close()

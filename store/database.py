@@ -140,11 +140,10 @@ class Database:
     async def exclusive(self) -> AsyncIterator[AsyncConnection]:
         """A write transaction that waits long for other writers: one that changes everything."""
         engine = self.engine.execution_options(writes=True, waits=WAIT_SECONDS)
-        with self._opening():
-            async with engine.connect() as connection:
-                async with connection.begin():
-                    yield connection
-                await connection.invalidate()  # its next user does not wait so long
+        async with self._opened(engine) as connection:
+            async with connection.begin():
+                yield connection
+            await connection.invalidate()  # its next user does not wait so long
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncConnection]:
@@ -152,16 +151,29 @@ class Database:
         options: dict[str, Any] = {}
         if self.engine.dialect.name == "postgresql":
             options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        with self._opening():
-            async with self.engine.execution_options(**options).connect() as connection:
+        async with self._opened(self.engine.execution_options(**options)) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _opened(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+        """A connection; of the block's errors those of the database alone are translated."""
+        with self._explained(DBAPIError):
+            async with AsyncExitStack() as stack:
+                with self._opening():
+                    connection = await stack.enter_async_context(engine.connect())
                 yield connection
 
     @contextmanager
     def _opening(self) -> Iterator[None]:
-        try:
+        with self._explained(DBAPIError, OSError):
             self._keep_private()
             yield
-        except (DBAPIError, OSError) as error:
+
+    @contextmanager
+    def _explained(self, *kinds: type[DBAPIError | OSError]) -> Iterator[None]:
+        try:
+            yield
+        except kinds as error:
             kind = DatabaseUnavailableError if _is_transient(error) else DatabaseError
             raise kind(
                 f"The account database cannot be opened: {why_not(error, self.url)} "

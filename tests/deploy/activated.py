@@ -46,7 +46,7 @@ class Manager:
 
     def wait_until_serving(self) -> None:
         """Wait for the notice that the service serves."""
-        assert self.notices.recv(100).startswith(b"READY=1")
+        assert self.notices.recv(100) == b"READY=1"
 
     def restart(self) -> int:
         """Stop the service and start another one when it has ended; the code of its end."""

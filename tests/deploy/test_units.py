@@ -75,6 +75,10 @@ def test_only_what_compiles_code_may_have_memory_that_is_writable_and_executable
     assert strict == {"screener.service", "screener-backup.service"}
 
 
+def test_no_service_is_ended_for_a_notice_that_it_does_not_send() -> None:
+    assert [unit.name for unit in SERVICES if "\nWatchdogSec=" in unit.read_text()] == []
+
+
 @pytest.mark.engine
 @pytest.mark.skipif(sys.platform != "linux", reason="a restriction of Linux")
 def test_the_service_does_all_its_work_under_that_restriction(data_dir: Path) -> None:

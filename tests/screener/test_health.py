@@ -135,6 +135,24 @@ def test_a_new_night_that_cannot_be_opened_is_named_while_the_old_one_is_served(
         until(lambda: parts(live.url) == set())
 
 
+def test_a_book_that_is_cut_off_is_served_no_longer_until_it_is_whole(data_dir: Path) -> None:
+    (book,) = (data_dir / "nights").glob("*.book")
+    sealed = book.read_bytes()
+    with serving(data_dir) as live:
+        version = ready(live.url)["data_version"]
+        os.truncate(book, 0)
+        until(lambda: ready(live.url)["http"] == 503)
+        told = ready(live.url)
+        assert (told["status"], told["data_version"]) == ("unavailable", None)
+        why = "The night cannot be read; the log says why."
+        assert told["degraded"] == [{"part": "night", "why": why}]
+        assert live.get("/families", key="").status_code < 500
+
+        book.write_bytes(sealed)
+        until(lambda: ready(live.url)["http"] == 200)
+        assert ready(live.url)["data_version"] == version
+
+
 def replace(path: Path, content: bytes) -> None:
     """Replace a file as a publication does."""
     path.with_suffix(".new").write_bytes(content)
@@ -172,6 +190,16 @@ def test_a_restore_that_was_killed_is_named_until_it_is_ended(data_dir: Path) ->
         mark.touch()
         until(lambda: parts(live.url) == {"restore"})
         mark.unlink()
+        until(lambda: parts(live.url) == set())
+
+
+def test_a_database_that_cannot_be_written_is_named_until_it_can(data_dir: Path) -> None:
+    with serving(data_dir) as live:
+        with locked(data_dir):
+            live.get("/me").raise_for_status()
+            until(lambda: parts(live.url) == {"database"})
+            why = ready(live.url)["degraded"][0]["why"]
+        assert why == "The account database cannot be written."
         until(lambda: parts(live.url) == set())
 
 
@@ -223,7 +251,8 @@ def test_a_busy_service_answers_its_probes(data_dir: Path) -> None:
             thread.start()
         until(lambda: live.get("/families", key="").status_code == 503)
         assert httpx.get(live.url + LIVE).status_code == 200
-        assert parts(live.url) <= {"database"}
+        told = ready(live.url)
+        assert (told["http"], told["as_of_session"] is None) == (200, False)
         assert live.get("/families", key="").status_code == 503
     for thread in waiting:
         thread.join()

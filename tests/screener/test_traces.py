@@ -18,9 +18,11 @@ from typing import Any
 import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from sqlalchemy.exc import IntegrityError
 
 from screener.settings import Settings, SettingsError
 from screener.tracing import traces_wanted
+from telemetry.traces import ENDING, Traces, span
 from tests.screener.command import run_process
 from tests.screener.process import Server, serving_process
 from tests.screener.scraping import free_port
@@ -28,6 +30,7 @@ from tests.service import copy_night, new_key
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"
+REQUEST = {"type": "http", "method": "GET", "scheme": "http", "headers": []}
 
 
 @dataclass
@@ -56,25 +59,23 @@ class Collector:
         for of_resource in ExportTraceServiceRequest.FromString(body).resource_spans:
             self.resource = plain(of_resource.resource.attributes)
             for of_scope in of_resource.scope_spans:
-                for span in of_scope.spans:
+                for sent in of_scope.spans:
                     told = Span(
-                        span.name,
-                        span.span_id.hex(),
-                        span.trace_id.hex(),
-                        span.parent_span_id.hex(),
-                        span.kind,
-                        plain(span.attributes),
+                        sent.name,
+                        sent.span_id.hex(),
+                        sent.trace_id.hex(),
+                        sent.parent_span_id.hex(),
+                        sent.kind,
+                        plain(sent.attributes),
                     )
                     self.spans.put(told)
 
     def of(self, operation: str) -> tuple[Span, list[Span]]:
         """The next span of an operation, and those that came before it."""
         earlier: list[Span] = []
-        while (span := self.spans.get(timeout=60)).attributes.get(
-            "screener.operation"
-        ) != operation:
-            earlier.append(span)
-        return span, earlier
+        while (one := self.spans.get(timeout=60)).attributes.get("screener.operation") != operation:
+            earlier.append(one)
+        return one, earlier
 
 
 def plain(attributes: Any) -> dict[str, Any]:
@@ -175,6 +176,49 @@ def test_neither_a_query_nor_a_path_nor_a_credential_is_sent(
     sent = b"".join(collector.bodies)
     for word in (key, key[12:], "in-the-query", "in-the-cookie", "authorization", "python-httpx"):
         assert word.encode() not in sent
+
+
+async def test_of_an_error_its_class_alone_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL says in its message which value it refused."""
+
+    async def app(*_: object) -> None:
+        with span("database"):
+            raise IntegrityError(
+                "INSERT", None, Exception("DETAIL: Key (email)=(reader@example.com) exists.")
+            )
+
+    with collecting() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint)
+        traces = Traces("1")
+        with pytest.raises(IntegrityError):
+            await traces.around(app)(REQUEST, None, None)
+        await traces.end()
+        spans = [collector.spans.get(timeout=60) for _ in range(2)]
+
+    assert [one.name for one in spans] == ["database", "GET other"]
+    assert [one.attributes["error.type"] for one in spans] == ["IntegrityError"] * 2
+    sent = b"".join(collector.bodies)
+    assert b"reader@example.com" not in sent
+    assert b"Traceback" not in sent
+
+
+async def test_the_end_does_not_wait_for_a_collector_that_says_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def app(*_: object) -> None:
+        """Answers nothing."""
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv(
+            "OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}"
+        )
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1000000")
+        monkeypatch.setattr("telemetry.traces.END_SECONDS", 0.1)
+        traces = Traces("1")
+        await traces.around(app)(REQUEST, None, None)
+        await traces.end()
+
+        assert ENDING in {thread.name for thread in threading.enumerate()}  # nobody waits for it
 
 
 def test_the_resource_names_the_service_and_its_version(

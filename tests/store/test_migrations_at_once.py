@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -85,3 +88,12 @@ async def test_a_dropped_schema_can_be_made_again(url: str) -> None:
     assert await database.migrate() is None
     assert await database.faults() == []
     await database.close()
+
+
+@pytest.mark.parametrize("transaction", [Database.snapshot, Database.exclusive])
+async def test_what_fails_beside_the_database_is_not_blamed_on_it(
+    database: Database, transaction: Callable[[Database], AbstractAsyncContextManager[object]]
+) -> None:
+    with pytest.raises(OSError, match="No space left"):
+        async with transaction(database):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -308,6 +308,35 @@ async def test_a_night_that_is_damaged_while_it_is_served_is_served_no_longer(
     active_night.close()
 
 
+async def test_a_wrong_manifest_that_gives_way_to_the_one_served_is_forgotten(
+    tmp_path: Path,
+) -> None:
+    nights = Nights(tmp_path)
+    manifest = write(nights)
+    # Through a link the file that comes back is the one that was opened, with all its times.
+    sealed, wrong = tmp_path / "sealed.json", tmp_path / "wrong.json"
+    nights.pointer.rename(sealed)
+    wrong.write_bytes(b"{")
+    nights.pointer.symlink_to(sealed)
+    active_night = active_night_of(tmp_path)
+    await active_night.poll()
+
+    point_to(nights.pointer, wrong)
+    assert not await active_night.poll()
+    assert active_night.fault
+
+    point_to(nights.pointer, sealed)
+    assert await active_night.poll()
+    assert active_night.fault == ""
+    assert active_night.book.data_version == manifest.data_version
+    active_night.close()
+
+
+def point_to(link: Path, target: Path) -> None:
+    link.unlink()
+    link.symlink_to(target)
+
+
 async def test_a_night_whose_file_is_touched_or_removed_goes_on_being_served(
     tmp_path: Path,
 ) -> None:
