@@ -27,9 +27,9 @@ def settings_of(folder: Path, text: str, **already: str) -> dict[str, str]:
 def test_what_is_set_already_stays(tmp_path: Path) -> None:
     text = "SCREENER_DATA_DIR=/var/lib/pattern-screener\nSCREENER_DATABASE_URL=postgresql://a\n"
 
-    found = settings_of(tmp_path, text, SCREENER_DATA_DIR="/tmp/drill", SCREENER_DATABASE_URL="")
+    found = settings_of(tmp_path, text, SCREENER_DATA_DIR="/srv/drill", SCREENER_DATABASE_URL="")
 
-    assert found["SCREENER_DATA_DIR"] == "/tmp/drill"
+    assert found["SCREENER_DATA_DIR"] == "/srv/drill"
     assert found["SCREENER_DATABASE_URL"] == ""
 
 
