@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from screener.console import REFUSED
-from tests.screener.command import COMMAND, Finished, check_refusal, environment, run, run_process
 from tests.node import ROOT
+from tests.screener.command import COMMAND, Finished, check_refusal, environment, run, run_process
 
 IN_USE = "another process listens there"
 
