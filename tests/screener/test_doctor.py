@@ -19,11 +19,11 @@ from tests.service import serving
 
 
 def levels(done: Finished) -> dict[str, str]:
-    return {one["name"]: one["level"] for one in json.loads(done.stdout)["findings"]}
+    return {one["name"]: one["level"] for one in json.loads(done.stdout)["checks"]}
 
 
 def words(done: Finished, name: str) -> str:
-    found = [one["words"] for one in json.loads(done.stdout)["findings"] if one["name"] == name]
+    found = [one["words"] for one in json.loads(done.stdout)["checks"] if one["name"] == name]
     return str(found[0])
 
 
