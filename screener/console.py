@@ -200,7 +200,7 @@ def warn(message: str) -> None:
     err.print(f"screener: warning: {message}")
 
 
-def exit_code(error: BaseException) -> int:
+def exit_code(error: Exception) -> int:
     """What a command ends with that failed as expected."""
     refused = any(is_of_disk(each) for each in (error, error.__cause__))
     return EXITS.get(type(error), REFUSED if refused else USAGE)
