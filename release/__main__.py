@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,8 @@ BILLS = ("serve", "run")
 """The locks that an operator installs: to serve alone, and to make nights too."""
 
 SUMS = "SHA256SUMS"
+
+DRAFT = ".draft"
 
 
 def main() -> int:
@@ -47,23 +50,40 @@ def write(root: Path, folder: Path, *, draft: bool) -> list[Path]:
     said = notes(changelog, UNRELEASED if draft else VERSION)
     if not draft and (changed := git(root, "status", "--porcelain")):
         raise ReleaseError(f"Commit or undo what changed first:\n{changed}")
-    empty(folder)
+    draft_folder = begin(folder)
     bills = {lock: bill(root, lock, VERSION) for lock in BILLS}
-    pack(root, folder)
+    pack(root, draft_folder)
     for lock, text in bills.items():
-        (folder / f"{lock}.cdx.json").write_text(text, encoding="utf-8")
-    (folder / "NOTES.md").write_text(said, encoding="utf-8")
-    (folder / SUMS).write_text(digests(folder), encoding="utf-8")
+        (draft_folder / f"{lock}.cdx.json").write_text(text, encoding="utf-8")
+    (draft_folder / "NOTES.md").write_text(said, encoding="utf-8")
+    (draft_folder / SUMS).write_text(digests(draft_folder), encoding="utf-8")
+    replace(folder, draft_folder)
     return sorted(folder.iterdir())
 
 
-def empty(folder: Path) -> None:
-    """Make a folder, or empty it of an earlier release. Raises `ReleaseError`."""
+def begin(folder: Path) -> Path:
+    """An empty folder for a draft, in one that is empty or of a release; what a killed one left
+    goes. Raises `ReleaseError`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()) and not (folder / SUMS).exists():
+    made, draft = list(folder.iterdir()), folder / DRAFT
+    ours = not made or draft.exists() or (folder / SUMS).exists()
+    if not ours or any(path.is_dir() for path in made if path != draft):
         raise ReleaseError(f"{folder} holds something else than a release; empty it first.")
+    if draft.exists():
+        shutil.rmtree(draft)
+    draft.mkdir()
+    return draft
+
+
+def replace(folder: Path, draft: Path) -> None:
+    """Put the files of a draft in the place of an earlier release."""
     for path in folder.iterdir():
-        path.unlink()
+        if path != draft:
+            path.unlink()
+    for path in draft.iterdir():
+        path.rename(folder / path.name)
+    draft.rmdir()
 
 
 def pack(root: Path, folder: Path) -> None:

@@ -183,7 +183,8 @@ def build_app(
         ),
         *listing_routes(offer),
         *web_routes(site, reference),
-        Route(seen.PATH, seen.Seen(settings.data_dir).respond, methods=["POST"]),
+        # With a slash, too: to lead from there to here would tell of it.
+        *(Route(seen.PATH + end, seen.Seen(settings.data_dir)) for end in ("", "/")),
     ]
     handlers = exception_handlers(offer.docs_url)
     pages = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)

@@ -1,4 +1,4 @@
-"""Console: where the command line writes, and how it fails: one line, exit code 2.
+"""Console: where the command line writes, and how it fails: one line and an exit code.
 
 Names that strangers gave are printed too. So no text is markup here, and whatever is printed is one
 line without control characters, which could steer the terminal.
@@ -26,10 +26,16 @@ import typer
 from nightly.errors import NightlyError, WorkerError
 from screener.errors import SettingsError
 from screener.extras import uninstalled
-from store.errors import BusyError, HeldBackError, SealedError, StoreError
+from store.errors import (
+    BusyError,
+    DatabaseUnavailableError,
+    HeldBackError,
+    SealedError,
+    StoreError,
+)
 from store.files import narrow, private_folder
 from store.lines import harmless
-from store.trouble import trouble_of
+from store.trouble import is_of_disk, trouble_of
 
 if TYPE_CHECKING:
     from screener.settings import Settings
@@ -43,11 +49,15 @@ NO_NIGHT = 1
 USAGE = 2
 """The exit code of everything that the operator can put right."""
 
+REFUSED = 8
+"""The exit code if the disk or the account database refuses: the same may work later."""
+
 EXITS: Mapping[type[Exception], int] = {
     BusyError: 3,
     HeldBackError: 4,
     SealedError: 5,
     WorkerError: 7,
+    DatabaseUnavailableError: REFUSED,
 }
 """The exit codes that a scheduler can tell apart (docs/scheduling.md); 6 is `DRIFT`."""
 
@@ -56,7 +66,7 @@ DRIFT = 6
 
 DATA = (
     *("nights", "ledger", "charts", "bars", "manifest.json", "checkpoints.sqlite", "nightly.lock"),
-    *("progress.json", "progress.lock", "told.json", ".restore"),
+    *("progress.json", "progress.lock", "told.json", "doctor.token", ".restore"),
     *("accounts.sqlite", "accounts.sqlite-wal", "accounts.sqlite-shm"),
 )
 """What the data folder holds. Nothing else in it is touched, since it may be a folder of yours."""
@@ -190,18 +200,24 @@ def warn(message: str) -> None:
     err.print(f"screener: warning: {message}")
 
 
+def exit_code(error: Exception) -> int:
+    """What a command ends with that failed as expected."""
+    refused = any(is_of_disk(each) for each in (error, error.__cause__))
+    return EXITS.get(type(error), REFUSED if refused else USAGE)
+
+
 @contextmanager
 def plainly() -> Iterator[None]:
     """Turn every expected failure into its one line."""
     try:
         yield
     except (NightlyError, SettingsError, StoreError) as error:
-        fail(str(error), EXITS.get(type(error), USAGE))
+        fail(str(error), exit_code(error))
     except Exception as error:
         words = uninstalled(error) or trouble_of(error)
         if words is None:
             raise
-        fail(words)
+        fail(words, exit_code(error))
 
 
 def settings(*, quiet: bool = False, **overrides: object) -> Settings:

@@ -30,7 +30,7 @@ def doctor(
     found = [*_examined(chosen, checks()), *(_outside(chosen, url) if url else ())]
     faults = sum(one.level == "fault" for one in found)
     if as_json:
-        out.print_json({"faults": faults, "findings": [one._asdict() for one in found]})
+        out.print_json({"faults": faults, "checks": [one._asdict() for one in found]})
     else:
         _print(found)
     if faults:

@@ -9,7 +9,11 @@ from nightly.errors import NightlyError
 NIGHTLY = ("exchange_calendars", "numba", "polars")
 """What makes nights."""
 
-EXTRAS = {**dict.fromkeys((*NIGHTLY, "apprise"), "nightly"), "asyncpg": "postgresql"}
+EXTRAS = {
+    **dict.fromkeys((*NIGHTLY, "apprise"), "nightly"),
+    "asyncpg": "postgresql",
+    "opentelemetry": "traces",
+}
 """The extra that brings a package."""
 
 
@@ -31,5 +35,16 @@ def uninstalled(error: Exception) -> str | None:
     return _install(name) if name in EXTRAS else None
 
 
+def absent() -> dict[str, str]:
+    """The first package that is not installed, by the extra that brings it."""
+    missing = [package for package in EXTRAS if find_spec(package) is None]
+    return {EXTRAS[package]: package for package in reversed(missing)}
+
+
+def how_to_install(package: str) -> str:
+    """The command that brings a package."""
+    return f"pip install 'pattern-screener[{EXTRAS[package]}]'"
+
+
 def _install(package: str) -> str:
-    return f"{package} is not installed; pip install 'pattern-screener[{EXTRAS[package]}]'."
+    return f"{package} is not installed; {how_to_install(package)}."

@@ -16,6 +16,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from screener.extras import how_to_install
 from screener.news import News
 from screener.settings import SettingsError
 
@@ -82,8 +83,8 @@ class Notifier:
         """
         if self._addresses and find_spec("apprise") is None:
             raise SettingsError(
-                "SCREENER_NOTIFY needs Apprise, which comes with the extra `nightly` of this "
-                "program; install that, or unset it."
+                "SCREENER_NOTIFY needs Apprise, which is not installed; "
+                f"{how_to_install('apprise')}, or unset it."
             )
         # An address of which nothing is said within the time is found out when it is sent to.
         bad = [str(o.place) for o in self._ask(None) if o.state == "unusable"]

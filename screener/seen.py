@@ -11,16 +11,17 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import anyio
-import orjson
+from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from store.files import replace_file
 
@@ -50,27 +51,43 @@ def token(data_dir: Path) -> Iterator[str]:
         (data_dir / FILE).unlink(missing_ok=True)
 
 
+class Arrived(BaseModel):
+    """What arrived of a request."""
+
+    model_config = ConfigDict(frozen=True)
+
+    client: str | None
+    """The address for which the service takes the caller."""
+    scheme: str
+    host: str | None
+    forwarded_for: tuple[str, ...]
+    forwarded_proto: tuple[str, ...]
+    bytes: int
+    """Of the body."""
+
+
 class Seen:
-    """Answers the doctor."""
+    """The ASGI app that answers the doctor."""
 
     def __init__(self, data_dir: Path) -> None:
         self._file = data_dir / FILE
 
-    async def respond(self, request: Request) -> Response:
-        """What the service sees of the request, and a second event after a while."""
-        if not self._takes(request.headers.get(FIELD, "")):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what arrived of the request, and a second event after a while."""
+        request = Request(scope, receive)
+        if request.method != "POST" or not self._takes(request.headers.get(FIELD, "")):
             raise HTTPException(404)
-        body = await request.body()
-        told = {
-            "client": request.client.host if request.client else None,
-            "scheme": request.url.scheme,
-            "host": request.headers.get("host"),
-            "forwarded_for": request.headers.getlist("x-forwarded-for"),
-            "forwarded_proto": request.headers.getlist("x-forwarded-proto"),
-            "bytes": len(body),
-        }
+        arrived = Arrived(
+            client=request.client.host if request.client else None,
+            scheme=request.url.scheme,
+            host=request.headers.get("host"),
+            forwarded_for=tuple(request.headers.getlist("x-forwarded-for")),
+            forwarded_proto=tuple(request.headers.getlist("x-forwarded-proto")),
+            bytes=len(await request.body()),
+        )
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(_events(told), 200, headers, "text/event-stream")
+        answer = StreamingResponse(_events(arrived), 200, headers, "text/event-stream")
+        await answer(scope, receive, send)
 
     def _takes(self, given: str) -> bool:
         if not given:
@@ -84,10 +101,10 @@ class Seen:
         return abs(age) < LIVES_SECONDS and hmac.compare_digest(kept, _digest(given))
 
 
-async def _events(told: Mapping[str, object]) -> AsyncIterator[bytes]:
-    yield b"data: %b\n\n" % orjson.dumps(told)
+async def _events(arrived: Arrived) -> AsyncIterator[str]:
+    yield f"data: {arrived.model_dump_json()}\n\n"
     await anyio.sleep(APART_SECONDS)
-    yield b"event: end\ndata: {}\n\n"
+    yield "event: end\ndata: {}\n\n"
 
 
 def _digest(secret: str) -> bytes:

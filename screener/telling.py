@@ -17,7 +17,7 @@ import typer
 from nightly.errors import NightlyError
 from nightly.report import Report
 from screener import news
-from screener.console import EXITS, USAGE, err
+from screener.console import err, exit_code
 from screener.news import News
 from screener.notifier import Notifier, Outcome
 from screener.recording import FAULT, without_folders
@@ -123,10 +123,10 @@ def _news(
     if isinstance(fault, SealedError | typer.Exit) or not isinstance(fault, Exception):
         return None  # nothing new, or somebody stopped it
     if isinstance(fault, NightlyError | StoreError | SettingsError):
-        code = EXITS.get(type(fault), USAGE)
+        code = exit_code(fault)
         reason = without_folders(str(fault), settings, bars, reference)
     elif trouble := trouble_of(fault):
-        code, reason = USAGE, without_folders(trouble, settings, bars, reference)
+        code, reason = exit_code(fault), without_folders(trouble, settings, bars, reference)
     else:
         code, reason = CRASH, f"{FAULT} ({type(fault).__name__})"
     words = news.held_back if isinstance(fault, HeldBackError) else news.failed

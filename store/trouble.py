@@ -25,6 +25,9 @@ WORDS: Final[Mapping[int, str]] = {
 }
 """By error number: what is wrong, and what to do."""
 
+OF_DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+"""What the disk refuses whoever asks; the same may work once it is mended."""
+
 SQLITE: Final[Mapping[str, int]] = {
     "SQLITE_FULL": errno.ENOSPC,
     "SQLITE_READONLY": errno.EACCES,
@@ -48,6 +51,11 @@ def trouble_of(error: BaseException) -> str | None:
         return None
     name = getattr(error, "filename", None)
     return f"{name}: {words}." if name else f"{words[0].upper()}{words[1:]}."
+
+
+def is_of_disk(error: BaseException | None) -> bool:
+    """Whether the disk is full, fails or may not be written."""
+    return error is not None and _number(error) in OF_DISK
 
 
 def words_of(error: BaseException) -> str | None:

@@ -8,18 +8,26 @@ import socket
 import ssl
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from threading import Thread
+from typing import Final, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 SECONDS: Final = 5.0
 """For each step of a request."""
 
+REQUEST_SECONDS: Final = 10.0
+"""For a whole request, however often a byte of its answer comes."""
+
 MOST_BYTES: Final = 65_536
 
 OTHER_LOOPBACK: Final = "127.0.0.2"
 """From which a proxy on loopback is asked: its own address is one that the service trusts."""
+
+
+T = TypeVar("T")
 
 
 class Said(NamedTuple):
@@ -79,20 +87,44 @@ def ask(
     headers: Mapping[str, str] | None = None,
     body: bytes | None = None,
     apart: bool = False,
+    seconds: float = REQUEST_SECONDS,
 ) -> Said:
     """The answer to one request.
 
     Raises:
-        OSError, ValueError: as for `connected`.
+        OSError, ValueError: as for `connected`, and it took longer than a request may.
         http.client.HTTPException: what came is no answer in HTTP.
     """
-    with connected(url, apart=apart) as connection:
-        source = connection.sock.getsockname()[0]
-        connection.request(method, path, body=body, headers=dict(headers or {}))
-        response = connection.getresponse()
-        first = response.readline(MOST_BYTES)
-        began = time.monotonic()
-        rest = response.read(MOST_BYTES)
-        return Said(
-            response.status, response.headers, first + rest, source, time.monotonic() - began
-        )
+
+    def answer() -> Said:
+        with connected(url, apart=apart) as connection:
+            source = connection.sock.getsockname()[0]
+            connection.request(method, path, body=body, headers=dict(headers or {}))
+            response = connection.getresponse()
+            first = response.readline(MOST_BYTES)
+            began = time.monotonic()
+            rest = response.read(MOST_BYTES)
+            took = time.monotonic() - began
+            return Said(response.status, response.headers, first + rest, source, took)
+
+    return within(seconds, answer)
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """What some work gives, or raises; it is left behind if it takes longer.
+
+    A name server, a handshake and an answer that trickles have no timeout of their own.
+
+    Raises:
+        TimeoutError: it took longer.
+    """
+    done: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    Thread(target=run, daemon=True).start()  # which the end of the process does not wait for
+    return done.result(max(0.0, seconds))

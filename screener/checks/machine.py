@@ -9,11 +9,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from screener.checks.finding import Finding, fault, megabytes, ok, warning
+from screener.extras import absent, how_to_install
 
 if TYPE_CHECKING:
     from screener.settings import Settings
@@ -27,9 +27,6 @@ WORKER_BYTES = 200e6
 
 WRITTEN = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 """No clock that is right shows an earlier time than that of this program."""
-
-EXTRAS = {"nightly": "polars", "postgresql": "asyncpg"}
-"""What is installed where it is needed, by a package that comes with it."""
 
 
 def python(_chosen: Settings) -> Iterator[Finding]:
@@ -49,10 +46,8 @@ def packages(_chosen: Settings) -> Iterator[Finding]:
         yield fault("packages", f"{named} missing; install {DISTRIBUTION} again, by its lock.")
     else:
         yield ok("packages", f"{DISTRIBUTION} {version(DISTRIBUTION)}, with all that it needs")
-    for extra, package in EXTRAS.items():
-        if find_spec(package) is None:
-            install = f"pip install '{DISTRIBUTION}[{extra}]'"
-            yield ok(f"extra {extra}", f"not installed; `{install}` if you need it")
+    for extra, package in absent().items():
+        yield ok(f"extra {extra}", f"not installed; `{how_to_install(package)}` if you need it")
 
 
 def _needed() -> Iterator[str]:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import datetime as dt
 import http.client
 import ipaddress
-import json
 import ssl
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from screener.checks.asking import Said, ask, connected
+from pydantic import ValidationError
+
+from screener.checks.asking import REQUEST_SECONDS, Said, ask, connected, within
 from screener.checks.finding import Finding, fault, ok, warning
 
 if TYPE_CHECKING:
+    from screener.seen import Arrived
     from screener.settings import Settings
 
 FORGED: Final = "192.0.2.77"
@@ -22,6 +26,9 @@ FORGED: Final = "192.0.2.77"
 
 BODY_BYTES: Final = 60_000
 """Nearly the 64 KB that the service takes."""
+
+SECONDS: Final = 30.0
+"""For which all checks may take."""
 
 RENEW_DAYS: Final = 14
 
@@ -31,7 +38,7 @@ STREAMED_SECONDS: Final = 0.5
 
 def through(chosen: Settings, url: str) -> Iterator[Finding]:
     """Ask the service of this data folder through the proxy at an address."""
-    from screener.seen import FIELD, PATH, token
+    from screener.seen import FIELD, PATH, Arrived, token
 
     url = url.rstrip("/")
     with token(chosen.data_dir) as secret:
@@ -43,10 +50,13 @@ def through(chosen: Settings, url: str) -> Iterator[Finding]:
             body=b"x" * BODY_BYTES,
             apart=True,
         )
-    if said.status != 200 or not said.body.startswith(b"data: "):
+    try:
+        seen = Arrived.model_validate_json(said.body.split(b"\n", 1)[0].removeprefix(b"data: "))
+    except ValidationError:
+        seen = None
+    if said.status != 200 or seen is None:
         yield _not_ours(said, url)
         return
-    seen = json.loads(said.body.split(b"\n", 1)[0].removeprefix(b"data: "))
     yield ok("service", f"{url} leads to the service of this data folder")
     yield _address(chosen, url)
     yield _client(chosen, seen, said.source)
@@ -72,11 +82,11 @@ def _address(chosen: Settings, url: str) -> Finding:
     return ok("public address", url)
 
 
-def _client(chosen: Settings, seen: dict[str, Any], source: str) -> Finding:
+def _client(chosen: Settings, seen: Arrived, source: str) -> Finding:
     """Whether the service knows callers apart, and by what the proxy says."""
-    client = seen["client"]
-    came = [part.strip() for field in seen["forwarded_for"] for part in field.split(",")]
-    if client == FORGED and came[-1:] != [FORGED] and _is_trusted(came[-1], chosen):
+    client = seen.client
+    came = [part.strip() for field in seen.forwarded_for for part in field.split(",")]
+    if client == FORGED and came and came[-1] != FORGED and _is_trusted(came[-1], chosen):
         return warning(
             "X-Forwarded-For",
             f"this machine asks from {came[-1]}, which SCREENER_TRUSTED_PROXIES has, so that its "
@@ -112,9 +122,9 @@ def _is_trusted(address: str, chosen: Settings) -> bool:
     return "*" in chosen.trusted_proxies or any(found in network for network in networks)
 
 
-def _scheme(url: str, seen: dict[str, Any]) -> Iterator[Finding]:
-    wanted, came = urlsplit(url).scheme, ",".join(seen["forwarded_proto"])
-    if seen["scheme"] == wanted:
+def _scheme(url: str, seen: Arrived) -> Iterator[Finding]:
+    wanted, came = urlsplit(url).scheme, ",".join(seen.forwarded_proto)
+    if seen.scheme == wanted:
         yield ok("X-Forwarded-Proto", wanted)
     elif wanted == "http":
         yield warning("X-Forwarded-Proto", f"{came!r} arrives, and {url} is http.")
@@ -122,27 +132,27 @@ def _scheme(url: str, seen: dict[str, Any]) -> Iterator[Finding]:
         said = f"{came!r} arrives" if came else "it does not arrive"
         yield fault(
             "X-Forwarded-Proto",
-            f"{said}, and the service takes the call for {seen['scheme']}; let the proxy set it "
+            f"{said}, and the service takes the call for {seen.scheme}; let the proxy set it "
             "(proxy_set_header X-Forwarded-Proto $scheme) and name it in SCREENER_TRUSTED_PROXIES.",
         )
 
 
-def _host(url: str, seen: dict[str, Any]) -> Finding:
+def _host(url: str, seen: Arrived) -> Finding:
     wanted = urlsplit(url).netloc
-    if str(seen["host"]).lower() == wanted.lower():
+    if str(seen.host).lower() == wanted.lower():
         return ok("Host", wanted)
     words = (
-        f"{seen['host']} arrives instead of {wanted}; let the proxy keep it (proxy_set_header "
+        f"{seen.host} arrives instead of {wanted}; let the proxy keep it (proxy_set_header "
         "Host $http_host)."
     )
     return fault("Host", words)
 
 
-def _body(seen: dict[str, Any]) -> Finding:
-    if seen["bytes"] == BODY_BYTES:
+def _body(seen: Arrived) -> Finding:
+    if seen.bytes == BODY_BYTES:
         return ok("bodies", "60 KB arrive")
     return fault(
-        "bodies", f"{seen['bytes']:,} of {BODY_BYTES:,} bytes arrive; let the proxy pass 64 KB."
+        "bodies", f"{seen.bytes:,} of {BODY_BYTES:,} bytes arrive; let the proxy pass 64 KB."
     )
 
 
@@ -158,20 +168,24 @@ def _stream(said: Said) -> Finding:
 
 def certificate(_chosen: Settings, url: str) -> Iterator[Finding]:
     """How long the certificate is valid, which `ask` has checked."""
-    if not url.startswith("https:"):
+    said = within(REQUEST_SECONDS, lambda: _not_after(url))
+    if said is None:
         yield warning("TLS", f"{url} is not encrypted; put a proxy with TLS in front.")
         return
-    with connected(url) as connection:
-        socket = connection.sock
-        found = socket.getpeercert() if isinstance(socket, ssl.SSLSocket) else None
-    ends = dt.datetime.fromtimestamp(
-        ssl.cert_time_to_seconds(str((found or {})["notAfter"])), dt.UTC
-    )
+    ends = dt.datetime.fromtimestamp(ssl.cert_time_to_seconds(said), dt.UTC)
     words = f"the certificate ends on {ends:%Y-%m-%d}"
     if ends - dt.datetime.now(dt.UTC) < dt.timedelta(days=RENEW_DAYS):
         yield warning("TLS", f"{words}; renew it and look why that did not happen by itself.")
     else:
         yield ok("TLS", words)
+
+
+def _not_after(url: str) -> str | None:
+    """The end of the certificate, as it says it; None without TLS."""
+    with connected(url) as connection:
+        socket = connection.sock
+        found = socket.getpeercert() if isinstance(socket, ssl.SSLSocket) else None
+    return str(found["notAfter"]) if found and "notAfter" in found else None
 
 
 def transport(_chosen: Settings, url: str) -> Iterator[Finding]:
@@ -215,20 +229,27 @@ def preflight(_chosen: Settings, url: str) -> Iterator[Finding]:
         yield fault("preflight", words)
 
 
-CHECKS = (through, certificate, transport, metrics, preflight)
+Check = Callable[["Settings", str], Iterator[Finding]]
+
+CHECKS: Final[tuple[Check, ...]] = (through, certificate, transport, metrics, preflight)
 
 
-def proxy(chosen: Settings, url: str) -> Iterator[Finding]:
+def proxy(chosen: Settings, url: str, seconds: float = SECONDS) -> Iterator[Finding]:
     """All that can be learned of the way to the service; nothing more once it is not reached."""
+    ends = time.monotonic() + seconds
     for check in CHECKS:
         try:
-            yield from check(chosen, url)
+            yield from within(ends - time.monotonic(), partial(_found, check, chosen, url))
         except ssl.SSLCertVerificationError as error:
             yield fault("TLS", f"the certificate of {url} is not valid: {error.verify_message}.")
             return
         except (OSError, ValueError, http.client.HTTPException) as error:
             yield fault("service", f"{url} cannot be asked: {_reason(error)}.")
             return
+
+
+def _found(check: Check, chosen: Settings, url: str) -> list[Finding]:
+    return list(check(chosen, url))
 
 
 def _reason(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from screener.settings import Settings
 from tests.deploy.activated import Manager, managed
 from tests.deploy.load import Request, under_load
 from tests.deploy.proxies import Proxy, caddy, free_port, needs_caddy, needs_nginx, nginx
+from tests.screener.command import run_process
 from tests.screener.process import until
 from tests.service import Service, copy_night, new_key
 from tests.web.browser import Browser
@@ -70,6 +72,22 @@ def ask(client: httpx.Client) -> httpx.Response:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     accept = {"Accept": "application/json, text/event-stream"}
     return client.post("/mcp", json=body, headers=accept)
+
+
+PARTS = "service X-Forwarded-For X-Forwarded-Proto Host bodies streams TLS HSTS metrics preflight"
+JUDGED = dict.fromkeys(PARTS.split(), "ok")
+
+
+def judged(proxy: Proxy, data: Path) -> dict[str, str]:
+    """What the doctor says of a proxy, by what it looked at."""
+    settings = {
+        "SCREENER_PUBLIC_URL": proxy.url,
+        "SCREENER_TRUSTED_PROXIES": GENEROUS["SCREENER_TRUSTED_PROXIES"],
+        "SSL_CERT_FILE": str(proxy.tls.authority),
+    }
+    done = run_process(data, "doctor", "--json", "--url", proxy.url, **settings)
+    found = json.loads(done.stdout)["checks"]
+    return {one["name"]: one["level"] for one in found if one["name"] in JUDGED}
 
 
 STEADY: tuple[Request, ...] = (read, write, ask)
@@ -184,6 +202,11 @@ def test_a_new_night_reaches_open_pages_and_costs_no_request(
 
 
 @needs_nginx
+def test_the_doctor_finds_nothing_wrong_with_nginx(site: Site) -> None:
+    assert judged(site.proxy, site.service.settings.data_dir) == JUDGED
+
+
+@needs_nginx
 @pytest.mark.parametrize("how", ["restart", "reload"])
 def test_a_restart_costs_no_request(site: Site, how: str) -> None:
     """By the manager, which starts the service anew, or by SIGHUP, which replaces its workers."""
@@ -230,7 +253,10 @@ def test_behind_caddy_a_restart_costs_no_request(night: Path, tmp_path: Path) ->
         load.wait_for_more()
         with client_of(proxy) as client:
             seen = [client.get(path) for path in ("/metrics", "/health/live")]
+        told = judged(proxy, tmp_path / "data")
 
     assert set(load.ends) == {"200"}
     assert [answer.status_code for answer in seen] == [404, 404]
+    assert {name for name, level in told.items() if level == "fault"} == set()
+    assert told.keys() == JUDGED.keys()
     assert all("x-request-id" not in answer.headers for answer in seen)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from release.__main__ import write
+from release.__main__ import begin, replace, write
 from release.bill import check
 from release.notes import ReleaseError, notes
 from telemetry.version import VERSION
@@ -49,6 +49,27 @@ def test_the_notes_are_what_stands_under_the_version() -> None:
 def test_a_version_without_notes_is_not_released(heading: str) -> None:
     with pytest.raises(ReleaseError, match=r"CHANGELOG\.md"):
         notes(CHANGELOG, heading)
+
+
+@pytest.mark.parametrize("left", [".draft/a.whl", "a.whl"])
+def test_what_a_killed_release_left_is_replaced(tmp_path: Path, left: str) -> None:
+    draft = begin(tmp_path)
+    (tmp_path / left).write_text("half")  # killed while it was built, or while it was put in place
+
+    again = begin(tmp_path)
+    assert again == draft
+    assert list(again.iterdir()) == []
+    (again / "SHA256SUMS").write_text("whole")
+    replace(tmp_path, again)
+    assert [path.name for path in tmp_path.iterdir()] == ["SHA256SUMS"]
+
+
+def test_a_release_with_a_folder_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "SHA256SUMS").write_text("whole")
+    (tmp_path / "mine").mkdir()
+
+    with pytest.raises(ReleaseError, match="something else"):
+        begin(tmp_path)
 
 
 def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:

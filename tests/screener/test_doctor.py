@@ -20,11 +20,11 @@ from tests.service import serving
 
 
 def levels(done: Finished) -> dict[str, str]:
-    return {one["name"]: one["level"] for one in json.loads(done.stdout)["findings"]}
+    return {one["name"]: one["level"] for one in json.loads(done.stdout)["checks"]}
 
 
 def words(done: Finished, name: str) -> str:
-    found = [one["words"] for one in json.loads(done.stdout)["findings"] if one["name"] == name]
+    found = [one["words"] for one in json.loads(done.stdout)["checks"] if one["name"] == name]
     return str(found[0])
 
 
@@ -196,3 +196,12 @@ def test_only_the_token_of_the_data_folder_is_told_what_arrives(data_dir: Path) 
     assert json.loads(right.text.splitlines()[0].removeprefix("data: "))["client"] == "127.0.0.1"
     for refused in (*strangers, wrong, old, gone):
         assert (refused.status_code, refused.text) == (404, nowhere.text)
+
+
+@pytest.mark.parametrize("end", ["", "/"])
+def test_to_strangers_the_address_is_none_by_any_method(data_dir: Path, end: str) -> None:
+    with serving(data_dir) as live, httpx.Client(base_url=live.url) as client:
+        for method in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE", "POST"):
+            none, ours = (client.request(method, f"{p}{end}") for p in ("/nowhere", seen.PATH))
+            assert (ours.status_code, ours.text) == (none.status_code, none.text), method
+            assert ours.headers.keys() == none.headers.keys()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import socket
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from screener.console import REFUSED
+from tests.node import ROOT
 from tests.screener.command import COMMAND, Finished, check_refusal, environment, run, run_process
 
 IN_USE = "another process listens there"
@@ -87,7 +90,7 @@ def test_a_wrong_address_of_the_accounts_says_what_to_write(
 ) -> None:
     refused = run(tmp_path, "account", "list", SCREENER_DATABASE_URL=url)
 
-    check_refusal(refused, words)
+    check_refusal(refused, words, REFUSED if "/none/" in url else 2)
     assert "secret" not in refused.stderr
 
 
@@ -99,15 +102,34 @@ def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
         url = f"postgresql+asyncpg://a:secret@{place}/x"
         refused = run(tmp_path, "account", "list", SCREENER_DATABASE_URL=url)
 
-    check_refusal(refused, f"nothing listens at {place}")
+    check_refusal(refused, f"nothing listens at {place}", REFUSED)
     assert "secret" not in refused.stderr
+
+
+def test_a_service_whose_accounts_do_not_answer_yet_is_started_again(tmp_path: Path) -> None:
+    pytest.importorskip("asyncpg")
+    unit = (ROOT / "deploy" / "systemd" / "screener.service").read_text()
+    settled = re.findall(r"^RestartPreventExitStatus=(.+)$", unit, re.MULTILINE)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"postgresql+asyncpg://a:secret@127.0.0.1:{free.getsockname()[1]}/x"
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        refused = run(tmp_path, "serve", "--port", port, SCREENER_DATABASE_URL=url)
+
+    assert "nothing listens" in refused.stderr
+    assert str(refused.returncode) not in " ".join(settled).split()
+    assert refused.returncode == REFUSED
 
 
 @pytest.mark.engine
 def test_a_database_that_is_not_on_the_server_is_named(tmp_path: Path, postgres_url: str) -> None:
     refused = run(tmp_path, "account", "list", SCREENER_DATABASE_URL=f"{postgres_url}/none")
 
-    check_refusal(refused, "database none, user postgres: there is no such database on the server")
+    check_refusal(
+        refused, "database none, user postgres: there is no such database on the server", REFUSED
+    )
 
 
 def test_a_port_in_use_is_refused_with_the_variable_that_make_takes(tmp_path: Path) -> None:
@@ -145,7 +167,7 @@ def limited(data: Path, most: int, *arguments: str) -> Finished:
 def test_a_file_that_may_not_grow_ends_a_night_in_one_line(tmp_path: Path, most: int) -> None:
     refused = limited(tmp_path / "data", most, "nightly")
 
-    check_refusal(refused, "")
+    check_refusal(refused, "", REFUSED)
     assert not (tmp_path / "data" / "manifest.json").exists()
 
 
@@ -170,7 +192,7 @@ def test_a_full_disk_ends_a_night_in_one_line(tmp_path: Path, size: str) -> None
     with mounted(tmp_path / "disk", size) as data:
         refused = run_process(data, "nightly")
 
-        check_refusal(refused, "make room")
+        check_refusal(refused, "make room", REFUSED)
         assert not (data / "manifest.json").exists()
 
 
@@ -182,7 +204,7 @@ def test_accounts_on_a_full_disk_say_so_and_can_be_read(tmp_path: Path) -> None:
             (data / "filler").write_bytes(bytes(1_000_000))
         refused = run(data, "account", "add", "ada@example.com", "--plan", "premium")
 
-    check_refusal(refused, "accounts.sqlite: the disk is full")
+    check_refusal(refused, "accounts.sqlite: the disk is full", REFUSED)
 
 
 @pytest.mark.engine
@@ -194,6 +216,6 @@ def test_a_read_only_disk_refuses_what_writes_and_serves_what_reads(tmp_path: Pa
         read = [run(data, *words) for words in (["scan"], ["night", "list"], ["ledger", "verify"])]
 
     for refused in written:
-        check_refusal(refused, "")
+        check_refusal(refused, "", REFUSED)
         assert "read-only" in refused.stderr.lower()
     assert [done.returncode for done in read] == [0, 0, 0]

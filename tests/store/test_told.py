@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from store.told import TOLD, ToldFile
+from store.told import MOST, MOST_BYTES, TOLD, ToldFile
 
 NOW = dt.datetime(2026, 1, 5, 12, tzinfo=dt.UTC)
 DAY, HOUR = dt.timedelta(days=1), dt.timedelta(hours=1)
 
 
-def test_only_the_last_is_known_and_for_so_long(tmp_path: Path) -> None:
+def test_what_was_told_is_known_for_so_long_whatever_is_told_next(tmp_path: Path) -> None:
     record = ToldFile(tmp_path)
     assert not record.knows("a", NOW, DAY)
     record.note("a", NOW)
@@ -21,7 +21,18 @@ def test_only_the_last_is_known_and_for_so_long(tmp_path: Path) -> None:
     assert not record.knows("a", NOW + DAY, DAY)
     assert record.knows("a", NOW + 9999 * DAY, dt.timedelta.max)
     record.note("b", NOW)
-    assert not record.knows("a", NOW, DAY)
+    assert record.knows("a", NOW, DAY)
+    assert record.knows("b", NOW, DAY)
+
+
+def test_the_newest_are_known_however_much_is_told(tmp_path: Path) -> None:
+    record = ToldFile(tmp_path)
+    for number in range(2 * MOST):
+        record.note(str(number), NOW + number * HOUR)
+    known = [n for n in range(2 * MOST) if record.knows(str(n), NOW, dt.timedelta.max)]
+
+    assert known == list(range(MOST, 2 * MOST))
+    assert (tmp_path / TOLD).stat().st_size < MOST_BYTES
 
 
 def test_a_clock_that_was_set_back_silences_nobody(tmp_path: Path) -> None:
