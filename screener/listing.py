@@ -19,7 +19,7 @@ def listing(folder: Folder) -> None:
 
     The folder is a Claude marketplace, with a plugin of skill and connector: push it to git.
 
-    Set SCREENER_PUBLIC_URL and SCREENER_OPERATOR first. More in docs/deployment.md, "Being found".
+    Set SCREENER_PUBLIC_URL and SCREENER_OPERATOR first. More in docs/being-found.md.
     """
     from mcp_server.operations.identity import registry_name
     from rest_facade.listing import listing_files

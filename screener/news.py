@@ -52,16 +52,23 @@ class News:
 
 
 def published(
-    url: str, manifest: Manifest, book: Book, followed: Sequence[str], drift: str = ""
+    url: str,
+    manifest: Manifest,
+    book: Book,
+    followed: Sequence[str],
+    drift: str = "",
+    before: Manifest | None = None,
 ) -> News:
     """A night is published. `followed` are the symbols whose changes are told; `drift` says what a
-    check of the checkpoints found, if anything.
+    check of the checkpoints found, if anything; `before` is the night that was served until now.
     """
     counts, changes = manifest.counts, book.changes()
+    earlier = [*_earlier(manifest, before)]
     return News(
-        "warning" if drift else "success",
+        "warning" if drift or earlier else "success",
         f"Published: the night of {manifest.as_of_session}",
         [
+            *earlier,
             f"{counts.covered:,} symbols covered, {counts.setups:,} setups, {counts.resolved:,} "
             "resolved trades in all.",
             *([drift] if drift else []),
@@ -81,7 +88,7 @@ def held_back(url: str, reason: str, code: int, active: Manifest | None) -> News
 
 def failed(url: str, reason: str, code: int, active: Manifest | None) -> News:
     """A night could not be made."""
-    return _not_published("failure", "Failed: a night", url, reason, code, active)
+    return _not_published("failure", "The nightly failed", url, reason, code, active)
 
 
 def withdrawn(url: str, gone: Manifest, reason: str, active: Manifest | None) -> News:
@@ -136,6 +143,14 @@ def _served(active: Manifest | None) -> Iterator[str]:
         yield "No night is served."
     else:
         yield f"The night of {active.as_of_session} is served."
+
+
+def _earlier(manifest: Manifest, before: Manifest | None) -> Iterator[str]:
+    if before and not before.sample and manifest.as_of_session < before.as_of_session:
+        yield (
+            f"It is of an earlier session than the night served before, {before.as_of_session}. "
+            "See whether the bars are complete."
+        )
 
 
 def _links(url: str) -> Iterator[str]:

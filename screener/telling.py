@@ -38,6 +38,7 @@ class Ending:
     """What is known of a run until it ends."""
 
     def __init__(self) -> None:
+        self.before: Manifest | None = None
         self.manifest: Manifest | None = None
         self.drifted: Sequence[str] = ()
 
@@ -59,6 +60,7 @@ def told(
     ending, fault = Ending(), None
     if not dry_run:
         Notifier(settings.notify).check()
+        ending.before = served(settings) if settings.notify else None
     try:
         yield ending
     except BaseException as error:
@@ -99,8 +101,13 @@ def not_told(missed: Sequence[Outcome]) -> str | None:
     return f"Not told: {'; '.join(outcome.words for outcome in missed)}." if missed else None
 
 
-def of_night(settings: Settings, manifest: Manifest, drifted: Sequence[str] = ()) -> News:
-    """The news of a published night.
+def of_night(
+    settings: Settings,
+    manifest: Manifest,
+    drifted: Sequence[str] = (),
+    before: Manifest | None = None,
+) -> News:
+    """The news of a published night; `before` is the one that was served until then.
 
     Raises:
         ManifestError, BookError: the night is not what was sealed.
@@ -108,7 +115,8 @@ def of_night(settings: Settings, manifest: Manifest, drifted: Sequence[str] = ()
     path = known_book(Nights(settings.data_dir).folder, manifest)
     with closing(Book.open(path, manifest)) as book:
         said = drift(drifted) if drifted else ""
-        return news.published(settings.url, manifest, book, settings.notify_symbols, said)
+        symbols = settings.notify_symbols
+        return news.published(settings.url, manifest, book, symbols, said, before)
 
 
 def _news(
@@ -119,7 +127,7 @@ def _news(
     reference: Path | None,
 ) -> News | None:
     if ending.manifest:
-        return of_night(settings, ending.manifest, ending.drifted)
+        return of_night(settings, ending.manifest, ending.drifted, ending.before)
     if isinstance(fault, SealedError | typer.Exit) or not isinstance(fault, Exception):
         return None  # nothing new, or somebody stopped it
     if isinstance(fault, NightlyError | StoreError | SettingsError):

@@ -75,7 +75,7 @@ def up(
 def _existing(path: Path) -> Path:
     path = path.expanduser()
     if not path.exists():
-        fail(f"{path} does not exist; name a folder of bars or one file.")
+        fail(f'"{path}" does not exist; name a folder of bars or one file.')
     return path
 
 

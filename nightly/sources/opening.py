@@ -96,7 +96,7 @@ def _recognised(path: Path, symbol: str | None) -> FolderSource | TableSource:
     if symbol is not None and normalise(symbol) is None:
         raise SourceError(f"--symbol {symbol!r} cannot be a symbol, which consists of {SHAPE}.")
     if not _exists(path):
-        raise SourceError(f"{path} does not exist; name a folder of bars or one file.")
+        raise SourceError(f'"{path}" does not exist; name a folder of bars or one file.')
     if path.is_dir() or _holds_files(path):
         return FolderSource(path, symbol)
     if symbol is not None:

@@ -145,6 +145,20 @@ def test_symbols_that_did_not_change_are_told_so(second: Path) -> None:
     assert "Of your symbols none changed.\n" in done.stdout
 
 
+def test_a_night_of_an_earlier_session_than_the_one_before_is_told_so(
+    second: Path, bars: Path, tmp_path: Path, hook: Webhook
+) -> None:
+    data = Path(shutil.copytree(second, tmp_path / "data"))
+    newest = Nights(data).check_active().as_of_session
+    done = nightly(data, bars, "--session", "2024-03-15", SCREENER_NOTIFY=hook.address())
+    assert done.returncode == 0, done.stderr
+    (message,) = hook.got()
+    assert message["type"] == "warning"
+    assert message["message"].startswith(
+        f"It is of an earlier session than the night served before, {newest}. "
+    )
+
+
 def test_a_held_back_night_is_told_once_with_its_reason_and_exit_code(
     data: Path, bars: Path, tmp_path: Path, hook: Webhook
 ) -> None:
@@ -170,8 +184,8 @@ def test_a_failed_night_is_told_again_only_when_it_fails_otherwise(
     for path in (gone, gone, empty, empty, gone):
         assert nightly(data, path, SCREENER_NOTIFY=hook.address()).returncode == 2
     messages = hook.got()
-    assert [message["title"] for message in messages] == ["Failed: a night"] * 3
-    assert "gone.parquet" in messages[0]["message"]
+    assert [message["title"] for message in messages] == ["The nightly failed"] * 3
+    assert '"gone.parquet" does not exist' in messages[0]["message"]
     assert "The exit code is 2." in messages[0]["message"]
     assert not any(str(tmp_path) in message["message"] for message in messages)
 
@@ -189,7 +203,7 @@ def test_a_crash_is_told_without_its_words(data: Path, bars: Path, hook: Webhook
     with pytest.raises(RuntimeError, match="a password"), told(chosen, str(bars)):
         raise RuntimeError("a password")
     (message,) = hook.got()
-    assert message["title"] == "Failed: a night"
+    assert message["title"] == "The nightly failed"
     assert "(RuntimeError)" in message["message"]
     assert "The exit code is 1." in message["message"]
     assert "a password" not in message["message"]
