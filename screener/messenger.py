@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     Answers = queue.Queue[tuple[int, bool]]
 
-MOST_MEMORY = 512 * 1024 * 1024
+MOST_MEMORY = 1024 * 1024 * 1024
+"""Bytes; a thread for each address takes some MB."""
 
 END_SECONDS = 60
 """After which the process ends whoever still waits for it."""

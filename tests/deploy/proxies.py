@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import shutil
 import socket
@@ -28,6 +29,7 @@ needs_caddy = pytest.mark.skipif(CADDY is None, reason="Caddy is not here")
 
 NGINX_MAIN = """
 daemon off;
+user {user};
 pid {folder}/nginx.pid;
 error_log {folder}/nginx.log;
 events {{ }}
@@ -112,7 +114,7 @@ def write_nginx(folder: Path, tls: Tls, service: int, port: int, plain_port: int
     }
     (folder / "site.conf").write_text(replaced(NGINX_SITE.read_text(), changes))
     main = folder / "nginx.conf"
-    main.write_text(NGINX_MAIN.format(folder=folder))
+    main.write_text(NGINX_MAIN.format(folder=folder, user=getpass.getuser()))
     return main
 
 
