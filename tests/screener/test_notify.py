@@ -184,7 +184,7 @@ def test_a_failed_night_is_told_again_only_when_it_fails_otherwise(
     for path in (gone, gone, empty, empty, gone):
         assert nightly(data, path, SCREENER_NOTIFY=hook.address()).returncode == 2
     messages = hook.got()
-    assert [message["title"] for message in messages] == ["The nightly failed"] * 3
+    assert [message["title"] for message in messages] == ["The nightly failed"] * 2
     assert '"gone.parquet" does not exist' in messages[0]["message"]
     assert "The exit code is 2." in messages[0]["message"]
     assert not any(str(tmp_path) in message["message"] for message in messages)

@@ -70,7 +70,7 @@ def test_usage_holds_todays_calls_against_the_limits(service: Service) -> None:
     today = utc_now()
 
     async def use(database: Database) -> None:
-        for moment, calls in ((today, 1234), (today - dt.timedelta(days=1), 777)):
+        for moment, calls in ((today, 1234), (today - dt.timedelta(days=1), 7777)):
             log = UsageLog(database, clock=moment.timestamp)
             for _ in range(calls):
                 log.record(Principal(account, key), "scan", "agent/1")
@@ -84,7 +84,8 @@ def test_usage_holds_todays_calls_against_the_limits(service: Service) -> None:
     assert 'value="1234"' in page
     assert "my &lt;key&gt;" in page
     assert "gone" not in page
-    assert "777" not in page
+    assert "7,777" not in page
+    assert ">7777<" not in page
     assert "<code>scan</code>" in page
 
 
