@@ -140,10 +140,8 @@ class Database:
     async def exclusive(self) -> AsyncIterator[AsyncConnection]:
         """A write transaction that waits long for other writers: one that changes everything."""
         engine = self.engine.execution_options(writes=True, waits=WAIT_SECONDS)
-        async with self._opened(engine) as connection:
-            async with connection.begin():
-                yield connection
-            await connection.invalidate()  # its next user does not wait so long
+        async with self._opened(engine) as connection, connection.begin():
+            yield connection
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncConnection]:
@@ -296,6 +294,10 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 -
 
 def _begin_sqlite(connection: sa.Connection) -> None:
     options = connection.get_execution_options()
-    if seconds := options.get("waits"):
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
+    if not options.get("writes", False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    # Each time, because whoever had the connection before may have waited for longer.
+    seconds = options.get("waits", BUSY_SECONDS)
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
