@@ -12,6 +12,8 @@ NIGHTLY = ("exchange_calendars", "numba", "polars")
 EXTRAS = {
     **dict.fromkeys((*NIGHTLY, "apprise"), "nightly"),
     "asyncpg": "postgresql",
+    "obstore": "objects",
+    "redis": "redis",
     "opentelemetry": "traces",
 }
 """The extra that brings a package."""

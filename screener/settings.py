@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -45,6 +45,48 @@ class Settings(BaseSettings):
     database_url: str | None = Field(
         default=None,
         description="SQLAlchemy URL of the accounts; SQLite in the data folder when unset.",
+    )
+    database_pool: int = Field(
+        default=8,
+        ge=1,
+        le=500,
+        description="Connections of one process to PostgreSQL, at most, beside the one that "
+        "listens.",
+    )
+    database_seconds: float = Field(
+        default=5,
+        ge=0.1,
+        le=600,
+        description="Seconds for which a call waits for PostgreSQL: for a connection, a lock, a "
+        "statement.",
+    )
+    limits_url: str | None = Field(
+        default=None,
+        repr=False,  # it may hold a password
+        description="Redis in which the limits are counted, for several machines: "
+        "redis://HOST:PORT/NUMBER, rediss:// by TLS; the memory of this machine when unset.",
+    )
+    limits_away: Literal["local", "refuse"] = Field(
+        default="local",
+        description="What happens while that Redis is away: each machine counts by itself (local), "
+        "or calls answer 503 (refuse).",
+    )
+    nights_url: str | None = Field(
+        default=None,
+        description="Where nights are published for several machines: s3://BUCKET/PREFIX, gs://, "
+        "az:// or file:///SHARED/FOLDER; the data folder alone when unset.",
+    )
+    nights_seconds: float = Field(
+        default=20,
+        ge=0.2,
+        le=3600,
+        description="Seconds between two looks of a server at SCREENER_NIGHTS_URL.",
+    )
+    nights_kept: int = Field(
+        default=3,
+        ge=1,
+        le=10_000,
+        description="Nights that a server keeps on its own disk of those at SCREENER_NIGHTS_URL.",
     )
     public_url: str | None = Field(
         default=None,

@@ -104,3 +104,15 @@ class UsedFormError(StoreError):
 
 class BackupError(StoreError):
     """A backup cannot be made, or a file is not a backup that can be restored."""
+
+
+class ObjectsError(StoreError):
+    """The object store does not answer, or refuses what was asked."""
+
+
+class ConflictError(ObjectsError):
+    """Another writer replaced the object meanwhile."""
+
+
+class OvertakenError(StoreError):
+    """Another machine published while this one worked; nothing of this one was published."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, get_args
 
-Part = Literal["night", "new_night", "database", "counters", "loops", "charts", "restore"]
+Part = Literal["night", "new_night", "nights", "database", "counters", "loops", "charts", "restore"]
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
