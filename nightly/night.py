@@ -175,9 +175,9 @@ def _set_back(ledger: Ledger, session: dt.date, now: dt.datetime) -> str | None:
     if session >= last.as_of_session:
         return None
     return (
-        f"The clock says {now:%Y-%m-%d}, but on {last.published_at:%Y-%m-%d} a night of a later "
-        f"session than {session} was published; set the clock, or publish all the same with "
-        "--accept-fall"
+        f"The clock says {now:%Y-%m-%d}, but the last night, which is of a later session than "
+        f"{session}, was published on {last.published_at:%Y-%m-%d}; set the clock right, or "
+        "publish this night anyway with --accept-fall"
     )
 
 

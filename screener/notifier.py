@@ -79,7 +79,7 @@ class Notifier:
         """Look whether the addresses can be used; nothing is sent.
 
         Raises:
-            SettingsError: Apprise is not installed, or an address is none of its.
+            SettingsError: Apprise is not installed, or it cannot use an address.
         """
         if self._addresses and find_spec("apprise") is None:
             raise SettingsError(

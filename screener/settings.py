@@ -1,6 +1,7 @@
 """Settings: the only reader of what the operator sets. Every one is `SCREENER_` and its name.
 
-Every command reads them, so what few of them need is imported where it is needed.
+Every command reads them, so what few of them need is imported where it is needed. The module is
+long because each setting is described here, once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A whole night: causal, deterministic, and every served number traceable to bars."""
+"""A whole night: causal, deterministic, and every served number traceable to bars.
+
+Over 400 lines, because the night is made once for all of its tests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reading: dates, numbers, intervals and prices of one file, and what decides between readings."""
+"""Reading: dates, numbers, intervals and prices of one file, and what decides between readings.
+
+Over 400 lines, because every rule is tried on the same small file.
+"""
 
 from __future__ import annotations
 

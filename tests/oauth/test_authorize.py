@@ -1,4 +1,7 @@
-"""Authorization requests (RFC 6749 section 4.1.1): what the pages must show or refuse."""
+"""Authorization requests (RFC 6749 section 4.1.1): what the pages must show or refuse.
+
+Over 400 lines, because every wrong parameter is a case of the same request.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Backup and restore: what is put back is the same, all of it or nothing, on both databases."""
+"""Backup and restore: what is put back is the same, all of it or nothing, on both databases.
+
+Over 400 lines, because every way to break a backup is tried on the same installation.
+"""
 
 from __future__ import annotations
 

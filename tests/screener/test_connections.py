@@ -1,4 +1,7 @@
-"""Connections: what a stranger may hold open, send and leave unread, over real sockets."""
+"""Connections: what a stranger may hold open, send and leave unread, over real sockets.
+
+Over 400 lines, because every way to hold a connection is tried on the same server.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 RULES = ROOT / "deploy" / "prometheus"
 DASHBOARD = ROOT / "deploy" / "grafana" / "screener.json"
 NOT_OURS = {"up"}
-"""What Prometheus itself knows of whom it asks."""
+"""Metrics that Prometheus adds by itself for each target."""
 
 NAME = re.compile(r"\b(up|(?:screener|process|python|node)_\w+)\b(?=[{\[\s)]|$)")
 

@@ -1,4 +1,7 @@
-"""`screener scan`, `show` and `chart`: the patterns of a night without server or account."""
+"""`screener scan`, `show` and `chart`: the patterns of a night without server or account.
+
+Over 400 lines, because the three commands are compared over one night.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Consent: the rows C05 to C14 and A22 of the security list, on the running service."""
+"""Consent: the rows C05 to C14 and A22 of the security list, on the running service.
+
+Over 400 lines, because these rows all concern one page and share its steps.
+"""
 
 from __future__ import annotations
 

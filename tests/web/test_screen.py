@@ -1,4 +1,7 @@
-"""The screen: the scan as a page, the builder of its conditions, and its addresses."""
+"""The screen: the scan as a page, the builder of its conditions, and its addresses.
+
+Over 400 lines, because every condition is tried on the same scan.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The gate: the order of its checks, what it counts and records, and which answers it keeps."""
+"""The gate: the order of its checks, what it counts and records, and which answers it keeps.
+
+Over 400 lines, because all of its tests call one gate over one night.
+"""
 
 from __future__ import annotations
 
