@@ -158,7 +158,8 @@ def _url(named: str, chosen: Settings) -> str:
         return f"sqlite+aiosqlite:///{Path(named).absolute()}"
     if _has_password(named):
         warn("others on this machine can see the password; keep it in ~/.pgpass, or write -.")
-    return named.replace("sqlite://", "sqlite+aiosqlite://", 1)
+    scheme, _, rest = named.partition("://")
+    return f"sqlite+aiosqlite://{rest}" if scheme == "sqlite" else named
 
 
 def _has_password(url: str) -> bool:

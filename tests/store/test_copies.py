@@ -133,9 +133,10 @@ async def test_the_copy_goes_on_as_a_new_database_does(pair: tuple[Database, Dat
     assert added.id == 1 + max(row[0] for row in (await rows_of(first))["accounts"])
     async with second.write() as connection:
         await note(connection, Kind.SIGN_OUT, OPERATOR, utc_now(), 1)
-    with pytest.raises((DatabaseError, DBAPIError), match="only added to"):
+    with pytest.raises((DatabaseError, DBAPIError)) as refused:
         async with second.write() as connection:
             await connection.execute(tables.audit.update().values(subject="changed"))
+    assert "only added to" in str(refused.value.__cause__ or refused.value)
 
 
 async def test_the_first_is_read_and_refuses_every_write_until_it_is_reopened(
