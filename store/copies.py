@@ -8,13 +8,14 @@ in the instant of its end complete.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import closing
@@ -25,6 +26,14 @@ from store.migration import HEAD, WAIT_SECONDS, check_known, revision_of, tables
 from store.reaching import why_not
 from store.rows import Loading, chunks
 from store.tables import OWN
+
+LOCK_MILLISECONDS = 500
+"""For which a lock is waited for before those that are held are given back: less than a second,
+after which PostgreSQL would end one of two transactions that wait for each other.
+"""
+
+UNLOCKED = ("55P03", "40P01")
+"""PostgreSQL's codes for a lock that was not got in time, and for a deadlock."""
 
 UNSURE = (
     "The copy may have failed in its last step: {error} The first database is closed already. Look "
@@ -150,9 +159,28 @@ def _hold(connection: sa.Connection) -> None:
         return
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
     wait_for_others(connection)
-    names = [table.name for table in tables_of(connection).sorted_tables if table.name not in OWN]
-    if names:
-        connection.exec_driver_sql(f"LOCK TABLE {', '.join(names)} IN SHARE ROW EXCLUSIVE MODE")
+    found = reversed(tables_of(connection).sorted_tables)  # as most transactions take them
+    names = [table.name for table in found if table.name not in OWN]
+    end = time.monotonic() + WAIT_SECONDS
+    while names and not _locked(connection, names):
+        if time.monotonic() > end:
+            raise DatabaseUnavailableError("Others write to the accounts all the time; try again.")
+
+
+def _locked(connection: sa.Connection, names: Sequence[str]) -> bool:
+    """Lock all tables, or none of them where somebody holds one for long: a transaction that has
+    one and waits for another would wait for this one too.
+    """
+    try:
+        with connection.begin_nested():
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_MILLISECONDS}ms'")
+            connection.exec_driver_sql(f"LOCK TABLE {', '.join(names)} IN SHARE ROW EXCLUSIVE MODE")
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) not in UNLOCKED:
+            raise
+        return False
+    return True
 
 
 def _check_schema(connection: sa.Connection) -> None:

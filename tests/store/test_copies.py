@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
+import anyio
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -254,6 +255,40 @@ async def test_a_file_that_is_not_there_is_not_made(new: New, tmp_path: Path) ->
         await reopen(away)
     await away.close()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.engine
+async def test_a_transaction_that_takes_tables_in_another_order_ends_and_is_copied(
+    new: New,
+) -> None:
+    first, second = await filled(await new("postgresql")), await new("sqlite")
+    began = anyio.Event()
+
+    async def write(first_table: sa.Table, then: sa.Table) -> None:
+        async with first.write() as connection:
+            await connection.execute(first_table.delete().where(sa.false()))
+            began.set()
+            await until_a_lock_waits(first)
+            await connection.execute(then.delete().where(sa.false()))
+            await note(connection, Kind.PLAN_CHANGED, OPERATOR, utc_now(), 1, "late")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(write, tables.accounts, tables.tokens)
+        await began.wait()
+        await copy(first, second)
+
+    assert "late" in str((await rows_of(second))["audit"])
+
+
+async def until_a_lock_waits(database: Database) -> None:
+    """Wait until somebody waits for a lock of a table."""
+    query = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation IS NOT NULL")
+    with anyio.fail_after(30):
+        while True:
+            async with database.read() as connection:
+                if await connection.scalar(query):
+                    return
+            await anyio.sleep(0.01)
 
 
 @pytest.mark.engine
