@@ -26,7 +26,7 @@ from mcp_server.operations.services import Services
 from screener.supervisor import Supervisor
 from store.book import Book
 from store.database import Database
-from store.errors import DatabaseError
+from store.errors import DatabaseError, DatabaseMovedError
 from telemetry import metrics
 from telemetry.degraded import PARTS, Degraded
 from telemetry.version import VERSION
@@ -80,11 +80,11 @@ class Health:
 
     async def look(self) -> None:
         """Look after every part, and remember which are worse than they should be."""
-        answers = await self._database_answers()
+        fault = await self._database_fault()
         book = self._services.active_night.book
         serves = book.session is not None
         night = self._night(book) if serves else self._without()
-        degraded = (*night, *self._parts(database_answers=answers))
+        degraded = (*night, *self._parts(fault))
         status: Status = "degraded" if degraded else "ready"
         self.state = State(
             status if serves else "unavailable", degraded, book.session, book.data_version
@@ -109,14 +109,12 @@ class Health:
         else:
             yield Degraded("night", "There is no night yet.")
 
-    def _parts(self, *, database_answers: bool) -> Iterator[Degraded]:
+    def _parts(self, database_fault: str | None) -> Iterator[Degraded]:
         services = self._services
         if services.active_night.fault and services.active_night.book.session is not None:
             yield Degraded("new_night", "A new night cannot be opened; the log says why.")
-        if not database_answers:
-            yield Degraded(
-                "database", "The account database does not answer; calls with a key are refused."
-            )
+        if database_fault:
+            yield Degraded("database", database_fault)
         elif services.usage.is_behind:
             yield Degraded("database", "The account database cannot be written.")
         if services.limiter.is_full:
@@ -132,13 +130,15 @@ class Health:
         if services.active_night.restore_is_pending:
             yield Degraded("restore", "A restore has not ended; restart the service to end it.")
 
-    async def _database_answers(self) -> bool:
+    async def _database_fault(self) -> str | None:
         try:
             with anyio.fail_after(DATABASE_SECONDS):
                 await self._database.probe()
+        except DatabaseMovedError:
+            return "The accounts have moved to another database; here they can only be read."
         except (DatabaseError, TimeoutError):
-            return False
-        return True
+            return "The account database does not answer; calls with a key are refused."
+        return None
 
 
 class Probes:

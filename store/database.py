@@ -25,7 +25,8 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from store.errors import DatabaseError, DatabaseUnavailableError
+from store.closing import is_closed, tell_of_moves
+from store.errors import DatabaseError, DatabaseMovedError, DatabaseUnavailableError
 from store.files import private_file
 from store.migration import HEAD, WAIT_SECONDS, check_known, faults, revision_of, upgrade
 from store.reaching import HOW, check_url, why_not
@@ -93,12 +94,15 @@ class Database:
         """Read a little.
 
         Raises:
+            DatabaseMovedError: its accounts have moved.
             DatabaseError: the database is away, or its file is.
         """
         with _translated(self.url):
             self._find_file()  # an open connection would still read what was removed
         async with self.read() as connection:
             await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
+            if await connection.run_sync(is_closed):
+                raise DatabaseMovedError
 
     async def migrate(self) -> str | None:
         """Migrate the database to this program's schema, once, whoever else starts meanwhile.
@@ -244,10 +248,12 @@ def without_password(url: str) -> str:
 def _engine(url: str) -> AsyncEngine:
     check_url(url)
     try:
-        return _new_engine(url)
+        engine = _new_engine(url)
     except (SQLAlchemyError, ValueError, ImportError):
         # The cause may quote a part of the password, so it is not kept.
         raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used; {HOW}.") from None
+    tell_of_moves(engine)
+    return engine
 
 
 def _new_engine(url: str) -> AsyncEngine:

@@ -58,6 +58,16 @@ class DatabaseUnavailableError(DatabaseError):
     """The account database did not answer in time; trying again is right."""
 
 
+class DatabaseMovedError(DatabaseUnavailableError):
+    """The accounts were copied to another database, and this one takes no more changes."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The accounts have moved to another database: name that one in SCREENER_DATABASE_URL "
+            "and restart; or take this one back with `screener db reopen`."
+        )
+
+
 class AccountError(StoreError):
     """An account or a key is unknown, taken or unusable."""
 

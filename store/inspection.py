@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from store import tables
 from store.accounts import aware
+from store.closing import is_closed
 from store.database import Database
 from store.migration import HEAD, revision_of
 
@@ -28,6 +29,8 @@ class Inspection:
     damage: str | None = None
     """What SQLite found wrong with its file."""
     newest_event: dt.datetime | None = None
+    is_closed: bool = False
+    """Whether its accounts have moved to another."""
 
     @property
     def is_current(self) -> bool:
@@ -67,7 +70,11 @@ def _inspect(connection: sa.Connection) -> Inspection:
     if revision != HEAD:
         return Inspection(revision)
     at = connection.scalar(sa.select(sa.func.max(tables.audit.c.at)))
-    return Inspection(revision, newest_event=None if at is None else aware(at))
+    return Inspection(
+        revision,
+        newest_event=None if at is None else aware(at),
+        is_closed=is_closed(connection),
+    )
 
 
 def _damage(file: Path) -> str | None:

@@ -82,7 +82,8 @@ def drop(connection: sa.Connection) -> None:
     tables_of(connection).drop_all(connection)
     connection.execute(sa.text("DROP TABLE IF EXISTS alembic_version"))
     if connection.dialect.name == "postgresql":
-        connection.execute(sa.text("DROP FUNCTION IF EXISTS audit_lasts()"))
+        for function in ("audit_lasts", "accounts_moved"):
+            connection.execute(sa.text(f"DROP FUNCTION IF EXISTS {function}()"))
 
 
 def faults(connection: sa.Connection) -> list[str]:

@@ -36,7 +36,7 @@ from store.lock import READY, STAGE, locked, restore_is_pending
 from store.manifest import Manifest, read_manifest, stamp_path, verify_book
 from store.migration import HEAD, check_known, wait_for_others
 from store.nights import Nights
-from store.rows import Loading, is_marked, read_chunk
+from store.rows import Loading, is_marked, mark_restored, read_chunk
 
 DATABASE = "database/"
 LEDGER = "ledger/"
@@ -142,7 +142,8 @@ async def _replace(
         with _room(data_dir):
             await _unpack(archive, stage, loading, progress)
         _check_files(stage, header)
-        await loading.end(mark)
+        await loading.end()
+        await mark_restored(connection, mark)
         with _room(data_dir):
             _sync(stage)
             replace_file(stage / READY, f"{mark} {_where(database, data_dir)}".encode())

@@ -12,33 +12,32 @@ from typing import Any
 
 import orjson
 import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import migration
 from store.accounts import utc_now
 from store.audit import OPERATOR, Kind, note
 from store.errors import BackupError
-from store.tables import audit, changes
+from store.tables import OWN, audit, changes
 
 CHUNK_BYTES = 2**20
 """Bytes of a chunk, from which the next one begins."""
-
-OWN = frozenset({changes.name})
-"""Tables that tell of their database alone, and are neither kept nor loaded."""
 
 Loader = Callable[[str, bytes], None]
 
 
 async def chunks(connection: AsyncConnection) -> AsyncIterator[tuple[str, bytes]]:
-    """All rows of all tables, each table after those that its rows name: table and chunk."""
+    """All rows of all tables, each table after those that its rows name: table and chunk. The same
+    rows give the same chunks, whatever the engine.
+    """
     found = await connection.run_sync(migration.tables_of)
     for table in found.sorted_tables:
         if table.name in OWN:
             continue
         head = orjson.dumps([column.name for column in table.columns])
         lines, size = [head], 0
-        rows = await connection.stream(sa.select(table).order_by(*table.primary_key.columns))
+        rows = await connection.stream(sa.select(table).order_by(*_order(connection, table)))
         async for row in rows:
             lines.append(orjson.dumps(list(row), option=orjson.OPT_NAIVE_UTC))
             size += len(lines[-1])
@@ -46,6 +45,14 @@ async def chunks(connection: AsyncConnection) -> AsyncIterator[tuple[str, bytes]
                 yield table.name, b"\n".join(lines)
                 lines, size = [head], 0
         yield table.name, b"\n".join(lines)
+
+
+def _order(connection: AsyncConnection, table: sa.Table) -> list[sa.ColumnElement[Any]]:
+    """The primary key, texts by their bytes, as SQLite orders them."""
+    columns = table.primary_key.columns
+    if connection.dialect.name == "sqlite":
+        return list(columns)
+    return [each.collate("C") if isinstance(each.type, sa.String) else each for each in columns]
 
 
 def read_chunk(body: bytes) -> tuple[list[str], list[list[Any]]]:
@@ -86,6 +93,7 @@ class Loading:
 
         Raises:
             BackupError: the database has no such table or columns, or refuses a row.
+            DBAPIError: the database is away, or its disk is full.
         """
         columns, rows = read_chunk(body)
         into = self._tables.get(table)
@@ -100,15 +108,21 @@ class Loading:
             if values:
                 await self._connection.execute(into.insert(), values)
         except (SQLAlchemyError, TypeError, ValueError, OverflowError) as error:
-            raise BackupError(f"The database refuses rows of the backup's {table}.") from error
+            if _is_away(error):
+                raise
+            raise BackupError(f"The database refuses rows of the table {table}.") from error
 
-    async def end(self, mark: str) -> None:
-        """Bring the rows to this program's schema, and note in the audit log that they were
-        restored, under a mark by which a killed restore is known.
-        """
+    async def end(self) -> None:
+        """Bring the rows to this program's schema."""
         await self._connection.run_sync(migration.upgrade)
         await self._connection.run_sync(_count_on, self._tables)
-        await note(self._connection, Kind.RESTORED, OPERATOR, utc_now(), subject=mark)
+
+
+async def mark_restored(connection: AsyncConnection, mark: str) -> None:
+    """Note in the audit log that the rows were restored, under a mark by which a killed restore is
+    known.
+    """
+    await note(connection, Kind.RESTORED, OPERATOR, utc_now(), subject=mark)
 
 
 async def is_marked(connection: AsyncConnection, mark: str) -> bool:
@@ -160,6 +174,11 @@ def _count_on(connection: sa.Connection, tables: Mapping[str, sa.Table]) -> None
         sequence = sa.func.pg_get_serial_sequence(table.name, key[0].name)
         newest = sa.select(sa.func.coalesce(sa.func.max(key[0]), 0) + 1).scalar_subquery()
         connection.execute(sa.select(sa.func.setval(sequence, newest, False)))
+
+
+def _is_away(error: Exception) -> bool:
+    is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    return is_lost or isinstance(error, OperationalError)
 
 
 def _reader(column: sa.Column[Any]) -> Callable[[Any], Any]:

@@ -145,6 +145,7 @@ changes = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("count", sa.BigInteger, nullable=False),
+    info={"own": True},
 )
 
 audit = sa.Table(
@@ -160,3 +161,6 @@ audit = sa.Table(
     sa.Column("subject", sa.String(200), nullable=False),
     sa.Index("ix_audit_pace", "account_id", "kind", "at"),
 )
+
+OWN = frozenset(name for name, table in metadata.tables.items() if table.info.get("own"))
+"""Tables that tell of their database alone: neither kept in a backup, nor copied, nor closed."""

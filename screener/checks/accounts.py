@@ -50,6 +50,8 @@ def _missing(file: Path, chosen: Settings) -> Finding:
 
 
 def _told(found: Inspection, shown: str) -> Iterator[Finding]:
+    from store.errors import DatabaseMovedError
+
     now = dt.datetime.now(dt.UTC)
     if found.damage:
         words = f"{shown} is damaged ({found.damage}); restore it from a backup."
@@ -63,6 +65,8 @@ def _told(found: Inspection, shown: str) -> Iterator[Finding]:
     elif not found.is_current:
         at = found.revision or "none"
         yield warning("accounts", f"{shown} is at schema {at}; the next start migrates it.")
+    elif found.is_closed:
+        yield fault("accounts", f"{shown}: {DatabaseMovedError()}")
     else:
         yield ok("accounts", f"{shown}, schema {found.revision}")
     if found.newest_event is not None and now < found.newest_event:
