@@ -49,6 +49,8 @@ MEANINGLESS: Final = {
 }
 """Parameters that change nothing here, so that they are left out, with these values."""
 
+SSL_MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+
 OTHER_NAMES: Final = {"ssl": "sslmode", "database": "dbname"}
 """What SQLAlchemy calls libpq's parameters."""
 
@@ -130,6 +132,8 @@ def _query(given: dict[str, Any]) -> dict[str, str]:
     for name, values in given.items():
         value = values if isinstance(values, str) else values[-1]
         name = OTHER_NAMES.get(name, name)
+        if name == "sslmode" and value not in SSL_MODES:
+            raise ArgumentError("there is no such sslmode")
         if name in PASSED:
             query[name] = value
         elif name not in MEANINGLESS or value not in (MEANINGLESS[name] or (value,)):

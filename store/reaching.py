@@ -6,6 +6,7 @@ What drivers say may quote a part of a password, so only what is known to be har
 from __future__ import annotations
 
 import socket
+import ssl
 from importlib.util import find_spec
 from typing import Final
 
@@ -83,6 +84,10 @@ def why_not(error: Exception, url: str) -> str:
     refused = REFUSALS.get(getattr(cause, "sqlstate", None) or "")
     if refused:
         return f"{server}, database {place.database}, user {place.username}: {refused}"
+    if isinstance(cause, ssl.SSLError):
+        return f"{server}: TLS fails ({cause.reason or 'a certificate is missing'}); look at sslmode and sslrootcert"
+    if type(cause) is ConnectionError:  # the driver's own
+        return f"{server} takes no connection of this sslmode; look whether it has TLS"
     if isinstance(cause, OSError):
         return f"nothing listens at {server}; look whether the server runs there"
     return f"{server}: {type(cause).__name__}"

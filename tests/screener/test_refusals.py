@@ -80,6 +80,7 @@ def test_what_makes_sense_is_taken(tmp_path: Path, name: str, value: str) -> Non
         ("postgres+pg8000://a:secret@db/x", "write postgresql:// instead of postgres+pg8000"),
         ("postgresql://a@db/x?secret=1", "with no parameters but those of docs/postgresql.md"),
         ("postgresql://a:secret@db/x?channel_binding=require", "with no parameters but those"),
+        ("postgresql://a:secret@db/x?sslmode=some", "with no parameters but those"),
         ("postgresql://a:secret@db/x?connect_timeout=soon", "with no parameters but those"),
         ("sqlite:////tmp/secret.db", "write sqlite+aiosqlite:// instead of sqlite://"),
         ("mysql+aiomysql://a:secret@db/x", "postgresql://USER:PASSWORD@HOST/DATABASE"),

@@ -64,7 +64,7 @@ async def test_an_encrypted_connection_that_is_demanded_is_not_replaced_by_a_pla
     place: str,
 ) -> None:
     database = Database(f"postgresql://{place}?sslmode=require")
-    with pytest.raises(DatabaseError):
+    with pytest.raises(DatabaseError, match="look whether it has TLS"):
         await Accounts(database).all()
     await database.close()
 
