@@ -85,7 +85,8 @@ def why_not(error: Exception, url: str) -> str:
     if refused:
         return f"{server}, database {place.database}, user {place.username}: {refused}"
     if isinstance(cause, ssl.SSLError):
-        return f"{server}: TLS fails ({cause.reason or 'a certificate is missing'}); look at sslmode and sslrootcert"
+        reason = cause.reason or "it ended"
+        return f"{server}: TLS failed ({reason}); look at sslmode and sslrootcert"
     if type(cause) is ConnectionError:  # the driver's own
         return f"{server} takes no connection of this sslmode; look whether it has TLS"
     if isinstance(cause, OSError):

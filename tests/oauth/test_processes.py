@@ -203,8 +203,9 @@ def test_of_many_lists_that_replace_the_one_that_was_read_one_is_taken(
     lists = [["GOOG"], ["IBM"], ["MSFT"], ["AAPL", "IBM"]] * (ROUND // 4)
 
     def replace_list(number: int) -> int:
-        options = {"json": {"symbols": lists[number]}, "headers": {"If-Match": tag}}
-        return services[number % 2].request("PUT", "/tickers", **options).status_code
+        body, headers = {"symbols": lists[number]}, {"If-Match": tag}
+        service = services[number % 2]
+        return service.request("PUT", "/tickers", json=body, headers=headers).status_code
 
     with ThreadPoolExecutor(ROUND) as executor:
         codes = list(executor.map(replace_list, range(ROUND)))

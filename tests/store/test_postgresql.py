@@ -31,9 +31,9 @@ async def setting(url: str, name: str) -> str:
     """What a setting is in a session of the database at a URL."""
     database = Database(url, seconds=3)
     async with database.read() as connection:
-        found: str = await connection.scalar(sa.select(sa.func.current_setting(name)))
+        found = await connection.scalar(sa.select(sa.func.current_setting(name)))
     await database.close()
-    return found
+    return str(found)
 
 
 @pytest.mark.parametrize("begin", ["postgresql", "postgres", "postgresql+asyncpg"])
@@ -87,12 +87,12 @@ async def test_a_statement_that_takes_too_long_is_a_wait_that_ended(place: str) 
 @pytest.mark.parametrize("transaction", ["exclusive", "snapshot", "patient"])
 async def test_what_takes_long_by_its_nature_is_not_cut_off(transaction: str, place: str) -> None:
     database = Database(f"postgresql://{place}", seconds=0.1)
-    begin = {
-        "exclusive": database.exclusive,
-        "snapshot": database.snapshot,
-        "patient": lambda: database.write(patient=True),
-    }[transaction]
-    async with begin() as connection:
+    transactions = {
+        "exclusive": database.exclusive(),
+        "snapshot": database.snapshot(),
+        "patient": database.write(patient=True),
+    }
+    async with transactions[transaction] as connection:
         await connection.execute(sa.text("SELECT pg_sleep(0.3)"))
         found = await connection.scalar(sa.text("SELECT current_setting('statement_timeout')"))
     assert found == "0"
