@@ -132,14 +132,14 @@ def _on_database(work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
 def _on_databases(work: Callable[..., Coroutine[Any, Any, T]], *named: str) -> T:
     import anyio
 
-    from store.database import Database
+    from screener.databases import database_of
 
     chosen = settings()
 
     async def run() -> T:
         if CONFIGURED in named:
             prepare_data_dir(chosen)
-        databases = [Database(_url(name, chosen)) for name in named]
+        databases = [database_of(chosen, _url(name, chosen)) for name in named]
         try:
             return await work(*databases)
         finally:

@@ -148,6 +148,18 @@ changes = sa.Table(
     info={"own": True},
 )
 
+changing_transactions = sa.Table(
+    "changing_transactions",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+    info={"own": True},
+)
+"""The latest transactions of PostgreSQL that changed a decisive table."""
+
+DECISIVE = frozenset({"accounts", "keys", "grants", "tokens", "watchlist"})
+"""Tables that decide who may call, and what is answered; their changes are counted or noted."""
+
 audit = sa.Table(
     "audit",
     metadata,
