@@ -42,7 +42,7 @@ class RedisServer:
         raise AssertionError("".join(said))
 
     def stop(self) -> None:
-        """Kill it, as a crash would."""
+        """Kill it, as a crash would, also while it hangs."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate(timeout=60)
@@ -53,14 +53,19 @@ class RedisServer:
         for path in self.folder.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Let it hang within the block: its port accepts, and nothing answers."""
+    def pause(self) -> None:
+        """Let it hang: its port accepts, and nothing answers."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let it hang within the block."""
+        self.pause()
         try:
             yield
         finally:
+            assert self._process is not None
             self._process.send_signal(signal.SIGCONT)
 
 
