@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from redis import exceptions as refusals
-from redis.asyncio import Redis
+from redis.asyncio import ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
@@ -53,10 +53,11 @@ class RedisLine:
     """Runs the script in Redis, for all calls of a process, on one connection at a time."""
 
     def __init__(self, url: str, script: str = SCRIPT) -> None:
-        # A call that failed may have counted: it is never sent again.
-        self._client = Redis.from_url(
+        # A call that failed may have counted: it is never sent again. The waits are bounded here,
+        # and a connection of one's own costs half of what the client costs, which takes one a call.
+        self._connection = ConnectionPool.from_url(
             url, socket_timeout=None, socket_connect_timeout=None, retry=Retry(NoBackoff(), 0)
-        )
+        ).make_connection()
         self._script = script
         self._digest = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
         self._waiting: deque[tuple[Work, asyncio.Future[list[int]]]] = deque()
@@ -87,7 +88,7 @@ class RedisLine:
         if self._sender is not None:
             self._sender.cancel()
             await asyncio.wait((self._sender,))
-        await self._client.aclose()
+        await self._connection.disconnect()
 
     def _send(self, work: Work) -> asyncio.Future[list[int]]:
         if len(self._waiting) >= MOST_WAITING:
@@ -145,11 +146,13 @@ class RedisLine:
                 late.cancel()
 
     async def _evaluate(self, number_of_keys: int, *rest: Value) -> list[list[int]]:
+        connection = self._connection
+        await connection.send_command("EVALSHA", self._digest, number_of_keys, *rest)
         try:
-            found = await self._client.evalsha(self._digest, number_of_keys, *rest)
+            return await connection.read_response()  # type: ignore[no-any-return]
         except refusals.NoScriptError:  # it has counted nothing
-            found = await self._client.eval(self._script, number_of_keys, *rest)
-        return found  # type: ignore[no-any-return]
+            await connection.send_command("EVAL", self._script, number_of_keys, *rest)
+            return await connection.read_response()  # type: ignore[no-any-return]
 
 
 def _why(error: Exception) -> str:
