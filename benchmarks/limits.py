@@ -2,9 +2,9 @@
 
     python -m benchmarks.limits [--url redis://HOST:PORT/NUMBER] [--calls N]
 
-Without --url a redis-server is started on a free port. A call counts in two
-windows, of its key and of its account. The bare round trip is PING by redis-py with its defaults. The
-turns of all contenders are interleaved; the table has the median. User and system time of this
+Without --url a redis-server is started on a free port. A call counts in two windows, of its key
+and of its account. The bare round trip is PING by redis-py with its defaults. The turns of all
+contenders are interleaved; the table has the median. User and system time of this
 process, and of Redis as it says itself. uvloop is used where it is installed, as the service does.
 """
 

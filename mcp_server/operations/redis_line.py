@@ -33,6 +33,9 @@ MOST_AT_ONCE = 128
 
 MOST_WAITING = 4096
 
+COUNTS = "The Redis of the limits counts."
+NOT_ASKED = "it was not asked yet"
+
 Value = str | bytes | int
 
 log = logging.getLogger(__name__)
@@ -62,7 +65,7 @@ class RedisLine:
         self._digest = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
         self._waiting: deque[tuple[Work, asyncio.Future[list[int]]]] = deque()
         self._sender: asyncio.Task[None] | None = None
-        self.why: str | None = "it was not asked yet"
+        self.why: str | None = NOT_ASKED
         """Why Redis is away; None while it counts."""
 
     async def ask(self, work: Work) -> list[int]:
@@ -113,7 +116,7 @@ class RedisLine:
                 self._leave(batch, "the service stops")
                 raise
             if self.why is not None:
-                log.warning("The Redis of the limits counts.")
+                log.log(logging.INFO if self.why == NOT_ASKED else logging.WARNING, COUNTS)
                 self.why = None
             for (_, answer), found in zip(batch, answers, strict=True):
                 if not answer.done():  # else its caller has gone
@@ -121,7 +124,7 @@ class RedisLine:
 
     def _leave(self, batch: list[tuple[Work, asyncio.Future[list[int]]]], why: str) -> None:
         """Answer all who wait that Redis is away."""
-        if self.why is None:
+        if self.why in (None, NOT_ASKED):
             log.warning("The Redis of the limits is away: %s.", why)
         self.why = why
         for _, answer in (*batch, *self._waiting):

@@ -33,8 +33,10 @@ async def counting_in(
     for window in (KEYS, ACCOUNTS):
         counting.open(window)
     await counting.look()
-    yield counting
-    await counting.close()
+    try:
+        yield counting
+    finally:
+        await counting.close()
 
 
 @pytest.fixture
