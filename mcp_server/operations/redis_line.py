@@ -60,7 +60,7 @@ class RedisLine:
         # and a connection of one's own costs half of what the client costs, which takes one a call.
         self._connection = ConnectionPool.from_url(
             url, socket_timeout=None, socket_connect_timeout=None, retry=Retry(NoBackoff(), 0)
-        ).make_connection()
+        ).make_connection()  # type: ignore[no-untyped-call]
         self._script = script
         self._digest = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
         self._waiting: deque[tuple[Work, asyncio.Future[list[int]]]] = deque()

@@ -64,7 +64,7 @@ def _info(url: str) -> Mapping[str, Any]:
     with Redis.from_url(
         url, socket_timeout=SECONDS, socket_connect_timeout=SECONDS, retry=retry
     ) as client:
-        said: Mapping[str, Any] = client.info()  # type: ignore[assignment]
+        said: Mapping[str, Any] = client.info()
         return said
 
 

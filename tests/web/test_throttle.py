@@ -147,21 +147,25 @@ async def test_the_first_refusal_is_one_for_an_account_and_one_for_a_network_ove
         Guesses(pair=1, network=2), counting=LocalCounting(lambda: Moment(now, now))
     )
 
-    def first(email: str, network: str) -> bool:
+    async def first(email: str, network: str) -> bool:
         with pytest.raises(TooManyRefusal) as refusal:
             await throttle.count(email, network)
         return refusal.value.first
 
     for network in (HOME, ELSEWHERE):
         await throttle.count(ADA, network)
-    assert [first(ADA, HOME), first(ADA, HOME), first(ADA, ELSEWHERE)] == [True, False, False]
+    assert [await first(ADA, HOME), await first(ADA, HOME), await first(ADA, ELSEWHERE)] == [
+        True,
+        False,
+        False,
+    ]
 
     await throttle.count(EVE, HOME)
-    assert [first(f"person{n}@example.com", HOME) for n in range(3)] == [True, False, False]
+    assert [await first(f"person{n}@example.com", HOME) for n in range(3)] == [True, False, False]
 
     now += 15 * 60
     await throttle.count(ADA, HOME)
-    assert first(ADA, HOME)
+    assert await first(ADA, HOME)
 
 
 async def test_guesses_come_back_after_a_quarter_of_an_hour() -> None:
