@@ -44,15 +44,15 @@ def _print(found: list[Finding]) -> None:
 
 
 def checks() -> tuple[Check, ...]:
-    """Every check that asks nobody outside of this machine but the account database."""
-    from screener.checks import accounts, data, machine, network, night, options
+    """Every check that asks nobody outside of this machine but what the settings name."""
+    from screener.checks import accounts, data, limits, machine, network, night, options
 
     return (
         *(machine.python, machine.packages, machine.files, machine.memory, machine.temporary),
         *(machine.clock, options.unknown, options.policies, options.contradictions),
         *(data.folder, data.room, data.lock, data.ledger, data.checkpoints),
         *(night.digest, night.age, night.demo, night.sealed),
-        *(accounts.accounts, network.port),
+        *(accounts.accounts, limits.limits, network.port),
     )
 
 
