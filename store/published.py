@@ -3,7 +3,7 @@
     manifest.json                    the active night and the end of the ledger; swapping it commits
     nights/VERSION-DIGEST.book       a sealed book; the digest's first 16 characters
     nights/VERSION-DIGEST.json       its manifest
-    ledger/NUMBER-DIGEST.jsonl.gz    an object of the ledger; each names the digest of the one before
+    ledger/NUMBER-DIGEST.jsonl.gz    of the ledger; each names the digest of the one before
     charts/VERSION/FILE              charts, where the nightly draws them
 
 Everything else is put before the commit and never changed. Two machines may make the same night

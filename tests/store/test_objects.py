@@ -13,7 +13,7 @@ import pytest
 
 from store.buckets import Bucket
 from store.errors import ConflictError, ObjectsError
-from store.objects import open_objects
+from store.opening import open_objects
 from tests.s3 import SECRET
 
 MOST = 10**6
