@@ -8,6 +8,7 @@ from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from screener.databases import database_of
 from screener.serving import check_active_night
 from screener.settings import Settings
+from screener.sharing import looking
 from store.accounts import Accounts, Plan
 from store.keys import Keys
 from store.manifest import SAMPLE
@@ -21,7 +22,8 @@ KEYED_CURL = 'curl -H "Authorization: Bearer $SCREENER_KEY"'
 
 def seal_first_night(settings: Settings) -> None:
     """Seal the sample night where there is none yet; a damaged active night is an error."""
-    if Nights(settings.data_dir).pointer.exists():
+    nights = looking(settings)
+    if nights.pointer.exists() or nights.active():
         check_active_night(settings)
         return
     # Imported where it is needed: a process that only serves does without numba and Polars.

@@ -23,6 +23,9 @@ from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
 from tests.redis_server import redis_server as redis_server
 from tests.redis_server import shared_redis as shared_redis
+from tests.s3 import bucket_url as bucket_url
+from tests.s3 import nights_url as nights_url
+from tests.s3 import s3 as s3
 from tests.service import Service, copy_night, serving
 
 # A slow machine must not fail a test.
