@@ -38,7 +38,7 @@ from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
 from screener import seen
-from screener.following import follower_of, shared_charts_of
+from screener.following import follower_of, loops_of, shared_charts_of
 from screener.front import Front
 from screener.health import Health, Probes
 from screener.measuring import keep_measuring
@@ -138,10 +138,8 @@ def build_app(
         Loop("usage", "that writes the usage log", services.usage.keep_writing),
         Loop("expired", "that removes what is expired", sweeper.keep_sweeping),
         Loop("health", "that looks after the parts", health.keep_looking),
+        *loops_of(follower),
     ]
-    if follower is not None:
-        looking = "that follows the store of nights"
-        loops.append(Loop("nights", looking, follower.keep_following))
     if measured:
         measuring = partial(keep_measuring, services, settings.data_dir, clock)
         loops.append(Loop("metrics", "that measures the service", measuring))

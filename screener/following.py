@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Final
 
 from mcp_server.operations.shared_charts import SharedCharts
 from screener.console import err
 from screener.settings import Settings, SettingsError
+from screener.supervisor import Loop
 from store.accounts import utc_now
 from store.errors import ObjectsError
 from store.follower import Clock, Follower
-from store.objects import Objects, open_objects
+from store.objects import Objects
+from store.opening import open_objects
 
 START_SECONDS: Final = 60.0
 """For which a start waits for a night of the store; it is fetched beside the service after that."""
@@ -41,6 +42,13 @@ def follower_of(settings: Settings, clock: Clock = utc_now) -> Follower | None:
     return Follower(settings.data_dir, objects, seconds=seconds, kept=kept, clock=clock)
 
 
+def loops_of(follower: Follower | None) -> list[Loop]:
+    """What a follower does in the background."""
+    if follower is None:
+        return []
+    return [Loop("nights", "that follows the store of nights", follower.keep_following)]
+
+
 def shared_charts_of(settings: Settings) -> SharedCharts | None:
     """Where to look for a chart before it is drawn: in the store, if the nightly draws them."""
     objects = objects_of(settings) if settings.charts_at_night else None
@@ -61,5 +69,6 @@ def fetch_first(settings: Settings, seconds: float = START_SECONDS) -> None:
     looking = threading.Thread(target=follower.look, daemon=True)
     looking.start()
     looking.join(seconds)
-    if why := "it is still being fetched" if looking.is_alive() else follower.away or follower.fault:
+    late = "the night is still being fetched." if looking.is_alive() else ""
+    if why := late or follower.away or follower.fault:
         err.print(f"The service starts with what is in {settings.data_dir}: {why}")

@@ -124,7 +124,9 @@ class Health:
             words = f"The store of nights has not been reached since {since}; {serves}."
             yield Degraded("nights", words)
         elif follower.fault:
-            words = f"What the store of nights names cannot be fetched, and the log says why; {serves}."
+            words = (
+                f"What the store of nights names cannot be fetched, and the log says why; {serves}."
+            )
             yield Degraded("nights", words)
 
     def _parts(self, *, database_answers: bool) -> Iterator[Degraded]:

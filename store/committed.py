@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from store.errors import LedgerError, MirrorError
 from store.ledger import Ledger
-from store.ledger_file import LARGEST, Name, Newest, Withdrawal, first_line
+from store.ledger_file import LARGEST, NOTHING, Name, Newest, Withdrawal, first_line
 from store.objects import Objects
 from store.published import ledger_object
 
@@ -40,13 +40,14 @@ class Committed:
             LedgerError: an object is missing, or is not the one that the next one names.
             MirrorError: the known object, or one of the data folder, is none of this ledger.
         """
+        known = known or NOTHING
         number, digest = newest.number, newest.sha256
-        end = 0 if known is None else known.number
-        for number in range(newest.number, max(end, newest.number - most), -1):
+        while number > max(known.number, newest.number - most):
             name, body, digest = self._read(number, digest)
             yield Appended(name, body)
-        if known is not None and number == end + 1 and digest != known.sha256:
-            raise self._other(f"object {end}")
+            number -= 1
+        if number < known.number or (number == known.number and digest != known.sha256):
+            raise self._other(f"object {known.number}")
 
     def _read(self, number: int, digest: str | None) -> tuple[Name, bytes, str | None]:
         """An object, and the digest of the one before it."""

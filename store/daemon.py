@@ -26,7 +26,7 @@ async def in_daemon(work: Callable[[], T]) -> T:
 def _do(work: Callable[[], T], future: Future[T]) -> None:
     try:
         result = work()
-    except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+    except BaseException as error:
         future.set_exception(error)
     else:
         future.set_result(result)

@@ -23,11 +23,10 @@ def nights(chosen: Settings) -> Iterator[Finding]:
     from screener.following import objects_of
     from screener.settings import SettingsError
     from store.errors import ManifestError, ObjectsError
-    from store.objects import Objects
     from store.published import MOST_BYTES, POINTER, book_object, key_of, read_published
 
     try:
-        objects: Objects | None = objects_of(chosen)
+        objects = objects_of(chosen)
         if objects is None:
             return
         found = objects.read(POINTER, MOST_BYTES)
@@ -49,7 +48,9 @@ def nights(chosen: Settings) -> Iterator[Finding]:
         f"{objects.place} answers and names {active.data_version}, of {active.as_of_session}",
     )
     yield _here(chosen, active.data_version)
-    yield ok(PUBLISHING, "not tried; `screener doctor --publishing` puts a small object and removes it")
+    yield ok(
+        PUBLISHING, "not tried; `screener doctor --publishing` puts a small object and removes it"
+    )
 
 
 def _here(chosen: Settings, version: str) -> Finding:
