@@ -1,7 +1,7 @@
 """Mirror: what a server keeps in its data folder of a shared store of nights.
 
 A file is fetched as a draft, compared with what was sealed, and only then moved in place; the local
-`manifest.json`, which says what is served, is replaced last. A mirror that was killed at any moment
+`manifest.json`, which says what is served, is replaced after all else. A mirror that was killed at any moment
 leaves the old night, or the new one, and drafts that the next one removes.
 """
 
@@ -97,8 +97,8 @@ class Mirror:
         self._fetch_book(published.active)
         for key in shown:
             self._fetch_manifest(key)
-        self._prune(published.active, [version_of(key) for key in shown])
         replace_file(self._pointer, published.active.encode())
+        self._prune(published.active, [version_of(key) for key in shown])
         replace_file(self._marker, published.encode())
 
     def _sweep(self) -> None:
@@ -188,19 +188,13 @@ class Mirror:
     def _prune(self, active: Manifest, shown: Sequence[str]) -> None:
         """Remove the books of all nights but the newest, and the manifests that are not shown.
 
-        The new night and the one that is served until the pointer is replaced stay, whatever else.
         A book that a call is reading can be read to its end.
         """
         books = sorted((path.stem for path in self._nights.glob("*.book")), reverse=True)
-        staying = [active.data_version]
-        with suppress(ManifestError):
-            staying.append(read_manifest(self._pointer).data_version)
-        for version in books:
-            if version not in staying and version in shown and len(staying) < self._kept:
-                staying.append(version)
-        for version in {*books, *(path.stem for path in self._nights.glob("*.json"))}:
-            if version not in staying:
-                self._remove(version, listed=version in shown)
+        earlier = [each for each in books if each in shown and each != active.data_version]
+        staying = {active.data_version, *earlier[: self._kept - 1]}
+        for version in {*books, *(path.stem for path in self._nights.glob("*.json"))} - staying:
+            self._remove(version, listed=version in shown)
 
     def _remove(self, version: str, *, listed: bool) -> None:
         beside = self._nights / f"{version}.json"

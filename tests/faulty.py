@@ -29,7 +29,7 @@ cut: the connection is reset in the middle of the body.
 wrong: one bit of the body is another one.
 lost: the server does what it is asked, and the connection is reset instead of its answer.
 silent: no answer comes, for as long as the client waits.
-refused: each new connection is reset at once.
+refused: each connection is reset at once, as where nothing listens.
 """
 
 DRIP_BYTES, DRIP_SECONDS = 512, 0.1
@@ -151,8 +151,9 @@ class _Handler(BaseHTTPRequestHandler):
         fate = proxy.fate(Asked(self.command, self.path))
         if fate == "unavailable":
             self._answer(503, [], b"away")
-        elif fate == "silent":
-            proxy.over.wait()
+        elif fate in ("silent", "refused"):
+            if fate == "silent":
+                proxy.over.wait()
             self._reset()
         else:
             status, headers, answer = self._ask(body)
