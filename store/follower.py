@@ -55,6 +55,7 @@ class Follower:
         self._clock = clock
         self._tag: str | None = None
         self._published: Published | None = None
+        self._asked: dt.datetime | None = None  # since when an answer is waited for
         self.began = clock()
         self.reached: dt.datetime | None = None
         """When the store answered last, in UTC; None if it has not yet."""
@@ -71,10 +72,10 @@ class Follower:
     @property
     def is_away(self) -> bool:
         """Whether the store has not been reached for several looks, or not once."""
-        if not self.away:
-            return False
-        patience = dt.timedelta(seconds=PATIENCE * self._seconds)
-        return self.reached is None or self._clock() - self.reached > patience
+        now, patience = self._clock(), dt.timedelta(seconds=PATIENCE * self._seconds)
+        if self._asked is not None and now - self._asked > patience:
+            return True
+        return bool(self.away) and (self.reached is None or now - self.reached > patience)
 
     async def keep_following(self) -> None:
         """Look at the store until cancelled; less often after failures."""
@@ -87,11 +88,14 @@ class Follower:
 
     def look(self) -> bool:
         """Look once, and fetch what is new; waits for the network. Returns whether all is well."""
+        self._asked = self._clock()
         try:
             found = self._objects.read(POINTER, MOST_BYTES, self._tag)
         except Exception as error:
             self.away = _reported(error, self.away)
             return False
+        finally:
+            self._asked = None
         self.reached = self._clock()
         nights_reached.set(self.reached.timestamp())
         self.away = _ended(self.away, "The store of nights is reached again.")
