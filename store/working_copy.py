@@ -177,7 +177,7 @@ class WorkingCopy:
         return name, draft, head.previous
 
     def _note(self, newest: Newest) -> None:
-        if self.ledger.newest() != newest:
+        if newest.number and self.ledger.newest() != newest:
             replace_file(self.ledger.folder / NEWEST, newest.encode())
 
     def _forked(self, number: int) -> LedgerError:
