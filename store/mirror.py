@@ -77,16 +77,16 @@ class Mirror:
 
     def _update(self, published: Published) -> None:
         self._sweep()
-        active, shown = published.active, published.kept[:NAMED]
+        active = published.active
         copy = WorkingCopy(self._data_dir, self._objects)
         copy.take_ledger(published.newest)
         self._check_room(active)
         copy.take_book(active)
-        for key in shown:
+        for key in published.kept[:NAMED]:
             self._take_manifest(copy, key)
         # Also where the night is the same: a running service then reads the withdrawals again.
         replace_file(self._pointer, active.encode())
-        self._prune(active, {*map(_version_of, shown)})
+        self._prune(active, {*map(_version_of, published.kept)})
         replace_file(self._marker, published.encode())
 
     def _sweep(self) -> None:
@@ -113,16 +113,16 @@ class Mirror:
                 f"takes {manifest.book.bytes:,}; make room there."
             )
 
-    def _prune(self, active: Manifest, shown: Collection[str]) -> None:
-        """Remove the books of all nights but the newest, and the manifests that are not shown.
+    def _prune(self, active: Manifest, there: Collection[str]) -> None:
+        """Remove the books of all nights but the newest, and the nights that the store has not.
 
         A book that a call is reading can be read to its end.
         """
         books = sorted((path.stem for path in self._nights.glob("*.book")), reverse=True)
-        earlier = [each for each in books if each in shown and each != active.data_version]
+        earlier = [each for each in books if each in there and each != active.data_version]
         staying = {active.data_version, *earlier[: self._kept - 1]}
         for version in {*books, *(path.stem for path in self._nights.glob("*.json"))} - staying:
-            self._remove(version, listed=version in shown)
+            self._remove(version, listed=version in there)
 
     def _remove(self, version: str, *, listed: bool) -> None:
         beside = self._nights / f"{version}.json"

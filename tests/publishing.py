@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 from pathlib import Path
 
 from store.errors import ObjectsError
 from store.ledger import Entry
-from store.ledger_file import NOTHING
 from store.manifest import Manifest
-from store.nights import Nights
 from store.objects import Objects
 from store.opening import open_objects
-from store.published import (
-    MOST_BYTES,
-    POINTER,
-    Published,
-    book_object,
-    key_of,
-    ledger_object,
-    manifest_object,
-    read_published,
-)
+from store.published import MOST_BYTES, POINTER, Published, read_published
 from store.served import Tally
+from store.shared_nights import SharedNights
 from tests.store.test_nights import write
 
 FIRST = dt.date(2026, 1, 5)
@@ -35,7 +24,7 @@ class Publisher:
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
         self.objects: Objects = open_objects(url)
-        self.nights = Nights(folder)
+        self.nights = SharedNights(folder, self.objects)
 
     def night(self, day: int = 0, symbols: int = 3) -> Manifest:
         """Make and publish the night of the first session or of so many days later."""
@@ -48,51 +37,24 @@ class Publisher:
             as_served=Tally.begun(session),
             lines=(),
         )
-        made = write(self.nights, session=session, symbols=symbols, entry=entry, accept_fall=True)
-        self.push()
-        return made
+        self.nights.bring()
+        return write(self.nights, session=session, symbols=symbols, entry=entry, accept_fall=True)
 
     def withdraw(self, night: Manifest, reason: str = "The bars were wrong.") -> None:
         """Withdraw a night, and publish what takes its place."""
+        self.nights.bring()
         self.nights.withdraw(night.data_version, reason, dt.datetime.now(dt.UTC))
-        self.push()
 
-    def push(self) -> None:
-        """Put everything into the store, and the pointer last."""
-        for night in self.nights.sealed():
-            book = self.nights.folder / night.book.file
-            self._put(book_object(key_of(night)), book)
-            self._put(manifest_object(key_of(night)), night.encode())
-        ledger = self.nights.ledger
-        for name in ledger.names():
-            body = ledger.bytes_of(name)
-            digest = hashlib.sha256(body).hexdigest()
-            self._put(ledger_object(name.number, digest), body)
-        self.point()
-
-    def point(self, **changed: object) -> None:
-        """Replace the pointer by what is active here, with other fields where they are given."""
-        before = self.objects.read(POINTER, MOST_BYTES)
-        commit = read_published(before.body, "test").commit + 1 if before else 1
-        gone = self.nights.ledger.withdrawals()
-        active = self.nights.active()
-        assert active is not None
-        published = Published(
-            active=active,
-            newest=self.nights.ledger.newest() or NOTHING,
-            kept=tuple(key_of(n) for n in self.nights.sealed() if n.data_version not in gone),
-            commit=commit,
-        )
-        self.swap(published.model_copy(update=changed).encode())
+    def published(self) -> Published:
+        """What the store says."""
+        found = self.objects.read(POINTER, MOST_BYTES)
+        assert found is not None
+        return read_published(found.body, "test")
 
     def swap(self, body: bytes) -> None:
         """Replace the pointer by some bytes."""
         before = self.objects.read(POINTER, MOST_BYTES)
         self.objects.swap(POINTER, body, before.tag if before else None)
-
-    def _put(self, name: str, body: bytes | Path) -> None:
-        if not self.objects.has(name):
-            self.objects.put(name, body)
 
 
 def spoil(objects: Objects, name: str) -> None:

@@ -20,7 +20,7 @@ from store.ledger import Ledger
 from store.lock import locked
 from store.manifest import verify_book
 from store.opening import open_objects
-from store.published import book_object, key_of, ledger_object, read_published
+from store.published import POINTER, book_object, key_of, ledger_object
 from tests.faulty import faulty
 from tests.publishing import FIRST, Publisher, spoil
 from tests.s3 import S3Server
@@ -121,7 +121,7 @@ async def test_a_withdrawn_night_is_left_and_every_server_tells_of_it(
     night = await served(folder)
     assert night.book.data_version == first.data_version
     assert [gone.data_version for gone in night.withdrawn] == [second.data_version]
-    assert second.data_version not in files(folder)
+    assert [last.withdrawn for last in night.last_nights] == [True, False]
 
 
 async def test_the_withdrawal_of_a_night_that_is_not_served_reaches_a_server_that_runs(
@@ -186,16 +186,17 @@ async def test_what_is_not_as_it_was_sealed_is_never_put_in_place(
     old = folder_publisher.night(0)
     assert following.look()
     new = folder_publisher.night(1)
-    newest = folder_publisher.nights.ledger.newest()
-    assert newest is not None
-    pointer = folder_publisher.objects.read("manifest.json", 2**20)
-    assert pointer is not None
-    if what == "book":
-        spoil(folder_publisher.objects, book_object(key_of(new)))
-    elif what == "ledger":
-        spoil(folder_publisher.objects, ledger_object(newest.number, newest.sha256 or ""))
+    published = folder_publisher.published()
+    newest = published.newest
+    name = {
+        "book": book_object(key_of(new)),
+        "ledger": ledger_object(newest.number, newest.sha256 or ""),
+        "pointer": "",
+    }[what]
+    if name:
+        spoil(folder_publisher.objects, name)
     else:
-        folder_publisher.swap(pointer.body[: len(pointer.body) // 2])
+        folder_publisher.swap(published.encode()[:200])
 
     assert not following.look()
     assert following.fault
@@ -204,14 +205,10 @@ async def test_what_is_not_as_it_was_sealed_is_never_put_in_place(
     assert files(folder) == {old.data_version}
     assert not drafts(folder)
 
-    spoil_back = {"book": book_object(key_of(new))}.get(what)
-    if what == "pointer":
-        folder_publisher.swap(pointer.body)
+    if name:
+        spoil(folder_publisher.objects, name)
     else:
-        spoil(
-            folder_publisher.objects,
-            spoil_back or ledger_object(newest.number, newest.sha256 or ""),
-        )
+        folder_publisher.swap(published.encode())
     assert following.look()
     assert following.fault == ""
     assert await versions(folder) == {new.data_version}
@@ -226,7 +223,9 @@ async def test_a_book_for_which_the_disk_has_no_room_is_not_fetched_and_the_disk
     assert following.look()
     new = folder_publisher.night(1)
     large = new.book.model_copy(update={"bytes": 10**18})
-    folder_publisher.point(active=new.model_copy(update={"book": large}))
+    damaged = new.model_copy(update={"book": large})
+    published = folder_publisher.published()
+    folder_publisher.swap(published.model_copy(update={"active": damaged}).encode())
 
     assert not following.look()
 
@@ -288,11 +287,9 @@ async def test_a_store_whose_ledger_began_anew_is_not_followed(
     folder = tmp_path / "server"
     old = folder_publisher.night(0)
     assert follower(folder_publisher, folder).look()
-    pointer = folder_publisher.objects.read("manifest.json", 2**20)
-    assert pointer is not None
-    anew = Publisher(tmp_path / "anew", folder_publisher.objects.place)
-    anew.night(1)
-    assert read_published(pointer.body, "").newest.number == 1
+    folder_publisher.objects.remove(POINTER)
+    Publisher(tmp_path / "anew", folder_publisher.objects.place).night(1)
+    assert folder_publisher.published().newest.number == 1
 
     assert not follower(folder_publisher, folder).look()
 
@@ -336,6 +333,28 @@ async def test_a_store_that_is_away_is_said_to_be_once_it_was_missed_for_several
 
         assert following.look()
         assert not following.is_away
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("times", [1, None])
+async def test_a_night_whose_commit_has_no_answer_is_published_once_and_followed(
+    s3: S3Server,
+    bucket_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    times: int | None,
+) -> None:
+    folder = tmp_path / "server"
+    Publisher(tmp_path / "publisher", bucket_url).night(0)
+    with faulty(s3.address) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+        publisher = Publisher(tmp_path / "publisher", bucket_url)
+        with proxy.failing("lost", method="PUT", name=POINTER, times=times) as fault:
+            made = publisher.night(1)
+        assert fault.struck > 0
+        assert publisher.published().commit == 2
+        assert follower(publisher, folder).look()
+        assert await versions(folder) == {made.data_version}
 
 
 FOLLOW = """

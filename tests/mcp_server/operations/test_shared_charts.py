@@ -98,7 +98,7 @@ async def test_the_store_is_not_asked_for_a_look_that_no_nightly_draws(
     away = Away()
     charts = Charts(tmp_path / "server", shared=SharedCharts(away))
 
-    assert await charts.png(book, setup, Look(theme="dark", width=640))
+    assert await charts.png(book, setup, Look(theme="dark", width=720))
     assert away.asked == 0
 
 
