@@ -84,7 +84,7 @@ def publishing(chosen: Settings) -> Iterator[Finding]:
             yield ok(PUBLISHING, words)
             return
         try:
-            yield _raced(objects, name)
+            yield raced(objects, name)
         finally:
             with suppress(ObjectsError):
                 objects.remove(name)
@@ -92,7 +92,7 @@ def publishing(chosen: Settings) -> Iterator[Finding]:
         yield fault(PUBLISHING, str(error))
 
 
-def _raced(objects: Objects, name: str) -> Finding:
+def raced(objects: Objects, name: str) -> Finding:
     """Two writers replace what both have read: the second must be told."""
     first = objects.swap(name, b"1", None)
     refuses_second = _is_refused(objects, name, b"2", None)
