@@ -322,17 +322,14 @@ async def test_a_store_that_is_away_is_said_to_be_once_it_was_missed_for_several
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
         objects = open_objects(bucket_url)
         following = Follower(tmp_path / "server", objects, seconds=20, kept=3, clock=lambda: now[0])
-        assert following.look()
+        found = [(following.look(), following.is_away)]
         with proxy.failing("refused"):
-            assert not following.look()
-            assert not following.is_away
+            found.append((following.look(), following.is_away))
             now[0] += dt.timedelta(seconds=61)
-            assert not following.look()
-            assert following.is_away
+            found.append((following.look(), following.is_away))
             assert following.reached == NOW
-
-        assert following.look()
-        assert not following.is_away
+        found.append((following.look(), following.is_away))
+    assert found == [(True, False), (False, False), (False, True), (True, False)]
 
 
 @pytest.mark.engine
