@@ -19,6 +19,7 @@ from nightly.plan import Order
 from screener.nightly import order_of, seal
 from screener.settings import Settings
 from screener.sharing import changing, looking, nights_of
+from screener.start import seal_first_night
 from store.chain import Chain
 from store.errors import (
     ConflictError,
@@ -64,12 +65,12 @@ class Machines:
     def settings(self, name: str) -> Settings:
         return Settings(data_dir=self._folder / name, nights_url=self.url)
 
-    def seal(self, name: str, day: dt.date, **options: bool) -> Manifest:
+    def seal(self, name: str, day: dt.date, *, only_new: bool = False) -> Manifest:
         settings = self.settings(name)
-        return seal(settings, self.order(name, day, **options))[0]
+        return seal(settings, self.order(name, day, only_new=only_new))[0]
 
-    def order(self, name: str, day: dt.date, **options: bool) -> Order:
-        return order_of(self.settings(name), session=day, jobs=1, **options)
+    def order(self, name: str, day: dt.date, *, only_new: bool = False) -> Order:
+        return order_of(self.settings(name), session=day, jobs=1, only_new=only_new)
 
     def published(self) -> Published:
         found = self.objects.read(POINTER, MOST_BYTES)
@@ -305,6 +306,24 @@ def _digest(ledger: Ledger, number: int) -> bytes:
     return previous.encode()
 
 
+def test_a_first_start_takes_the_shared_night_and_makes_no_sample(machines: Machines) -> None:
+    made = machines.seal("a", DAYS[0])
+    seal_first_night(machines.settings("fresh"))
+    assert machines.published().active == made
+    assert Nights(machines.settings("fresh").data_dir).check_active() == made
+
+
+def test_charts_that_were_drawn_are_shared(machines: Machines) -> None:
+    made = machines.seal("a", DAYS[0])
+    nights = nights_of(machines.settings("a"))
+    folder = nights.charts / made.data_version
+    folder.mkdir(parents=True)
+    (folder / "one.png").write_bytes(b"png")
+    (folder / ".two.draft").write_bytes(b"half")
+    nights.share_charts(made.data_version)
+    assert list(machines.objects.names("charts")) == [f"charts/{made.data_version}/one.png"]
+
+
 def test_a_store_that_does_not_answer_is_one_line(tmp_path: Path) -> None:
     away = (tmp_path / "away").as_uri()
     done = command.run(tmp_path / "data", "night", "prune", "--keep", "1", SCREENER_NIGHTS_URL=away)
@@ -324,7 +343,8 @@ def test_a_nightly_killed_before_any_step_leaves_the_old_night_or_the_new(tmp_pa
     new = Machines(tmp_path, (tmp_path / "whole" / "shared").as_uri()).published().active
     changes = [line for line in told.splitlines() if line.startswith("change ")]
     first = next(n for n, line in enumerate(changes, 1) if "/shared/nights" in line)
-    steps = [n for n in range(first, len(changes) + 1) if "progress" not in changes[n - 1]]
+    ends = ("os.rename", "os.remove", "os.rmdir")  # before others nothing has another state
+    steps = [n for n, line in enumerate(changes, 1) if n >= first and line.split()[1] in ends]
 
     def kill(number: int) -> Manifest:
         folder = tmp_path / f"killed-{number}"

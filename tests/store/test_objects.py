@@ -234,15 +234,18 @@ class Cutting(BaseHTTPRequestHandler):
 def test_a_swap_whose_answer_is_lost_is_a_success(
     s3: S3Server, bucket_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handler = type("Once", (Cutting,), {"target": s3.address.removeprefix("http://"), "cut": []})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as proxy:
+    class Once(Cutting):
+        target = s3.address.removeprefix("http://")
+        cut: ClassVar[list[int]] = []
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Once) as proxy:
         thread = Thread(target=proxy.serve_forever)
         thread.start()
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.server_port}")
         tag = open_objects(bucket_url).swap("manifest.json", b"ours", None)
         proxy.shutdown()
         thread.join()
-    assert handler.cut == [200]
+    assert Once.cut == [200]
     monkeypatch.setenv("AWS_ENDPOINT_URL", s3.address)
     assert open_objects(bucket_url).read("manifest.json", MOST) == Object(b"ours", tag)
 
