@@ -84,7 +84,7 @@ async def test_two_servers_follow_one_store_from_night_to_night(
         assert all(each.look() for each in followers)
         assert await versions(one, two) == {made.data_version}
         for folder in (one, two):
-            assert verify_book(folder / "nights", made).exists()
+            assert verify_book(folder / "nights", made).stat().st_mode & 0o077 == 0
     assert [each.fault or each.away for each in followers] == ["", ""]
 
 
