@@ -239,12 +239,14 @@ def test_a_folder_that_is_ahead_of_its_store_is_refused(machines: Machines) -> N
 
 
 @pytest.mark.parametrize("kind", ["nights", "ledger", "pointer"])
-def test_wrong_bytes_in_the_store_are_refused(machines: Machines, kind: str) -> None:
+def test_wrong_bytes_in_the_store_are_refused(machines: Machines, alone: Path, kind: str) -> None:
     made = machines.seal("a", DAYS[0])
     if kind == "pointer":
         machines.objects.put(POINTER, b"{}")
     elif kind == "ledger":
-        machines.objects.put(next(machines.objects.names("ledger")), b"wrong")
+        other = Ledger(alone)  # a sound object, with another digest
+        body = other.bytes_of(other.names()[0])
+        machines.objects.put(next(machines.objects.names("ledger")), body)
     else:
         machines.objects.put(book_object(key_of(made)), bytes(made.book.bytes))
     with pytest.raises((ManifestError, LedgerError)):
