@@ -41,6 +41,7 @@ from rest_facade.listing import listing_routes
 from screener import seen
 from screener.counting import Standing, counting_of
 from screener.databases import database_of
+from screener.following import follower_of, loops_of, shared_charts_of
 from screener.front import Front
 from screener.health import Health, Probes
 from screener.measuring import keep_measuring
@@ -102,7 +103,8 @@ def build_app(
     services = services_of(settings, database, counting, clock)
     standing = Standing(counting, partial(resume_days, services))
     supervisor = Supervisor()
-    health = Health(services, database, supervisor, clock)
+    follower = follower_of(settings, clock)
+    health = Health(services, database, supervisor, clock, follower)
     offer = services.offer
     resource, *others = resources_of(offer)
     origins = origins_of(settings)
@@ -142,6 +144,7 @@ def build_app(
         Loop("expired", "that removes what is expired", sweeper.keep_sweeping),
         Loop("changes", "that watches for changes of accounts", services.principals.keep_watching),
         Loop("health", "that looks after the parts", health.keep_looking),
+        *loops_of(follower),
     ]
     loops += standing.loops
     if measured:
@@ -262,7 +265,9 @@ def services_of(
         watchlist=watchlist,
         usage=UsageLog(database),
         limiter=Limiter(settings.quotas, counting),
-        charts=Charts(settings.data_dir / "charts", directories=directories),
+        charts=Charts(
+            settings.data_dir / "charts", directories=directories, shared=shared_charts_of(settings)
+        ),
         directories=directories,
     )
 

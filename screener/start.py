@@ -8,7 +8,6 @@ from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from screener.databases import database_of
 from screener.serving import check_active_night
 from screener.settings import Settings
-from screener.sharing import looking
 from store.accounts import Accounts, Plan
 from store.keys import Keys
 from store.manifest import SAMPLE
@@ -21,9 +20,10 @@ KEYED_CURL = 'curl -H "Authorization: Bearer $SCREENER_KEY"'
 
 
 def seal_first_night(settings: Settings) -> None:
-    """Seal the sample night where there is none yet; a damaged active night is an error."""
-    nights = looking(settings)
-    if nights.pointer.exists() or nights.active():
+    """Seal the sample night where there is none yet; a damaged active night is an error. Where
+    nights come from a shared store, none is made.
+    """
+    if settings.nights_url is not None or Nights(settings.data_dir).pointer.exists():
         check_active_night(settings)
         return
     # Imported where it is needed: a process that only serves does without numba and Polars.

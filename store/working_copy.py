@@ -14,7 +14,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from store.errors import LedgerError, ManifestError
-from store.files import DRAFT, private_folder, replace_file, sync_directory
+from store.files import DRAFT, private_file, private_folder, replace_file, sync_directory
 from store.ledger import Ledger
 from store.ledger_file import (
     LARGEST,
@@ -136,7 +136,7 @@ class WorkingCopy:
             found = known_book(self.nights, manifest)
         except ManifestError:
             name = book_object(key_of(manifest))
-            draft = self.nights / f".{manifest.data_version}.{os.getpid()}{DRAFT}"
+            draft = private_file(self.nights / f".{manifest.data_version}.{os.getpid()}{DRAFT}")
             try:
                 self.objects.fetch(name, draft, min(manifest.book.bytes, MOST_BOOK))
                 self._check_book(name, draft, manifest)

@@ -1,0 +1,67 @@
+"""Small nights in a shared store, as a nightly of another machine leaves them there."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+from store.errors import ObjectsError
+from store.ledger import Entry
+from store.manifest import Manifest
+from store.objects import Objects
+from store.opening import open_objects
+from store.published import MOST_BYTES, POINTER, Published, read_published
+from store.served import Tally
+from store.shared_nights import SharedNights
+from tests.store.test_nights import write
+
+FIRST = dt.date(2026, 1, 5)
+
+
+class Publisher:
+    """A machine with a data folder of its own that publishes into a store."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder = folder
+        self.objects: Objects = open_objects(url)
+        self.nights = SharedNights(folder, self.objects)
+
+    def night(self, day: int = 0, symbols: int = 3) -> Manifest:
+        """Make and publish the night of the first session or of so many days later."""
+        session = FIRST + dt.timedelta(days=day)
+        entry = Entry(
+            detector=1,
+            method_version=1,
+            published_at=dt.datetime.combine(session, dt.time(22), dt.UTC),
+            since=None,
+            as_served=Tally.begun(session),
+            lines=(),
+        )
+        self.nights.bring()
+        return write(self.nights, session=session, symbols=symbols, entry=entry, accept_fall=True)
+
+    def withdraw(self, night: Manifest, reason: str = "The bars were wrong.") -> None:
+        """Withdraw a night, and publish what takes its place."""
+        self.nights.bring()
+        self.nights.withdraw(night.data_version, reason, dt.datetime.now(dt.UTC))
+
+    def published(self) -> Published:
+        """What the store says."""
+        found = self.objects.read(POINTER, MOST_BYTES)
+        assert found is not None
+        return read_published(found.body, "test")
+
+    def swap(self, body: bytes) -> None:
+        """Replace the pointer by some bytes."""
+        before = self.objects.read(POINTER, MOST_BYTES)
+        self.objects.swap(POINTER, body, before.tag if before else None)
+
+
+def spoil(objects: Objects, name: str) -> None:
+    """Change one bit of an object."""
+    found = objects.read(name, 2**26)
+    if found is None:
+        raise ObjectsError(name)
+    middle = len(found.body) // 2
+    changed = bytes([found.body[middle] ^ 1])
+    objects.put(name, found.body[:middle] + changed + found.body[middle + 1 :])
