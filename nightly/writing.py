@@ -40,7 +40,7 @@ def written(
             history=None,
             prices=None,
             kept=None,
-            # Each array that was joined or came from another process has columns described anew: 1 KB.
+            # An array that was joined, or came from a worker, describes its columns anew: 1 KB.
             facts=analysis.facts.astype(FACTS),
             features=analysis.features if analysis.formations else None,
         )
