@@ -57,8 +57,6 @@ class Order:
     """The source's name in the manifest: `sample`, or the file's or folder's own name."""
     told: Mapping[str, Any] = field(default_factory=dict)
     """How the source was read, for the report: its file forms and columns."""
-    shared: BarSource | None = None
-    """The source as the workers of a cluster read it; None if they read it as this process does."""
     left: Mapping[str, Refusal] = field(default_factory=dict)
     """Files of the source that were left out and why, where that refuses no symbol of its own."""
     reference: Reference = field(default_factory=Reference)
@@ -138,9 +136,9 @@ def plan(order: Order, now: dt.datetime) -> Plan:
         order.running_sessions,
     )
     behind, current, later = _places(ends, known, now)
-    begun, read = to_day(last_begun(now)), order.shared or order.source
+    begun = to_day(last_begun(now))
     return Plan(
-        [Task(read, batch, *shared) for batch in batches(listings, jobs)],
+        [Task(order.source, batch, *shared) for batch in batches(listings, jobs)],
         symbols,
         as_of,
         crypto_until=known["crypto"].last,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -80,7 +81,6 @@ def order_of(
         SourceError: the bars or the reference table cannot be read.
         ObjectsError: a store does not answer.
     """
-    shared = None
     if bars == SAMPLE:
         if symbol is not None:
             raise SourceError("The sample has symbols of its own; leave --symbol out.")
@@ -89,13 +89,11 @@ def order_of(
     else:
         path = work.fetched(bars, step) if work else Path(bars)
         opened = _opened(path, work, step, symbol, opening)
-        shared = work.shared(opened.source, step) if work else None
         known, name = Reference(), path.resolve().name
     if reference is not None:
         known = read_reference(reference)
     return Order(
         source=opened.source,
-        shared=shared,
         name=name,
         told=opened.told,
         left=opened.left,
@@ -122,7 +120,8 @@ def _opened(
 ) -> Opened:
     if work is None:
         return Opened(open_source(path, symbol))
-    return opening(path, work.folder, step, symbol, always=work.scratch is not None)
+    opened = opening(path, work.folder, step, symbol, always=work.scratch is not None)
+    return replace(opened, source=work.shared(opened.source, step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +139,19 @@ class Work:
         """
         return fetch_bars(bars, self.folder / "fetched", step) if is_bucket(bars) else Path(bars)
 
-    def shared(self, source: BarSource, step: Step) -> BarSource | None:
-        """The source as workers read it, after its sorted bars were shared; None without them.
+    def shared(self, source: BarSource, step: Step) -> BarSource:
+        """The source, after its sorted bars were moved to where workers read them, if there is such
+        a place.
 
         Raises:
             ObjectsError: the store cannot be written.
         """
         if self.scratch is None or not isinstance(source, SpilledSource):
-            return None
-        return self.scratch.share(source, self.folder / "bars", step)
+            return source
+        there = self.scratch.share(source, self.folder / "bars", step)
+        for copy in ("bars", "fetched"):
+            shutil.rmtree(self.folder / copy, ignore_errors=True)
+        return there
 
 
 def seal(

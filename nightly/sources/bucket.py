@@ -227,6 +227,8 @@ class Bucket:
                 f"{self.url} refuses these credentials; they must be able to list and to read it."
             ) from error
         except (BaseError, ValueError) as error:
+            if "NoSuchBucket" in str(error):
+                raise SourceError(f"There are no bars at {self.url}: no such bucket.") from error
             raise ObjectsError(f"{self.url} does not answer; run it again when it does.") from error
 
 

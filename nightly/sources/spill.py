@@ -110,11 +110,11 @@ class Spill:
 
     def _merge(self, names: Sequence[str]) -> None:
         """Write the rows of neighbouring names, out of all runs, into parts."""
-        mine = pl.col("symbol").is_between(pl.lit(names[0]), pl.lit(names[-1]))
+        mine = _within(names)
         scans = [pl.scan_parquet(run, glob=False).filter(mine) for run in self._runs]
         rows = pl.concat(scans, how="diagonal").collect().sort("symbol", maintain_order=True)
         for some in _ranges(self._rows, names, PART_ROWS):
-            self._write_part(rows.filter(pl.col("symbol").is_between(some[0], some[-1])))
+            self._write_part(rows.filter(_within(some)))
 
     def _write_part(self, rows: pl.DataFrame) -> None:
         new = self._folder / "new.parquet"
@@ -143,6 +143,10 @@ class Spill:
         name = file_digest(new) + new.suffix
         new.rename(self._folder / name)
         return name
+
+
+def _within(names: Sequence[str]) -> pl.Expr:
+    return pl.col("symbol").is_between(pl.lit(names[0]), pl.lit(names[-1]))
 
 
 def _ranges(rows: Mapping[str, int], among: Iterable[str], most: int) -> Iterable[list[str]]:
