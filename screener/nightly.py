@@ -90,7 +90,8 @@ def order_of(
         name, session = SAMPLE, session or SAMPLE_SESSION
     else:
         path = work.fetched(bars, step) if work else Path(bars)
-        opened = _opened(path, work, step, symbol, opening)
+        with _named(path, bars):
+            opened = _opened(path, work, step, symbol, opening)
         known, name = Reference(), path.resolve().name
     if reference is not None:
         known = read_reference(reference)
@@ -124,6 +125,15 @@ def _opened(
         return Opened(open_source(path, symbol))
     opened = opening(path, work.folder, step, symbol, always=work.scratch is not None)
     return replace(opened, source=work.shared(opened.source, step))
+
+
+@contextmanager
+def _named(path: Path, bars: str) -> Iterator[None]:
+    """Name bars in errors as the operator did, and not the copy of them."""
+    try:
+        yield
+    except SourceError as error:
+        raise SourceError(str(error).replace(str(path), bars)) from error
 
 
 @dataclass(frozen=True, slots=True)

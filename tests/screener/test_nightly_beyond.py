@@ -200,6 +200,23 @@ def test_a_store_that_is_away_is_one_line(
     assert f"{bucket_url}/market does not answer" in done.stderr
 
 
+@pytest.mark.engine
+def test_bars_of_a_bucket_that_cannot_be_used_are_named_by_their_address(
+    bucket_url: str, tmp_path: Path
+) -> None:
+    bars = tmp_path / "market"
+    bars.mkdir()
+    (bars / "AAPL.csv").write_text("a web page")
+    url = upload(bars, bucket_url)
+
+    done = command.run(tmp_path / "data", "nightly", "--bars", url)
+
+    assert done.returncode == USAGE
+    assert f"{url} has no symbol that can be read. AAPL.csv" in done.stderr
+    assert f"`screener bars check {url}` names them all" in done.stderr.replace("\n", " ")
+    assert str(tmp_path) not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("url", "said"),
     [("s3://", "needs a bucket"), ("gs://me:secret@bucket/bars", "needs a bucket")],
