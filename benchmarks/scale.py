@@ -1,19 +1,19 @@
 """The nightly at market scale: time, memory and growth of a whole night, and of one more day.
 
-    python -m benchmarks.scale FOLDER [SYMBOLS ...]
+    python -m benchmarks.scale FOLDER [--years YEARS] [SYMBOLS ...]
 
-For each size (by default 1,000, 3,000 and 10,000 symbols of 20 years) it makes a synthetic market
+For each size (by default 1,000, 3,000 and 10,000 symbols, of 20 years) it makes a synthetic market
 in the folder and runs a night over it by the command line: from an empty data folder, and once more
 after a night of the bars without their last session, which must give the same bytes. Two references
 are measured in the same run: Polars only reading the file, and the detector alone on one core. If
 other work shares the cores, the processor time says more than the wall time. `benchmarks.nightly`
-measures the same over real bars.
+measures the same over real bars. Of several sizes it says how much memory each further symbol took.
 """
 
 from __future__ import annotations
 
+import argparse
 import datetime as dt
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -48,11 +48,11 @@ def walk(market: Path) -> float:
     return (time.process_time() - start) / sum(map(len, loaded))
 
 
-def at_size(folder: Path, symbols: int) -> Pair:
+def at_size(folder: Path, symbols: int, years: int) -> Pair:
     """Measure both nights of a market, and print their cost."""
-    market = folder / f"market-{symbols}.parquet"
+    market = folder / f"market-{symbols}-{years}.parquet"
     if not market.exists():
-        write_market(market, symbols)
+        write_market(market, symbols, years)
     clock, processors = read(market)
     each = walk(market)
     with tempfile.TemporaryDirectory(dir=folder) as data:
@@ -69,15 +69,31 @@ def at_size(folder: Path, symbols: int) -> Pair:
     return pair
 
 
+def growth(few: Pair, many: Pair) -> str:
+    """What each further symbol took of the memory of all processes, in both nights."""
+    symbols = many.first.manifest.counts.known - few.first.manifest.counts.known
+    nights = (("first night", few.first, many.first), ("later", few.later, many.later))
+    each = (
+        f"{name} {(b.cost.memory - a.cost.memory) / symbols / 1024:.1f} KiB"
+        for name, a, b in nights
+    )
+    return f"memory of each of {symbols:,} further symbols: {', '.join(each)}"
+
+
 def main() -> None:
     """Measure every size, then the repeat of the largest."""
-    folder, *sizes = sys.argv[1:]
-    place = Path(folder)
+    asked = argparse.ArgumentParser(prog="python -m benchmarks.scale")
+    asked.add_argument("folder", type=Path)
+    asked.add_argument("sizes", type=int, nargs="*", metavar="SYMBOLS")
+    asked.add_argument("--years", type=int, default=20)
+    given = asked.parse_args()
+    place: Path = given.folder
     place.mkdir(parents=True, exist_ok=True)
     print(f"{dt.date.today()}, first start {warm_up(place):.1f} s", flush=True)  # noqa: DTZ011
-    pairs = [at_size(place, int(size)) for size in sizes or SIZES]
+    pairs = [at_size(place, size, given.years) for size in given.sizes or SIZES]
     for pair in pairs[1:]:
         print(compared(pairs[0], pair))
+        print(growth(pairs[0], pair))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from types import MappingProxyType
 
 import numpy as np
@@ -73,7 +74,7 @@ class Statistics:
         market = Market.of(returns, to_day(self._start))
         trades = Trades.of([(a.symbol, a.facts) for a in analyses], market)
         groups = [group for group, _ in shown(trades)]
-        self._tested = trades.tested([*groups, *_record_groups(analyses)])
+        self._tested = trades.tested(chain(groups, _record_groups(analyses)))
         self._pooled = _win_in_atrs(trades.facts)
         self._families = {family: self._family(family, trades.facts) for family in Family}
         self.method = method(

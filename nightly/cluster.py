@@ -1,15 +1,18 @@
 """The cluster: a pool of Dask workers, for a market that is too large for one machine.
 
-Every worker needs the same version of the program and must see the bars under the same path. Dask's
-nanny replaces a worker that dies, and the scheduler gives its tasks to others a few times.
+Every worker needs the same version of the program, and must reach the bars: in the store of the
+scratch, or under the same path. Dask's nanny replaces a worker that dies, and the scheduler gives
+its tasks to others a few times. A cluster without any worker is given up after a while.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
-from concurrent.futures import CancelledError
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any
 
 from nightly.errors import NightlyError, WorkerError
@@ -19,6 +22,12 @@ SCHEME = "dask://"
 
 CONNECT_SECONDS = 15
 """How long to wait for the scheduler's first answer."""
+
+ALONE_SECONDS = 60.0
+"""How long a cluster may be without any worker until the run ends."""
+
+LOOK_SECONDS = 1.0
+"""How often the workers are counted."""
 
 RETRIES = 2
 """How many times Dask repeats a task that failed."""
@@ -49,10 +58,44 @@ def cluster_pool(address: str) -> Iterator[Pool]:
         threads = sum(client.nthreads().values())
         if not threads:
             raise NightlyError(f"The Dask scheduler at {address} has no worker; start one.")
-        yield Pool(client.get_executor(pure=False, retries=RETRIES), threads)
+        executor = client.get_executor(pure=False, retries=RETRIES)
+        with _given_up(executor, lambda: len(client.nthreads())):
+            yield Pool(executor, threads)
     except (distributed.KilledWorker, CancelledError) as error:
         raise WorkerError(
-            f"Workers of {address} keep dying, perhaps out of memory; read their logs."
+            f"Workers of {address} keep dying, perhaps out of memory, or all are gone; read their "
+            "logs, and start them again."
         ) from error
     finally:
         client.close()
+
+
+@contextmanager
+def _given_up(executor: Executor, workers: Callable[[], int]) -> Iterator[None]:
+    """Cancel what is under way within the block once there was no worker for so long."""
+    over = Event()
+
+    def watch() -> None:
+        seen = time.monotonic()
+        while not over.wait(LOOK_SECONDS):
+            if _counted(workers):
+                seen = time.monotonic()
+            elif time.monotonic() - seen > ALONE_SECONDS:
+                executor.shutdown(wait=False)
+                return
+
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _counted(workers: Callable[[], int]) -> int:
+    """The number of workers; 0 if the scheduler does not answer."""
+    try:
+        return workers()
+    except (OSError, TimeoutError, ValueError):
+        return 0

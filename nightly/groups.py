@@ -56,6 +56,10 @@ class Tested(NamedTuple):
     adjusted_p: float | None = None
 
 
+UNTESTED: Final = Tested("too_few")
+"""What may be said of a group with too few trades."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trades:
     """The resolved first attempts of all symbols."""
@@ -102,29 +106,24 @@ class Trades:
         return np.flatnonzero(mask) + (span.start or 0)
 
     def tested(self, groups: Iterable[Group]) -> dict[Group, Tested]:
-        """The verdicts on groups, corrected for all of them that have enough trades.
+        """The verdicts on the groups that have enough trades, corrected for all of them.
 
         Records of tickers are tested apart: there are many of them, each of few trades, and they
         would make it harder for all others to differ.
         """
-        asked = dict.fromkeys(groups)
-        tickers = [group for group in asked if group.symbol is not None]
-        return self._together(g for g in asked if g.symbol is None) | self._together(tickers)
-
-    def _together(self, groups: Iterable[Group]) -> dict[Group, Tested]:
         values, times = differences(self.facts), half_years_of(self.facts)
         compared = np.isfinite(values)
-        verdicts: dict[Group, Tested] = {}
-        large: dict[Group, Places] = {}
+        apart: dict[bool, dict[Group, Places]] = {False: {}, True: {}}
         for group in groups:
-            verdicts[group] = Tested("too_few")
             line = self.members(group)
             line = line[compared[line]]
             if not _few(times[line]):
-                large[group] = line
-        found = adjusted_p(np.nan_to_num(values), list(large.values()), times)
-        for (group, line), p in zip(large.items(), found, strict=True):
-            verdicts[group] = Tested(_verdict(p, float(values[line].mean())), p)
+                apart[group.symbol is not None][group] = line
+        verdicts: dict[Group, Tested] = {}
+        for lines in apart.values():
+            found = adjusted_p(np.nan_to_num(values), list(lines.values()), times)
+            for (group, line), p in zip(lines.items(), found, strict=True):
+                verdicts[group] = Tested(_verdict(p, float(values[line].mean())), p)
         return verdicts
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from nightly import intervals
 from nightly.events import Outcome, Rows
-from nightly.groups import FATES, THIRDS, TRENDS, Group, Tested, Trades, is_few
+from nightly.groups import FATES, THIRDS, TRENDS, UNTESTED, Group, Tested, Trades, is_few
 from nightly.history import Fate
 from nightly.lift import Lift, half_years_of
 from nightly.numbers import multiple, percent
@@ -48,7 +48,8 @@ def method(
         nearest_draw=NEAREST,
         farthest_draw=FARTHEST,
         measures=[
-            measure(trades.facts[members], group, tested[group]) for group, members in shown(trades)
+            measure(trades.facts[members], group, tested.get(group, UNTESTED))
+            for group, members in shown(trades)
         ],
         version=METHOD,
         tested=sum(t.adjusted_p is not None for g, t in tested.items() if g.symbol is None),
@@ -70,7 +71,7 @@ def _untested(trades: Trades) -> Iterator[Measure]:
             group = Group(family, regime=regime)
             facts = trades.facts[trades.members(group)]
             if len(facts):
-                yield measure(facts, group, Tested("too_few" if is_few(facts) else None))
+                yield measure(facts, group, UNTESTED if is_few(facts) else Tested(None))
 
 
 def shown(trades: Trades) -> Iterator[tuple[Group, Places]]:

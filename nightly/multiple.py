@@ -22,6 +22,8 @@ from nightly.series import Mask, Places
 from nightly.splitmix import integers
 
 RESAMPLES: Final = 2000
+TOGETHER: Final = 256
+"""Lines whose resamples are in memory at a time, 4 MB for each of a few arrays."""
 SEED: Final = 20261122
 LEVEL: Final = 0.05
 """The chance that any line is wrongly said to differ."""
@@ -46,11 +48,12 @@ def adjusted_p(
         for weight in (values, np.ones(len(values)))
     )
     means, errors = _studentised(sums, counts, np.ones((1, len(names))))
-    again, spread = _studentised(sums, counts, _resampled(len(names), seed))
     found = np.abs(means[0] / errors[0])
-    resampled = np.abs(again - means[0]) / spread
-    # A resample that drew fewer than two clusters of a line says nothing about it.
-    return _stepdown(found, np.where(np.isfinite(resampled), resampled, 0.0))
+    order = np.argsort(-found, kind="stable")
+    p = _stepdown(found, means[0], sums, counts, _resampled(len(names), seed), order)
+    adjusted = np.empty(len(found))
+    adjusted[order] = p
+    return [float(value) for value in adjusted]
 
 
 def _resampled(clusters: int, seed: int) -> Floats:
@@ -76,12 +79,25 @@ def _studentised(sums: Floats, counts: Floats, drawn: Floats) -> tuple[Floats, F
     return means, np.where((number > 1) & (errors > 0), errors, np.nan)
 
 
-def _stepdown(found: Floats, resampled: Floats) -> list[float]:
-    order = np.argsort(-found, kind="stable")
-    # The largest of a line and all lines that come after it.
-    largest = np.maximum.accumulate(resampled[:, order[::-1]], axis=1)[:, ::-1]
-    beyond = (largest >= found[order]).sum(axis=0)
-    p = np.maximum.accumulate((1 + beyond) / (1 + len(resampled)))
-    adjusted = np.empty(len(found))
-    adjusted[order] = p
-    return [float(value) for value in adjusted]
+def _stepdown(
+    found: Floats, means: Floats, sums: Floats, counts: Floats, drawn: Floats, order: Places
+) -> Floats:
+    """The adjusted p of the lines in an order, the one that differs most first.
+
+    From the last line to the first, some at a time, since all resamples of all lines would not fit.
+    """
+    largest = np.zeros((RESAMPLES, 1))
+    beyond = np.empty(len(order))
+    for end in range(len(order), 0, -TOGETHER):
+        start = max(0, end - TOGETHER)
+        lines = order[start:end][::-1]
+        again, spread = _studentised(sums[lines], counts[lines], drawn)
+        resampled = np.abs(again - means[lines]) / spread
+        # A resample that drew fewer than two clusters of a line says nothing about it.
+        resampled = np.where(np.isfinite(resampled), resampled, 0.0)
+        # The largest of a line and all lines that come after it.
+        up_to = np.maximum.accumulate(np.hstack([largest, resampled]), axis=1)[:, 1:]
+        beyond[start:end] = (up_to >= found[lines]).sum(axis=0)[::-1]
+        largest = up_to[:, -1:]
+    p: Floats = np.maximum.accumulate((1 + beyond) / (1 + RESAMPLES))
+    return p

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from nightly import intervals
 from nightly.events import Outcome, Rows
-from nightly.groups import SIGNS, Group, Tested, group_of
+from nightly.groups import SIGNS, UNTESTED, Group, Tested, group_of
 from nightly.lift import Lift
 from nightly.method import after_costs
 from nightly.numbers import multiple, percent
@@ -61,7 +61,7 @@ class Sample:
     def verdict(self, direction: Direction | None = None) -> Tested:
         """What may be said of the sample, or of one direction in it."""
         group = group_of(self.family, direction, self.symbol)
-        return self.tested.get(group, Tested("too_few"))
+        return self.tested.get(group, UNTESTED)
 
 
 def expected_r(r: npt.NDArray[np.float64], prior: float = 0.0) -> float:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from nightly.analysis import Analysis
 from nightly.assembly import Statistics, universe
+from nightly.history import FACTS
 from nightly.plan import Order
 from nightly.scan import Candidate, label_columns, number_columns
 from store.publish import BookWriter
@@ -34,7 +35,15 @@ def written(
             charted += 1
         if analysis.kept is not None:
             keep(analysis.symbol, analysis.kept)
-        yield replace(analysis, history=None, prices=None, kept=None)
+        yield replace(
+            analysis,
+            history=None,
+            prices=None,
+            kept=None,
+            # An array that was joined, or came from a worker, describes its columns anew: 1 KB.
+            facts=analysis.facts.astype(FACTS),
+            features=analysis.features if analysis.formations else None,
+        )
 
 
 def write_unread(writer: BookWriter, order: Order, analyses: Sequence[Analysis]) -> None:

@@ -132,7 +132,8 @@ def list_bars(store: Store = None) -> None:
 @bars_app.command("check")
 def check_bars(
     path: Annotated[
-        str, typer.Argument(help="A folder or zip of files, or one file, as for `nightly --bars`.")
+        str,
+        typer.Argument(help="Bars as for `nightly --bars`: a folder or zip of files, or one file."),
     ],
     reference: ReferenceTable = None,
     adjustment: Annotated[
@@ -149,7 +150,7 @@ def check_bars(
     from nightly.check import check
     from nightly.sources import read_source
     from screener.check import print_check
-    from screener.nightly import order_of
+    from screener.nightly import Work, order_of
     from screener.watch import watched
 
     with (
@@ -160,7 +161,7 @@ def check_bars(
         order = order_of(
             settings(),
             path,
-            work=Path(work),
+            work=Work(Path(work)),
             step=step,
             opening=read_source,
             symbol=symbol,

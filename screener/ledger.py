@@ -145,7 +145,7 @@ def backfill(
     with plainly():
         days = (read_date(first, "--from"), read_date(last, "--to"))
         kind = read_adjustment(adjustment)
-        with working(chosen) as (work, step):
+        with working(chosen, executor) as (work, step):
             order = order_of(
                 chosen,
                 bars,

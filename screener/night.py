@@ -78,7 +78,7 @@ def nightly(
             wait(dt.timedelta(minutes=settle_minutes))
         with (
             timed() as seconds,
-            working(chosen) as (work, watch),
+            working(chosen, executor) as (work, watch),
             recorded(chosen, bars, watch, reference, dry_run=dry_run) as step,
         ):
             order = order_of(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -22,8 +23,18 @@ from nightly.pool import default_jobs
 from nightly.reference import Reference, read_reference
 from nightly.report import Report
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
+from nightly.scratch import Scratch, scratch_in
 from nightly.sessions import settled_at
-from nightly.sources import Opened, file_digest, open_source, prepare_source
+from nightly.sources import (
+    BarSource,
+    Opened,
+    SpilledSource,
+    fetch_bars,
+    file_digest,
+    is_bucket,
+    open_source,
+    prepare_source,
+)
 from screener.console import err, prepare_data_dir
 from screener.settings import Settings
 from screener.sharing import looking, nights_of
@@ -48,9 +59,9 @@ def order_of(
     settings: Settings,
     bars: str = SAMPLE,
     *,
-    work: Path | None = None,
+    work: Work | None = None,
     step: Step = silent,
-    opening: Callable[[Path, Path, Step, str | None], Opened] = prepare_source,
+    opening: Callable[..., Opened] = prepare_source,
     symbol: str | None = None,
     reference: Path | None = None,
     adjustment: Adjustment = "split",
@@ -61,14 +72,16 @@ def order_of(
     full: bool = False,
     only_new: bool = False,
 ) -> Order:
-    """The order that the command line describes; `bars` is `sample` or a path.
+    """The order that the command line describes; `bars` is `sample`, a path or an address in an
+    object store.
 
-    Bars that do not lie by symbol are sorted into the folder `work`, if there is one. `symbol` is
-    that of the one series that has none of its own. `opening` may be one that lets bars pass of
-    which nothing can be used.
+    Bars that do not lie by symbol are sorted into the folder of `work`, if there is one, and shared
+    if it has a scratch. `symbol` is that of the one series that has none of its own. `opening` may
+    be one that lets bars pass of which nothing can be used.
 
     Raises:
         SourceError: the bars or the reference table cannot be read.
+        ObjectsError: a store does not answer.
     """
     if bars == SAMPLE:
         if symbol is not None:
@@ -76,8 +89,9 @@ def order_of(
         opened, known = Opened(sample_source()), sample_reference()
         name, session = SAMPLE, session or SAMPLE_SESSION
     else:
-        path = Path(bars)
-        opened = opening(path, work, step, symbol) if work else Opened(open_source(path, symbol))
+        path = work.fetched(bars, step) if work else Path(bars)
+        with _named(path, bars):
+            opened = _opened(path, work, step, symbol, opening)
         known, name = Reference(), path.resolve().name
     if reference is not None:
         known = read_reference(reference)
@@ -102,6 +116,54 @@ def order_of(
         full=full,
         only_new=only_new,
     )
+
+
+def _opened(
+    path: Path, work: Work | None, step: Step, symbol: str | None, opening: Callable[..., Opened]
+) -> Opened:
+    if work is None:
+        return Opened(open_source(path, symbol))
+    opened = opening(path, work.folder, step, symbol, always=work.scratch is not None)
+    return replace(opened, source=work.shared(opened.source, step))
+
+
+@contextmanager
+def _named(path: Path, bars: str) -> Iterator[None]:
+    """Name bars in errors as the operator did, and not the copy of them."""
+    try:
+        yield
+    except SourceError as error:
+        raise SourceError(str(error).replace(str(path), bars)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Where a run works: a folder of this machine, and one that the workers of a cluster see."""
+
+    folder: Path
+    scratch: Scratch | None = None
+
+    def fetched(self, bars: str, step: Step) -> Path:
+        """The path of bars on this machine, after copying them from an object store.
+
+        Raises:
+            SourceError, ObjectsError: they cannot be had.
+        """
+        return fetch_bars(bars, self.folder / "fetched", step) if is_bucket(bars) else Path(bars)
+
+    def shared(self, source: BarSource, step: Step) -> BarSource:
+        """The source, after its sorted bars were moved to where workers read them, if there is such
+        a place.
+
+        Raises:
+            ObjectsError: the store cannot be written.
+        """
+        if self.scratch is None or not isinstance(source, SpilledSource):
+            return source
+        there = self.scratch.share(source, self.folder / "bars", step)
+        for copy in ("bars", "fetched"):
+            shutil.rmtree(self.folder / copy, ignore_errors=True)
+        return there
 
 
 def seal(
@@ -179,10 +241,20 @@ def seal_sample(settings: Settings) -> Manifest:
 
 
 @contextmanager
-def working(settings: Settings) -> Iterator[tuple[Path, Watch]]:
-    """A folder to work in, in the data folder, and progress to watch."""
-    with Nights(settings.data_dir).workspace() as work, watched() as step:
-        yield work, step
+def working(settings: Settings, executor: str | None = None) -> Iterator[tuple[Work, Watch]]:
+    """Where to work: a folder in the data folder, and with an executor the scratch that its workers
+    read; and progress to watch.
+
+    Raises:
+        ObjectsError: the store of the scratch does not answer.
+    """
+    url = settings.scratch_url or settings.nights_url
+    with ExitStack() as ending:
+        folder = ending.enter_context(Nights(settings.data_dir).workspace())
+        scratch = None
+        if executor is not None and url is not None:
+            scratch = ending.enter_context(scratch_in(url, dt.datetime.now(dt.UTC)))
+        yield Work(folder, scratch), ending.enter_context(watched())
 
 
 @contextmanager

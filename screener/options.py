@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 Bars = Annotated[
     str,
     typer.Option(
-        help="`sample`, or bars in any usual form: a folder or zip of files, or one file."
+        help="`sample`, or bars in any usual form: a folder or zip of files, or one file; also at "
+        "s3://BUCKET/PLACE, gs:// or az://."
     ),
 ]
 ReferenceTable = Annotated[

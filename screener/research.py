@@ -68,7 +68,7 @@ def detect(
     if explain is None and (session is not None or chart is not None):
         fail("--session and --chart go with --explain SYMBOL only.")
     chosen, parameters = settings(), DETECTORS[detector]
-    with plainly(), working(chosen) as (work, step):
+    with plainly(), working(chosen, executor) as (work, step):
         order = order_of(
             chosen,
             bars,

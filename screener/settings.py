@@ -90,6 +90,11 @@ class Settings(BaseSettings):
         le=10_000,
         description="Nights that a server keeps on its own disk of those at SCREENER_NIGHTS_URL.",
     )
+    scratch_url: str | None = Field(
+        default=None,
+        description="Where a nightly with --executor puts the sorted bars for its workers while it "
+        "runs: an address as of SCREENER_NIGHTS_URL, which is used when unset.",
+    )
     public_url: str | None = Field(
         default=None,
         description="Address that clients use; http://HOST:PORT of the server when unset.",

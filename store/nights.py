@@ -93,7 +93,7 @@ class Nights:
         """A temporary folder for one run. The folder of a killed run is removed by the next run."""
         for left in self.folder.glob(".*.work"):
             process = left.name.split(".")[1]
-            if not (process.isdigit() and _lives(int(process))):
+            if not (process.isdigit() and lives(int(process))):
                 shutil.rmtree(left, ignore_errors=True)
         folder = self.folder / f".{os.getpid()}.work"
         try:
@@ -309,7 +309,8 @@ class Nights:
         (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
 
 
-def _lives(process: int) -> bool:
+def lives(process: int) -> bool:
+    """Whether a process of this machine is running."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

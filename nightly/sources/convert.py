@@ -16,8 +16,11 @@ SMALL: Final = 8 << 20
 """A table up to this size is scanned without sorting."""
 
 
-def prepare_table(path: Path, folder: Path, step: Step, told: Told) -> BarSource:
-    """A table whose symbols are cheap to read in batches: itself, or sorted into a folder.
+def prepare_table(
+    path: Path, folder: Path, step: Step, told: Told, *, always: bool = False
+) -> BarSource:
+    """A table whose symbols are cheap to read in batches: itself, or sorted into a folder, which it
+    `always` is for readers that do not see it.
 
     Raises:
         SourceError: the table cannot be read, or `folder` cannot be written.
@@ -28,7 +31,7 @@ def prepare_table(path: Path, folder: Path, step: Step, told: Told) -> BarSource
         told.forms[layout.form] += 1
         told.columns.update(list(layout.columns.items())[:MAX_TOLD])
         large = path.stat().st_size > SMALL
-        if large and csv:
+        if always or (large and csv):
             return _sorted(path, folder, step, told)
         found = survey(path)
         # Rows of one symbol that lie apart would make every batch read most of the row groups.

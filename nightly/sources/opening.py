@@ -62,23 +62,36 @@ def open_source(path: Path, symbol: str | None = None) -> BarSource:
 
 
 def prepare_source(
-    path: Path, work: Path, step: Step = silent, symbol: str | None = None
+    path: Path,
+    work: Path,
+    step: Step = silent,
+    symbol: str | None = None,
+    *,
+    always: bool = False,
 ) -> Opened:
-    """Open a source, and sort its bars into the folder `work` unless batches are cheap to read.
+    """Open a source, and sort its bars into the folder `work` unless batches are cheap to read, or
+    `always`.
 
     `symbol` names the one series that has no symbol of its own.
 
     Raises:
         SourceError: no bars can be read, or `work` cannot be written.
     """
-    opened = read_source(path, work, step, symbol)
+    opened = read_source(path, work, step, symbol, always=always)
     if said := opened.unusable():
         command = f"screener bars check {shlex.quote(str(path))}"
         raise SourceError(f"{path} {said} `{command}` names them all.")
     return opened
 
 
-def read_source(path: Path, work: Path, step: Step = silent, symbol: str | None = None) -> Opened:
+def read_source(
+    path: Path,
+    work: Path,
+    step: Step = silent,
+    symbol: str | None = None,
+    *,
+    always: bool = False,
+) -> Opened:
     """The same, even if nothing in it can be used.
 
     Raises:
@@ -88,7 +101,7 @@ def read_source(path: Path, work: Path, step: Step = silent, symbol: str | None 
     if isinstance(source, FolderSource):
         sorted_bars = sort_files(source, work / "bars", step, told)
     else:
-        sorted_bars = prepare_table(path, work / "bars", step, told)
+        sorted_bars = prepare_table(path, work / "bars", step, told, always=always)
     return Opened(sorted_bars, told.as_dict(), told.left)
 
 

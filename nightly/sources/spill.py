@@ -1,13 +1,12 @@
-"""The spill: bars of any form, sorted by symbol into a temporary folder of the run.
+"""The spill: sorts bars of any form by symbol into a temporary folder of the run.
 
-Reading a few symbols from it then costs only as much as those symbols. Sorting needs memory for a
-few million rows, however many there are: it writes sorted runs and merges them by ranges of names.
+It needs memory for a few million rows, however many there are: it writes sorted runs and merges
+them by ranges of names. `nightly.sources.spilled` reads the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -16,86 +15,19 @@ import polars as pl
 
 from nightly.bars import Adjustment
 from nightly.errors import Refusal, SourceError
+from nightly.sources.files import file_digest
 from nightly.sources.layout import TIME
-from nightly.sources.source import NUMBERS, Loaded, Outline
-from nightly.sources.table import OUTLINE, TableSource
+from nightly.sources.source import NUMBERS, Outline
+from nightly.sources.spilled import Disk, Entry, Leaf, SpilledSource
+from nightly.sources.table import OUTLINE
 
 RUN_ROWS: Final = 2_000_000
 """Rows held in memory at once: 120 MB."""
+PART_ROWS: Final = 262_144
+"""The most rows of a part, unless one symbol has more: 10 MB."""
 GROUP_ROWS: Final = 65_536
-INDEX: Final = "index.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The part file of a symbol's rows, its outline, and its findings or refusal so far."""
-
-    part: str | None = None
-    outline: Outline | None = None
-    findings: Mapping[str, int] = field(default_factory=dict)
-    refusal: Refusal | None = None
-    adjustment: Adjustment | None = None
-    currency: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SpilledSource:
-    """Bars that were sorted into a folder, with the digest of the original source."""
-
-    folder: Path
-    origin_digest: str
-
-    def names(self) -> list[str]:
-        """Every name in the folder, sorted."""
-        return sorted(self._index())
-
-    def load(self, names: Sequence[str]) -> Iterator[Loaded]:
-        """Read the bars of some names; each part file is read once."""
-        index = self._index(names)
-        parts: dict[str, list[str]] = {}
-        for name in names:
-            if name in index and (part := index[name].part):
-                parts.setdefault(part, []).append(name)
-        found = {
-            loaded.name: loaded
-            for part, mine in parts.items()
-            for loaded in TableSource(self.folder / part).load(mine)
-        }
-        for name in names:
-            yield _noted(name, index.get(name), found.get(name))
-
-    def outlines(self) -> dict[str, Outline]:
-        """The outline of each name that has bars."""
-        known = self._index().items()
-        return {name: entry.outline for name, entry in known if entry.outline is not None}
-
-    def digest(self) -> str:
-        """The digest of the original source."""
-        return self.origin_digest
-
-    def _index(self, names: Iterable[str] | None = None) -> dict[str, Entry]:
-        """The entries of some names, or of all."""
-        stored = orjson.loads((self.folder / INDEX).read_bytes())
-        wanted = stored if names is None else (name for name in names if name in stored)
-        return {name: _entry(stored[name]) for name in wanted}
-
-
-def _noted(name: str, entry: Entry | None, loaded: Loaded | None) -> Loaded:
-    if entry is None:
-        return Loaded(name, refusal=Refusal("no_bars", "The source has no bars of this name."))
-    if loaded is None:
-        return Loaded(name, refusal=entry.refusal, findings=entry.findings)
-    findings = {**loaded.findings, **entry.findings}
-    return Loaded(name, loaded.bars, findings, loaded.refusal, entry.adjustment, entry.currency)
-
-
-def _entry(value: Mapping[str, object]) -> Entry:
-    fields = dict(value)
-    if fields.get("refusal"):
-        fields["refusal"] = Refusal(**fields["refusal"])  # type: ignore[arg-type]
-    if fields.get("outline"):
-        fields["outline"] = Outline(**fields["outline"])  # type: ignore[arg-type]
-    return Entry(**fields)  # type: ignore[arg-type]
+LEAF_NAMES: Final = 1024
+"""The names in one file of the index."""
 
 
 class Spill:
@@ -164,16 +96,11 @@ class Spill:
         """
         if self._held:
             self._write_run()
-        for number, names in enumerate(_ranges(self._rows)):
-            self._write_part(f"part-{number:05}.parquet", names)
+        for names in _ranges(self._rows, self._rows.keys(), RUN_ROWS):
+            self._merge(names)
         for run in self._runs:
             run.unlink()
-        content = orjson.dumps(dict(sorted(self._index.items())))
-        try:
-            (self._folder / INDEX).write_bytes(content)
-        except OSError as error:
-            raise _full(self._folder, error) from error
-        return SpilledSource(self._folder, digest)
+        return SpilledSource(Disk(self._folder), tuple(self._write_leaves()), digest)
 
     def _write_run(self) -> None:
         run = self._folder / f"run-{len(self._runs):05}.parquet"
@@ -181,11 +108,18 @@ class Spill:
         self._runs.append(run)
         self._held = []
 
-    def _write_part(self, part: str, names: Sequence[str]) -> None:
-        mine = pl.col("symbol").is_between(pl.lit(names[0]), pl.lit(names[-1]))
+    def _merge(self, names: Sequence[str]) -> None:
+        """Write the rows of neighbouring names, out of all runs, into parts."""
+        mine = _within(names)
         scans = [pl.scan_parquet(run, glob=False).filter(mine) for run in self._runs]
         rows = pl.concat(scans, how="diagonal").collect().sort("symbol", maintain_order=True)
-        _write(rows, self._folder / part)
+        for some in _ranges(self._rows, names, PART_ROWS):
+            self._write_part(rows.filter(_within(some)))
+
+    def _write_part(self, rows: pl.DataFrame) -> None:
+        new = self._folder / "new.parquet"
+        _write(rows, new)
+        part = self._named(new)
         dated = rows.drop_nulls("date").group_by("symbol").agg(*OUTLINE).iter_rows()
         outlines = {name: Outline.of(*facts) for name, *facts in dated}
         for name in rows["symbol"].unique():
@@ -193,13 +127,34 @@ class Spill:
             facts = self._facts.get(name, (None, None))
             self._index[name] = Entry(part, outlines.get(name), noted.findings, None, *facts)
 
+    def _write_leaves(self) -> Iterator[Leaf]:
+        names = sorted(self._index)
+        for start in range(0, len(names), LEAF_NAMES):
+            some = names[start : start + LEAF_NAMES]
+            new = self._folder / "new.json"
+            try:
+                new.write_bytes(orjson.dumps({name: self._index[name] for name in some}))
+            except OSError as error:
+                raise _full(self._folder, error) from error
+            yield Leaf(some[0], self._named(new))
 
-def _ranges(rows: Mapping[str, int]) -> Iterable[list[str]]:
-    """The sorted names, split into ranges whose rows fit into memory."""
+    def _named(self, new: Path) -> str:
+        """The name of a new file, which is renamed after its digest."""
+        name = file_digest(new) + new.suffix
+        new.rename(self._folder / name)
+        return name
+
+
+def _within(names: Sequence[str]) -> pl.Expr:
+    return pl.col("symbol").is_between(pl.lit(names[0]), pl.lit(names[-1]))
+
+
+def _ranges(rows: Mapping[str, int], among: Iterable[str], most: int) -> Iterable[list[str]]:
+    """Some names, sorted and split into ranges of so many rows, or of one name with more."""
     names: list[str] = []
     held = 0
-    for name in sorted(rows):
-        if names and held + rows[name] > RUN_ROWS:
+    for name in sorted(among):
+        if names and held + rows[name] > most:
             yield names
             names, held = [], 0
         names.append(name)

@@ -56,10 +56,7 @@ class TableSource:
             SourceError: the table cannot be read.
         """
         with readable(self.path):
-            rows = (layout := scan_symbols(self.path)).rows.filter(
-                pl.col("symbol").is_in(list(names))
-            )
-            parts = _by_symbol(rows.collect())
+            parts = rows_by_symbol(layout := scan_symbols(self.path), names)
         for name in names:
             part = parts.get(name)
             if part is None:
@@ -183,8 +180,9 @@ def readable(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _by_symbol(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The rows of each symbol. Where they lie together, as in a sorted table, none is copied."""
+def rows_by_symbol(layout: Layout, names: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """The rows of some symbols. Where they lie together, as in a sorted table, none is copied."""
+    frame = layout.rows.filter(pl.col("symbol").is_in(list(names))).collect()
     runs = frame["symbol"].rle().struct.unnest()
     if runs["value"].is_duplicated().any():
         parts = frame.partition_by("symbol", as_dict=True, include_key=False)

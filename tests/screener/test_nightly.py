@@ -6,19 +6,15 @@ Longer than other modules, because all of it needs one market with broken and fo
 from __future__ import annotations
 
 import datetime as dt
-import importlib
-import importlib.util
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -36,16 +32,13 @@ from tests.nightly.series import walk, weekdays
 from tests.nightly.shapes import joined, random_walk, wedge_or_triangle
 from tests.nightly.test_night import write_csv
 from tests.screener import command
+from tests.screener.cluster import cluster, dask_workers, needs_dask
 
 SYMBOLS, BARS = 30, 600
 PUBLISHED, USAGE, BUSY, HELD_BACK, NOTHING_NEW, DRIFT, WORKERS_DIED = 0, 2, 3, 4, 5, 6, 7
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.timeout(900)  # dozens of processes, each of which loads the detector
-
-needs_dask = pytest.mark.skipif(
-    importlib.util.find_spec("distributed") is None, reason="Dask is not installed"
-)
 
 
 def begin(data: Path, *arguments: str) -> psutil.Popen:
@@ -338,49 +331,11 @@ def test_an_executor_that_cannot_be_had_is_one_line(tmp_path: Path) -> None:
         assert errors.count("\n") == 1
 
 
-@contextmanager
-def cluster(folder: Path) -> Iterator[tuple[str, list[psutil.Popen]]]:
-    """A scheduler and two worker processes of a real cluster on this machine."""
-    from distributed.utils import open_port
-
-    port = open_port()
-    environment = {**os.environ, "DASK_DISTRIBUTED__WORKER__MEMORY__TERMINATE": "False"}
-    dask = [sys.executable, "-m", "dask"]
-    scheduler = ["scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
-    worker = ["worker", f"tcp://127.0.0.1:{port}", "--nthreads", "1", "--no-dashboard"]
-    commands = [scheduler, worker, worker]
-    with (folder / "cluster.log").open("w") as log:
-        processes = [
-            psutil.Popen([*dask, *words], env=environment, stdout=log, stderr=log, cwd=folder)
-            for words in commands
-        ]
-        try:
-            wait_for_workers(f"tcp://127.0.0.1:{port}", 2)
-            yield f"dask://127.0.0.1:{port}", processes[1:]
-        finally:
-            for process in processes:
-                process.terminate()
-            for process in processes:
-                process.wait(timeout=60)
-
-
-def wait_for_workers(address: str, count: int) -> None:
-    distributed: Any = importlib.import_module("distributed")
-    with distributed.Client(address, timeout=60, set_as_default=False) as client:
-        client.wait_for_workers(count, timeout=120)
-
-
-def dask_workers(nanny: psutil.Popen) -> list[psutil.Process]:
-    """The worker processes that a nanny watches; none while it replaces one."""
-    children = nanny.children(recursive=True)
-    return [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
-
-
 @needs_dask
 def test_a_cluster_that_loses_a_worker_half_way_seals_the_same_night(
     bars: Path, data: Path, sealed: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with cluster(tmp_path_factory.mktemp("cluster")) as (address, nannies):
+    with cluster(tmp_path_factory.mktemp("cluster"), 2) as (address, nannies):
         process = begin(data, "--bars", str(bars), "--executor", address)
         while process.poll() is None and not (draft(data) and dask_workers(nannies[0])):
             pass

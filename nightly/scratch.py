@@ -1,0 +1,125 @@
+"""Scratch: a folder of one run in a store that all machines of a cluster reach.
+
+The nightly puts the sorted bars there, and each worker reads the parts of its task. The run removes
+it in the end. What a killed run left is removed by the next one.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from nightly.errors import SourceError
+from nightly.pool import Pool
+from nightly.sources import SpilledSource, Step
+from store.errors import ObjectsError
+from store.nights import lives
+from store.objects import Objects
+from store.opening import open_objects
+
+FOLDER: Final = "scratch"
+SHARING: Final = "sharing the sorted bars"
+MOST_BYTES: Final = 1 << 30
+"""A part has 10 MB, unless one symbol has more rows than any market."""
+AT_ONCE: Final = 4
+TRIES: Final = 3
+"""How often a file is read whose bytes are not those that were put there."""
+LONGEST_RUN: Final = dt.timedelta(days=2)
+"""What a run of another machine left is removed after this time."""
+STAMP: Final = "%Y%m%dT%H%M%SZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """The folder of one run; a worker reads from it without having made it."""
+
+    url: str
+    run: str
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file that is named by its digest.
+
+        Raises:
+            SourceError: it is gone, or is not what was put there.
+            ObjectsError: the store does not answer.
+        """
+        for _ in range(TRIES):
+            found = _opened(self.url).read(self._name(name), MOST_BYTES)
+            if found is None:
+                raise SourceError(
+                    f"The sorted bars of this run are gone from {FOLDER}/ of {self.url}; leave "
+                    "that folder alone while a nightly runs, and run it again."
+                )
+            if hashlib.sha256(found.body).hexdigest() == name.partition(".")[0]:
+                return found.body
+        raise SourceError(f"{self.url} gives other bytes for {name} than were put there.")
+
+    def share(self, source: SpilledSource, folder: Path, step: Step) -> SpilledSource:
+        """Put the files of a source there, and return a source that reads them there.
+
+        Raises:
+            ObjectsError: the store cannot be written.
+        """
+        files = sorted(folder.iterdir())
+        threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="share")
+        try:
+            for done, _ in enumerate(Pool(threads, AT_ONCE).run(self._put, files)):
+                step(SHARING, done, len(files))
+        finally:
+            threads.shutdown(cancel_futures=True)
+        step(SHARING, len(files), len(files))
+        return replace(source, files=self)
+
+    def _put(self, file: Path) -> None:
+        _opened(self.url).put(self._name(file.name), file)
+
+    def _name(self, file: str) -> str:
+        return f"{FOLDER}/{self.run}/{file}"
+
+
+_opened: Final = cache(open_objects)
+
+
+@contextmanager
+def scratch_in(url: str, now: dt.datetime) -> Iterator[Scratch]:
+    """A folder for one run in the store at an address, removed at the end of the block.
+
+    Raises:
+        ObjectsError: the store does not answer, or cannot be written.
+    """
+    machine, store = re.sub(r"\W", "_", socket.gethostname()), open_objects(url)
+    run = f"{machine}-{os.getpid()}-{now:{STAMP}}"
+    _remove(store, lambda other: _is_left(other, machine, now))
+    try:
+        yield Scratch(url, run)
+    finally:
+        with suppress(ObjectsError):  # the next run removes it
+            _remove(store, run.__eq__)
+
+
+def _remove(store: Objects, wanted: Callable[[str], bool]) -> None:
+    """Remove the folders of some runs, file by file."""
+    for name in list(store.names(FOLDER)):
+        if wanted(name.split("/")[1]):
+            store.remove(name)
+
+
+def _is_left(run: str, machine: str, now: dt.datetime) -> bool:
+    """Whether a folder is of a run that ended without removing it."""
+    made = re.fullmatch(r"(\w+)-(\d+)-(\d{8}T\d{6}Z)", run)
+    if made is None:
+        return False
+    if made[1] == machine:
+        process = int(made[2])
+        return process == os.getpid() or not lives(process)
+    return now - dt.datetime.strptime(made[3], STAMP).replace(tzinfo=dt.UTC) > LONGEST_RUN

@@ -1,0 +1,60 @@
+"""A cluster of Dask processes on this machine."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+needs_dask = pytest.mark.skipif(
+    importlib.util.find_spec("distributed") is None, reason="Dask is not installed"
+)
+
+
+@contextmanager
+def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[psutil.Popen]]]:
+    """A scheduler and some worker processes of a real cluster on this machine, each worker with a
+    folder of its own.
+    """
+    from distributed.utils import open_port
+
+    port = open_port()
+    environment = {**os.environ, "DASK_DISTRIBUTED__WORKER__MEMORY__TERMINATE": "False"}
+    dask = [sys.executable, "-m", "dask"]
+    scheduler = ["scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+    worker = ["worker", f"tcp://127.0.0.1:{port}", "--nthreads", "1", "--no-dashboard"]
+    local = [["--local-directory", str(folder / f"worker-{n}")] for n in range(workers)]
+    commands = [scheduler, *([*worker, *own] for own in local)]
+    with (folder / "cluster.log").open("w") as log:
+        processes = [
+            psutil.Popen([*dask, *words], env=environment, stdout=log, stderr=log, cwd=folder)
+            for words in commands
+        ]
+        try:
+            wait_for_workers(f"tcp://127.0.0.1:{port}", workers)
+            yield f"dask://127.0.0.1:{port}", processes[1:]
+        finally:
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                process.wait(timeout=60)
+
+
+def wait_for_workers(address: str, count: int) -> None:
+    distributed: Any = importlib.import_module("distributed")
+    with distributed.Client(address, timeout=60, set_as_default=False) as client:
+        client.wait_for_workers(count, timeout=120)
+
+
+def dask_workers(nanny: psutil.Popen) -> list[psutil.Process]:
+    """The worker processes that a nanny watches; none while it replaces one."""
+    children = nanny.children(recursive=True)
+    return [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
