@@ -36,7 +36,8 @@ from tests.topology.truth import (
 
 KEYS, ADDRESSES = 60, 60
 """So many that each stays within its quota."""
-FINE = ("answered", "revoked", "answered and 412 changed", "")
+GREEDY = 0.2
+"""Seconds between two of their requests, of which there are then too many."""
 
 
 class Actor(Protocol):
@@ -103,7 +104,7 @@ class Crowd:
         paced: list[tuple[Actor, float]] = [
             *zip(self._readers, (0.05, 0.15, 0.05, 0.1, 0.25), strict=True),
             (self.walker, 0.15),
-            *((one, 1 / 3) for one in self.greedy),
+            *((one, GREEDY) for one in self.greedy),
             *((one, 0.5) for one in (*self.lists, *self.writers)),
             (self.replays, 2.0),
             (self.revocations, 2.0),

@@ -28,6 +28,8 @@ class Question(NamedTuple):
 
     path: str
     body: bytes = b""
+    keyed: bool = False
+    """Whether the caller has a key; some answers tell who has none how to get one."""
 
     @property
     def is_chart(self) -> bool:
@@ -45,7 +47,7 @@ def call(tool: str, path: str = "/mcp", **arguments: str) -> Question:
     """A call of a tool."""
     given = {"name": tool, "arguments": arguments}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": given}
-    return Question(path, json.dumps(message).encode())
+    return Question(path, json.dumps(message).encode(), keyed=path == "/mcp")
 
 
 def keyless_rest() -> list[Question]:
@@ -62,7 +64,7 @@ def keyless_tools() -> list[Question]:
 
 def keyed_rest() -> list[Question]:
     """What programs ask."""
-    return [Question(path) for path in paths()]
+    return [Question(path, keyed=True) for path in paths()]
 
 
 def keyed_tools() -> list[Question]:
@@ -73,10 +75,12 @@ def keyed_tools() -> list[Question]:
 
 def pages(rows: int) -> list[Question]:
     """A walk over the scan, a row or two a page."""
-    return [Question(f"/api/v1/scan?status=all&limit=2&offset={at}") for at in range(0, rows, 2)]
+    path = "/api/v1/scan?status=all&limit=2&offset="
+    return [Question(f"{path}{at}", keyed=True) for at in range(0, rows, 2)]
 
 
-MOST_ROWS = 12
+MOST_ROWS = 8
+"""More than a night has."""
 
 
 def questions() -> Iterator[Question]:
@@ -102,14 +106,14 @@ class Truth:
         """The charts of all nights."""
         self._lock = threading.Lock()
 
-    def learn(self, client: httpx.Client) -> str:
+    def learn(self, keyless: httpx.Client, keyed: httpx.Client) -> str:
         """Note every answer of the night that a service serves; returns its version."""
-        version = next(iter(versions(client.get(KEYLESS[0]).content)))
+        version = next(iter(versions(keyless.get(KEYLESS[0]).content)))
         for question in questions():
-            answer = question.ask(client).raise_for_status()
+            answer = question.ask(keyed if question.keyed else keyless).raise_for_status()
             self._right[version, question] = _kept(answer)
-        for question in _charts(client):
-            self._right["chart", question] = _kept(question.ask(client).raise_for_status())
+        for question in _charts(keyed):
+            self._right["chart", question] = _kept(question.ask(keyed).raise_for_status())
             self.charts.append(question)
         return version
 
@@ -180,5 +184,5 @@ def _charts(client: httpx.Client) -> Iterator[Question]:
     for setup in answer.json()["setups"]:
         if setup["symbol"] in TRACKED:
             chosen = f"{setup['symbol']}/chart.png?setup_id={setup['setup_id']}"
-            yield Question(f"/api/v1/demo/{chosen}")
-            yield Question(f"/api/v1/tickers/{chosen}")
+            yield Question(f"/api/v1/demo/{chosen}", keyed=True)
+            yield Question(f"/api/v1/tickers/{chosen}", keyed=True)
