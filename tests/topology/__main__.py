@@ -1,10 +1,10 @@
 """Several machines as processes of one: `make topology MINUTES=5`.
 
 Three servers without a shared disk behind HAProxy, PostgreSQL, Redis, an S3 server and nightlies
-run on loopback in a temporary folder. Callers with keys, by OAuth and with nothing at all drive them,
-while each part is killed or restarted once, the night is switched twice and one is withdrawn. Every
-answer is held against what its night says. Prints what came of it; ends with 1 if a promise is
-broken. With --hold it only starts everything, prints where it is, and waits for Ctrl-C.
+run on loopback in a temporary folder. Callers with keys, by OAuth and with nothing at all drive
+them, while each part is killed or restarted once, the night is switched twice and one is withdrawn.
+Every answer is held against what its night says. Prints what came of it; ends with 1 if a promise
+is broken. With --hold it only starts everything, prints where it is, and waits for Ctrl-C.
 """
 
 from __future__ import annotations

@@ -18,13 +18,11 @@ import obstore
 from obstore.store import S3Store
 
 from benchmarks.serving.process import family, free_port
-from tests.deploy.proxies import PATH, replaced
-from tests.node import ROOT
+from tests.deploy.proxies import HAPROXY, HAPROXY_FILE, PATH, replaced
 from tests.postgres import OWNER, as_owner, postgres_bin
 
 PATIENCE = 60.0
-HAPROXY, REDIS = shutil.which("haproxy", path=PATH), shutil.which("redis-server", path=PATH)
-HAPROXY_FILE = ROOT / "deploy" / "haproxy" / "screener.cfg"
+REDIS = shutil.which("redis-server", path=PATH)
 BUCKET = "nights"
 
 
