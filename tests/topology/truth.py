@@ -111,11 +111,15 @@ class Truth:
         version = next(iter(versions(keyless.get(KEYLESS[0]).content)))
         for question in questions():
             answer = question.ask(keyed if question.keyed else keyless).raise_for_status()
-            self._right[version, question] = _kept(answer)
+            self.note(version, question, answer)
         for question in _charts(keyed):
-            self._right["chart", question] = _kept(question.ask(keyed).raise_for_status())
+            self.note("chart", question, question.ask(keyed).raise_for_status())
             self.charts.append(question)
         return version
+
+    def note(self, version: str, question: Question, answer: httpx.Response) -> None:
+        """Take an answer for the right one."""
+        self._right[version, question] = answer.headers.get("etag", ""), answer.content
 
     def is_gone(self, version: str, since: float) -> None:
         """From some moment on, no server may serve this night."""
@@ -173,10 +177,6 @@ def outcome(answer: httpx.Response) -> str:
     """How a request ended, in words."""
     code = said_by_tool(answer.content) if answer.status_code == 200 else None
     return f"tool error {code}" if code else ending(answer)
-
-
-def _kept(answer: httpx.Response) -> tuple[str, bytes]:
-    return answer.headers.get("etag", ""), answer.content
 
 
 def _charts(client: httpx.Client) -> Iterator[Question]:
