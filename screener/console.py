@@ -30,6 +30,8 @@ from store.errors import (
     BusyError,
     DatabaseUnavailableError,
     HeldBackError,
+    ObjectsError,
+    OvertakenError,
     SealedError,
     StoreError,
 )
@@ -50,7 +52,8 @@ USAGE = 2
 """The exit code of everything that the operator can put right."""
 
 REFUSED = 8
-"""The exit code if the disk or the account database refuses: the same may work later."""
+"""The exit code if the disk, the account database or the shared store refuses: the same may work
+later."""
 
 EXITS: Mapping[type[Exception], int] = {
     BusyError: 3,
@@ -58,6 +61,8 @@ EXITS: Mapping[type[Exception], int] = {
     SealedError: 5,
     WorkerError: 7,
     DatabaseUnavailableError: REFUSED,
+    ObjectsError: REFUSED,
+    OvertakenError: 9,
 }
 """The exit codes that a scheduler can tell apart (docs/scheduling.md); 6 is `DRIFT`."""
 

@@ -118,10 +118,10 @@ def nightly(
 @nights_app.command("list")
 def list_nights() -> None:
     """List the sealed nights, newest session first; * marks the active one, - a withdrawn one."""
-    from store.nights import Nights
+    from screener.sharing import looking
 
     with plainly():
-        nights = Nights(settings().data_dir)
+        nights = looking(settings())
         active, gone = nights.active(), nights.ledger.withdrawals()
         listed = Table("", "version", "session", "bars", "covered", "setups", "resolved", "MB")
         for night in nights.sealed():
@@ -149,10 +149,10 @@ def show(
 ) -> None:
     """Show a night's manifest, and whom it left out and why, as JSON."""
     from screener.method import print_method
-    from store.nights import Nights
+    from screener.sharing import looking
 
     with plainly():
-        nights = Nights(settings().data_dir)
+        nights = looking(settings())
         manifest = nights.get(version) if version else nights.check_active()
         if statistics:
             print_method(manifest, nights.method(manifest))
@@ -172,12 +172,12 @@ def report(
     """Show what was found in each symbol's bars and what was done, totals by rule first."""
     from screener.quality import Quality
     from screener.report import print_quality
-    from store.nights import Nights
+    from screener.sharing import looking
 
     if as_json and as_csv:
         fail("--json and --csv exclude each other; give one of them.")
     with plainly():
-        nights = Nights(settings().data_dir)
+        nights = looking(settings())
         manifest = nights.get(version) if version else nights.check_active()
         quality = Quality.of(nights.report(manifest), symbol.upper() if symbol else None)
     if as_json:
@@ -196,10 +196,10 @@ def changes(
 ) -> None:
     """Show what changed with a night: setups that are new, triggered or ended, and why."""
     from screener.changes import as_dict, told
-    from store.nights import Nights
+    from screener.sharing import looking
 
     with plainly():
-        nights = Nights(settings().data_dir)
+        nights = looking(settings())
         manifest = nights.get(version) if version else nights.check_active()
         found = nights.changes(manifest)
     if as_json:
@@ -212,10 +212,10 @@ def changes(
 @nights_app.command("verify")
 def verify(version: MaybeVersion = None) -> None:
     """Check that a night's book is byte for byte what was sealed."""
-    from store.nights import Nights
+    from screener.sharing import looking
 
     with plainly():
-        nights = Nights(settings().data_dir)
+        nights = looking(settings())
         manifest = nights.verify(version) if version else nights.check_active()
     out.print(f"{manifest.data_version} is what was sealed ({manifest.book.sha256}).")
 
@@ -223,14 +223,10 @@ def verify(version: MaybeVersion = None) -> None:
 @nights_app.command("activate")
 def activate(version: Version) -> None:
     """Make a sealed night the active one, to roll back or forward."""
-    from store.lock import locked
-    from store.nights import Nights
+    from screener.sharing import changing
 
-    with plainly():
-        folder = settings().data_dir
-        nights = Nights(folder)
-        with locked(folder, dt.datetime.now(dt.UTC)):
-            manifest = nights.activate(version)
+    with plainly(), changing(settings()) as nights:
+        manifest = nights.activate(version)
     out.print(f"{manifest.data_version} is active now, session {manifest.as_of_session}.")
 
 
@@ -246,16 +242,13 @@ def withdraw(
     If it is active, the newest other night of its session or before becomes active.
     """
     from screener import news
+    from screener.sharing import changing
     from screener.telling import served, tell
-    from store.lock import locked
-    from store.nights import Nights
 
-    now, chosen = dt.datetime.now(dt.UTC), settings()
-    with plainly():
-        nights = Nights(chosen.data_dir)
-        with locked(chosen.data_dir, now):
-            gone = nights.get(version)
-            successor = nights.withdraw(version, reason, now)
+    chosen = settings()
+    with plainly(), changing(chosen) as nights:
+        gone = nights.get(version)
+        successor = nights.withdraw(version, reason, dt.datetime.now(dt.UTC))
     out.print(f"{version} is withdrawn.")
     if successor:
         out.print(f"{successor.data_version} is active now, session {successor.as_of_session}.")
@@ -265,12 +258,8 @@ def withdraw(
 @nights_app.command("prune")
 def prune(keep: Annotated[int, typer.Option(min=1, help="How many to keep.")]) -> None:
     """Remove old and withdrawn nights and their charts; the active one always stays."""
-    from store.lock import locked
-    from store.nights import Nights
+    from screener.sharing import changing
 
-    with plainly():
-        folder = settings().data_dir
-        nights = Nights(folder)
-        with locked(folder, dt.datetime.now(dt.UTC)):
-            removed = nights.prune(keep)
+    with plainly(), changing(settings()) as nights:
+        removed = nights.prune(keep)
     out.print(f"Removed {len(removed)}: {', '.join(removed) or 'nothing'}.")

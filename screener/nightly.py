@@ -26,10 +26,12 @@ from nightly.sessions import settled_at
 from nightly.sources import Opened, file_digest, open_source, prepare_source
 from screener.console import err, prepare_data_dir
 from screener.settings import Settings
+from screener.sharing import looking, nights_of
 from screener.watch import Watch, watched
 from store.book import Book
 from store.checkpoints import Checkpoints
 from store.difference import Difference, difference
+from store.errors import ObjectsError
 from store.lock import locked
 from store.manifest import SAMPLE, Manifest
 from store.nights import Nights
@@ -111,7 +113,7 @@ def seal(
         NightlyError, StoreError: nothing was published.
     """
     prepare_data_dir(settings)
-    nights = Nights(settings.data_dir)
+    nights = nights_of(settings)
     now = dt.datetime.now(dt.UTC)
     with locked(settings.data_dir, now):
         nights.sweep()
@@ -125,6 +127,10 @@ def seal(
         )
     if settings.charts_at_night:
         anyio.run(_draw_all, settings, nights, made[0], order.jobs, step)
+        try:
+            nights.share_charts(made[0].data_version)
+        except ObjectsError as error:  # the night is published; servers draw what they lack
+            err.print(f"The charts are not shared: {error}")
     return made
 
 
@@ -149,7 +155,7 @@ def try_out(
     now = dt.datetime.now(dt.UTC)
     late = held_back(order, plan(order, now))
     with tempfile.TemporaryDirectory(prefix="pattern-screener-") as folder:
-        aside, nights = Nights(Path(folder)), Nights(settings.data_dir)
+        aside, nights = Nights(Path(folder)), looking(settings)
         order = replace(order, accept_fall=True)
         manifest, report = make_night(order, aside, now=now, step=step, compared=nights.ledger)
         old = nights.check_active() if nights.pointer.exists() else None

@@ -23,7 +23,7 @@ from store.ledger_file import (
     LONGEST_HEAD,
     NEWEST,
     NOTHING,
-    Head,
+    AnyHead,
     Name,
     Newest,
     NightHead,
@@ -61,6 +61,25 @@ class Served:
 
     head: NightHead
     lines: Sequence[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """An object that is to follow the newest one: its name, and its bytes."""
+
+    name: Name
+    body: bytes
+
+    @classmethod
+    def of(cls, head: AnyHead, lines: Sequence[BaseModel] = ()) -> Appended:
+        """The object with a head and lines."""
+        name = Name(head.number, head.data_version, isinstance(head, Withdrawal))
+        return cls(name, encoded(head, lines))
+
+    @property
+    def newest(self) -> Newest:
+        """What names it when it is the newest."""
+        return Newest(number=self.name.number, sha256=_digest(self.body))
 
 
 class Ledger:
@@ -173,7 +192,21 @@ class Ledger:
         Raises:
             LedgerError: the newest object is not what was appended.
         """
+        appended = self.night(manifest, entry)
+        if appended is None:
+            self.note()
+        else:
+            self.add(appended)
+
+    def night(self, manifest: Manifest, entry: Entry) -> Appended | None:
+        """The object that a night is to be recorded by; None if it has one.
+
+        Raises:
+            LedgerError: the newest object is not what was appended.
+        """
         newest = self._newest()
+        if self._has(manifest):
+            return None
         head = NightHead(
             number=newest.number + 1,
             data_version=manifest.data_version,
@@ -188,10 +221,7 @@ class Ledger:
             since=entry.since,
             as_served=entry.as_served,
         )
-        if self._has(manifest):
-            self._note(newest)
-        else:
-            self._write(head, entry.lines)
+        return Appended.of(head, entry.lines)
 
     def withdraw(self, manifest: Manifest, reason: str, at: dt.datetime) -> None:
         """Record that a night must not be served again; once is enough.
@@ -199,6 +229,15 @@ class Ledger:
         Raises:
             LedgerError: the reason is no text of 1 to 500 printable characters, or the newest
                 object is not what was appended.
+        """
+        if appended := self.withdrawal(manifest, reason, at):
+            self.add(appended)
+
+    def withdrawal(self, manifest: Manifest, reason: str, at: dt.datetime) -> Appended | None:
+        """The object that withdraws a night; None if it is withdrawn.
+
+        Raises:
+            LedgerError: as for `withdraw`.
         """
         newest = self._newest()
         if not reason.strip() or not reason.isprintable():
@@ -215,8 +254,23 @@ class Ledger:
             )
         except ValidationError as error:
             raise LedgerError("Give a --reason of 1 to 500 printable characters.") from error
-        if manifest.data_version not in self.withdrawals():
-            self._write(head)
+        return None if manifest.data_version in self.withdrawals() else Appended.of(head)
+
+    def add(self, appended: Appended) -> None:
+        """Write an object that follows the newest one, durably, and note it in `head.json`.
+
+        Raises:
+            LedgerError: it cannot be written.
+        """
+        private_folder(self.folder)
+        try:
+            replace_file(self.folder / appended.name.file, appended.body)
+        except OSError as error:
+            raise LedgerError(
+                f"The ledger in {self.folder} cannot be written ({error.strerror}); make room "
+                "there, and let its owner run this."
+            ) from error
+        self._note(appended.newest.model_copy(update={"pending": not appended.name.withdrawal}))
 
     def note(self) -> None:
         """Name the newest object in `head.json`, if a run was killed before it did that.
@@ -288,19 +342,6 @@ class Ledger:
         if self.head(last).previous != noted.sha256:
             raise wrong(last.file, "it does not follow the object that head.json names")
         return Newest(number=last.number, sha256=digest, pending=not last.withdrawal)
-
-    def _write(self, head: Head, lines: Sequence[BaseModel] = ()) -> None:
-        name = Name(head.number, head.data_version, isinstance(head, Withdrawal))
-        body = encoded(head, lines)
-        private_folder(self.folder)
-        try:
-            replace_file(self.folder / name.file, body)
-        except OSError as error:
-            raise LedgerError(
-                f"The ledger in {self.folder} cannot be written ({error.strerror}); make room "
-                "there, and let its owner run this."
-            ) from error
-        self._note(Newest(number=head.number, sha256=_digest(body), pending=not name.withdrawal))
 
     def _note(self, newest: Newest) -> None:
         if newest.number and self.newest() != newest:

@@ -14,7 +14,7 @@ from typing import Any
 from store.book import Book
 from store.errors import LedgerError, ManifestError, WithdrawnError
 from store.files import DRAFT, private_folder, replace_file, sync_directory
-from store.ledger import Ledger
+from store.ledger import Appended, Entry, Ledger
 from store.manifest import (
     VERSION_PATTERN,
     Manifest,
@@ -60,6 +60,12 @@ class Nights:
             if not book.with_suffix(".json").exists():
                 book.unlink(missing_ok=True)
         self._end_killed_run()
+
+    def bring(self) -> None:
+        """Bring the folder into line with what other machines published; here nothing is shared."""
+
+    def share_charts(self, version: str) -> None:
+        """Let other machines have the charts of a night; here nothing is shared."""
 
     def _end_killed_run(self) -> None:
         self.ledger.note()
@@ -120,7 +126,7 @@ class Nights:
             ManifestError: the pointer, or the book it names, is damaged or missing.
         """
         manifest = read_manifest(self.pointer)
-        known_book(self.folder, manifest)
+        self._known(manifest)
         return manifest
 
     def get(self, version: str) -> Manifest:
@@ -143,7 +149,7 @@ class Nights:
             ManifestError: the night is unknown, or its book is missing or changed.
         """
         manifest = self.get(version)
-        verify_book(self.folder, manifest)
+        self._verified(manifest)
         return manifest
 
     def report(self, manifest: Manifest) -> Any:  # noqa: ANN401 - JSON values
@@ -162,7 +168,13 @@ class Nights:
             return book.changes()
 
     def _open(self, manifest: Manifest) -> Book:
-        return Book.open(verify_book(self.folder, manifest), manifest)
+        return Book.open(self._verified(manifest), manifest)
+
+    def _known(self, manifest: Manifest) -> Path:
+        return known_book(self.folder, manifest)
+
+    def _verified(self, manifest: Manifest) -> Path:
+        return verify_book(self.folder, manifest)
 
     def add(self, manifest: Manifest, draft: Path) -> None:
         """Move a finished draft to its final place, durably. This does not make it active."""
@@ -172,8 +184,23 @@ class Nights:
         sync_directory(self.folder)
         replace_file(self.folder / f"{manifest.data_version}.json", manifest.encode())
 
+    def publish(self, manifest: Manifest, entry: Entry | None = None) -> Manifest:
+        """Put a sealed night on record and make it active.
+
+        Raises:
+            ManifestError, WithdrawnError: as for `activate`; the active night stays.
+            LedgerError: the entry cannot be added; the active night stays.
+        """
+        if entry is None:
+            return self.activate(manifest.data_version)
+        self.ledger.check_kept(manifest.data_version)
+        sealed = self.verify(manifest.data_version)
+        # On record before it is active, because what was served must be.
+        self._commit(sealed, self.ledger.night(sealed, entry))
+        return sealed
+
     def activate(self, version: str) -> Manifest:
-        """Verify a night and make it active. Replacing the pointer, one file, is the commit.
+        """Verify a night and make it active.
 
         Raises:
             ManifestError: the night is unknown, its book is missing or changed, or it should be on
@@ -187,9 +214,7 @@ class Nights:
                 f"Night {version} is not in the ledger, because the run that made it did not end; "
                 "run `screener nightly` again."
             )
-        replace_file(self.pointer, manifest.encode())
-        with contextlib.suppress(LedgerError):  # a damaged ledger must not stop a rollback
-            self.ledger.settle()
+        self._commit(manifest)
         return manifest
 
     def withdraw(self, version: str, reason: str, now: dt.datetime) -> Manifest | None:
@@ -204,10 +229,8 @@ class Nights:
         manifest = self.get(version)
         active = self.active()
         if active is None or active.data_version != version:
-            self.ledger.withdraw(manifest, reason, now)
-            if active is not None:
-                # A running service reads the withdrawals again when the pointer is replaced.
-                replace_file(self.pointer, active.encode())
+            # A running service reads the withdrawals again when the pointer is replaced.
+            self._commit(active, self.ledger.withdrawal(manifest, reason, now))
             return None
         successor = next(self._successors(manifest), None)
         if successor is None:
@@ -216,8 +239,20 @@ class Nights:
                 "with `screener nightly`, then withdraw this one."
             )
         # Recorded first: after a kill, the next run finds that a withdrawn night is active.
-        self.ledger.withdraw(manifest, reason, now)
-        return self.activate(successor.data_version)
+        self._commit(successor, self.ledger.withdrawal(manifest, reason, now))
+        return successor
+
+    def _commit(self, active: Manifest | None, appended: Appended | None = None) -> None:
+        """Append an object to the ledger and make a night active, whose book was verified.
+        Replacing the pointer, one file, is the commit; a run that was killed between the two is
+        ended by `sweep`.
+        """
+        if appended is not None:
+            self.ledger.add(appended)
+        if active is not None:
+            replace_file(self.pointer, active.encode())
+            with contextlib.suppress(LedgerError):  # a damaged ledger must not stop a rollback
+                self.ledger.settle()
 
     def _successors(self, manifest: Manifest) -> Iterator[Manifest]:
         """The nights that can take the place of one, best first: those on record before others,
@@ -251,19 +286,27 @@ class Nights:
 
         Withdrawn nights go too. Returns the removed versions.
         """
+        surplus = self._surplus(keep)
+        for manifest in surplus:
+            self._remove(manifest)
+        return [manifest.data_version for manifest in surplus]
+
+    def _surplus(self, keep: int) -> list[Manifest]:
         active, gone = self.active(), self.ledger.withdrawals()
-        removed = []
         kept = [night for night in self.sealed() if night.data_version not in gone]
         withdrawn = [night for night in self.sealed() if night.data_version in gone]
-        for manifest in kept[keep:] + withdrawn:
-            if active is None or manifest.data_version != active.data_version:
-                # The manifest goes last, so that the next run ends what a killed one began.
-                shutil.rmtree(self.charts / manifest.data_version, ignore_errors=True)
-                (self.folder / manifest.book.file).unlink(missing_ok=True)
-                stamp_path(self.folder, manifest).unlink(missing_ok=True)
-                (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
-                removed.append(manifest.data_version)
-        return removed
+        return [
+            manifest
+            for manifest in kept[keep:] + withdrawn
+            if active is None or manifest.data_version != active.data_version
+        ]
+
+    def _remove(self, manifest: Manifest) -> None:
+        # The manifest goes last, so that the next run ends what a killed one began.
+        shutil.rmtree(self.charts / manifest.data_version, ignore_errors=True)
+        (self.folder / manifest.book.file).unlink(missing_ok=True)
+        stamp_path(self.folder, manifest).unlink(missing_ok=True)
+        (self.folder / f"{manifest.data_version}.json").unlink(missing_ok=True)
 
 
 def _lives(process: int) -> bool:

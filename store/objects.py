@@ -7,9 +7,16 @@ All methods wait for a network: call them in a thread.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+from store.errors import ObjectsError
+
+NAME: Final = re.compile(
+    r"(?:[A-Za-z0-9_][A-Za-z0-9._-]{0,199})(?:/[A-Za-z0-9_][A-Za-z0-9._-]{0,199}){0,7}"
+)
 
 
 class Object(NamedTuple):
@@ -68,3 +75,14 @@ class Objects(Protocol):
     def remove(self, name: str) -> None:
         """Remove an object; one that is not there is no error."""
         ...
+
+
+def checked_name(name: str) -> str:
+    """A name, after checking that it is a path of plain parts that leads into no other place.
+
+    Raises:
+        ObjectsError: it is not.
+    """
+    if not NAME.fullmatch(name):
+        raise ObjectsError(f"{name!r} cannot be the name of an object.")
+    return name

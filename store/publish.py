@@ -202,10 +202,7 @@ class BookWriter:
         manifest = self._manifest(counts)
         self._gate(manifest)
         self._nights.add(manifest, self._path)
-        if entry is not None:
-            # Before activating, because what was served must be on record.
-            self._nights.ledger.append(manifest, entry)
-        self._nights.activate(manifest.data_version)
+        self._nights.publish(manifest, entry)
         return manifest
 
     def _check(self, resolved: int) -> Counts:

@@ -18,6 +18,9 @@ from screener.nightly import order_of, seal, seal_sample
 from screener.settings import Settings
 from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
+from tests.s3 import bucket_url as bucket_url
+from tests.s3 import nights_url as nights_url
+from tests.s3 import s3 as s3
 from tests.service import Service, copy_night, serving
 
 # A slow machine must not fail a test.
