@@ -38,6 +38,7 @@ from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
 from screener import seen
+from screener.following import follower_of, loops_of, shared_charts_of
 from screener.front import Front
 from screener.health import Health, Probes
 from screener.measuring import keep_measuring
@@ -97,7 +98,8 @@ def build_app(
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
     services = services_of(settings, database, counters, clock)
     supervisor = Supervisor()
-    health = Health(services, database, supervisor, clock)
+    follower = follower_of(settings, clock)
+    health = Health(services, database, supervisor, clock, follower)
     offer = services.offer
     resource, *others = resources_of(offer)
     origins = origins_of(settings)
@@ -136,6 +138,7 @@ def build_app(
         Loop("usage", "that writes the usage log", services.usage.keep_writing),
         Loop("expired", "that removes what is expired", sweeper.keep_sweeping),
         Loop("health", "that looks after the parts", health.keep_looking),
+        *loops_of(follower),
     ]
     if measured:
         measuring = partial(keep_measuring, services, settings.data_dir, clock)
@@ -253,7 +256,9 @@ def services_of(
         watchlist=watchlist,
         usage=UsageLog(database),
         limiter=Limiter(settings.quotas, folder=counters),
-        charts=Charts(settings.data_dir / "charts", directories=directories),
+        charts=Charts(
+            settings.data_dir / "charts", directories=directories, shared=shared_charts_of(settings)
+        ),
         directories=directories,
     )
 

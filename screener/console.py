@@ -72,6 +72,7 @@ DRIFT = 6
 DATA = (
     *("nights", "ledger", "charts", "bars", "manifest.json", "checkpoints.sqlite", "nightly.lock"),
     *("progress.json", "progress.lock", "told.json", "doctor.token", ".restore"),
+    *("followed.json",),
     *("accounts.sqlite", "accounts.sqlite-wal", "accounts.sqlite-shm"),
 )
 """What the data folder holds. Nothing else in it is touched, since it may be a folder of yours."""

@@ -20,14 +20,23 @@ def doctor(
         str | None,
         typer.Option(help="Also ask the running service through its proxy, at this address."),
     ] = None,
+    publishing: Annotated[
+        bool,
+        typer.Option(
+            help="Also try whether this machine may publish into SCREENER_NIGHTS_URL: puts a small "
+            "object there and removes it."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Check machine, settings, data, accounts, night and port; exit code 1 if one is a fault.
 
-    With --url: also whether the proxy in front passes on what the service needs.
+    With --url: also whether the proxy in front passes on what the service needs. With --publishing:
+    also whether nights can be published into the shared store.
     """
     chosen = settings(quiet=True)
-    found = [*_examined(chosen, checks()), *(_outside(chosen, url) if url else ())]
+    wanted = (*checks(), *(_writing() if publishing else ()))
+    found = [*_examined(chosen, wanted), *(_outside(chosen, url) if url else ())]
     faults = sum(one.level == "fault" for one in found)
     if as_json:
         out.print_json({"faults": faults, "checks": [one._asdict() for one in found]})
@@ -44,16 +53,25 @@ def _print(found: list[Finding]) -> None:
 
 
 def checks() -> tuple[Check, ...]:
-    """Every check that asks nobody outside of this machine but the account database."""
-    from screener.checks import accounts, data, machine, network, night, options
+    """Every check that asks nobody outside of this machine but the account database and the shared
+    store of nights.
+    """
+    from screener.checks import accounts, data, machine, network, night, nights, options
 
     return (
         *(machine.python, machine.packages, machine.files, machine.memory, machine.temporary),
         *(machine.clock, options.unknown, options.policies, options.contradictions),
         *(data.folder, data.room, data.lock, data.ledger, data.checkpoints),
         *(night.digest, night.age, night.demo, night.sealed),
-        *(accounts.accounts, network.port),
+        *(nights.nights, accounts.accounts, network.port),
     )
+
+
+def _writing() -> tuple[Check, ...]:
+    """The checks that write where others read, and only when they are asked for."""
+    from screener.checks.nights import publishing
+
+    return (publishing,)
 
 
 def warn_at_start(chosen: Settings) -> None:

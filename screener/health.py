@@ -27,6 +27,7 @@ from screener.supervisor import Supervisor
 from store.book import Book
 from store.database import Database
 from store.errors import DatabaseError
+from store.follower import Follower
 from telemetry import metrics
 from telemetry.degraded import PARTS, Degraded
 from telemetry.version import VERSION
@@ -64,11 +65,14 @@ class Health:
         database: Database,
         supervisor: Supervisor,
         clock: Callable[[], dt.datetime],
+        follower: Follower | None = None,
     ) -> None:
+        """Look after the parts of a process; the follower where nights are in a shared store."""
         self._services = services
         self._database = database
         self._supervisor = supervisor
         self._clock = clock
+        self._follower = follower
         self.state = State("unavailable", (), None, None)
         """What the last look found."""
 
@@ -84,7 +88,7 @@ class Health:
         book = self._services.active_night.book
         serves = book.session is not None
         night = self._night(book) if serves else self._without()
-        degraded = (*night, *self._parts(database_answers=answers))
+        degraded = (*night, *self._nights(book), *self._parts(database_answers=answers))
         status: Status = "degraded" if degraded else "ready"
         self.state = State(
             status if serves else "unavailable", degraded, book.session, book.data_version
@@ -108,6 +112,22 @@ class Health:
             yield Degraded("night", "The night cannot be read; the log says why.")
         else:
             yield Degraded("night", "There is no night yet.")
+
+    def _nights(self, book: Book) -> Iterator[Degraded]:
+        follower = self._follower
+        if follower is None:
+            return
+        serves = f"the night served is of {book.session}" if book.session else "no night is served"
+        if follower.is_away:
+            at = follower.reached or follower.began
+            since = f"{'' if follower.reached else 'the start at '}{at:%Y-%m-%d %H:%M} UTC"
+            words = f"The store of nights has not been reached since {since}; {serves}."
+            yield Degraded("nights", words)
+        elif follower.fault:
+            words = (
+                f"What the store of nights names cannot be fetched, and the log says why; {serves}."
+            )
+            yield Degraded("nights", words)
 
     def _parts(self, *, database_answers: bool) -> Iterator[Degraded]:
         services = self._services

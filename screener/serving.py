@@ -25,6 +25,7 @@ from screener.app import build_app, resume_days, services_of
 from screener.connections import Connection
 from screener.door import Bounds, Door
 from screener.exposition import exposed, join_worker, merged
+from screener.following import fetch_first
 from screener.logs import log_config
 from screener.settings import Settings, SettingsError
 from screener.supervisor import EXIT_CODE
@@ -86,12 +87,18 @@ def check_active_night(settings: Settings) -> None:
     night, left active by a command that was killed, gives its place to another. A restore that was
     killed is ended first.
 
+    Where nights are in a shared store, the night that it names is fetched instead: it alone says
+    what is served, and what is damaged here is fetched again.
+
     Raises:
         StoreError: a restore is at work, or cannot be ended.
         ManifestError: the active night's manifest or book is not what was sealed.
     """
     if restore_is_pending(settings.data_dir):
         anyio.run(_end_restore, settings)
+    if settings.nights_url is not None:
+        fetch_first(settings)
+        return
     nights = Nights(settings.data_dir)
     if nights.pointer.exists():
         with contextlib.suppress(StoreError, OSError):  # the night is served whatever fails here

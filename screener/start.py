@@ -20,8 +20,10 @@ KEYED_CURL = 'curl -H "Authorization: Bearer $SCREENER_KEY"'
 
 
 def seal_first_night(settings: Settings) -> None:
-    """Seal the sample night where there is none yet; a damaged active night is an error."""
-    if Nights(settings.data_dir).pointer.exists():
+    """Seal the sample night where there is none yet; a damaged active night is an error. Where
+    nights come from a shared store, none is made.
+    """
+    if settings.nights_url is not None or Nights(settings.data_dir).pointer.exists():
         check_active_night(settings)
         return
     # Imported where it is needed: a process that only serves does without numba and Polars.

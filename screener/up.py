@@ -55,7 +55,7 @@ def up(
     with plainly():
         policies_of(chosen)
         prepare_data_dir(chosen)
-        if wanted or not Nights(chosen.data_dir).pointer.exists():
+        if wanted or not (chosen.nights_url or Nights(chosen.data_dir).pointer.exists()):
             check_nightly()
         with bind(chosen) as listener:
             err.print(f"The page: {chosen.url}/screen")

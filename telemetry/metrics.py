@@ -92,6 +92,16 @@ night_sample = Gauge(
     "1 while the sample night is served, which never gets newer.",
     multiprocess_mode="livemax",
 )
+nights_reached = Gauge(
+    "screener_nights_reached_timestamp_seconds",
+    "When the shared store of nights answered last; 0 without one, or before it did. Of several "
+    "workers the one that reached it longest ago.",
+    multiprocess_mode="livemin",
+)
+nights_failures = Counter(
+    "screener_nights_failures_total",
+    "Looks at the shared store of nights that failed: it did not answer, or not what was sealed.",
+)
 sessions_behind = Gauge(
     "screener_night_sessions_behind",
     "Sessions that have ended since the night that is served, as far as it names them.",

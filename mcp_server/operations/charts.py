@@ -23,6 +23,7 @@ from anyio import BrokenWorkerProcess, CapacityLimiter
 from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, TrendLine, draw, prepare
 from mcp_server.operations.directory import Directory
 from mcp_server.operations.errors import ApiError, busy
+from mcp_server.operations.shared_charts import SharedCharts
 from store.book import Book, Prices, StoredSetup
 from store.errors import StoreError
 from store.files import private_folder, replace_file
@@ -49,12 +50,19 @@ class Charts:
     """The chart of every current setup, drawn on first demand."""
 
     def __init__(
-        self, folder: Path, workers: int = 1, directories: OfNight[Directory] | None = None
+        self,
+        folder: Path,
+        workers: int = 1,
+        directories: OfNight[Directory] | None = None,
+        shared: SharedCharts | None = None,
     ) -> None:
-        """Keep the charts in a folder; the `directories` of nights name their companies."""
+        """Keep the charts in a folder; the `directories` of nights name their companies. One that
+        is not kept is looked for among the `shared` ones before it is drawn.
+        """
         self._folder = folder
         self._directories = directories or OfNight(Directory.of)
         self._workers = CapacityLimiter(workers)
+        self._shared = shared
         self._drawing: dict[Path, anyio.Event] = {}
         self.is_broken = False
         """Whether the process that draws could not be used last time."""
@@ -100,15 +108,24 @@ class Charts:
             raise busy()
         done = self._drawing[path] = anyio.Event()
         try:
-            with drawings_waiting.track_inprogress(), timed(drawing_seconds), span("drawing"):
-                name = self._directories.of(book).name(setup.fields["symbol"])
-                view = chart_view(book, setup, prices, name or "")
-                png = await self._apart(draw, view, look)
+            png = await self._fetch(path, look)
+            if png is None:
+                with drawings_waiting.track_inprogress(), timed(drawing_seconds), span("drawing"):
+                    name = self._directories.of(book).name(setup.fields["symbol"])
+                    view = chart_view(book, setup, prices, name or "")
+                    png = await self._apart(draw, view, look)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
             del self._drawing[path]
             done.set()
         return png
+
+    async def _fetch(self, path: Path, look: Look) -> bytes | None:
+        """The chart as the nightly drew it, which draws the usual look alone; None without it."""
+        if self._shared is None or look != USUAL:
+            return None
+        png = await self._shared.read(path.parent.name, path.name)
+        return png if png is not None and _is_whole(png) else None
 
     async def _apart(self, work: Callable[[*Arguments], Made], *arguments: *Arguments) -> Made:
         """Do something in the worker process."""

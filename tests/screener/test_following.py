@@ -1,0 +1,213 @@
+"""Servers that follow a shared store: whatever its network does, they serve one whole night."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from store.manifest import Manifest
+from tests.faulty import Kind, Proxy, faulty
+from tests.publishing import Publisher
+from tests.s3 import S3Server
+from tests.screener.process import Server, serving_process, until
+from tests.service import serving
+
+READY = "/health/ready"
+
+
+@pytest.fixture
+def publisher(tmp_path: Path, nights_url: str) -> Publisher:
+    """A machine that publishes into a new store, of each kind."""
+    return Publisher(tmp_path / "publisher", nights_url)
+
+
+@pytest.fixture
+def bucket(tmp_path: Path, bucket_url: str) -> Publisher:
+    """A machine that publishes into a new bucket, without any fault between."""
+    return Publisher(tmp_path / "publisher", bucket_url)
+
+
+@pytest.fixture
+def proxy(s3: S3Server, bucket: Publisher, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    """A proxy before the bucket, which servers that are started from now on ask."""
+    with faulty(s3.address) as between:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", between.url)
+        yield between
+
+
+@contextmanager
+def following(
+    folder: Path, publisher: Publisher, *options: str, **settings: str
+) -> Iterator[Server]:
+    """Run `screener serve` on a new data folder that follows the store of a publisher."""
+    folder.mkdir(exist_ok=True)
+    settings = {
+        "SCREENER_NIGHTS_URL": publisher.objects.place,
+        "SCREENER_NIGHTS_SECONDS": "0.2",
+        "SCREENER_CHARTS_WARM": "false",
+        **settings,
+    }
+    with serving_process(folder, *options, **settings) as server:
+        yield server
+
+
+def ready(server: Server) -> dict[str, Any]:
+    """What the probe says."""
+    answer: dict[str, Any] = httpx.get(server.url + READY, timeout=30).json()
+    return answer
+
+
+def nights(server: Server) -> str:
+    """What is said of the store of nights; empty while all is well."""
+    return next((d["why"] for d in ready(server)["degraded"] if d["part"] == "nights"), "")
+
+
+def serves(server: Server, night: Manifest) -> bool:
+    """Whether a night is served, by the probe and by an answer."""
+    answer = httpx.get(f"{server.url}/api/v1/families", timeout=30).json()
+    return {answer["data_version"], ready(server)["data_version"]} == {night.data_version}
+
+
+def test_two_servers_follow_one_store_through_nights_and_a_withdrawal(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    first = publisher.night(0)
+    with (
+        following(tmp_path / "one", publisher) as one,
+        following(tmp_path / "two", publisher) as two,
+    ):
+        servers = (one, two)
+        assert all(serves(server, first) for server in servers)
+
+        second = publisher.night(1)
+        until(lambda: all(serves(server, second) for server in servers))
+
+        publisher.withdraw(second)
+        until(lambda: all(serves(server, first) for server in servers))
+        assert [nights(server) for server in servers] == ["", ""]
+        for server in servers:
+            assert "The bars were wrong." in httpx.get(f"{server.url}/status").text
+
+
+FAULTS: dict[Kind, tuple[str, str]] = {
+    "unavailable": ("", "has not been reached since 20"),
+    "refused": ("", "has not been reached since 20"),
+    "silent": ("", "has not been reached since 20"),
+    "lost": ("", "has not been reached since 20"),
+    "cut": (".book", "cannot be fetched"),
+    "wrong": (".book", "cannot be fetched"),
+}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_server_serves_the_old_night_through_a_fault_says_so_and_recovers_by_itself(
+    bucket: Publisher, proxy: Proxy, tmp_path: Path, kind: Kind
+) -> None:
+    name, words = FAULTS[kind]
+    old = bucket.night(0)
+    with following(tmp_path / "server", bucket) as server:
+        assert serves(server, old)
+        with proxy.failing(kind, name=name):
+            new = bucket.night(1)
+            until(lambda: words in nights(server))
+            assert nights(server).endswith(f"the night served is of {old.as_of_session}.")
+            assert serves(server, old)
+            assert nights(server) in httpx.get(f"{server.url}/status").text
+
+        until(lambda: serves(server, new) and nights(server) == "")
+        log = server.stderr.read_text()
+        assert "Traceback" not in log
+        assert "tests" not in log  # the name of the key
+
+
+@pytest.mark.engine
+def test_a_book_that_drips_is_served_when_it_is_whole(
+    bucket: Publisher, proxy: Proxy, tmp_path: Path
+) -> None:
+    old = bucket.night(0)
+    with following(tmp_path / "server", bucket) as server:
+        with proxy.failing("slow", name=".book") as fault:
+            new = bucket.night(1)
+            until(lambda: fault.struck > 0)
+            assert serves(server, old)
+        until(lambda: serves(server, new))
+
+
+@pytest.mark.engine
+def test_a_server_that_is_stopped_while_a_book_drips_does_not_wait_for_it(
+    bucket: Publisher, proxy: Proxy, tmp_path: Path
+) -> None:
+    bucket.night(0)
+    with following(tmp_path / "server", bucket) as server:
+        fault = proxy.failing("silent", name=".book")
+        with fault as hit:
+            bucket.night(1)
+            until(lambda: hit.struck > 0)
+            me = psutil.Process()
+            (process,) = [c for c in me.children() if str(server.port) in c.cmdline()]
+            process.send_signal(2)
+            assert process.wait(25) == 0
+    assert "Traceback" not in server.stderr.read_text()
+
+
+@pytest.mark.engine
+def test_without_a_night_and_without_the_store_a_server_starts_and_is_not_ready_until_both_come(
+    bucket: Publisher, proxy: Proxy, tmp_path: Path
+) -> None:
+    night = bucket.night(0)
+    with proxy.failing("refused"), following(tmp_path / "server", bucket) as server:
+        assert httpx.get(server.url + READY).status_code == 503
+        until(lambda: "since the start at 20" in nights(server))
+        assert nights(server).endswith("no night is served.")
+        proxy.fault = None
+        until(lambda: serves(server, night))
+    said = server.stderr.read_text()
+    assert f"Looking for the night in {bucket.objects.place}, for at most 60 s." in said
+    assert "The service starts with what is in" in said
+
+
+@pytest.mark.engine
+def test_without_the_store_a_server_starts_with_the_night_of_its_disk(
+    bucket: Publisher, proxy: Proxy, tmp_path: Path
+) -> None:
+    night = bucket.night(0)
+    with following(tmp_path / "server", bucket):
+        pass
+    with proxy.failing("refused"), following(tmp_path / "server", bucket) as server:
+        assert serves(server, night)
+        until(lambda: "since the start at 20" in nights(server))
+
+
+@pytest.mark.engine
+def test_one_of_several_workers_fetches_a_book_and_all_of_them_serve_it(
+    bucket: Publisher, proxy: Proxy, tmp_path: Path
+) -> None:
+    bucket.night(0)
+    with following(tmp_path / "server", bucket, "--workers", "2") as server:
+        new = bucket.night(1)
+        until(lambda: serves(server, new))
+        for _ in range(20):
+            until(lambda: serves(server, new))
+    books = [asked.path for asked in proxy.asked if asked.path.endswith(".book")]
+    assert len(books) == len(set(books)) == 2
+
+
+def test_a_server_that_follows_no_store_says_nothing_of_one(data_dir: Path) -> None:
+    with serving(data_dir) as live:
+        parts = {d["part"] for d in httpx.get(live.url + READY).json()["degraded"]}
+    assert "nights" not in parts
+
+
+def test_an_address_that_is_no_place_for_nights_ends_the_start_in_one_line(tmp_path: Path) -> None:
+    from tests.screener.command import check_refusal, run
+
+    done = run(tmp_path / "data", "serve", SCREENER_NIGHTS_URL="ftp://example.com/nights")
+
+    check_refusal(done, "SCREENER_NIGHTS_URL ftp://example.com/nights is no place for nights")

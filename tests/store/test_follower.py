@@ -1,0 +1,380 @@
+"""A server that follows a shared store serves what was committed, or goes on with what it has."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import anyio
+import pytest
+
+from store.active_night import ActiveNight
+from store.daemon import in_daemon
+from store.follower import Follower
+from store.ledger import Ledger
+from store.lock import locked
+from store.manifest import verify_book
+from store.opening import open_objects
+from store.published import book_object, key_of, ledger_object, read_published
+from tests.faulty import faulty
+from tests.publishing import FIRST, Publisher, spoil
+from tests.s3 import S3Server
+from tests.screener.process import until
+
+NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def publisher(tmp_path: Path, nights_url: str) -> Publisher:
+    """A machine that publishes into a new store, of each kind."""
+    return Publisher(tmp_path / "publisher", nights_url)
+
+
+@pytest.fixture
+def folder_publisher(tmp_path: Path) -> Publisher:
+    """A machine that publishes into a new shared folder."""
+    (tmp_path / "share").mkdir()
+    return Publisher(tmp_path / "publisher", (tmp_path / "share").as_uri())
+
+
+def follower(publisher: Publisher, folder: Path, kept: int = 3) -> Follower:
+    """What follows the store of a publisher."""
+    objects = open_objects(publisher.objects.place)
+    return Follower(folder, objects, seconds=20, kept=kept, clock=lambda: NOW)
+
+
+async def served(folder: Path) -> ActiveNight:
+    """The night that a server of a folder serves, opened anew."""
+    night = ActiveNight(folder, source="test", disclaimer="Not advice.")
+    await night.poll()
+    night.close()
+    return night
+
+
+async def versions(*folders: Path) -> set[str | None]:
+    """The nights that servers of some folders serve."""
+    return {(await served(folder)).book.data_version for folder in folders}
+
+
+def files(folder: Path) -> set[str]:
+    """The names of the books that a folder keeps."""
+    return {path.stem for path in (folder / "nights").glob("*.book")}
+
+
+def drafts(folder: Path) -> list[Path]:
+    """What was left half."""
+    return [path for path in folder.rglob("*") if ".draft" in path.name]
+
+
+async def test_two_servers_follow_one_store_from_night_to_night(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    followers = [follower(publisher, folder) for folder in (one, two)]
+    assert all(each.look() for each in followers)
+    assert await versions(one, two) == {None}
+
+    for day in range(2):
+        made = publisher.night(day)
+        assert all(each.look() for each in followers)
+        assert await versions(one, two) == {made.data_version}
+        for folder in (one, two):
+            assert verify_book(folder / "nights", made).exists()
+    assert [each.fault or each.away for each in followers] == ["", ""]
+
+
+async def test_a_server_that_was_off_for_three_nights_serves_the_newest_and_lists_the_others(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    folder = tmp_path / "server"
+    publisher.night(0)
+    assert follower(publisher, folder, kept=2).look()
+    nights = [publisher.night(day) for day in (1, 2, 3)]
+
+    assert follower(publisher, folder, kept=2).look()
+
+    night = await served(folder)
+    assert night.book.data_version == nights[-1].data_version
+    assert [last.session for last in night.last_nights] == [
+        FIRST + dt.timedelta(days=day) for day in (3, 2, 1, 0)
+    ]
+    assert all(last.published for last in night.last_nights)
+    assert len(files(folder)) == 2
+
+
+async def test_a_withdrawn_night_is_left_and_every_server_tells_of_it(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    folder = tmp_path / "server"
+    following = follower(publisher, folder)
+    first, second = publisher.night(0), publisher.night(1)
+    assert following.look()
+
+    publisher.withdraw(second)
+    assert following.look()
+
+    night = await served(folder)
+    assert night.book.data_version == first.data_version
+    assert [gone.data_version for gone in night.withdrawn] == [second.data_version]
+    assert second.data_version not in files(folder)
+
+
+async def test_the_withdrawal_of_a_night_that_is_not_served_reaches_a_server_that_runs(
+    folder_publisher: Publisher, tmp_path: Path
+) -> None:
+    folder = tmp_path / "server"
+    following = follower(folder_publisher, folder)
+    first, second = folder_publisher.night(0), folder_publisher.night(1)
+    assert following.look()
+    night = ActiveNight(folder, source="test", disclaimer="Not advice.")
+    await night.poll()
+
+    folder_publisher.withdraw(first)
+    assert following.look()
+    await night.poll()
+
+    assert night.book.data_version == second.data_version
+    assert [gone.data_version for gone in night.withdrawn] == [first.data_version]
+    night.close()
+
+
+async def test_a_new_server_learns_of_withdrawals_that_lie_far_back(
+    folder_publisher: Publisher, tmp_path: Path
+) -> None:
+    first = folder_publisher.night(0)
+    folder_publisher.night(1)
+    folder_publisher.withdraw(first)
+    for day in range(2, 20):
+        folder_publisher.night(day)
+
+    assert follower(folder_publisher, tmp_path / "server").look()
+
+    night = await served(tmp_path / "server")
+    assert [gone.data_version for gone in night.withdrawn] == [first.data_version]
+    assert len(night.last_nights) == 14
+
+
+async def test_what_a_run_left_that_did_not_commit_is_not_read(
+    folder_publisher: Publisher, tmp_path: Path
+) -> None:
+    first = folder_publisher.night(0)
+    folder_publisher.night(1)
+    left = Publisher(tmp_path / "left", folder_publisher.objects.place)
+    left.nights.ledger.folder.mkdir(parents=True)
+    left.nights.ledger.withdraw(first, "Nobody committed this.", NOW)
+    (name,) = left.nights.ledger.names()
+    body = left.nights.ledger.bytes_of(name)
+    digest = hashlib.sha256(body).hexdigest()
+    folder_publisher.objects.put(ledger_object(1, digest), body)
+
+    assert follower(folder_publisher, tmp_path / "server").look()
+
+    assert (await served(tmp_path / "server")).withdrawn == ()
+
+
+@pytest.mark.parametrize("what", ["book", "ledger", "pointer"])
+async def test_what_is_not_as_it_was_sealed_is_never_put_in_place(
+    folder_publisher: Publisher, tmp_path: Path, what: str
+) -> None:
+    folder = tmp_path / "server"
+    following = follower(folder_publisher, folder)
+    old = folder_publisher.night(0)
+    assert following.look()
+    new = folder_publisher.night(1)
+    newest = folder_publisher.nights.ledger.newest()
+    assert newest is not None
+    pointer = folder_publisher.objects.read("manifest.json", 2**20)
+    assert pointer is not None
+    if what == "book":
+        spoil(folder_publisher.objects, book_object(key_of(new)))
+    elif what == "ledger":
+        spoil(folder_publisher.objects, ledger_object(newest.number, newest.sha256 or ""))
+    else:
+        folder_publisher.swap(pointer.body[: len(pointer.body) // 2])
+
+    assert not following.look()
+    assert following.fault
+    assert not following.is_away
+    assert await versions(folder) == {old.data_version}
+    assert files(folder) == {old.data_version}
+    assert not drafts(folder)
+
+    spoil_back = {"book": book_object(key_of(new))}.get(what)
+    if what == "pointer":
+        folder_publisher.swap(pointer.body)
+    else:
+        spoil(
+            folder_publisher.objects,
+            spoil_back or ledger_object(newest.number, newest.sha256 or ""),
+        )
+    assert following.look()
+    assert following.fault == ""
+    assert await versions(folder) == {new.data_version}
+
+
+async def test_a_book_for_which_the_disk_has_no_room_is_not_fetched_and_the_disk_is_named(
+    folder_publisher: Publisher, tmp_path: Path
+) -> None:
+    folder = tmp_path / "server"
+    following = follower(folder_publisher, folder)
+    old = folder_publisher.night(0)
+    assert following.look()
+    new = folder_publisher.night(1)
+    large = new.book.model_copy(update={"bytes": 10**18})
+    folder_publisher.point(active=new.model_copy(update={"book": large}))
+
+    assert not following.look()
+
+    assert "is full" in following.fault
+    assert await versions(folder) == {old.data_version}
+
+
+async def test_a_book_that_is_damaged_here_is_fetched_again(
+    folder_publisher: Publisher, tmp_path: Path
+) -> None:
+    folder = tmp_path / "server"
+    following = follower(folder_publisher, folder)
+    made = folder_publisher.night(0)
+    assert following.look()
+    book = folder / "nights" / made.book.file
+    book.write_bytes(b"damaged")
+    assert await versions(folder) == {None}
+
+    assert following.look()
+
+    assert await versions(folder) == {made.data_version}
+
+
+async def test_what_was_activated_here_alone_gives_way_to_what_the_store_names(
+    folder_publisher: Publisher, tmp_path: Path
+) -> None:
+    folder = tmp_path / "server"
+    following = follower(folder_publisher, folder)
+    first = folder_publisher.night(0)
+    assert following.look()
+    second = folder_publisher.night(1)
+    assert following.look()
+    (folder / "manifest.json").write_bytes(first.encode())
+
+    assert following.look()
+
+    assert await versions(folder) == {second.data_version}
+
+
+async def test_nights_of_another_ledger_are_not_mixed_with_those_of_the_store(
+    folder_publisher: Publisher, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    own = Publisher(tmp_path / "server", (tmp_path / "other").as_uri())
+    mine = own.night(7)
+    folder_publisher.night(0)
+    following = follower(folder_publisher, own.folder)
+
+    assert not following.look()
+
+    assert "is not that of" in following.fault
+    assert await versions(own.folder) == {mine.data_version}
+    assert len(Ledger(own.folder).names()) == 1
+
+
+async def test_a_store_whose_ledger_began_anew_is_not_followed(
+    folder_publisher: Publisher, tmp_path: Path
+) -> None:
+    folder = tmp_path / "server"
+    old = folder_publisher.night(0)
+    assert follower(folder_publisher, folder).look()
+    pointer = folder_publisher.objects.read("manifest.json", 2**20)
+    assert pointer is not None
+    anew = Publisher(tmp_path / "anew", folder_publisher.objects.place)
+    anew.night(1)
+    assert read_published(pointer.body, "").newest.number == 1
+
+    assert not follower(folder_publisher, folder).look()
+
+    assert await versions(folder) == {old.data_version}
+
+
+async def test_one_process_fetches_and_the_others_wait_for_what_it_puts_in_place(
+    folder_publisher: Publisher, tmp_path: Path
+) -> None:
+    folder = tmp_path / "server"
+    folder.mkdir()
+    made = folder_publisher.night(0)
+    following = follower(folder_publisher, folder)
+    with locked(folder, NOW):
+        assert following.look()
+        assert await versions(folder) == {None}
+
+    assert following.look()
+    assert await versions(folder) == {made.data_version}
+
+
+@pytest.mark.engine
+async def test_a_store_that_is_away_is_said_to_be_once_it_was_missed_for_several_looks(
+    s3: S3Server, bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publisher = Publisher(tmp_path / "publisher", bucket_url)
+    publisher.night(0)
+    now = [NOW]
+    with faulty(s3.address) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+        objects = open_objects(bucket_url)
+        following = Follower(tmp_path / "server", objects, seconds=20, kept=3, clock=lambda: now[0])
+        assert following.look()
+        with proxy.failing("refused"):
+            assert not following.look()
+            assert not following.is_away
+            now[0] += dt.timedelta(seconds=61)
+            assert not following.look()
+            assert following.is_away
+            assert following.reached == NOW
+
+        assert following.look()
+        assert not following.is_away
+
+
+FOLLOW = """
+import datetime as dt, sys
+from pathlib import Path
+from store.follower import Follower
+from store.opening import open_objects
+folder, objects = Path(sys.argv[1]), open_objects(sys.argv[2])
+now = dt.datetime.now(dt.UTC)
+Follower(folder, objects, seconds=20, kept=3, clock=lambda: now).look()
+"""
+
+
+@pytest.mark.engine
+async def test_a_follower_that_is_killed_in_the_middle_of_a_book_leaves_the_old_night(
+    s3: S3Server, bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publisher, folder = Publisher(tmp_path / "publisher", bucket_url), tmp_path / "server"
+    old = publisher.night(0)
+    assert follower(publisher, folder).look()
+    new = publisher.night(1)
+    with faulty(s3.address) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+        with proxy.failing("slow", name=".book") as fault:
+            process = subprocess.Popen([sys.executable, "-c", FOLLOW, str(folder), bucket_url])
+            until(lambda: fault.struck > 0)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        assert await versions(folder) == {old.data_version}
+        assert files(folder) == {old.data_version}
+
+        assert follower(publisher, folder).look()
+        assert await versions(folder) == {new.data_version}
+        assert not drafts(folder)
+
+
+async def test_who_is_cancelled_does_not_wait_for_what_hangs() -> None:
+    over = threading.Event()
+    with anyio.move_on_after(0.05) as scope:
+        await in_daemon(over.wait)
+    assert scope.cancelled_caught
+    over.set()
