@@ -38,7 +38,7 @@ from store.families import Family
 from store.keys import Keys
 from store.manifest import Inputs
 from store.nights import Nights
-from store.principals import Changes, Principals
+from store.principals import Principals, changes_of
 from store.publish import BookWriter
 from store.records import FamilyEntry, ScanSetup
 from store.tokens import Tokens
@@ -108,7 +108,7 @@ def services(folder: Path) -> Services:
         offer=Offer("http://127.0.0.1:8000", ()),
         active_night=ActiveNight(folder, source="", disclaimer=""),
         principals=Principals(
-            Keys(database), Tokens(database), Watchlist(database), Changes(database.url)
+            Keys(database), Tokens(database), Watchlist(database), changes_of(database)
         ),
         watchlist=Watchlist(database),
         usage=UsageLog(database),

@@ -39,6 +39,7 @@ from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
 from screener import seen
 from screener.following import follower_of, loops_of, shared_charts_of
+from screener.databases import database_of
 from screener.front import Front
 from screener.health import Health, Probes
 from screener.measuring import keep_measuring
@@ -58,7 +59,7 @@ from store.events import AuditLog
 from store.grants import Grants
 from store.keys import Keys
 from store.of_night import OfNight
-from store.principals import Changes, Principals
+from store.principals import Principals, changes_of
 from store.progress import ProgressFile
 from store.tokens import Tokens
 from store.usage import UsageLog
@@ -92,7 +93,7 @@ def build_app(
     Sign-ins, codes and tokens end by the clock, and pages and the map of links tell the age of the
     night by it.
     """
-    database = Database(settings.accounts_url)
+    database = database_of(settings)
     grants = Grants(database, clock=clock)
     quota = Quota(settings.registrations_per_minute, file=counters and counters / "apps")
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
@@ -137,6 +138,7 @@ def build_app(
         Loop("news", "that looks for news of open pages", news.keep_looking),
         Loop("usage", "that writes the usage log", services.usage.keep_writing),
         Loop("expired", "that removes what is expired", sweeper.keep_sweeping),
+        Loop("changes", "that watches for changes of accounts", services.principals.keep_watching),
         Loop("health", "that looks after the parts", health.keep_looking),
         *loops_of(follower),
     ]
@@ -250,8 +252,10 @@ def services_of(
             _keys(settings, database),
             _tokens(settings, database, clock),
             watchlist,
-            Changes(database.url),
+            changes_of(database),
             clock=clock,
+            at_once=max(1, settings.database_pool // 2),
+            seconds=settings.database_seconds,
         ),
         watchlist=watchlist,
         usage=UsageLog(database),

@@ -42,14 +42,14 @@ def backup(
     """
     import anyio
 
+    from screener.databases import database_of
     from screener.watch import watched
     from store.backup import back_up
-    from store.database import Database
 
     chosen = settings()
 
     async def work(target: IO[bytes]) -> tuple[Header, str]:
-        database = Database(chosen.accounts_url)
+        database = database_of(chosen)
         try:
             with watched() as watch:
                 return await back_up(database, chosen.data_dir, target, watch)
@@ -102,13 +102,13 @@ def _checked(file: Path) -> Checked:
 def _restored(chosen: Settings, file: Path, replace: bool) -> Checked:
     import anyio
 
+    from screener.databases import database_of
     from screener.watch import watched
     from store.archive import ArchiveReader
-    from store.database import Database
     from store.restore import restore as put_back
 
     async def work(archive: ArchiveReader) -> Checked:
-        database = Database(chosen.accounts_url)
+        database = database_of(chosen)
         try:
             with watched() as watch:
                 return await put_back(

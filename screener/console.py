@@ -246,13 +246,13 @@ def with_database(work: Callable[[Database, Settings], Coroutine[Any, Any, T]]) 
     """Run work on the configured database, brought up to date first."""
     import anyio
 
-    from store.database import Database
+    from screener.databases import database_of
 
     chosen = settings()
 
     async def run() -> T:
         prepare_data_dir(chosen)
-        database = Database(chosen.accounts_url)
+        database = database_of(chosen)
         try:
             await database.migrate()
             return await work(database, chosen)

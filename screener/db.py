@@ -70,13 +70,13 @@ def check() -> None:
 def _on_database(work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
     import anyio
 
-    from store.database import Database
+    from screener.databases import database_of
 
     chosen = settings()
 
     async def run() -> T:
         prepare_data_dir(chosen)
-        database = Database(chosen.accounts_url)
+        database = database_of(chosen)
         try:
             return await work(database)
         finally:

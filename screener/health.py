@@ -139,6 +139,8 @@ class Health:
             )
         elif services.usage.is_behind:
             yield Degraded("database", "The account database cannot be written.")
+        elif services.principals.fault:
+            yield Degraded("database", services.principals.fault)
         if services.limiter.is_full:
             yield Degraded("counters", "No room is left to count the calls of more keys today.")
         elif not services.limiter.is_shared():

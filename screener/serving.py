@@ -23,6 +23,7 @@ from uvicorn.supervisors import Multiprocess
 from screener.activation import handed_over, tell_manager
 from screener.app import build_app, resume_days, services_of
 from screener.connections import Connection
+from screener.databases import database_of
 from screener.door import Bounds, Door
 from screener.exposition import exposed, join_worker, merged
 from screener.following import fetch_first
@@ -30,7 +31,6 @@ from screener.logs import log_config
 from screener.settings import Settings, SettingsError
 from screener.supervisor import EXIT_CODE
 from screener.tracing import traces_wanted
-from store.database import Database
 from store.errors import StoreError
 from store.lock import locked, restore_is_pending
 from store.nights import Nights
@@ -107,7 +107,7 @@ def check_active_night(settings: Settings) -> None:
 
 
 async def _end_restore(settings: Settings) -> None:
-    database = Database(settings.accounts_url)
+    database = database_of(settings)
     try:
         await end_restore(database, settings.data_dir)
     finally:
@@ -133,7 +133,7 @@ def serve(settings: Settings, listener: socket.socket) -> None:
     """
     traces_wanted()  # what it says of them, it says once and before anything is started
     allow_files(settings.connections)
-    anyio.run(_migrate, settings.accounts_url)  # once, and with one clear line if it fails
+    anyio.run(_migrate, settings)  # once, and with one clear line if it fails
     if settings.workers == 1:
         with exposed(settings):
             uvicorn.Server(server_config(build_app(settings), settings)).run(sockets=[listener])
@@ -168,7 +168,7 @@ def _app_of_worker(
 
 
 async def _resume_days(settings: Settings, counters: Path) -> None:
-    database = Database(settings.accounts_url)
+    database = database_of(settings)
     try:
         await resume_days(services_of(settings, database, counters))
     finally:
@@ -204,8 +204,8 @@ def allow_files(connections: int) -> None:
         ) from error
 
 
-async def _migrate(url: str) -> None:
-    database = Database(url)
+async def _migrate(settings: Settings) -> None:
+    database = database_of(settings)
     try:
         await database.migrate()
     finally:

@@ -44,7 +44,8 @@ class Settings(BaseSettings):
     )
     database_url: str | None = Field(
         default=None,
-        description="SQLAlchemy URL of the accounts; SQLite in the data folder when unset.",
+        description="Address of the accounts, postgresql://USER:PASSWORD@HOST/DATABASE; SQLite in "
+        "the data folder when unset.",
     )
     database_pool: int = Field(
         default=8,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mcp_server.operations.host_values import DEMO, claude_mcp_add
+from screener.databases import database_of
 from screener.serving import check_active_night
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
-from store.database import Database
 from store.keys import Keys
 from store.manifest import SAMPLE
 from store.nights import Nights
@@ -37,7 +37,7 @@ def seal_first_night(settings: Settings) -> None:
 
 async def first_account(settings: Settings, tracked: Sequence[str]) -> str | None:
     """Make the first account, tracking some symbols; its key's secret, None if not first."""
-    database = Database(settings.accounts_url)
+    database = database_of(settings)
     try:
         await database.migrate()
         accounts = Accounts(database)

@@ -19,6 +19,7 @@ from store.errors import StoreError
 from store.events import AuditLog
 from store.grants import Grants
 from store.keys import Keys
+from store.told_changes import sweep as sweep_changes
 from store.usage import UsageLog
 from store.used_forms import UsedForms
 
@@ -86,6 +87,7 @@ def sweeper_of(settings: Settings, database: Database) -> Sweeper:
         counted("sessions", sessions_of(settings, database).sweep),
         counted("known browsers", Browsers(database).sweep),
         counted("used forms", UsedForms(database).sweep),
+        counted("noted changes", partial(sweep_changes, database)),
         counted("lines of usage", partial(usage.sweep, settings.usage_days)),
         counted("events", partial(audit.sweep, settings.audit_days)),
     )

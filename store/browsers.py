@@ -85,7 +85,7 @@ class Browsers:
     async def sweep(self) -> int:
         """Delete the browsers unseen for a year; return how many were deleted."""
         browsers = tables.browsers
-        async with self._database.write() as connection:
+        async with self._database.write(patient=True) as connection:
             deleted = await connection.execute(
                 browsers.delete().where(browsers.c.seen_at <= self._clock() - LIFETIME)
             )

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from pathlib import Path
 from typing import Any
 
+import anyio
 import sqlalchemy as sa
 from sqlalchemy.exc import (
     ArgumentError,
@@ -23,17 +31,26 @@ from sqlalchemy.exc import (
     ProgrammingError,
     SQLAlchemyError,
 )
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from store.errors import DatabaseError, DatabaseUnavailableError
 from store.files import private_file
 from store.migration import HEAD, WAIT_SECONDS, check_known, faults, revision_of, upgrade
-from store.reaching import HOW, check_url, why_not
+from store.postgresql import Server, lift_limits, lift_statement_limit
+from store.reaching import HOW, check_url, is_postgresql, why_not
+from store.sqlite import new_engine
+from store.tables import DECISIVE
 from telemetry.metrics import database_failures, database_seconds, timed
 from telemetry.traces import span
 
-BUSY_SECONDS = 5
-"""Seconds a transaction waits for another writer before the caller is told to try again."""
+POOL = 8
+"""Connections of a process to PostgreSQL, at most."""
+
+SECONDS = 5.0
+"""For which a call waits for PostgreSQL: for a connection, a lock, a statement."""
+
+GRACE_SECONDS = 1.0
+"""More that a block may take, so that what the server says of a timeout comes first."""
 
 HIDDEN = "***"
 
@@ -55,9 +72,20 @@ TRANSIENT = (
 class Database:
     """Transactions on the database at an SQLAlchemy URL."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, pool: int = POOL, seconds: float = SECONDS) -> None:
+        """With PostgreSQL: at most `pool` connections, and `seconds` for which a call waits.
+
+        Raises:
+            DatabaseError: no database can be opened with the URL.
+        """
         self.url = url
-        self.engine = _engine(url)
+        self.server: Server | None = None
+        """Where the database is, if it is PostgreSQL's."""
+        self.told: list[Callable[[], None]] = []
+        """Who is told when this process has changed what decides who may call (`DECISIVE`)."""
+        self._seconds = seconds
+        self.engine = self._new_engine(pool)
+        _time_statements(self.engine)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -67,27 +95,35 @@ class Database:
             DatabaseUnavailableError: the database did not answer in time.
             DatabaseError: the database refused the statement.
         """
-        with _translated(self.url), span("database"):
+        with _translated(self.url), span("database"), self._in_time():
             async with AsyncExitStack() as stack:
                 with timed(CONNECTING):
-                    connection = await stack.enter_async_context(self.engine.connect())
+                    connection = await stack.enter_async_context(self._reads.connect())
                 yield connection
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[AsyncConnection]:
-        """One write transaction, committed at the end of the block, rolled back on an error.
+    async def write(self, *, patient: bool = False) -> AsyncIterator[AsyncConnection]:
+        """One write transaction, committed at the end of the block, rolled back on an error. One
+        that nobody waits for is patient: its statements may take long.
 
         Raises:
             DatabaseUnavailableError: the database did not answer, or was busy for too long.
             DatabaseError: the database refused the statement.
             IntegrityError: a constraint was violated; the caller knows what that means.
         """
-        with _translated(self.url), span("database"):
-            async with AsyncExitStack() as stack:
-                engine = self.engine.execution_options(writes=True)
-                with timed(CONNECTING):
-                    connection = await stack.enter_async_context(engine.begin())
-                yield connection
+        decisive: list[str] = []
+        engine = self.engine.execution_options(writes=True, decisive=decisive)
+        with _translated(self.url), span("database"), self._in_time(patient=patient):
+            try:
+                async with AsyncExitStack() as stack:
+                    with timed(CONNECTING):
+                        connection = await stack.enter_async_context(engine.begin())
+                    if patient and self.server:
+                        await lift_statement_limit(connection)
+                    yield connection
+            finally:  # a commit that was cut off may have been one
+                for tell in self.told if decisive else ():
+                    tell()
 
     async def probe(self) -> None:
         """Read a little.
@@ -132,25 +168,52 @@ class Database:
         Raises:
             DatabaseError: the database cannot be opened.
         """
-        with self._opening():
-            async with self.engine.connect() as connection:
-                return await connection.run_sync(faults)
+        async with self.snapshot() as connection:
+            return await connection.run_sync(faults)
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[AsyncConnection]:
         """A write transaction that waits long for other writers: one that changes everything."""
         engine = self.engine.execution_options(writes=True, waits=WAIT_SECONDS)
         async with self._opened(engine) as connection, connection.begin():
+            if self.server:
+                await lift_limits(connection)
             yield connection
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncConnection]:
         """A read transaction that sees one state of all tables, however long it takes."""
         options: dict[str, Any] = {}
-        if self.engine.dialect.name == "postgresql":
+        if self.server:
             options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         async with self._opened(self.engine.execution_options(**options)) as connection:
+            if self.server:
+                await lift_limits(connection)
             yield connection
+
+    def _new_engine(self, pool: int) -> AsyncEngine:
+        check_url(self.url)
+        try:
+            if not is_postgresql(self.url):
+                self._reads = new_engine(self.url)
+                return self._reads
+            self.server = Server(self.url, self._seconds)
+            engine = self.server.new_engine(pool, self._seconds)
+        except (SQLAlchemyError, ValueError, ImportError):
+            # The cause may quote a part of the password, so it is not kept.
+            raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used; {HOW}.") from None
+        sa.event.listen(engine.sync_engine, "before_execute", _note_decisive)
+        # Each look-up is then one round trip; a transaction of reads would be three.
+        self._reads = engine.execution_options(isolation_level="AUTOCOMMIT")
+        return engine
+
+    def _in_time(self, *, patient: bool = False) -> AbstractContextManager[object]:
+        """Ends a block that takes too long on a server, which itself ends a statement that does:
+        this is for one that does not answer at all.
+        """
+        if self.server is None or patient:
+            return nullcontext()
+        return anyio.fail_after(self._seconds + GRACE_SECONDS)
 
     @asynccontextmanager
     async def _opened(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
@@ -241,29 +304,14 @@ def without_password(url: str) -> str:
     return parsed.update_query_dict(secret).render_as_string(hide_password=True)
 
 
-def _engine(url: str) -> AsyncEngine:
-    check_url(url)
-    try:
-        return _new_engine(url)
-    except (SQLAlchemyError, ValueError, ImportError):
-        # The cause may quote a part of the password, so it is not kept.
-        raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used; {HOW}.") from None
-
-
-def _new_engine(url: str) -> AsyncEngine:
-    # Errors of statements are logged and shown: without the values, which are people's.
-    if not url.startswith("sqlite"):
-        engine = create_async_engine(
-            url, pool_timeout=BUSY_SECONDS, pool_pre_ping=True, hide_parameters=True
-        )
-        _time_statements(engine)
-        return engine
-    connect = {"timeout": BUSY_SECONDS}
-    engine = create_async_engine(url, connect_args=connect, hide_parameters=True)
-    _time_statements(engine)
-    sa.event.listen(engine.sync_engine, "connect", _prepare_sqlite)
-    sa.event.listen(engine.sync_engine, "begin", _begin_sqlite)
-    return engine
+def _note_decisive(connection: sa.Connection, statement: object, *_parameters: object) -> None:
+    """Note that a transaction changes a table that decides who may call."""
+    decisive = connection.get_execution_options().get("decisive")
+    if decisive is None or not isinstance(statement, sa.Insert | sa.Update | sa.Delete):
+        return
+    table = statement.entity_description["table"]
+    if table.name in DECISIVE:
+        decisive.append(table.name)
 
 
 def _time_statements(engine: AsyncEngine) -> None:
@@ -278,26 +326,3 @@ def _time_statements(engine: AsyncEngine) -> None:
 
     sa.event.listen(engine.sync_engine, "before_cursor_execute", begin)
     sa.event.listen(engine.sync_engine, "after_cursor_execute", end)
-
-
-def _prepare_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's
-    # The driver must not open transactions of its own: a read that becomes a write could then
-    # fail at once with "database is locked" instead of waiting for the lock.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA foreign_keys = ON")
-    # What is deleted, as an account, is gone from the file too.
-    cursor.execute("PRAGMA secure_delete = ON")
-    cursor.close()
-
-
-def _begin_sqlite(connection: sa.Connection) -> None:
-    options = connection.get_execution_options()
-    if not options.get("writes", False):
-        connection.exec_driver_sql("BEGIN")
-        return
-    # Each time, because whoever had the connection before may have waited for longer.
-    seconds = options.get("waits", BUSY_SECONDS)
-    connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
-    connection.exec_driver_sql("BEGIN IMMEDIATE")

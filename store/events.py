@@ -95,7 +95,7 @@ class AuditLog:
         audit, oldest, removed = tables.audit, self._clock() - dt.timedelta(days=days), 0
         while chosen := await self._older(oldest) or await self._surplus():
             # A bounded number at once: nobody else writes to SQLite meanwhile.
-            async with self._database.write() as connection:
+            async with self._database.write(patient=True) as connection:
                 deleted = await connection.execute(audit.delete().where(audit.c.id.in_(chosen)))
             removed += deleted.rowcount
         return removed

@@ -286,7 +286,7 @@ class Grants:
     async def sweep(self) -> Swept:
         """Delete the grants that have lapsed, and then the clients that nobody needs."""
         now = self._clock()
-        async with self._database.write() as connection:
+        async with self._database.write(patient=True) as connection:
             return Swept(
                 await remove_grants(connection, now), await remove_clients(connection, now)
             )

@@ -138,7 +138,7 @@ class Keys:
         """Delete the keys that ended over some days ago; return how many were deleted."""
         keys, then = tables.keys, self._clock() - dt.timedelta(days=days)
         ended = sa.or_(keys.c.revoked_at < then, keys.c.expires_at < then)
-        async with self._database.write() as connection:
+        async with self._database.write(patient=True) as connection:
             return (await connection.execute(keys.delete().where(ended))).rowcount
 
     async def replace(self, prefix: str, *, actor: Actor = OPERATOR) -> tuple[Key, str]:

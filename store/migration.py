@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from store.errors import DatabaseError
 from store.tables import metadata
 
-HEAD = "0006"
+HEAD = "0007"
 """The newest migration, which is the schema that this program needs."""
 
 LOCK_KEY = 7_305_118_264_932_101
@@ -82,7 +82,8 @@ def drop(connection: sa.Connection) -> None:
     tables_of(connection).drop_all(connection)
     connection.execute(sa.text("DROP TABLE IF EXISTS alembic_version"))
     if connection.dialect.name == "postgresql":
-        connection.execute(sa.text("DROP FUNCTION IF EXISTS audit_lasts()"))
+        for function in ("audit_lasts", "note_change"):
+            connection.execute(sa.text(f"DROP FUNCTION IF EXISTS {function}()"))
 
 
 def faults(connection: sa.Connection) -> list[str]:

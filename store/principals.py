@@ -1,25 +1,28 @@
 """Principals: a cache of the holders of credentials and of the symbols that they track.
 
 A principal is cached only after one of its calls was admitted, so refused calls cost no memory. The
-cache is cleared whenever the database's count of changes moves. Reading that count takes 3 us; a
-look-up takes 700. On a database without such a count nothing is cached and every call looks up.
+cache is cleared whenever the count of changes moves: of SQLite it is read on every call (3 us),
+PostgreSQL tells of changes. While the count is not known nothing is cached and every call looks up.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Protocol
 
+import anyio
 from cachetools import LRUCache
-from sqlalchemy.engine import make_url
 
-from store.accounts import hash_secret, utc_now
+from store.accounts import utc_now
+from store.counted_changes import CountedChanges
+from store.database import POOL, SECONDS, Database
+from store.errors import DatabaseUnavailableError
 from store.keys import Keys, Principal
 from store.tokens import Tokens
+from store.told_changes import ToldChanges
 from store.watchlist import Watchlist
 from telemetry.metrics import principals_cache
 
@@ -32,12 +35,35 @@ PRINCIPAL_BYTES = 2048
 SYMBOL_BYTES = 96
 """An upper bound for one symbol of a watchlist, which has at most 24 characters."""
 
-HOLDS = """
-    SELECT EXISTS (SELECT 1 FROM keys WHERE secret_hash = ?1)
-        OR EXISTS (SELECT 1 FROM tokens WHERE token_hash = ?1)
-"""
+UNKNOWN = 10_000
+"""Credentials that open nothing and are remembered as such, 32 bytes each."""
 
 Kept = Principal | tuple[str, ...]
+
+
+class Changes(Protocol):
+    """The count of changes to accounts, credentials and tracked symbols, whoever makes them."""
+
+    @property
+    def fault(self) -> str | None:
+        """Why changes are noticed later than they should be; None if they are not. A sentence
+        for anybody.
+        """
+
+    def open(self) -> None:
+        """Start counting. Call it once the database is migrated."""
+
+    def close(self) -> None:
+        """Stop counting."""
+
+    async def keep_watching(self) -> None:
+        """Watch for changes until cancelled."""
+
+    def count(self) -> int | None:
+        """The number of changes so far; None if it is not known at once."""
+
+    def holds(self, credential: str) -> bool | None:
+        """Whether a key or token is stored, live or not; None if it cannot be told at once."""
 
 
 class Principals:
@@ -52,7 +78,12 @@ class Principals:
         *,
         clock: Callable[[], dt.datetime] = utc_now,
         kept_bytes: int = KEPT_BYTES,
+        at_once: int = POOL // 2,
+        seconds: float = SECONDS,
     ) -> None:
+        """At most `at_once` credentials are looked up at once, so that a flood of guesses leaves
+        connections for whatever else needs one; the others wait for at most `seconds`.
+        """
         self._keys = keys
         self._tokens = tokens
         self._watchlist = watchlist
@@ -61,6 +92,10 @@ class Principals:
         self._count: int | None = None
         # Principals by the hash of their credential, tracked symbols by account id.
         self._kept: LRUCache[bytes | int, Kept] = LRUCache(kept_bytes, getsizeof=_size)
+        # Hashes of credentials that open nothing, which a broken client shows again and again.
+        self._unknown: LRUCache[bytes, None] = LRUCache(UNKNOWN)
+        self._turns = anyio.Semaphore(at_once)
+        self._seconds = seconds
 
     def open(self) -> None:
         """Start caching. Call it once the database is migrated."""
@@ -69,6 +104,15 @@ class Principals:
     def close(self) -> None:
         """Stop caching."""
         self._changes.close()
+
+    @property
+    def fault(self) -> str | None:
+        """Why changes are noticed later than they should be, in a sentence for anybody."""
+        return self._changes.fault
+
+    async def keep_watching(self) -> None:
+        """Watch for changes until cancelled."""
+        await self._changes.keep_watching()
 
     def kind(self, credential: str) -> Literal["key", "token"]:
         """Whether a credential is spelled as an API key or counts as an access token."""
@@ -90,14 +134,26 @@ class Principals:
             return kept
         principals_cache.count(found=False)
         count = self._count
-        if self._changes.holds(credential) is False:
+        if digest in self._unknown or self._changes.holds(credential) is False:
             return None
+        found = await self._look_up(credential)
+        if found is not None:
+            return replace(found, digest=digest, changes=count)
+        if count is not None and count == self._count:
+            self._unknown[digest] = None
+        return None
+
+    async def _look_up(self, credential: str) -> Principal | None:
         is_key = self.kind(credential) == "key"
         look_up = self._keys.principal if is_key else self._tokens.principal
-        found = await look_up(credential)
-        if found is None:
-            return None
-        return replace(found, digest=digest, changes=count)
+        with anyio.move_on_after(self._seconds) as waited:
+            await self._turns.acquire()
+        if waited.cancelled_caught:
+            raise DatabaseUnavailableError("Too many credentials are looked up at once.")
+        try:
+            return await look_up(credential)
+        finally:
+            self._turns.release()
 
     def remember(self, principal: Principal) -> None:
         """Cache an admitted principal, unless the database has changed since its look-up."""
@@ -124,6 +180,7 @@ class Principals:
         count = self._changes.count()
         if count is None or count != self._count:
             self._kept.clear()
+            self._unknown.clear()
         self._count = count
 
 
@@ -133,49 +190,8 @@ def _size(kept: Kept) -> int:
     return PRINCIPAL_BYTES + SYMBOL_BYTES * len(kept)
 
 
-class Changes:
-    """The database's count of changes to accounts, credentials and tracked symbols, read at once.
-
-    Triggers count, so every change is noticed, whether made by this process, another worker, the
-    operator's command line or a shell. Only an SQLite file can be read this cheaply.
-    """
-
-    def __init__(self, url: str) -> None:
-        address = make_url(url)
-        self._path = address.database if address.get_backend_name() == "sqlite" else None
-        self._connection: sqlite3.Connection | None = None
-
-    def open(self) -> None:
-        """Start reading the count; call it once the database is migrated."""
-        if self._path:
-            # Do not wait for a lock: a count that cannot be read at once counts as unknown.
-            self._connection = sqlite3.connect(self._path, timeout=0, isolation_level=None)
-
-    def close(self) -> None:
-        """Stop reading the count."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def count(self) -> int | None:
-        """The number of changes so far; None if it cannot be read cheaply."""
-        if self._connection is None:
-            return None
-        try:
-            count: int = self._connection.execute("SELECT count FROM changes").fetchone()[0]
-        except sqlite3.Error:
-            return None
-        return count
-
-    def holds(self, credential: str) -> bool | None:
-        """Whether a key or token is stored, live or not; None if it cannot be told cheaply.
-
-        A stranger's guesses cost 10 us each instead of a transaction.
-        """
-        if self._connection is None:
-            return None
-        try:
-            found: int = self._connection.execute(HOLDS, [hash_secret(credential)]).fetchone()[0]
-        except sqlite3.Error:
-            return None
-        return bool(found)
+def changes_of(database: Database) -> Changes:
+    """The changes of a database, as its engine tells them."""
+    if database.server is None:
+        return CountedChanges(database.engine.url.database or "")
+    return ToldChanges(database, database.server)

@@ -6,6 +6,7 @@ What drivers say may quote a part of a password, so only what is known to be har
 from __future__ import annotations
 
 import socket
+import ssl
 from importlib.util import find_spec
 from typing import Final
 
@@ -13,22 +14,19 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from store.errors import DatabaseError
+from store.postgresql import NAMES
 from store.trouble import words_of
 
 HOW: Final = (
-    "write it as postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE, with each @, : and / of the "
-    "password as %40, %3A and %2F"
+    "write it as postgresql://USER:PASSWORD@HOST/DATABASE, with each @, :, / and ? of the "
+    "password as %40, %3A, %2F and %3F, and with no parameters but those of docs/postgresql.md"
 )
 
-DRIVERS: Final = {
-    "postgresql": "postgresql+asyncpg",
-    "postgres": "postgresql+asyncpg",
-    "sqlite": "sqlite+aiosqlite",
-}
-"""The driver that is meant, by the name of the database."""
+MEANT: Final = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite+aiosqlite"}
+"""How a URL begins that can be used, by the name of the database."""
 
 PACKAGES: Final = {
-    "postgresql+asyncpg": ("asyncpg", "pip install 'pattern-screener[postgresql]'"),
+    **dict.fromkeys(NAMES, ("asyncpg", "pip install 'pattern-screener[postgresql]'")),
     "sqlite+aiosqlite": ("aiosqlite", "pip install aiosqlite"),
 }
 
@@ -45,6 +43,11 @@ REFUSALS: Final = {
 """PostgreSQL's SQLSTATE codes (Appendix A of its manual), in words."""
 
 
+def is_postgresql(url: str) -> bool:
+    """Whether a URL is a PostgreSQL server's."""
+    return sa.make_url(url).drivername in NAMES
+
+
 def check_url(url: str) -> None:
     """Refuse a URL with which no database can be opened, before anything is opened.
 
@@ -57,7 +60,7 @@ def check_url(url: str) -> None:
         # The cause may quote a part of the password, so it is not kept.
         raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used; {HOW}.") from None
     if driver not in PACKAGES:
-        meant = DRIVERS.get(driver.partition("+")[0])
+        meant = MEANT.get(driver.partition("+")[0])
         begin = f"write {meant}:// instead of {driver}://" if meant else HOW
         raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used with {driver}; {begin}.")
     package, install = PACKAGES[driver]
@@ -81,6 +84,10 @@ def why_not(error: Exception, url: str) -> str:
     refused = REFUSALS.get(getattr(cause, "sqlstate", None) or "")
     if refused:
         return f"{server}, database {place.database}, user {place.username}: {refused}"
+    if isinstance(cause, ssl.SSLError):
+        return f"{server}: TLS fails ({cause.reason or 'a certificate is missing'}); look at sslmode and sslrootcert"
+    if type(cause) is ConnectionError:  # the driver's own
+        return f"{server} takes no connection of this sslmode; look whether it has TLS"
     if isinstance(cause, OSError):
         return f"nothing listens at {server}; look whether the server runs there"
     return f"{server}: {type(cause).__name__}"

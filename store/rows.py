@@ -19,12 +19,12 @@ from store import migration
 from store.accounts import utc_now
 from store.audit import OPERATOR, Kind, note
 from store.errors import BackupError
-from store.tables import audit, changes
+from store.tables import audit, changes, changing_transactions
 
 CHUNK_BYTES = 2**20
 """Bytes of a chunk, from which the next one begins."""
 
-OWN = frozenset({changes.name})
+OWN = frozenset({changes.name, changing_transactions.name})
 """Tables that tell of their database alone, and are neither kept nor loaded."""
 
 Loader = Callable[[str, bytes], None]

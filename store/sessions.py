@@ -206,7 +206,7 @@ class Sessions:
 
     async def sweep(self) -> int:
         """Delete the expired sessions; return how many were deleted."""
-        async with self._database.write() as connection:
+        async with self._database.write(patient=True) as connection:
             deleted = await connection.execute(
                 tables.sessions.delete().where(~self._live(self._clock()))
             )

@@ -147,6 +147,17 @@ changes = sa.Table(
     sa.Column("count", sa.BigInteger, nullable=False),
 )
 
+changing_transactions = sa.Table(
+    "changing_transactions",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
+)
+"""The latest transactions of PostgreSQL that changed a decisive table."""
+
+DECISIVE = frozenset({"accounts", "keys", "grants", "tokens", "watchlist"})
+"""Tables that decide who may call, and what is answered; their changes are counted or noted."""
+
 audit = sa.Table(
     "audit",
     metadata,

@@ -149,7 +149,7 @@ class UsageLog:
         """Delete the lines of days that are over some days old; return how many were deleted."""
         usage, today = tables.usage, int(self._clock() // SECONDS_A_DAY)
         oldest = EPOCH + dt.timedelta(days=today - days)
-        async with self._database.write() as connection:
+        async with self._database.write(patient=True) as connection:
             deleted = await connection.execute(usage.delete().where(usage.c.day < oldest))
         return deleted.rowcount
 

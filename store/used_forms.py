@@ -48,5 +48,5 @@ class UsedForms:
     async def sweep(self) -> int:
         """Delete the forms that have expired; return how many were deleted."""
         expired = tables.used_forms.c.expires_at <= self._clock()
-        async with self._database.write() as connection:
+        async with self._database.write(patient=True) as connection:
             return (await connection.execute(tables.used_forms.delete().where(expired))).rowcount

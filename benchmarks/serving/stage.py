@@ -124,15 +124,15 @@ def _start_services(
         market = make_market(template, size)
         data = folder / f"data-{size}"
         seal(market, data)
-        keys = keys or anyio.run(make_keys, folder / ACCOUNT_FILE, market.tracked)
+        file = f"sqlite+aiosqlite:///{folder / ACCOUNT_FILE}"
+        keys = keys or anyio.run(make_keys, Database(file), market.tracked)
         shutil.copy(folder / ACCOUNT_FILE, data)
         services[size] = start_service(stack, data, folder, keys[0])
     return services, market, keys
 
 
-async def make_keys(path: Path, tracked: tuple[str, ...]) -> list[str]:
-    """The keys of new accounts, all of which track the same symbols."""
-    database = Database(f"sqlite+aiosqlite:///{path}")
+async def make_keys(database: Database, tracked: tuple[str, ...]) -> list[str]:
+    """The keys of new accounts in a new database, all of which track the same symbols."""
     try:
         await database.migrate()
         accounts, keys = Accounts(database), Keys(database)

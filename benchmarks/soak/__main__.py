@@ -194,8 +194,8 @@ def _nights(folder: Path) -> list[Manifest]:
 async def _people(data: Path) -> tuple[list[str], list[str], str]:
     """Keys that read, keys that change their lists, and a browser's session."""
     tracked = tuple(f"S{number:05}" for number in range(50))
-    keys = await make_keys(data / "accounts.sqlite", tracked)
     chosen = Settings(data_dir=data)
+    keys = await make_keys(Database(chosen.accounts_url), tracked)
     database = Database(chosen.accounts_url)
     try:
         accounts, writers = Accounts(database), []

@@ -26,7 +26,7 @@ from store.credentials import LIFETIMES, Kind
 from store.database import Database
 from store.grants import Grants
 from store.keys import Keys
-from store.principals import Changes, Principals
+from store.principals import Principals, changes_of
 from store.tokens import Tokens
 from store.watchlist import Watchlist
 from tests.agent import call, connected
@@ -327,7 +327,7 @@ async def principals(tmp_path: Path) -> AsyncIterator[Principals]:
     database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
     await database.migrate()
     await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-    changes = Changes(database.url)
+    changes = changes_of(database)
     yield Principals(Keys(database), Tokens(database), Watchlist(database), changes)
     await database.close()
 
@@ -451,7 +451,7 @@ async def test_a_caller_who_cannot_be_looked_up_is_known_by_address_and_name(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     database = Database(f"sqlite+aiosqlite:///{tmp_path / 'away' / 'accounts.sqlite'}")
-    parts = (Keys(database), Tokens(database), Watchlist(database), Changes(database.url))
+    parts = (Keys(database), Tokens(database), Watchlist(database), changes_of(database))
 
     async with drivers_ending():
         caller = await caller_of(Principals(*parts), AGENT, (b"authorization", b"Bearer x"))

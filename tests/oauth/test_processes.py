@@ -7,11 +7,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -20,12 +23,15 @@ from screener.settings import Settings
 from store.accounts import Plan
 from tests.oauth.conversation import Host, error_of, new_host
 from tests.postgres import ENGINES, fresh_database
-from tests.service import Service, apart, new_key
+from tests.screener.process import until
+from tests.service import Service, apart, copy_night, new_key
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 
 SCREENER = str(Path(sys.executable).with_name("screener"))
-ROUND = 12
+ROUND = 16
+NOTICED = 2.0
+"""Seconds within which every process knows what another one changed."""
 
 
 @contextmanager
@@ -40,6 +46,8 @@ def process(folder: Path, database_url: str, public_url: str, key: str) -> Itera
         "SCREENER_DATA_DIR": str(folder),
         "SCREENER_DATABASE_URL": database_url,
         "SCREENER_PUBLIC_URL": public_url,
+        "SCREENER_KEY_PER_MINUTE": "100000",
+        "SCREENER_KEY_PER_DAY": "1000000",
     }
     command = [SCREENER, "serve", "--port", str(port)]
     server = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
@@ -60,11 +68,13 @@ def services(
 ) -> Iterator[tuple[Service, Service]]:
     """The same service from two processes."""
     folder = tmp_path_factory.mktemp("processes")
+    copy_night(request.getfixturevalue("night"), folder)
     if request.param == "sqlite":
         url = f"sqlite+aiosqlite:///{folder / 'accounts.sqlite'}"
     else:
         server: str = request.getfixturevalue("postgres_url")
         url = apart(lambda: fresh_database(server, "processes"))
+        url = url.replace("postgresql+asyncpg", "postgresql")
     key = new_key(Settings(data_dir=folder, database_url=url), plan=Plan.PREMIUM, tracked=())
     with ExitStack() as stack:
         yield tuple(  # type: ignore[misc]
@@ -87,7 +97,7 @@ def test_of_many_exchanges_over_both_exactly_one_succeeds(hosts: tuple[Host, Hos
     (won,) = [answer.json() for answer in answers if answer.status_code == 200]
 
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * (ROUND - 1)
-    assert not any(host.opens(won["access_token"]) for host in hosts)
+    until(lambda: not any(host.opens(won["access_token"]) for host in hosts), NOTICED)
     assert error_of(hosts[1].refresh(won["refresh_token"])) == (400, "invalid_grant")
 
 
@@ -99,19 +109,115 @@ def test_of_many_refreshes_over_both_exactly_one_succeeds(hosts: tuple[Host, Hos
     (won,) = [answer.json() for answer in answers if answer.status_code == 200]
 
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * (ROUND - 1)
-    assert not any(host.opens(won["access_token"]) for host in hosts)
+    until(lambda: not any(host.opens(won["access_token"]) for host in hosts), NOTICED)
 
 
 def test_what_one_issues_the_other_accepts_until_either_revokes_it(
     hosts: tuple[Host, Host],
 ) -> None:
     tokens = hosts[0].tokens()
+    assert hosts[0].opens(tokens["access_token"])
     rotated = hosts[1].refresh(tokens["refresh_token"]).json()
 
-    assert not hosts[0].opens(tokens["access_token"])
-    assert hosts[0].opens(rotated["access_token"])
+    assert not hosts[1].opens(tokens["access_token"])
+    until(lambda: not hosts[0].opens(tokens["access_token"]), NOTICED)
+    assert all(host.opens(rotated["access_token"]) for host in hosts)
     hosts[1].revoke(rotated["access_token"])
-    assert not hosts[0].opens(rotated["access_token"])
+    assert not hosts[1].opens(rotated["access_token"])
+    until(lambda: not hosts[0].opens(rotated["access_token"]), NOTICED)
+
+
+@contextmanager
+def calling(service: Service, key: str) -> Iterator[Callable[[], float]]:
+    """Call a service with a key without a pause within the block; gives a wait for the moment
+    from which calls are refused.
+    """
+    refused_at: list[float] = []
+
+    def call() -> None:
+        with httpx.Client(headers={"Authorization": f"Bearer {key}"}) as client:
+            while client.get(f"{service.base}/me").status_code == 200:
+                begun.set()
+            refused_at.append(time.monotonic())
+            assert client.get(f"{service.base}/me").status_code == 401
+
+    def wait() -> float:
+        caller.result(timeout=60)
+        return refused_at[0]
+
+    begun = threading.Event()
+    with ThreadPoolExecutor(1) as executor:
+        caller = executor.submit(call)
+        assert begun.wait(60)
+        yield wait
+
+
+@pytest.mark.parametrize("by", ["a command", "the page of one process"])
+def test_a_key_that_is_revoked_during_calls_opens_nothing_on_either_within_seconds(
+    services: tuple[Service, Service], by: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = services
+    person = new_person(first)
+    key, secret = first.keys(lambda keys: keys.create(person.email, by))
+    browser = signed_in(first, person)
+    form = browser.form("/keys")
+
+    with calling(first, secret) as first_refuses, calling(second, secret) as second_refuses:
+        if by == "a command":
+            first.keys(lambda keys: keys.revoke(key.prefix))
+            at_once = None
+        else:
+            browser.submit(form, revoke=key.prefix)
+            at_once = first.get("/me", key=secret).status_code
+        revoked_at = time.monotonic()
+        lags = [refuses() - revoked_at for refuses in (first_refuses, second_refuses)]
+
+    with capsys.disabled():
+        print(f"\n{by}: refused after {lags[0] * 1000:.0f} and {lags[1] * 1000:.0f} ms")  # noqa: T201
+    assert at_once in (None, 401)
+    assert max(lags) <= NOTICED
+
+
+def test_of_many_lists_that_replace_one_over_both_one_wins_whole(
+    services: tuple[Service, Service],
+) -> None:
+    lists = [["AAPL", "GOOG"], ["IBM", "MSFT"]] * (ROUND // 2)
+
+    def replace_list(number: int) -> int:
+        body = {"symbols": lists[number]}
+        return services[number % 2].request("PUT", "/tickers", json=body).status_code
+
+    with ThreadPoolExecutor(ROUND) as executor:
+        codes = list(executor.map(replace_list, range(ROUND)))
+
+    assert set(codes) == {200}
+    assert [ticker["symbol"] for ticker in tickers(services[0])] in lists
+    until(lambda: tickers(services[0]) == tickers(services[1]), NOTICED)
+
+
+def test_of_many_lists_that_replace_the_one_that_was_read_one_is_taken(
+    services: tuple[Service, Service],
+) -> None:
+    services[0].request("PUT", "/tickers", json={"symbols": ["AAPL"]}).raise_for_status()
+    tag = services[0].get("/tickers").headers["etag"]
+    lists = [["GOOG"], ["IBM"], ["MSFT"], ["AAPL", "IBM"]] * (ROUND // 4)
+
+    def replace_list(number: int) -> int:
+        options = {"json": {"symbols": lists[number]}, "headers": {"If-Match": tag}}
+        return services[number % 2].request("PUT", "/tickers", **options).status_code
+
+    with ThreadPoolExecutor(ROUND) as executor:
+        codes = list(executor.map(replace_list, range(ROUND)))
+
+    assert sorted(codes) == [200] + [412] * (ROUND - 1)
+    won = lists[codes.index(200)]
+    until(lambda: [t["symbol"] for t in tickers(services[1])] == won, NOTICED)
+
+
+def tickers(service: Service) -> list[dict[str, Any]]:
+    """What the key's account tracks, as a process answers."""
+    found: list[dict[str, Any]] = service.get("/tickers").json()["tickers"]
+    return found
 
 
 def test_a_password_changed_at_one_ends_the_sessions_of_both(

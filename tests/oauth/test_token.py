@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from store import database
+from store import sqlite
 from tests.oauth.conversation import (
     CALLBACK,
     CHALLENGE,
@@ -308,7 +308,7 @@ def test_a_busy_database_is_never_taken_for_a_bad_credential(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """U12."""
-    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     with serving(tmp_path) as service:
         host = new_host(service)
         tokens, code = host.tokens(), host.code()

@@ -265,6 +265,8 @@ def test_a_bad_setting_is_named(tmp_path: Path) -> None:
             "postgresql+asyncpg://ada:hunter2@db/screener",
             "postgresql+asyncpg://ada:***@db/screener",
         ),
+        ("postgres://ada:hunter2@db/x?sslmode=require", "postgres://ada:***@db/x?sslmode=require"),
+        ("postgresql://ada@db/x?sslpassword=hunter2", "postgresql://ada@db/x?sslpassword="),
         (
             "postgresql+asyncpg://ada@db/x?password=hunter2",
             "postgresql+asyncpg://ada@db/x?password=",

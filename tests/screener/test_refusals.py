@@ -76,12 +76,15 @@ def test_what_makes_sense_is_taken(tmp_path: Path, name: str, value: str) -> Non
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("postgresql://a:secret@db/x", "write postgresql+asyncpg:// instead of postgresql://"),
-        ("postgres://a:secret@db/x", "write postgresql+asyncpg:// instead of postgres://"),
-        ("postgresql+psycopg://a:secret@db/x", "write postgresql+asyncpg://"),
+        ("postgresql+psycopg://a:secret@db/x", "write postgresql:// instead of postgresql+psycopg"),
+        ("postgres+pg8000://a:secret@db/x", "write postgresql:// instead of postgres+pg8000"),
+        ("postgresql://a@db/x?secret=1", "with no parameters but those of docs/postgresql.md"),
+        ("postgresql://a:secret@db/x?channel_binding=require", "with no parameters but those"),
+        ("postgresql://a:secret@db/x?sslmode=some", "with no parameters but those"),
+        ("postgresql://a:secret@db/x?connect_timeout=soon", "with no parameters but those"),
         ("sqlite:////tmp/secret.db", "write sqlite+aiosqlite:// instead of sqlite://"),
-        ("mysql+aiomysql://a:secret@db/x", "postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE"),
-        ("nonsense of secret", "postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE"),
+        ("mysql+aiomysql://a:secret@db/x", "postgresql://USER:PASSWORD@HOST/DATABASE"),
+        ("nonsense of secret", "postgresql://USER:PASSWORD@HOST/DATABASE"),
         ("sqlite+aiosqlite:////none/x.db", "the folder of /none/x.db does not exist; make it"),
     ],
 )
@@ -99,7 +102,7 @@ def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{free.getsockname()[1]}"
-        url = f"postgresql+asyncpg://a:secret@{place}/x"
+        url = f"postgresql://a:secret@{place}/x"
         refused = run(tmp_path, "account", "list", SCREENER_DATABASE_URL=url)
 
     check_refusal(refused, f"nothing listens at {place}", REFUSED)
