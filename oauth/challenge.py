@@ -55,14 +55,14 @@ class ChallengeMiddleware:
         if scope["method"] != "POST":
             await self._not_allowed(scope, challenge)(scope, receive, send)
         elif challenge is not None:
-            await self._refusal(caller, challenge)(scope, receive, send)
+            await (await self._refusal(caller, challenge))(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    def _refusal(self, caller: Caller, challenge: str) -> ASGIApp:
+    async def _refusal(self, caller: Caller, challenge: str) -> ASGIApp:
         error = ApiError("invalid_api_key" if caller.refused else "missing_api_key")
         try:
-            self._limiter.count_other(caller, "refused")
+            await self._limiter.count_other(caller, "refused")
         except ApiError as limited:
             error = limited
         return error_response(error, self._docs_url, {"WWW-Authenticate": challenge})

@@ -18,6 +18,7 @@ import anyio
 from authlib.oauth2.rfc6749.errors import OAuth2Error
 from authlib.oauth2.rfc7591 import InvalidClientMetadataError
 
+from mcp_server.operations.counting import UncountedError
 from oauth.fetching import NETWORK_SHARE, SECONDS, Document, FetchError
 from oauth.quota import Quota
 from oauth.registration import ClientMetadata, parse_object
@@ -88,14 +89,14 @@ class ClientDocuments:
             kept = await self._grants.client(client_id)
             if kept is not None and kept.fresh_until and self._clock() < kept.fresh_until:
                 return kept
-            self._admit(client_id, network)
+            await self._admit(client_id, network)
             self._reading[network] += 1
             try:
                 return await self._renew(client_id, network)
             finally:
                 self._reading -= Counter((network,))
 
-    def _admit(self, client_id: str, network: str) -> None:
+    async def _admit(self, client_id: str, network: str) -> None:
         until = self._pauses.get(client_id)
         if until is not None and self._clock() < until:
             wait = PAUSE.seconds
@@ -104,7 +105,11 @@ class ClientDocuments:
         if self._reading[network] >= NETWORK_SHARE:
             message = "Other new apps are being looked up from your network. Try again in a moment."
             raise DocumentError(message, 503, math.ceil(SECONDS))
-        until_free = self._quota.seconds_to_wait(network)
+        try:
+            until_free = await self._quota.seconds_to_wait(network)
+        except UncountedError as error:
+            message = f"No new apps can be admitted now. Wait {error.wait} s and try again."
+            raise DocumentError(message, 503, error.wait) from error
         if until_free is not None:
             log.warning("No descriptions of apps are read for %s for now: too many.", network)
             message = f"Too many new apps. Wait {until_free} s and try again."

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from pathlib import Path
-
-from mcp_server.operations.counters import Counters, Moment, moment
+from mcp_server.operations.counting import Counting, Window
+from mcp_server.operations.local_counting import LocalCounting
 from telemetry.metrics import limits_hit
 
 MINUTE = 60
 
 
 class Quota:
-    """Counts introductions in a moving minute; with a file, several processes share the counts."""
+    """Counts introductions in a moving minute; in the memory of this process by default."""
 
-    def __init__(
-        self,
-        per_minute: int,
-        clock: Callable[[], Moment] = moment,
-        file: Path | None = None,
-    ) -> None:
-        self._counters = Counters(per_minute, MINUTE, file=file)
-        self._clock = clock
+    def __init__(self, per_minute: int, counting: Counting | None = None) -> None:
+        self._counting = LocalCounting() if counting is None else counting
+        self._apps = self._counting.open(Window("apps", per_minute, MINUTE))
 
-    def seconds_to_wait(self, network: str) -> int | None:
-        """Count an app of a network; returns None, or the seconds to wait if it is refused."""
-        hit = self._counters.hit(network, self._clock())
-        if hit.counted:
+    async def seconds_to_wait(self, network: str) -> int | None:
+        """Count an app of a network; returns None, or the seconds to wait if it is refused.
+
+        Raises:
+            UncountedError: it cannot be counted now.
+        """
+        hits = await self._counting.hit((self._apps, network))
+        if hits.counted:
             return None
         limits_hit.labels("apps").inc()
-        return max(1, math.ceil(hit.reset))
+        return hits.wait

@@ -45,7 +45,7 @@ class RegistrationEndpoint:
 
     async def respond(self, request: Request) -> Response:
         caller: Caller = request.scope["caller"]
-        wait = self._quota.seconds_to_wait(caller.network)
+        wait = await self._quota.seconds_to_wait(caller.network)
         if wait is not None:
             log.warning("Registrations from %s are refused for now: too many.", caller.network)
             return too_many(wait)

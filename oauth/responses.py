@@ -8,6 +8,7 @@ from authlib.oauth2.rfc6749.errors import OAuth2Error
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from mcp_server.operations.counting import UncountedError
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.limits import Limiter
 from store.errors import DatabaseUnavailableError, TooOftenError
@@ -30,6 +31,13 @@ def too_many(seconds_to_wait: int) -> Response:
     return response
 
 
+def unavailable(seconds_to_wait: int) -> Response:
+    """The response while something is away; never `invalid_grant`: hosts delete their tokens."""
+    response = json_response({"error": "temporarily_unavailable"}, 503)
+    response.headers["Retry-After"] = str(seconds_to_wait)
+    return response
+
+
 def with_oauth_errors(endpoint: Endpoint, limiter: Limiter) -> Endpoint:
     """The endpoint, with its exceptions turned into error responses (RFC 6749 section 5.2).
 
@@ -41,17 +49,17 @@ def with_oauth_errors(endpoint: Endpoint, limiter: Limiter) -> Endpoint:
             return await endpoint(request)
         except OAuth2Error as error:
             try:
-                limiter.count_other(request.scope["caller"], "refused")
+                await limiter.count_other(request.scope["caller"], "refused")
             except ApiError as limited:
-                return too_many((limited.details or {})["retry_after_seconds"])
+                wait = (limited.details or {})["retry_after_seconds"]
+                return unavailable(wait) if limited.code == "unavailable" else too_many(wait)
             status, body, headers = error()
             return JSONResponse(body, status, headers=dict(headers))
         except TooOftenError as error:
             return too_many(error.wait)
+        except UncountedError as error:
+            return unavailable(error.wait)
         except DatabaseUnavailableError:
-            # Never `invalid_grant`: hosts delete their tokens on that.
-            response = json_response({"error": "temporarily_unavailable"}, 503)
-            response.headers["Retry-After"] = "1"
-            return response
+            return unavailable(1)
 
     return respond

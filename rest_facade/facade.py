@@ -102,7 +102,7 @@ class Facade:
         path, method = scope["path"].removeprefix(self._base), scope["method"]
         found = find(self._table, path)
         if found is None:
-            return self._document(scope, path)
+            return await self._document(scope, path)
         methods, raw = found
         route = methods.get("GET" if method == "HEAD" else method)
         if route is None:
@@ -123,14 +123,14 @@ class Facade:
         age = AGES[operation.access, answer.media_type]
         return answer_response(answer, scope["headers"], age, left)
 
-    def _document(self, scope: Scope, path: str) -> HttpResponse:
+    async def _document(self, scope: Scope, path: str) -> HttpResponse:
         document = self.documents.get(path)
         if document is None and path != "":
             return error_response(ApiError("not_found"), self._services.offer.docs_url)
         note(REST.name, path or "/")
         if scope["method"] not in ("GET", "HEAD"):
             return self._not_allowed(["GET", "HEAD"])
-        left = admit("keyless", scope["caller"], self._services, REST)
+        left = await admit("keyless", scope["caller"], self._services, REST)
         if document is not None:
             return answer_response(document, scope["headers"], PUBLIC_HOUR, left)
         return answer_response(self._map(), scope["headers"], PUBLIC, left)

@@ -20,6 +20,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from mcp_server.http.guard import Guard
 from mcp_server.http.observed import Observed
 from mcp_server.operations.charts import WARM_AFTER, Charts
+from mcp_server.operations.counting import Counting
 from mcp_server.operations.directory import Directory
 from mcp_server.operations.limits import Limiter
 from mcp_server.operations.services import Services
@@ -38,8 +39,9 @@ from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
 from screener import seen
-from screener.following import follower_of, loops_of, shared_charts_of
+from screener.counting import Standing, counting_of
 from screener.databases import database_of
+from screener.following import follower_of, loops_of, shared_charts_of
 from screener.front import Front
 from screener.health import Health, Probes
 from screener.measuring import keep_measuring
@@ -95,9 +97,11 @@ def build_app(
     """
     database = database_of(settings)
     grants = Grants(database, clock=clock)
-    quota = Quota(settings.registrations_per_minute, file=counters and counters / "apps")
+    counting = counting_of(settings, counters)
+    quota = Quota(settings.registrations_per_minute, counting)
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
-    services = services_of(settings, database, counters, clock)
+    services = services_of(settings, database, counting, clock)
+    standing = Standing(counting, partial(resume_days, services))
     supervisor = Supervisor()
     follower = follower_of(settings, clock)
     health = Health(services, database, supervisor, clock, follower)
@@ -118,8 +122,8 @@ def build_app(
         news=news,
         origins=origins,
         authorization=Authorization(grants, resource, clients),
-        throttle=Throttle(folder=counters and counters / "sign-in"),
-        sign_up_throttle=Throttle(SIGN_UPS, folder=counters and counters / "sign-up"),
+        throttle=Throttle(counting=counting),
+        sign_up_throttle=Throttle(SIGN_UPS, counting, "sign-up"),
         sign_up=settings.sign_up,
         open_pages=settings.open_pages,
         behind_proxy=bool(settings.trusted_proxies),
@@ -142,6 +146,7 @@ def build_app(
         Loop("health", "that looks after the parts", health.keep_looking),
         *loops_of(follower),
     ]
+    loops += standing.loops
     if measured:
         measuring = partial(keep_measuring, services, settings.data_dir, clock)
         loops.append(Loop("metrics", "that measures the service", measuring))
@@ -153,8 +158,8 @@ def build_app(
                 stack.push_async_callback(traces.end)
             await _migrate(database)
             stack.push_async_callback(database.close)
-            if counters is None:  # else the parent of the processes has done it
-                await resume_days(services)
+            stack.push_async_callback(standing.close)
+            await standing.start()
             services.principals.open()
             stack.callback(services.principals.close)
             await services.active_night.poll()
@@ -229,13 +234,13 @@ async def _migrate(database: Database) -> None:
 async def resume_days(services: Services) -> None:
     """Count on where the day's calls stood when the service was stopped."""
     try:
-        services.limiter.resume(await services.usage.calls_today())
+        await services.limiter.resume(await services.usage.calls_today())
     except DatabaseUnavailableError as error:
         log.warning("The calls of today are counted from nought: %s", error)
 
 
 def services_of(
-    settings: Settings, database: Database, counters: Path | None, clock: Clock = utc_now
+    settings: Settings, database: Database, counting: Counting | None, clock: Clock = utc_now
 ) -> Services:
     """Everything the operations use."""
     watchlist = Watchlist(database)
@@ -259,7 +264,7 @@ def services_of(
         ),
         watchlist=watchlist,
         usage=UsageLog(database),
-        limiter=Limiter(settings.quotas, folder=counters),
+        limiter=Limiter(settings.quotas, counting),
         charts=Charts(
             settings.data_dir / "charts", directories=directories, shared=shared_charts_of(settings)
         ),

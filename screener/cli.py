@@ -117,7 +117,7 @@ def show_settings() -> None:
     chosen = settings()
     for name, field in type(chosen).model_fields.items():
         value, default = _plain(getattr(chosen, name)), _plain(field.default)
-        if name == "database_url" and value:
+        if name in ("database_url", "limits_url") and value:
             value = _without_password(value)
         if name == "notify" and value:
             value = HIDDEN  # such addresses hold passwords and tokens

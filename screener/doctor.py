@@ -53,17 +53,15 @@ def _print(found: list[Finding]) -> None:
 
 
 def checks() -> tuple[Check, ...]:
-    """Every check that asks nobody outside of this machine but the account database and the shared
-    store of nights.
-    """
-    from screener.checks import accounts, data, machine, network, night, nights, options
+    """Every check that asks nobody outside of this machine but what the settings name."""
+    from screener.checks import accounts, data, limits, machine, network, night, nights, options
 
     return (
         *(machine.python, machine.packages, machine.files, machine.memory, machine.temporary),
         *(machine.clock, options.unknown, options.policies, options.contradictions),
         *(data.folder, data.room, data.lock, data.ledger, data.checkpoints),
         *(night.digest, night.age, night.demo, night.sealed),
-        *(nights.nights, accounts.accounts, network.port),
+        *(nights.nights, accounts.accounts, limits.limits, network.port),
     )
 
 

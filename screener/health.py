@@ -141,12 +141,8 @@ class Health:
             yield Degraded("database", "The account database cannot be written.")
         elif services.principals.fault:
             yield Degraded("database", services.principals.fault)
-        if services.limiter.is_full:
-            yield Degraded("counters", "No room is left to count the calls of more keys today.")
-        elif not services.limiter.is_shared():
-            yield Degraded(
-                "counters", "The files in which workers count together are gone; restart them all."
-            )
+        if fault := services.limiter.counting.fault:
+            yield Degraded("counters", fault)
         for what in self._supervisor.failed_lately:
             yield Degraded("loops", f"The loop {what} failed and is started again.")
         if services.charts.is_broken:

@@ -23,6 +23,7 @@ from uvicorn.supervisors import Multiprocess
 from screener.activation import handed_over, tell_manager
 from screener.app import build_app, resume_days, services_of
 from screener.connections import Connection
+from screener.counting import counting_of
 from screener.databases import database_of
 from screener.door import Bounds, Door
 from screener.exposition import exposed, join_worker, merged
@@ -170,7 +171,7 @@ def _app_of_worker(
 async def _resume_days(settings: Settings, counters: Path) -> None:
     database = database_of(settings)
     try:
-        await resume_days(services_of(settings, database, counters))
+        await resume_days(services_of(settings, database, counting_of(settings, counters)))
     finally:
         await database.close()
 

@@ -322,6 +322,11 @@ class Settings(BaseSettings):
     def _bare(cls, value: str | None) -> str | None:
         return values.address(value) if value else None
 
+    @field_validator("limits_url")
+    @classmethod
+    def _redis(cls, value: str | None) -> str | None:
+        return values.redis(value) if value else None
+
     @field_validator("trusted_proxies")
     @classmethod
     def _proxies(cls, value: tuple[str, ...]) -> tuple[str, ...]:

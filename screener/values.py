@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 HOST = r"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9.])?|\[[0-9A-Fa-f:.]+\])"
 """A name, an IPv4 address, or an IPv6 address in brackets."""
+
+REDIS = "write redis://:PASSWORD@HOST:PORT/NUMBER, rediss:// for TLS, or unix:///PATH"
+
+REDIS_OPTIONS = frozenset((
+    "db", "username", "password", "protocol", "client_name",
+    "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname", "ssl_cert_reqs",
+))  # fmt: skip
+"""What may stand after the question mark: time-outs and retries are the service's own."""
 
 PORT = r"(:([0-9]{1,5}|\*))?"
 
@@ -83,3 +91,33 @@ def _has_host(url: str) -> bool:
 def overlap(one: str, other: str) -> bool:
     """Whether sockets on two addresses would take the same port."""
     return one == other or bool({one, other} & {"0.0.0.0", "::", ""})  # noqa: S104 - compared, not bound
+
+
+def redis(text: str) -> str:
+    """The URL of a Redis, as redis-py reads it; no error repeats it, since it may hold a password.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # raises if it is no number, or too large
+        is_valid = _is_redis(parts)
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ValueError(f"is no address of a Redis; {REDIS}")
+    unknown = sorted({name for name, _ in parse_qsl(parts.query)} - REDIS_OPTIONS)
+    if unknown:
+        raise ValueError(f"has an option that is not known; {', '.join(sorted(REDIS_OPTIONS))} are")
+    return text
+
+
+def _is_redis(parts: SplitResult) -> bool:
+    if parts.fragment:
+        return False
+    if parts.scheme == "unix":
+        return len(parts.path) > 1
+    number = parts.path.removeprefix("/")
+    is_number = not number or (number.isascii() and number.isdigit())
+    return parts.scheme in ("redis", "rediss") and bool(parts.hostname) and is_number

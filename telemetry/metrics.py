@@ -43,6 +43,11 @@ request_seconds = Histogram(
 limits_hit = Counter(
     "screener_limits_hit_total", "Requests and connections that a limit refused.", ["limit"]
 )
+limits_away = Counter(
+    "screener_limits_away_total",
+    "Calls that came while the Redis of the limits was away, by what happened to them.",
+    ["action"],
+)
 cache_lookups = Counter(
     "screener_cache_lookups_total", "Look-ups in a cache, by what they found.", ["cache", "result"]
 )
@@ -138,6 +143,8 @@ LIMITS = (
 )  # fmt: skip
 for _limit in LIMITS:  # a first hit is then an increase, and not a series that begins
     limits_hit.labels(_limit)
+for _action in ("local", "refused"):
+    limits_away.labels(_action)
 for _reason in ("unavailable", "refused"):
     database_failures.labels(_reason)
 

@@ -16,8 +16,13 @@ from hypothesis import settings as hypothesis_settings
 from nightly.parameters import DETECTORS
 from screener.nightly import order_of, seal, seal_sample
 from screener.settings import Settings
+from tests.counting import backend as backend
+from tests.counting import clock as clock
+from tests.counting import counting as counting
 from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
+from tests.redis_server import redis_server as redis_server
+from tests.redis_server import shared_redis as shared_redis
 from tests.s3 import bucket_url as bucket_url
 from tests.s3 import nights_url as nights_url
 from tests.s3 import s3 as s3

@@ -56,15 +56,15 @@ async def verify_password(site: Site, visit: Visit, email: str, password: str) -
         asker = Asker(visit.network, None if browser is None else email)
         right = await site.passwords.verify(encoded, password, asker)
     except PasswordsBusyError as error:
-        site.throttle.give_back(attempt)
+        await site.throttle.give_back(attempt)
         raise BusyRefusal from error
     except DatabaseUnavailableError:
-        site.throttle.give_back(attempt)
+        await site.throttle.give_back(attempt)
         raise
     if not right:
         await site.sessions.note_failure(email, _actor(visit, email))
         return None
-    site.throttle.succeed(attempt)
+    await site.throttle.succeed(attempt)
     return encoded
 
 
@@ -114,7 +114,7 @@ async def hash_new(site: Site, visit: Visit, password: str, account: Account | N
 async def _count(site: Site, visit: Visit, email: str, browser: str | None) -> Attempt:
     """Count an attempt; the first that its bucket refuses is recorded, for any address alike."""
     try:
-        return site.throttle.count(email, visit.network, browser)
+        return await site.throttle.count(email, visit.network, browser)
     except TooManyRefusal as refusal:
         if refusal.first:
             await site.sessions.note_failure(email, _actor(visit, email), REFUSED)

@@ -23,11 +23,11 @@ class SignUp(SessionForm):
         # is the same for an invalid address. Every attempt counts, even a successful one, so that
         # accounts cannot be made in bulk.
         email, password = visit.form.get("email", ""), visit.form.get("password", "")
-        attempt = self._site.sign_up_throttle.count(email, visit.network)
+        attempt = await self._site.sign_up_throttle.count(email, visit.network)
         try:
             encoded = await hash_new(self._site, visit, password)
         except BusyRefusal:
-            self._site.sign_up_throttle.give_back(attempt)
+            await self._site.sign_up_throttle.give_back(attempt)
             raise
         plan = Plan.PREMIUM if self._site.services.offer.beta else Plan.NONE
         try:

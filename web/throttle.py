@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from contextlib import suppress
 from typing import NamedTuple
 
-from mcp_server.operations.counters import Counters, Moment, moment
+from mcp_server.operations.counting import Asked, Counting, Hits, UncountedError, Window
+from mcp_server.operations.local_counting import LocalCounting
 from store.accounts import hash_secret
 from telemetry.metrics import limits_hit
 from web.refusals import Refusal
@@ -49,7 +49,7 @@ class Attempt(NamedTuple):
     """An attempt that was counted, and where."""
 
     account: str
-    buckets: tuple[tuple[Counters, str], ...]
+    buckets: tuple[Asked, ...]
 
 
 class TooManyRefusal(Refusal):
@@ -62,62 +62,76 @@ class TooManyRefusal(Refusal):
         limit, which may name any account."""
 
 
-class Throttle:
-    """Counts the attempts of the last quarter of an hour.
+class UncountedRefusal(Refusal):
+    """503: an attempt cannot be counted, so no password is verified."""
 
-    With a folder, the counts are kept in files there, which several processes share.
+    def __init__(self, wait: int) -> None:
+        super().__init__(503, f"This cannot be tried right now. Wait {wait} s and try again.", wait)
+
+
+class Throttle:
+    """Counts the attempts of the last quarter of an hour; in the memory of this process by default.
+
+    Of several throttles over one counting, each has a name of its own.
     """
 
     def __init__(
         self,
         guesses: Guesses = GUESSES,
-        clock: Callable[[], Moment] = moment,
-        folder: Path | None = None,
+        counting: Counting | None = None,
+        name: str = "sign-in",
     ) -> None:
-        def counters(size: int, name: str) -> Counters:
-            return Counters(size, WINDOW_MINUTES * 60, file=folder and folder / name)
+        self._counting = LocalCounting() if counting is None else counting
 
-        self._pairs = counters(guesses.pair, "pairs")
-        self._networks = counters(guesses.network, "networks")
-        self._accounts = counters(guesses.account, "accounts")
-        self._browsers = counters(guesses.browser, "browsers")
-        self._right = counters(guesses.right, "right")
-        self._refused = counters(1, "refused")
-        self._clock = clock
+        def window(size: int, what: str) -> Window:
+            return self._counting.open(Window(f"{name}-{what}", size, WINDOW_MINUTES * 60))
 
-    def count(self, email: str, network: str, browser: str | None = None) -> Attempt:
+        self._pairs = window(guesses.pair, "pairs")
+        self._networks = window(guesses.network, "networks")
+        self._accounts = window(guesses.account, "accounts")
+        self._browsers = window(guesses.browser, "browsers")
+        self._right = window(guesses.right, "right")
+        self._refused = window(1, "refused")
+
+    async def count(self, email: str, network: str, browser: str | None = None) -> Attempt:
         """Count an attempt; `browser` names a known browser of the account.
 
         Raises:
             TooManyRefusal: there were too many attempts.
+            UncountedRefusal: it cannot be counted now.
         """
-        now, account = self._clock(), hash_secret(email.strip().lower())
-        buckets = (
+        account = hash_secret(email.strip().lower())
+        buckets: tuple[Asked, ...] = (
             (self._pairs, f"{account} {network}"),
             (self._networks, network),
             (self._accounts, account),
         )
-        attempt = Attempt(account, buckets)
         if browser is not None:
-            attempt = Attempt(account, ((self._browsers, f"{account} {browser}"),))
-        for place, (counters, bucket) in enumerate(attempt.buckets):
-            hit = counters.hit(bucket, now)
-            if not hit.counted:
-                _take_back(attempt.buckets[:place], now)
-                refused = network if counters is self._networks else account
-                first = self._refused.hit(refused, now).counted
-                raise _refusal(network, hit.wait, first=first)
-        return attempt
+            buckets = ((self._browsers, f"{account} {browser}"),)
+        hits = await self._hit(*buckets)
+        if not hits.counted:
+            both = zip(buckets, hits.each, strict=True)
+            full = next(window for (window, _), hit in both if not hit.fits)
+            who = network if full == self._networks else account
+            told = await self._hit((self._refused, who))
+            raise _refusal(network, hits.wait, first=told.counted)
+        return Attempt(account, buckets)
 
-    def give_back(self, attempt: Attempt) -> None:
+    async def give_back(self, attempt: Attempt) -> None:
         """Undo the count of an attempt whose password was not verified."""
-        _take_back(attempt.buckets, self._clock())
+        await self._counting.take_back(*attempt.buckets)
 
-    def succeed(self, attempt: Attempt) -> None:
+    async def succeed(self, attempt: Attempt) -> None:
         """Undo the count of an attempt whose password was right, unless there were many of them."""
-        now = self._clock()
-        if self._right.hit(attempt.account, now).counted:
-            _take_back(attempt.buckets, now)
+        with suppress(UncountedError):  # else it stays counted
+            if (await self._counting.hit((self._right, attempt.account))).counted:
+                await self._counting.take_back(*attempt.buckets)
+
+    async def _hit(self, *asked: Asked) -> Hits:
+        try:
+            return await self._counting.hit(*asked)
+        except UncountedError as error:
+            raise UncountedRefusal(error.wait) from error
 
 
 def _refusal(network: str, wait: int, *, first: bool) -> TooManyRefusal:
@@ -126,8 +140,3 @@ def _refusal(network: str, wait: int, *, first: bool) -> TooManyRefusal:
     minutes = math.ceil(wait / 60)
     message = f"Too many attempts. Wait {minutes} min and try again."
     return TooManyRefusal(message, wait, first=first)
-
-
-def _take_back(buckets: Iterable[tuple[Counters, str]], now: Moment) -> None:
-    for counters, bucket in buckets:
-        counters.take_back(bucket, now)

@@ -44,7 +44,7 @@ R = TypeVar("R")
 
 Handler = Callable[[Visit], Awaitable[Response]]
 MemberHandler = Callable[[Visit, Account], Awaitable[Response]]
-Count = Callable[[str, str | None], None]
+Count = Callable[[str, str | None], Awaitable[None]]
 """Counts a request of a network and a session."""
 OnRefusal = Callable[[Visit, Refusal], Response]
 
@@ -141,7 +141,7 @@ class Visits:
                 return self._said(visit, ELSEWHERE)
             try:
                 visit = await self._find(visit)
-                _count(visit, counted)
+                await _count(visit, counted)
                 return await work(visit)
             except Refusal as refusal:
                 return shown(visit, refusal)
@@ -179,11 +179,14 @@ class Visits:
         return replace(visit, form=form)
 
 
-def _count(visit: Visit, count: Count) -> None:
+async def _count(visit: Visit, count: Count) -> None:
     # By session and not by account: a thief's must not keep the owner from ending it.
     session = hash_secret(visit.secret) if visit.account else None
     try:
-        count(visit.network, session)
+        await count(visit.network, session)
     except ApiError as error:
         wait = (error.details or {})["retry_after_seconds"]
+        if error.code == "unavailable":
+            words = f"The service cannot show pages right now. Wait {wait} s and try again."
+            raise Refusal(503, words, wait) from error
         raise Refusal(429, f"Too many pages. Wait {wait} s and try again.", wait) from error

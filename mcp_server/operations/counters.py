@@ -15,10 +15,11 @@ import math
 import mmap
 import os
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from mcp_server.operations.counting import SECONDS_A_DAY, CountersFullError, Hit
 from store.errors import StoreError
 
 try:
@@ -47,8 +48,6 @@ MOST_BYTES = 256 * 1024 * 1024
 STRANGERS_BYTES = 16 * 1024 * 1024
 """The same of one whose buckets give way, since strangers can make any number of them."""
 
-SECONDS_A_DAY = 86_400
-
 
 class Moment(NamedTuple):
     """One time on two clocks."""
@@ -73,29 +72,11 @@ class CountersError(StoreError):
     """Several processes cannot count together here; the text says why."""
 
 
-class CountersFullError(StoreError):
-    """No slot is free, and none may be given up."""
-
-
-class Hit(NamedTuple):
-    """Whether one call was counted, and the state of its bucket now."""
-
-    counted: bool
-    left: int
-    """Calls that still fit the window."""
-    reset: float
-    """Seconds until the oldest call leaves the window."""
-    today: int
-    """Calls of this UTC day."""
-
-    @property
-    def wait(self) -> int:
-        """Whole seconds, at least one, after which a refused call fits the window."""
-        return max(1, math.ceil(self.reset))
-
-
 class Counters:
-    """Hits by bucket: at most `size` in any `seconds`, and at most `per_day` a UTC day."""
+    """Hits by bucket: at most `size` in any `seconds`, and at most `per_day` a UTC day.
+
+    Of several processes over one file, whoever calls a method holds a lock that they share.
+    """
 
     def __init__(
         self, size: int, seconds: float, per_day: int | None = None, file: Path | None = None
@@ -108,13 +89,10 @@ class Counters:
         self._slots = max(8, min(SLOTS, most // (WORD * self._words)))
         self._reach = min(self._slots, REACH if per_day is None else KEPT_REACH)
         self._path = file
-        self._file = None if file is None else _open(file, self._bytes)
-        self._lock: AbstractContextManager[object] = nullcontext()
-        if self._file is not None:
-            self._lock = _Lock(self._file)
+        self._file = None if file is None else open_shared(file, self._bytes)
         memory = mmap.mmap(-1 if self._file is None else self._file.fileno(), self._bytes)
         # Callers choose names of buckets: without the key they cannot find those of one place.
-        with self._lock:
+        with nullcontext() if self._file is None else Lock(self._file):
             self._key = memory[-KEY:]
             if not any(self._key):
                 self._key = memory[-KEY:] = os.urandom(KEY)
@@ -127,6 +105,11 @@ class Counters:
     @property
     def _bytes(self) -> int:
         return self._slots * (1 + self._words) * WORD + KEY
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
 
     def is_shared(self) -> bool:
         """Whether a process that starts now would count in the same memory."""
@@ -143,29 +126,9 @@ class Counters:
         Raises:
             CountersFullError: the bucket is new, and every slot has calls of this day.
         """
-        with self._lock:
-            return self._hit(bucket, at)
-
-    def take_back(self, bucket: str, at: Moment) -> None:
-        """Undo the count of a bucket's newest call."""
-        with self._lock:
-            slot = self._slot(bucket, at)
-            if self._newest(slot) > at.monotonic - self._seconds:
-                self._numbers[slot + LIVE] -= 1
-                self._numbers[slot + CALLS] -= 1
-
-    def resume(self, bucket: str, calls: int, at: Moment) -> None:
-        """Count calls of this UTC day that an earlier process has admitted."""
-        with self._lock:
-            slot = self._slot(bucket, at)
-            self._numbers[slot + DAY] = at.day
-            self._numbers[slot + CALLS] = calls
-
-    def _hit(self, bucket: str, at: Moment) -> Hit:
         numbers, times, size = self._numbers, self._times, self._size
         slot, now = self._slot(bucket, at), at.monotonic
-        # Around midnight a clock may be set back: the day that was counted goes on.
-        day = at.day + 1 if numbers[slot + DAY] == at.day + 1 else at.day
+        day = self._day(slot, at)
         ring, since = slot + RING, now - self._seconds
         oldest, live = numbers[slot + OLDEST], numbers[slot + LIVE]
         while live and times[ring + oldest] <= since:
@@ -180,6 +143,26 @@ class Counters:
         numbers[slot + OLDEST] = oldest
         numbers[slot + LIVE] = live
         return Hit(fits, size - live, times[ring + oldest] - since if live else 0.0, today)
+
+    def take_back(self, bucket: str, at: Moment) -> None:
+        """Undo the count of a bucket's newest call."""
+        slot = self._slot(bucket, at)
+        if self._newest(slot) > at.monotonic - self._seconds:
+            self._numbers[slot + LIVE] -= 1
+            self._numbers[slot + CALLS] -= 1
+
+    def resume(self, bucket: str, calls: int, at: Moment) -> None:
+        """Count at least so many calls of this UTC day, which others have admitted."""
+        slot = self._slot(bucket, at)
+        day = self._day(slot, at)
+        today = self._numbers[slot + CALLS] if self._numbers[slot + DAY] == day else 0
+        self._numbers[slot + DAY] = day
+        self._numbers[slot + CALLS] = max(today, calls)
+
+    def _day(self, slot: int, at: Moment) -> int:
+        """The UTC day; around midnight a clock may be set back: what was counted goes on."""
+        day = at.day
+        return day + 1 if self._numbers[slot + DAY] == day + 1 else day
 
     def _newest(self, slot: int) -> float:
         """The time of a slot's last hit, if it may still be in the window; else minus infinity."""
@@ -215,7 +198,7 @@ class Counters:
         if free is not None:
             return free, False
         if self._per_day is not None:
-            raise CountersFullError("Every slot has calls of this day.")
+            raise CountersFullError
         near = ((tag + step) % self._slots for step in range(self._reach))
         return min(near, key=lambda place: self._times[self._at(place) + SEEN]), False
 
@@ -229,11 +212,15 @@ class Counters:
         return self._slots + place * self._words
 
 
-class _Lock:
+class Lock:
     """Holds the lock of a file. A process that dies releases it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
 
     def __enter__(self) -> None:
         lockf(self._file, LOCK_EX)
@@ -242,7 +229,12 @@ class _Lock:
         lockf(self._file, LOCK_UN)
 
 
-def _open(file: Path, length: int) -> IO[bytes]:
+def open_shared(file: Path, length: int) -> IO[bytes]:
+    """A file of a length, which is made if it is absent.
+
+    Raises:
+        CountersError: it cannot be, or cannot be locked here.
+    """
     if lockf is None:
         raise CountersError("Several workers need POSIX file locks to count together; run one.")
     try:

@@ -71,7 +71,7 @@ async def _invoke(
     surface: Surface,
     conditions: Conditions,
 ) -> Result:
-    allowance = admit(operation.access, caller, services, surface)
+    allowance = await admit(operation.access, caller, services, surface)
     _record(operation, caller, services)
     try:
         _check_rights(operation, caller.principal, services)
@@ -129,7 +129,7 @@ async def _answer(operation: Operation, call: Call[Any]) -> Answer:
     return answer
 
 
-def admit(access: Access, caller: Caller, services: Services, surface: Surface) -> Allowance:
+async def admit(access: Access, caller: Caller, services: Services, surface: Surface) -> Allowance:
     """Check a caller's credential and count the call; returns what is left of its quotas.
 
     Raises:
@@ -138,9 +138,9 @@ def admit(access: Access, caller: Caller, services: Services, surface: Surface) 
     if caller.refused == "unavailable":
         raise without_accounts()
     if caller.refused is not None or (access == "keyed" and caller.principal is None):
-        services.limiter.count_other(caller, "refused")
+        await services.limiter.count_other(caller, "refused")
         raise ApiError("invalid_api_key" if caller.refused else "missing_api_key")
-    allowance = services.limiter.count(caller, surface.name)
+    allowance = await services.limiter.count(caller, surface.name)
     if caller.principal is not None:
         services.principals.remember(caller.principal)
     return allowance

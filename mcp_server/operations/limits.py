@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from mcp_server.operations.allowances import Allowance
 from mcp_server.operations.callers import Caller
-from mcp_server.operations.counters import (
+from mcp_server.operations.counting import (
     SECONDS_A_DAY,
-    Counters,
-    CountersFullError,
+    Asked,
+    Counting,
     Hit,
-    Moment,
-    moment,
+    Hits,
+    UncountedError,
+    Window,
 )
 from mcp_server.operations.errors import ApiError, busy
+from mcp_server.operations.local_counting import LocalCounting
 from store.keys import Principal
 from telemetry.metrics import limits_hit
 
@@ -67,139 +67,114 @@ class Quotas:
 class Limiter:
     """Counts calls by key and account; a call without a key is counted by address and surface.
 
-    With a folder, the counts are kept in files there, so that several processes share them.
-
     Raises:
-        CountersError: the folder cannot hold exact counts.
+        CountersError: this machine cannot hold exact counts.
     """
 
-    def __init__(
-        self,
-        quotas: Quotas,
-        clock: Callable[[], Moment] = moment,
-        folder: Path | None = None,
-    ) -> None:
+    def __init__(self, quotas: Quotas, counting: Counting | None = None) -> None:
         self.quotas = quotas
-        self._clock = clock
+        self.counting = LocalCounting() if counting is None else counting
+        """What counts; in the memory of this process by default."""
 
-        def counters(name: str, per_minute: int, per_day: int | None = None) -> Counters:
-            return Counters(per_minute, MINUTE, per_day, folder and folder / name)
+        def window(name: str, per_minute: int, per_day: int | None = None) -> Window:
+            return self.counting.open(Window(name, per_minute, MINUTE, per_day))
 
-        self._keys = counters("keys", quotas.key_per_minute, quotas.key_per_day)
-        self._accounts = counters("accounts", quotas.account_per_minute, quotas.account_per_day)
-        self._addresses = counters("addresses", quotas.keyless_per_minute)
-        self._others = counters("others", quotas.other_per_minute)
-        self._pictures = counters("pictures", quotas.pictures_per_minute)
+        self._keys = window("keys", quotas.key_per_minute, quotas.key_per_day)
+        self._accounts = window("accounts", quotas.account_per_minute, quotas.account_per_day)
+        self._addresses = window("addresses", quotas.keyless_per_minute)
+        self._others = window("others", quotas.other_per_minute)
+        self._pictures = window("pictures", quotas.pictures_per_minute)
         windows = (quotas.key_per_minute, MINUTE, quotas.key_per_day, SECONDS_A_DAY)
         self._key_policy = b'"minute";q=%d;w=%d, "day";q=%d;w=%d' % windows
-        self._refused_at = -math.inf
         keyless = (quotas.keyless_per_minute, MINUTE)
         self._keyless_policy = b'"keyless-minute";q=%d;w=%d' % keyless
 
-    @property
-    def is_full(self) -> bool:
-        """Whether a key was refused within a minute because no room is left to count its calls."""
-        return self._clock().monotonic - self._refused_at < MINUTE
+    async def resume(self, calls: Iterable[tuple[int, str, int]]) -> None:
+        """Take over the calls of today that were admitted before: account, prefix, calls."""
+        whole, resumed = Counter[int](), []
+        for account_id, prefix, number in calls:
+            whole[account_id] += number
+            resumed.append((self._keys, prefix, number))
+        resumed += [(self._accounts, str(account), number) for account, number in whole.items()]
+        await self.counting.resume(resumed)
 
-    def is_shared(self) -> bool:
-        """Whether processes that start now would count together with this one."""
-        kinds = (self._keys, self._accounts, self._addresses, self._others, self._pictures)
-        return all(counters.is_shared() for counters in kinds)
-
-    def resume(self, calls: Iterable[tuple[int, str, int]]) -> None:
-        """Take over the calls of today that earlier processes admitted: account, prefix, calls."""
-        at, whole = self._clock(), Counter[int]()
-        with suppress(CountersFullError):
-            for account_id, prefix, number in calls:
-                whole[account_id] += number
-                self._keys.resume(prefix, number, at)
-            for account_id, number in whole.items():
-                self._accounts.resume(str(account_id), number, at)
-
-    def count(self, caller: Caller, surface: str) -> Allowance:
+    async def count(self, caller: Caller, surface: str) -> Allowance:
         """Count one call; returns what is left afterwards.
 
         Raises:
             ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
         if caller.principal is None:
-            return self._count_keyless(f"{surface}:{caller.network}")
-        try:
-            return self._count_keyed(caller.principal)
-        except CountersFullError as error:
-            self._refused_at = self._clock().monotonic
-            raise busy(MINUTE) from error
+            return await self._count_keyless(f"{surface}:{caller.network}")
+        return await self._count_keyed(caller.principal)
 
-    def count_other(self, caller: Caller, kind: Other) -> None:
+    async def count_other(self, caller: Caller, kind: Other) -> None:
         """Count a request that is not a call, for its account or else for its address.
 
         Raises:
-            ApiError: `rate_limited`, with the seconds to wait.
+            ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
         principal = caller.principal
         whose = f"account {principal.account.id}" if principal else f"address {caller.network}"
-        self._count_other(kind, whose, "of one account" if principal else "from one address")
+        await self._count_other(kind, whose, "of one account" if principal else "from one address")
 
-    def count_page(self, network: str, session: str | None) -> None:
+    async def count_page(self, network: str, session: str | None) -> None:
         """Count a page, for the session of who is signed in or else for the address.
 
         Raises:
-            ApiError: `rate_limited`, with the seconds to wait.
+            ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
-        self._count_other("page", _visitor(network, session), "for pages")
+        await self._count_other("page", _visitor(network, session), "for pages")
 
-    def count_picture(self, network: str, session: str | None) -> None:
+    async def count_picture(self, network: str, session: str | None) -> None:
         """Count a picture or the data of a page, for whom its page is counted.
 
         Raises:
-            ApiError: `rate_limited`, with the seconds to wait.
+            ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
-        hit = self._pictures.hit(_visitor(network, session), self._clock())
-        if not hit.counted:
+        hits = await self._hit((self._pictures, _visitor(network, session)))
+        if not hits.counted:
             quota = self.quotas.pictures_per_minute
-            raise _refusal("pictures", quota, MINUTE, hit.wait, "for pages", what="pictures")
+            raise _refusal("pictures", quota, MINUTE, hits.wait, "for pages", what="pictures")
 
-    def _count_other(self, kind: str, who: str, whose: str) -> None:
-        hit = self._others.hit(f"{kind} {who}", self._clock())
-        if not hit.counted:
+    async def _count_other(self, kind: str, who: str, whose: str) -> None:
+        hits = await self._hit((self._others, f"{kind} {who}"))
+        if not hits.counted:
             quota = self.quotas.other_per_minute
-            raise _refusal(kind, quota, MINUTE, hit.wait, whose, what="requests")
+            raise _refusal(kind, quota, MINUTE, hits.wait, whose, what="requests")
 
-    def _count_keyed(self, principal: Principal) -> Allowance:
-        at, quotas = self._clock(), self.quotas
-        prefix, account = principal.key.prefix, str(principal.account.id)
-        key = self._keys.hit(prefix, at)
-        midnight = SECONDS_A_DAY - int(at.utc) % SECONDS_A_DAY
-        if not key.counted:
-            left = self._allowance(key, quotas.key_per_day - key.today, midnight)
-            windows = (quotas.key_per_minute, quotas.key_per_day, midnight)
-            raise _fuller_window("key", key, *windows, "with one key", left)
-        try:
-            whole = self._accounts.hit(account, at)
-        except CountersFullError:
-            self._keys.take_back(prefix, at)
-            raise
+    async def _count_keyed(self, principal: Principal) -> Allowance:
+        quotas, account = self.quotas, str(principal.account.id)
+        hits = await self._hit((self._keys, principal.key.prefix), (self._accounts, account))
+        key, whole = hits.each
+        minute = key if key.left <= whole.left else whole
         today = min(quotas.key_per_day - key.today, quotas.account_per_day - whole.today)
-        left = self._allowance(key if key.left <= whole.left else whole, today, midnight)
-        if not whole.counted:
-            self._keys.take_back(prefix, at)
-            windows = (quotas.account_per_minute, quotas.account_per_day, midnight)
-            raise _fuller_window("account", whole, *windows, "with all keys of one account", left)
+        state = (minute.left, math.ceil(minute.reset), max(0, today), hits.midnight)
+        left = Allowance(self._key_policy, b'"minute";r=%d;t=%d, "day";r=%d;t=%d' % state)
+        if not key.fits:
+            per = (quotas.key_per_minute, quotas.key_per_day, hits.midnight)
+            raise _fuller_window("key", key, *per, "with one key", left)
+        if not whole.fits:
+            per = (quotas.account_per_minute, quotas.account_per_day, hits.midnight)
+            raise _fuller_window("account", whole, *per, "with all keys of one account", left)
         return left
 
-    def _allowance(self, minute: Hit, today: int, midnight: int) -> Allowance:
-        state = (minute.left, math.ceil(minute.reset), max(0, today), midnight)
-        return Allowance(self._key_policy, b'"minute";r=%d;t=%d, "day";r=%d;t=%d' % state)
-
-    def _count_keyless(self, bucket: str) -> Allowance:
-        hit = self._addresses.hit(bucket, self._clock())
+    async def _count_keyless(self, bucket: str) -> Allowance:
+        hits = await self._hit((self._addresses, bucket))
+        hit = hits.each[0]
         reset = math.ceil(hit.reset)
         state = b'"keyless-minute";r=%d;t=%d' % (hit.left, reset)
         allowance = Allowance(self._keyless_policy, state)
-        if not hit.counted:
+        if not hits.counted:
             quota = self.quotas.keyless_per_minute
             raise _refusal("address_minute", quota, MINUTE, reset, "without a key", allowance)
         return allowance
+
+    async def _hit(self, *asked: Asked) -> Hits:
+        try:
+            return await self.counting.hit(*asked)
+        except UncountedError as error:
+            raise busy(error.wait) from error
 
 
 def _visitor(network: str, session: str | None) -> str:

@@ -153,7 +153,7 @@ class McpEndpoint:
             return await self._modern(decoded, era, scope, fields)
         except Refused:
             if self._is_call(decoded):  # It named a tool, but never came to the gate.
-                self._services.limiter.count_other(scope["caller"], "list")
+                await self._services.limiter.count_other(scope["caller"], "list")
             raise
 
     async def _counted(self, caller: Caller, receive: Receive) -> Decoded:
@@ -169,7 +169,7 @@ class McpEndpoint:
             note("mcp", method if isinstance(method, str) and method in METHODS else "other")
         finally:
             if not self._is_call(decoded):
-                self._services.limiter.count_other(caller, "list")
+                await self._services.limiter.count_other(caller, "list")
         return decoded
 
     def _check_http(self, fields: Mapping[bytes, bytes]) -> None:
@@ -214,7 +214,7 @@ class McpEndpoint:
         route = classify_inbound_request(decoded, headers=routing)
         request = _request(decoded)
         if isinstance(route, InboundLadderRejection):
-            self._services.limiter.count_other(scope["caller"], "list")
+            await self._services.limiter.count_other(scope["caller"], "list")
             return _rejection(route, request.id)
         caller = scope["caller"]._replace(host=host_name(route.client_info))
         version = route.protocol_version
@@ -266,7 +266,7 @@ class McpEndpoint:
         try:
             methods.validate_client_request("tools/call", version, params)
         except (ValidationError, KeyError):
-            self._services.limiter.count_other(caller, "list")
+            await self._services.limiter.count_other(caller, "list")
             return None
         tool = self.toolset.tools.get(params["name"])
         if tool is None:

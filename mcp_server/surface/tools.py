@@ -46,7 +46,7 @@ async def call_tool(
     surface = toolset.surface(app=shows_apps(version, params))
     try:
         if toolset.keyless and tool.operation.access == "keyed":
-            return _failed(_demo_refusal(toolset, caller, services), stamp)
+            return _failed(await _demo_refusal(toolset, caller, services), stamp)
         result = await invoke(
             tool.operation,
             tool.raw_arguments(params.get("arguments") or {}),
@@ -73,13 +73,13 @@ def host_name(info: object) -> str:
     return "".join(filter(str.isprintable, text))[:MAX_HOST]
 
 
-def _demo_refusal(toolset: Toolset, caller: Caller, services: Services) -> ApiError:
+async def _demo_refusal(toolset: Toolset, caller: Caller, services: Services) -> ApiError:
     return ApiError(
         "missing_api_key",
         "The demo endpoint answers only demo and get_family_track_record.",
         fix=f"Connect {services.offer.mcp_url} instead and sign in, or send the header "
         "`Authorization: Bearer <API_KEY>` there.",
-        allowance=admit("keyless", caller, services, toolset.surface()),
+        allowance=await admit("keyless", caller, services, toolset.surface()),
     )
 
 

@@ -41,24 +41,24 @@ def keyed(prefix: str) -> Caller:
     return Caller("192.0.2.1", Principal(account, Key(prefix, "laptop", NOW, None)))
 
 
-def several_keys(limiter: Limiter) -> None:
+async def several_keys(limiter: Limiter) -> None:
     for prefix in ("a", "b"):
-        limiter.count(keyed(prefix), "rest")
+        await limiter.count(keyed(prefix), "rest")
 
 
 def of_limiter() -> dict[str, Ask]:
     """What the limiter of calls refuses sooner or later."""
     one, wide = Limiter(Quotas(1, 100, 1, 1, 1)), Limiter(Quotas(100, 1, 1, 1, 1))
     return {
-        "key_minute": partial(Limiter(Quotas(1, 100)).count, keyed("a"), "rest"),
-        "key_day": partial(Limiter(Quotas(100, 1)).count, keyed("a"), "rest"),
-        "account_minute": partial(several_keys, one),
-        "account_day": partial(several_keys, wide),
-        "address_minute": partial(one.count, KEYLESS, "rest"),
-        "list": partial(one.count_other, keyed("a"), "list"),
-        "refused": partial(one.count_other, KEYLESS, "refused"),
-        "page": partial(one.count_page, "192.0.2.1", None),
-        "pictures": partial(one.count_picture, "192.0.2.1", None),
+        "key_minute": partial(anyio.run, Limiter(Quotas(1, 100)).count, keyed("a"), "rest"),
+        "key_day": partial(anyio.run, Limiter(Quotas(100, 1)).count, keyed("a"), "rest"),
+        "account_minute": partial(anyio.run, several_keys, one),
+        "account_day": partial(anyio.run, several_keys, wide),
+        "address_minute": partial(anyio.run, one.count, KEYLESS, "rest"),
+        "list": partial(anyio.run, one.count_other, keyed("a"), "list"),
+        "refused": partial(anyio.run, one.count_other, KEYLESS, "refused"),
+        "page": partial(anyio.run, one.count_page, "192.0.2.1", None),
+        "pictures": partial(anyio.run, one.count_picture, "192.0.2.1", None),
     }
 
 
@@ -72,8 +72,8 @@ def asks(night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         setup = book.setup(*next(iter(book.setup_ids())))
         assert setup is not None
         yield of_limiter() | {
-            "passwords": partial(Throttle().count, "ada@example.com", "192.0.2.1"),
-            "apps": partial(Quota(1).seconds_to_wait, "192.0.2.1"),
+            "passwords": partial(anyio.run, Throttle().count, "ada@example.com", "192.0.2.1"),
+            "apps": partial(anyio.run, Quota(1).seconds_to_wait, "192.0.2.1"),
             "connections": partial(Door(full, trusted=["*"]).admit, Visitor()),
             "connections_of_network": partial(Door(full).admit, Visitor()),
             "requests_at_once": partial(anyio.run, ask, guard, scope_of()),

@@ -52,7 +52,7 @@ async def database(data_dir: Path) -> AsyncIterator[Database]:
 async def services(data_dir: Path, database: Database) -> AsyncIterator[Services]:
     """The services over a night that is no sample."""
     reseal(data_dir, change_manifest=rename_bars)
-    services = services_of(Settings(data_dir=data_dir), database, counters=None)
+    services = services_of(Settings(data_dir=data_dir), database, None)
     await services.active_night.poll()
     yield services
     services.active_night.close()

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from mcp_server.operations.counters import Moment
+from mcp_server.operations.local_counting import LocalCounting
 from web.refusals import Refusal
 from web.throttle import Guesses, Throttle, TooManyRefusal
 
@@ -14,9 +15,9 @@ ADA, EVE = "ada@example.com", "eve@example.com"
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 
-def refused(throttle: Throttle, email: str, network: str, browser: str | None = None) -> bool:
+async def refused(throttle: Throttle, email: str, network: str, browser: str | None = None) -> bool:
     try:
-        throttle.count(email, network, browser)
+        await throttle.count(email, network, browser)
     except Refusal as refusal:
         assert refusal.status == 429
         assert refusal.retry_after is not None
@@ -25,157 +26,161 @@ def refused(throttle: Throttle, email: str, network: str, browser: str | None = 
     return False
 
 
-def guessed(throttle: Throttle, times: int, email: str, network: str) -> int:
+async def guessed(throttle: Throttle, times: int, email: str, network: str) -> int:
     """How many of some attempts pass the throttle."""
-    return sum(not refused(throttle, email, network) for _ in range(times))
+    return sum([not await refused(throttle, email, network) for _ in range(times)])
 
 
-def test_a_stranger_has_twenty_guesses_and_keeps_no_owner_out() -> None:
+async def test_a_stranger_has_twenty_guesses_and_keeps_no_owner_out() -> None:
     throttle = Throttle()
 
-    assert guessed(throttle, 300, ADA, ELSEWHERE) == 20
-    assert not refused(throttle, ADA, HOME)
-    assert not refused(throttle, EVE, ELSEWHERE)
+    assert await guessed(throttle, 300, ADA, ELSEWHERE) == 20
+    assert not await refused(throttle, ADA, HOME)
+    assert not await refused(throttle, EVE, ELSEWHERE)
 
 
-def test_a_network_is_held_back_over_all_accounts_together() -> None:
+async def test_a_network_is_held_back_over_all_accounts_together() -> None:
     throttle = Throttle()
 
-    passed = [not refused(throttle, f"person{n}@example.com", ELSEWHERE) for n in range(105)]
+    passed = [not await refused(throttle, f"person{n}@example.com", ELSEWHERE) for n in range(105)]
 
     assert passed == [True] * 100 + [False] * 5
-    assert not refused(throttle, "person1@example.com", HOME)
+    assert not await refused(throttle, "person1@example.com", HOME)
 
 
-def test_an_account_is_guarded_from_all_networks_together() -> None:
+async def test_an_account_is_guarded_from_all_networks_together() -> None:
     throttle = Throttle()
 
-    passed = sum(guessed(throttle, 20, ADA, f"203.0.113.{n}") for n in range(20))
+    passed = sum([await guessed(throttle, 20, ADA, f"203.0.113.{n}") for n in range(20)])
 
     assert passed == 200
-    assert refused(throttle, ADA, HOME)
-    assert not refused(throttle, EVE, HOME)
+    assert await refused(throttle, ADA, HOME)
+    assert not await refused(throttle, EVE, HOME)
 
 
-def test_a_known_browser_is_never_refused_for_what_strangers_did() -> None:
+async def test_a_known_browser_is_never_refused_for_what_strangers_did() -> None:
     throttle = Throttle()
     for n in range(12):
-        guessed(throttle, 20, ADA, f"203.0.113.{n}")
+        await guessed(throttle, 20, ADA, f"203.0.113.{n}")
     for n in range(100):
-        guessed(throttle, 1, f"person{n}@example.com", HOME)
-    assert refused(throttle, ADA, HOME)
+        await guessed(throttle, 1, f"person{n}@example.com", HOME)
+    assert await refused(throttle, ADA, HOME)
 
-    passed = [not refused(throttle, ADA, HOME, "laptop") for _ in range(25)]
+    passed = [not await refused(throttle, ADA, HOME, "laptop") for _ in range(25)]
 
     assert passed == [True] * 20 + [False] * 5
-    assert not refused(throttle, ADA, HOME, "telephone")
+    assert not await refused(throttle, ADA, HOME, "telephone")
 
 
-def test_what_a_known_browser_does_costs_no_stranger_anything() -> None:
+async def test_what_a_known_browser_does_costs_no_stranger_anything() -> None:
     throttle = Throttle(Guesses(pair=1, network=1, account=1))
     for _ in range(20):
-        assert not refused(throttle, ADA, HOME, "laptop")
+        assert not await refused(throttle, ADA, HOME, "laptop")
 
-    assert not refused(throttle, ADA, HOME)
+    assert not await refused(throttle, ADA, HOME)
 
 
 @pytest.mark.parametrize("spelling", ["ADA@example.com", " ada@example.com ", "Ada@Example.Com"])
-def test_spellings_of_an_account_count_as_one(spelling: str) -> None:
+async def test_spellings_of_an_account_count_as_one(spelling: str) -> None:
     throttle = Throttle(Guesses(pair=1))
 
-    assert not refused(throttle, ADA, HOME)
-    assert refused(throttle, spelling, HOME)
+    assert not await refused(throttle, ADA, HOME)
+    assert await refused(throttle, spelling, HOME)
 
 
 @pytest.mark.parametrize("browser", [None, "laptop"])
-def test_attempts_that_succeed_do_not_count(browser: str | None) -> None:
+async def test_attempts_that_succeed_do_not_count(browser: str | None) -> None:
     throttle = Throttle(Guesses(pair=2, network=2, account=2, browser=2))
 
     for _ in range(10):
-        throttle.succeed(throttle.count(ADA, HOME, browser))
+        await throttle.succeed(await throttle.count(ADA, HOME, browser))
 
 
-def test_of_very_many_that_succeed_the_further_ones_count() -> None:
+async def test_of_very_many_that_succeed_the_further_ones_count() -> None:
     throttle = Throttle(Guesses(pair=2, right=5))
 
     for _ in range(7):
-        throttle.succeed(throttle.count(ADA, HOME))
+        await throttle.succeed(await throttle.count(ADA, HOME))
 
-    assert refused(throttle, ADA, HOME)
-    assert not refused(throttle, EVE, HOME)
+    assert await refused(throttle, ADA, HOME)
+    assert not await refused(throttle, EVE, HOME)
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(("fails", "succeeds", "given back"))])
-def test_no_attempt_clears_another(order: tuple[str, ...]) -> None:
+async def test_no_attempt_clears_another(order: tuple[str, ...]) -> None:
     """One wrong password stays counted, whatever happens to attempts beside it."""
     throttle = Throttle(Guesses(pair=3, network=3, account=3))
-    attempts = {what: throttle.count(ADA, HOME) for what in order}
-    throttle.succeed(attempts["succeeds"])
-    throttle.give_back(attempts["given back"])
+    attempts = {what: await throttle.count(ADA, HOME) for what in order}
+    await throttle.succeed(attempts["succeeds"])
+    await throttle.give_back(attempts["given back"])
 
-    assert guessed(throttle, 10, ADA, HOME) == 2
+    assert await guessed(throttle, 10, ADA, HOME) == 2
 
 
-def test_a_refused_attempt_costs_nothing_more() -> None:
+async def test_a_refused_attempt_costs_nothing_more() -> None:
     throttle = Throttle(Guesses(pair=2, network=4))
-    attempts = [throttle.count(ADA, HOME) for _ in range(2)]
+    attempts = [await throttle.count(ADA, HOME) for _ in range(2)]
     for _ in range(5):
-        assert refused(throttle, ADA, HOME)
+        assert await refused(throttle, ADA, HOME)
 
-    throttle.give_back(attempts[0])
+    await throttle.give_back(attempts[0])
 
-    assert not refused(throttle, ADA, HOME)
-    assert guessed(throttle, 10, EVE, HOME) == 2
+    assert not await refused(throttle, ADA, HOME)
+    assert await guessed(throttle, 10, EVE, HOME) == 2
 
 
-def test_an_attempt_that_its_network_may_not_make_costs_the_account_nothing() -> None:
+async def test_an_attempt_that_its_network_may_not_make_costs_the_account_nothing() -> None:
     throttle = Throttle(Guesses(pair=2, network=1))
-    attempt = throttle.count(EVE, HOME)
-    assert guessed(throttle, 5, ADA, HOME) == 0
+    attempt = await throttle.count(EVE, HOME)
+    assert await guessed(throttle, 5, ADA, HOME) == 0
 
-    throttle.give_back(attempt)
+    await throttle.give_back(attempt)
 
-    assert not refused(throttle, ADA, HOME)
+    assert not await refused(throttle, ADA, HOME)
 
 
-def test_the_first_refusal_is_one_for_an_account_and_one_for_a_network_over_its_own_limit() -> None:
+async def test_the_first_refusal_is_one_for_an_account_and_one_for_a_network_over_its_limit() -> (
+    None
+):
     now = 10_000.0
-    throttle = Throttle(Guesses(pair=1, network=2), clock=lambda: Moment(now, now))
+    throttle = Throttle(
+        Guesses(pair=1, network=2), counting=LocalCounting(lambda: Moment(now, now))
+    )
 
     def first(email: str, network: str) -> bool:
         with pytest.raises(TooManyRefusal) as refusal:
-            throttle.count(email, network)
+            await throttle.count(email, network)
         return refusal.value.first
 
     for network in (HOME, ELSEWHERE):
-        throttle.count(ADA, network)
+        await throttle.count(ADA, network)
     assert [first(ADA, HOME), first(ADA, HOME), first(ADA, ELSEWHERE)] == [True, False, False]
 
-    throttle.count(EVE, HOME)
+    await throttle.count(EVE, HOME)
     assert [first(f"person{n}@example.com", HOME) for n in range(3)] == [True, False, False]
 
     now += 15 * 60
-    throttle.count(ADA, HOME)
+    await throttle.count(ADA, HOME)
     assert first(ADA, HOME)
 
 
-def test_guesses_come_back_after_a_quarter_of_an_hour() -> None:
+async def test_guesses_come_back_after_a_quarter_of_an_hour() -> None:
     now = 10_000.0
-    throttle = Throttle(Guesses(pair=1), clock=lambda: Moment(now, now))
-    assert not refused(throttle, ADA, HOME)
+    throttle = Throttle(Guesses(pair=1), counting=LocalCounting(lambda: Moment(now, now)))
+    assert not await refused(throttle, ADA, HOME)
 
     now += 15 * 60 - 1
-    assert refused(throttle, ADA, HOME)
+    assert await refused(throttle, ADA, HOME)
     now += 1
-    assert not refused(throttle, ADA, HOME)
+    assert not await refused(throttle, ADA, HOME)
 
 
-def test_a_refusal_is_told_in_the_log_with_its_network(
+async def test_a_refusal_is_told_in_the_log_with_its_network(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     throttle = Throttle(Guesses(pair=1))
     for network in (HOME, ELSEWHERE):
-        guessed(throttle, 2, ADA, network)
+        await guessed(throttle, 2, ADA, network)
 
     assert [record.getMessage().split()[3] for record in caplog.records] == [HOME, ELSEWHERE]
     assert len({record.msg for record in caplog.records}) == 1  # so it is written once a minute

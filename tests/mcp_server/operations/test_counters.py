@@ -7,6 +7,7 @@ from bisect import bisect_right
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import anyio
 import numpy as np
 import pytest
 
@@ -16,9 +17,10 @@ from mcp_server.operations.counters import (
     WORD,
     Counters,
     CountersError,
-    CountersFullError,
     Moment,
 )
+from mcp_server.operations.counting import CountersFullError, Window
+from mcp_server.operations.local_counting import LocalCounting
 
 DAY = 86_400
 NOON = 20_000 * DAY + 43_200.0
@@ -35,7 +37,7 @@ def test_no_window_ever_holds_more_calls_than_allowed() -> None:
     now, counted = NOON, []
     for _ in range(5_000):
         now += float(generator.exponential(6))
-        if counters.hit("a", at(now)).counted:
+        if counters.hit("a", at(now)).fits:
             counted.append(now)
 
     for moment in counted:
@@ -46,12 +48,12 @@ def test_no_window_ever_holds_more_calls_than_allowed() -> None:
 
 def test_a_call_counts_until_exactly_the_length_of_the_window_later() -> None:
     counters = Counters(2, 60)
-    assert [counters.hit("a", at(NOON + second)).counted for second in (0, 10)] == [True, True]
+    assert [counters.hit("a", at(NOON + second)).fits for second in (0, 10)] == [True, True]
 
-    assert not counters.hit("a", at(NOON + 59.999)).counted
+    assert not counters.hit("a", at(NOON + 59.999)).fits
     hit = counters.hit("a", at(NOON + 60))
 
-    assert (hit.counted, hit.left, hit.reset) == (True, 0, 10.0)
+    assert (hit.fits, hit.left, hit.reset) == (True, 0, 10.0)
 
 
 def test_what_is_left_and_when_more_is_are_told_at_every_step() -> None:
@@ -59,7 +61,7 @@ def test_what_is_left_and_when_more_is_are_told_at_every_step() -> None:
 
     hits = [counters.hit("a", at(NOON + second)) for second in (0, 1, 2, 3)]
 
-    assert [(hit.counted, hit.left, hit.reset) for hit in hits] == [
+    assert [(hit.fits, hit.left, hit.reset) for hit in hits] == [
         (True, 2, 60.0),
         (True, 1, 59.0),
         (True, 0, 58.0),
@@ -71,10 +73,10 @@ def test_a_day_has_its_own_bound_and_ends_at_midnight_utc() -> None:
     counters = Counters(100, 60, per_day=2)
     before = 20_001 * DAY - 1.0
 
-    assert [counters.hit("a", at(before)).counted for _ in range(3)] == [True, True, False]
+    assert [counters.hit("a", at(before)).fits for _ in range(3)] == [True, True, False]
     hit = counters.hit("a", at(before + 1))
 
-    assert (hit.counted, hit.today) == (True, 1)
+    assert (hit.fits, hit.today) == (True, 1)
 
 
 def test_a_call_taken_back_leaves_room_for_another() -> None:
@@ -84,8 +86,8 @@ def test_a_call_taken_back_leaves_room_for_another() -> None:
 
     counters.take_back("a", at(NOON + 2))
 
-    assert counters.hit("a", at(NOON + 3)).counted
-    assert not counters.hit("a", at(NOON + 4)).counted
+    assert counters.hit("a", at(NOON + 3)).fits
+    assert not counters.hit("a", at(NOON + 4)).fits
 
 
 @pytest.mark.parametrize("size", [1, 2])
@@ -95,7 +97,7 @@ def test_taking_back_more_than_was_counted_gives_nothing_away(size: int) -> None
     for _ in range(5):
         counters.take_back("a", at(NOON + 1))
 
-    assert [counters.hit("a", at(NOON + 2)).counted for _ in range(size + 1)] == [True] * size + [
+    assert [counters.hit("a", at(NOON + 2)).fits for _ in range(size + 1)] == [True] * size + [
         False
     ]
 
@@ -105,7 +107,7 @@ def test_slots_are_taken_over_once_their_calls_are_spent() -> None:
     for n in range(SLOTS + 5_000):
         counters.hit(f"caller {n}", at(NOON))
 
-    assert all(counters.hit(f"later {n}", at(NOON + 61)).counted for n in range(1_000))
+    assert all(counters.hit(f"later {n}", at(NOON + 61)).fits for n in range(1_000))
 
 
 CROWD = 8
@@ -178,7 +180,7 @@ def test_counts_of_a_day_are_never_given_up() -> None:
     with pytest.raises(CountersFullError):
         counters.hit("newcomer", at(NOON))
 
-    assert [counters.hit("owner 0", at(NOON)).counted for _ in range(2)] == [True, False]
+    assert [counters.hit("owner 0", at(NOON)).fits for _ in range(2)] == [True, False]
 
 
 def test_a_slot_whose_day_counts_is_free_once_the_day_is_over() -> None:
@@ -189,7 +191,7 @@ def test_a_slot_whose_day_counts_is_free_once_the_day_is_over() -> None:
         counters.hit("newcomer", at(evening))
     own = [counters.hit(f"newcomer {n}", at(midnight)) for n in range(3)]
 
-    assert {(hit.counted, hit.left, hit.today) for hit in own} == {(True, SIZE - 1, 1)}
+    assert {(hit.fits, hit.left, hit.today) for hit in own} == {(True, SIZE - 1, 1)}
 
 
 def test_a_table_half_full_of_kept_counts_has_a_slot_for_everyone() -> None:
@@ -207,15 +209,15 @@ def test_around_midnight_the_day_that_was_counted_goes_on() -> None:
     for _ in range(2):
         counters.hit("a", Moment(100, midnight + 1))
 
-    assert not counters.hit("a", Moment(101, midnight - 1)).counted
+    assert not counters.hit("a", Moment(101, midnight - 1)).fits
 
 
 def test_the_window_does_not_follow_a_clock_that_is_set() -> None:
     counters = Counters(1, 60)
     counters.hit("a", Moment(100, NOON))
 
-    assert not counters.hit("a", Moment(101, NOON + 3_600)).counted
-    assert counters.hit("a", Moment(160, NOON - 3_600)).counted
+    assert not counters.hit("a", Moment(101, NOON + 3_600)).fits
+    assert counters.hit("a", Moment(160, NOON - 3_600)).fits
 
 
 def test_a_day_goes_on_where_an_earlier_process_left_it() -> None:
@@ -223,7 +225,7 @@ def test_a_day_goes_on_where_an_earlier_process_left_it() -> None:
 
     counters.resume("a", 4, at(NOON))
 
-    assert [counters.hit("a", at(NOON + 1)).counted for _ in range(2)] == [True, False]
+    assert [counters.hit("a", at(NOON + 1)).fits for _ in range(2)] == [True, False]
     assert counters.hit("a", at(NOON + DAY)).today == 1
 
 
@@ -272,20 +274,38 @@ def test_a_call_that_left_the_window_is_not_taken_back(later: float, taken_back:
 
     counters.take_back("a", at(NOON + later))
 
-    assert counters.hit("a", at(NOON + later)).counted is taken_back
+    assert counters.hit("a", at(NOON + later)).fits is taken_back
 
 
-def _count(file: Path, calls: int) -> int:
-    counters = Counters(50, 60, 1_000, file)
-    return sum(counters.hit("shared", at(NOON)).counted for _ in range(calls))
+async def _count(folder: Path, calls: int) -> int:
+    counting = LocalCounting(lambda: at(NOON), folder)
+    keys = counting.open(Window("keys", 50, 60, 1_000))
+    accounts = counting.open(Window("accounts", 30, 60, 1_000))
+    asked = (keys, "shared"), (accounts, "shared")
+    counted = sum([(await counting.hit(*asked)).counted for _ in range(calls)])
+    await counting.close()
+    return counted
+
+
+def _count_apart(folder: Path, calls: int) -> int:
+    return anyio.run(_count, folder, calls)
 
 
 def test_several_processes_count_together(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     with context.Pool(4) as pool:
-        counted = pool.starmap(_count, [(tmp_path / "keys", 100)] * 4)
+        counted = pool.starmap(_count_apart, [(tmp_path, 100)] * 4)
 
-    assert sum(counted) == 50
+    assert sum(counted) == 30
+    assert anyio.run(_left_of_keys, tmp_path) == 20
+
+
+async def _left_of_keys(folder: Path) -> int:
+    counting = LocalCounting(lambda: at(NOON), folder)
+    keys = counting.open(Window("keys", 50, 60, 1_000))
+    counted = sum([(await counting.hit((keys, "shared"))).counted for _ in range(50)])
+    await counting.close()
+    return counted
 
 
 def test_counters_over_one_file_count_together_and_let_go_of_it(tmp_path: Path) -> None:
@@ -305,7 +325,7 @@ def test_counters_over_one_file_count_together_and_let_go_of_it(tmp_path: Path) 
 
 def _left_by_others(file: Path) -> bool:
     counters = Counters(2, 60, 10, file)
-    return counters.hit("a", at(NOON + 1)).counted
+    return counters.hit("a", at(NOON + 1)).fits
 
 
 def test_a_file_that_cannot_be_shared_is_one_clear_line(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ async def test_an_admitted_caller_is_remembered(gate: Gate) -> None:
 async def test_a_caller_over_the_limit_is_not_remembered(gate: Gate) -> None:
     callers = [await gate.caller() for _ in range(6)]
     for caller in callers[:5]:
-        gate.services.limiter.count(caller, "rest")
+        await gate.services.limiter.count(caller, "rest")
     assert (await gate.refusal(gate.operation(), caller=callers[5])).code == "rate_limited"
     gate.asked = 0
 

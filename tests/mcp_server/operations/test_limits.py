@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from mcp_server.operations.callers import Caller
-from mcp_server.operations.counters import Counters, Moment
+from mcp_server.operations.counting import Counting
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.limits import Limiter, Quotas
+from mcp_server.operations.local_counting import LocalCounting
 from store.accounts import Account, Plan
 from store.keys import Key, Principal
+from tests.counting import MIDNIGHT, Clock
 
 NOW = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
-
-
-MIDNIGHT = 20_000 * 86_400.0
-
-
-@dataclass
-class Clock:
-    """A time that the test sets."""
-
-    now: float = MIDNIGHT + 43_200
-
-    def __call__(self) -> Moment:
-        return Moment(self.now, self.now)
 
 
 def keyed(prefix: str, account_id: int = 1) -> Caller:
@@ -39,162 +26,169 @@ def keyed(prefix: str, account_id: int = 1) -> Caller:
     return Caller("192.0.2.1", Principal(account, Key(prefix, "laptop", NOW, None)))
 
 
-def test_a_key_is_refused_after_its_minute_and_told_how_long_to_wait() -> None:
-    limiter = Limiter(Quotas(key_per_minute=3))
+async def test_a_key_is_refused_after_its_minute_and_told_how_long_to_wait(
+    counting: Counting,
+) -> None:
+    limiter = Limiter(Quotas(key_per_minute=3), counting)
     for _ in range(3):
-        limiter.count(keyed("a"), "rest")
+        await limiter.count(keyed("a"), "rest")
 
     with pytest.raises(ApiError) as refusal:
-        limiter.count(keyed("a"), "mcp")
+        await limiter.count(keyed("a"), "mcp")
 
     assert refusal.value.code == "rate_limited"
     assert refusal.value.details is not None
     assert 1 <= refusal.value.details["retry_after_seconds"] <= 60
 
 
-def test_another_key_has_its_own_minute() -> None:
-    limiter = Limiter(Quotas(key_per_minute=1))
-    limiter.count(keyed("a"), "rest")
+async def test_another_key_has_its_own_minute(counting: Counting) -> None:
+    limiter = Limiter(Quotas(key_per_minute=1), counting)
+    await limiter.count(keyed("a"), "rest")
 
-    limiter.count(keyed("b"), "rest")
+    await limiter.count(keyed("b"), "rest")
 
 
-def test_all_keys_of_an_account_share_its_own_larger_minute() -> None:
-    limiter = Limiter(Quotas(key_per_minute=2, account_multiple=2), Clock())
+async def test_all_keys_of_an_account_share_its_own_larger_minute(counting: Counting) -> None:
+    limiter = Limiter(Quotas(key_per_minute=2, account_multiple=2), counting)
     for prefix in "aabb":
-        limiter.count(keyed(prefix), "rest")
+        await limiter.count(keyed(prefix), "rest")
 
-    refusal = refused(limiter, keyed("c"))
+    refusal = await refused(limiter, keyed("c"))
 
     assert refusal.message.startswith("More than 4 calls in 60 s with all keys of one account;")
     assert refusal.allowance is not None
     assert refusal.allowance.state.startswith(b'"minute";r=0;t=60,')
-    assert limiter.count(keyed("c", account_id=2), "rest")
+    assert await limiter.count(keyed("c", account_id=2), "rest")
 
 
-def test_a_call_that_its_account_refuses_uses_up_nothing_of_its_key() -> None:
-    clock = Clock()
-    limiter = Limiter(Quotas(key_per_minute=2, key_per_day=3, account_multiple=1), clock)
+async def test_a_call_that_its_account_refuses_uses_up_nothing_of_its_key(
+    counting: Counting, clock: Clock
+) -> None:
+    limiter = Limiter(Quotas(key_per_minute=2, key_per_day=3, account_multiple=1), counting)
     for prefix in "ab":
-        limiter.count(keyed(prefix), "rest")
-    refused(limiter, keyed("b"))
+        await limiter.count(keyed(prefix), "rest")
+    await refused(limiter, keyed("b"))
     clock.now += 60
 
-    assert limiter.count(keyed("b"), "rest").state.startswith(b'"minute";r=1;t=60, "day";r=0;')
+    assert (await limiter.count(keyed("b"), "rest")).state.startswith(
+        b'"minute";r=1;t=60, "day";r=0;'
+    )
 
 
-def test_more_keys_buy_no_longer_day() -> None:
-    clock = Clock()
-    limiter = Limiter(Quotas(key_per_minute=9, key_per_day=2, account_multiple=2), clock)
+async def test_more_keys_buy_no_longer_day(counting: Counting) -> None:
+    limiter = Limiter(Quotas(key_per_minute=9, key_per_day=2, account_multiple=2), counting)
     for prefix in "aabb":
-        limiter.count(keyed(prefix), "rest")
+        await limiter.count(keyed(prefix), "rest")
 
-    refusal = refused(limiter, keyed("c"))
+    refusal = await refused(limiter, keyed("c"))
 
     assert wait(refusal) == 43_200
 
 
-def test_a_day_goes_on_where_an_earlier_process_left_it() -> None:
-    limiter = Limiter(Quotas(key_per_day=3, account_multiple=2), Clock())
+async def test_a_day_goes_on_where_an_earlier_process_left_it(counting: Counting) -> None:
+    limiter = Limiter(Quotas(key_per_day=3, account_multiple=2), counting)
 
-    limiter.resume([(1, "a", 2), (1, "b", 3), (2, "c", 1)])
+    await limiter.resume([(1, "a", 2), (1, "b", 3), (2, "c", 1)])
 
-    assert b'"day";r=0;' in limiter.count(keyed("a"), "rest").state
-    refused(limiter, keyed("a"))  # the account's day is full too
-    refused(limiter, keyed("d"))
-    limiter.count(keyed("c", account_id=2), "rest")
+    assert b'"day";r=0;' in (await limiter.count(keyed("a"), "rest")).state
+    await refused(limiter, keyed("a"))  # the account's day is full too
+    await refused(limiter, keyed("d"))
+    await limiter.count(keyed("c", account_id=2), "rest")
 
 
-def test_requests_that_are_no_calls_count_beside_the_calls_of_their_key() -> None:
-    limiter = Limiter(Quotas(key_per_minute=1, other_per_minute=2), Clock())
+async def test_requests_that_are_no_calls_count_beside_the_calls_of_their_key(
+    counting: Counting,
+) -> None:
+    limiter = Limiter(Quotas(key_per_minute=1, other_per_minute=2), counting)
     for _ in range(2):
-        limiter.count_other(keyed("a"), "list")
+        await limiter.count_other(keyed("a"), "list")
 
     with pytest.raises(ApiError) as refusal:
-        limiter.count_other(keyed("a"), "list")
+        await limiter.count_other(keyed("a"), "list")
 
     assert refusal.value.message == "More than 2 requests in 60 s of one account; wait 60 s."
-    limiter.count_other(keyed("b", account_id=2), "list")
-    limiter.count(keyed("a"), "rest")
+    await limiter.count_other(keyed("b", account_id=2), "list")
+    await limiter.count(keyed("a"), "rest")
 
 
-def test_requests_with_a_bad_credential_count_for_their_address() -> None:
-    limiter = Limiter(Quotas(other_per_minute=1), Clock())
-    limiter.count_other(Caller("192.0.2.1", refused="key"), "refused")
+async def test_requests_with_a_bad_credential_count_for_their_address(counting: Counting) -> None:
+    limiter = Limiter(Quotas(other_per_minute=1), counting)
+    await limiter.count_other(Caller("192.0.2.1", refused="key"), "refused")
 
     with pytest.raises(ApiError, match="from one address"):
-        limiter.count_other(Caller("192.0.2.1"), "refused")
+        await limiter.count_other(Caller("192.0.2.1"), "refused")
 
-    limiter.count_other(Caller("192.0.2.2"), "refused")
+    await limiter.count_other(Caller("192.0.2.2"), "refused")
     # Neither a good credential from the same address nor a list or a page is stopped by them.
-    limiter.count_other(keyed("a"), "list")
-    limiter.count_other(Caller("192.0.2.1"), "list")
-    limiter.count_page("192.0.2.1", None)
+    await limiter.count_other(keyed("a"), "list")
+    await limiter.count_other(Caller("192.0.2.1"), "list")
+    await limiter.count_page("192.0.2.1", None)
 
 
-def test_pages_of_strangers_stop_nobody_who_is_signed_in() -> None:
-    limiter = Limiter(Quotas(other_per_minute=1), Clock())
-    limiter.count_page("192.0.2.1", None)
+async def test_pages_of_strangers_stop_nobody_who_is_signed_in(counting: Counting) -> None:
+    limiter = Limiter(Quotas(other_per_minute=1), counting)
+    await limiter.count_page("192.0.2.1", None)
 
     with pytest.raises(ApiError):
-        limiter.count_page("192.0.2.1", None)
+        await limiter.count_page("192.0.2.1", None)
 
-    limiter.count_page("192.0.2.1", "one")
-    limiter.count_page("192.0.2.1", "other")
+    await limiter.count_page("192.0.2.1", "one")
+    await limiter.count_page("192.0.2.1", "other")
     with pytest.raises(ApiError, match="for pages"):
-        limiter.count_page("192.0.2.2", "one")
+        await limiter.count_page("192.0.2.2", "one")
 
 
-def test_a_key_is_refused_after_its_day_until_midnight_utc() -> None:
-    limiter = Limiter(Quotas(key_per_day=2))
+async def test_a_key_is_refused_after_its_day_until_midnight_utc(counting: Counting) -> None:
+    limiter = Limiter(Quotas(key_per_day=2), counting)
     for _ in range(2):
-        limiter.count(keyed("a"), "rest")
+        await limiter.count(keyed("a"), "rest")
 
     with pytest.raises(ApiError) as refusal:
-        limiter.count(keyed("a"), "rest")
+        await limiter.count(keyed("a"), "rest")
 
     assert refusal.value.details is not None
-    until_midnight = 86_400 - time.time() % 86_400
-    assert refusal.value.details["retry_after_seconds"] == pytest.approx(until_midnight, abs=3)
+    assert refusal.value.details["retry_after_seconds"] == 43_200
 
 
-def test_a_new_utc_day_starts_a_new_count() -> None:
-    clock = Clock()
-    limiter = Limiter(Quotas(key_per_day=1), clock)
-    limiter.count(keyed("a"), "rest")
+async def test_a_new_utc_day_starts_a_new_count(counting: Counting, clock: Clock) -> None:
+    limiter = Limiter(Quotas(key_per_day=1), counting)
+    await limiter.count(keyed("a"), "rest")
 
     clock.now += 86_400
 
-    limiter.count(keyed("a"), "rest")
+    await limiter.count(keyed("a"), "rest")
 
 
-def test_a_call_refused_for_its_day_does_not_use_up_its_minute() -> None:
-    clock = Clock()
-    limiter = Limiter(Quotas(key_per_minute=2, key_per_day=1), clock)
-    limiter.count(keyed("a"), "rest")
+async def test_a_call_refused_for_its_day_does_not_use_up_its_minute(
+    counting: Counting, clock: Clock
+) -> None:
+    limiter = Limiter(Quotas(key_per_minute=2, key_per_day=1), counting)
+    await limiter.count(keyed("a"), "rest")
     for _ in range(5):
         with pytest.raises(ApiError):
-            limiter.count(keyed("a"), "rest")
+            await limiter.count(keyed("a"), "rest")
 
     clock.now += 86_400
 
-    limiter.count(keyed("a"), "rest")
+    await limiter.count(keyed("a"), "rest")
 
 
-def test_callers_without_a_key_share_their_address_on_each_surface() -> None:
-    limiter = Limiter(Quotas(keyless_per_minute=1))
-    limiter.count(Caller("192.0.2.1"), "rest")
+async def test_callers_without_a_key_share_their_address_on_each_surface(
+    counting: Counting,
+) -> None:
+    limiter = Limiter(Quotas(keyless_per_minute=1), counting)
+    await limiter.count(Caller("192.0.2.1"), "rest")
 
-    limiter.count(Caller("192.0.2.1"), "mcp")
-    limiter.count(Caller("192.0.2.2"), "rest")
+    await limiter.count(Caller("192.0.2.1"), "mcp")
+    await limiter.count(Caller("192.0.2.2"), "rest")
     with pytest.raises(ApiError):
-        limiter.count(Caller("192.0.2.1"), "rest")
+        await limiter.count(Caller("192.0.2.1"), "rest")
 
 
-def refused(limiter: Limiter, caller: Caller, surface: str = "rest") -> ApiError:
+async def refused(limiter: Limiter, caller: Caller, surface: str = "rest") -> ApiError:
     """The refusal of a call."""
     with pytest.raises(ApiError) as refusal:
-        limiter.count(caller, surface)
+        await limiter.count(caller, surface)
     assert refusal.value.code == "rate_limited"
     return refusal.value
 
@@ -207,40 +201,43 @@ def wait(refusal: ApiError) -> int:
     return seconds
 
 
-def test_each_call_is_told_its_quotas_and_what_is_left_of_them() -> None:
-    clock = Clock()
-    limiter = Limiter(Quotas(key_per_minute=3, key_per_day=9), clock)
+async def test_each_call_is_told_its_quotas_and_what_is_left_of_them(
+    counting: Counting, clock: Clock
+) -> None:
+    limiter = Limiter(Quotas(key_per_minute=3, key_per_day=9), counting)
 
-    first = limiter.count(keyed("a"), "rest")
+    first = await limiter.count(keyed("a"), "rest")
     clock.now += 10.5
-    second = limiter.count(keyed("a"), "rest")
+    second = await limiter.count(keyed("a"), "rest")
 
     assert first.policy == second.policy == b'"minute";q=3;w=60, "day";q=9;w=86400'
     assert first.state == b'"minute";r=2;t=60, "day";r=8;t=43200'
     assert second.state == b'"minute";r=1;t=50, "day";r=7;t=43190'
 
 
-def test_each_call_without_a_key_is_told_its_quota_and_what_is_left_of_it() -> None:
-    clock = Clock()
-    limiter = Limiter(Quotas(keyless_per_minute=3), clock)
+async def test_each_call_without_a_key_is_told_its_quota_and_what_is_left_of_it(
+    counting: Counting, clock: Clock
+) -> None:
+    limiter = Limiter(Quotas(keyless_per_minute=3), counting)
 
-    limiter.count(Caller("192.0.2.1"), "rest")
+    await limiter.count(Caller("192.0.2.1"), "rest")
     clock.now += 10.5
-    second = limiter.count(Caller("192.0.2.1"), "rest")
+    second = await limiter.count(Caller("192.0.2.1"), "rest")
 
     assert second.policy == b'"keyless-minute";q=3;w=60'
     assert second.state == b'"keyless-minute";r=1;t=50'
 
 
-def test_a_refusal_of_the_minute_names_it_and_waits_for_its_oldest_call() -> None:
-    clock = Clock()
-    limiter = Limiter(Quotas(key_per_minute=1, keyless_per_minute=2), clock)
-    limiter.count(keyed("a"), "rest")
+async def test_a_refusal_of_the_minute_names_it_and_waits_for_its_oldest_call(
+    counting: Counting, clock: Clock
+) -> None:
+    limiter = Limiter(Quotas(key_per_minute=1, keyless_per_minute=2), counting)
+    await limiter.count(keyed("a"), "rest")
     for _ in range(2):
-        limiter.count(Caller("192.0.2.1"), "rest")
+        await limiter.count(Caller("192.0.2.1"), "rest")
     clock.now += 20
 
-    key, address = refused(limiter, keyed("a")), refused(limiter, Caller("192.0.2.1"))
+    key, address = await refused(limiter, keyed("a")), await refused(limiter, Caller("192.0.2.1"))
 
     assert wait(key) == wait(address) == 40
     assert key.message.startswith("More than 1 calls in 60 s with one key;")
@@ -263,15 +260,15 @@ def test_a_refusal_of_the_minute_names_it_and_waits_for_its_oldest_call() -> Non
         (2, 10, 60, 60),
     ],
 )
-def test_a_refusal_of_the_day_waits_for_midnight_or_for_the_minute_if_that_is_longer(
-    per_minute: int, until_midnight: int, window: int, waited: int
+async def test_a_refusal_of_the_day_waits_for_midnight_or_for_the_minute_if_that_is_longer(
+    per_minute: int, until_midnight: int, window: int, waited: int, counting: Counting, clock: Clock
 ) -> None:
-    clock = Clock(MIDNIGHT - until_midnight)
-    limiter = Limiter(Quotas(key_per_minute=per_minute, key_per_day=2), clock)
+    clock.now = MIDNIGHT - until_midnight
+    limiter = Limiter(Quotas(key_per_minute=per_minute, key_per_day=2), counting)
     for _ in range(2):
-        limiter.count(keyed("a"), "rest")
+        await limiter.count(keyed("a"), "rest")
 
-    refusal = refused(limiter, keyed("a"))
+    refusal = await refused(limiter, keyed("a"))
 
     assert refusal.message.startswith(f"More than 2 calls in {window} s with one key;")
     assert wait(refusal) == waited
@@ -279,47 +276,45 @@ def test_a_refusal_of_the_day_waits_for_midnight_or_for_the_minute_if_that_is_lo
     assert refusal.allowance.state.endswith(b'"day";r=0;t=%d' % until_midnight)
 
 
-def test_who_may_not_call_at_all_is_told_to_wait_a_second() -> None:
-    limiter = Limiter(Quotas(keyless_per_minute=0), Clock())
+async def test_who_may_not_call_at_all_is_told_to_wait_a_second(counting: Counting) -> None:
+    limiter = Limiter(Quotas(keyless_per_minute=0), counting)
 
-    assert wait(refused(limiter, Caller("192.0.2.1"))) == 1
+    assert wait(await refused(limiter, Caller("192.0.2.1"))) == 1
 
 
-@contextmanager
-def sharing(folder: Path, *quotas: Quotas) -> Iterator[list[Limiter]]:
+@asynccontextmanager
+async def sharing(folder: Path, *quotas: Quotas) -> AsyncIterator[list[Limiter]]:
     """Limiters that count in one folder, as those of several processes do."""
-    limiters = [Limiter(each, Clock(), folder / "counters") for each in quotas]
+    limiters = [Limiter(each, LocalCounting(Clock(), folder / "counters")) for each in quotas]
     yield limiters
     for limiter in limiters:
-        for counters in vars(limiter).values():
-            if isinstance(counters, Counters):
-                counters._file.close()  # type: ignore[union-attr]
+        await limiter.counting.close()
 
 
-def test_limiters_of_several_processes_count_in_one_folder(tmp_path: Path) -> None:
+async def test_limiters_of_several_processes_count_in_one_folder(tmp_path: Path) -> None:
     quotas = Quotas(key_per_minute=2, keyless_per_minute=1)
-    with sharing(tmp_path, quotas, quotas) as limiters:
+    async with sharing(tmp_path, quotas, quotas) as limiters:
         for limiter in limiters:
-            limiter.count(keyed("a"), "rest")
-        limiters[0].count(Caller("192.0.2.1"), "rest")
+            await limiter.count(keyed("a"), "rest")
+        await limiters[0].count(Caller("192.0.2.1"), "rest")
 
         for limiter in limiters:
-            refused(limiter, keyed("a"))
-            refused(limiter, Caller("192.0.2.1"))
+            await refused(limiter, keyed("a"))
+            await refused(limiter, Caller("192.0.2.1"))
 
 
-def test_a_day_whose_quota_was_lowered_has_nothing_left(tmp_path: Path) -> None:
-    with sharing(tmp_path, Quotas(key_per_day=5), Quotas(key_per_day=2)) as (before, after):
+async def test_a_day_whose_quota_was_lowered_has_nothing_left(tmp_path: Path) -> None:
+    async with sharing(tmp_path, Quotas(key_per_day=5), Quotas(key_per_day=2)) as (before, after):
         for _ in range(4):
-            before.count(keyed("a"), "rest")
+            await before.count(keyed("a"), "rest")
 
-        refusal = refused(after, keyed("a"))
+        refusal = await refused(after, keyed("a"))
 
     assert refusal.allowance is not None
     assert b'"day";r=0;' in refusal.allowance.state
 
 
-def test_the_limits_are_those_that_clients_were_promised() -> None:
+async def test_the_limits_are_those_that_clients_were_promised() -> None:
     assert Quotas() == Quotas(key_per_minute=60, key_per_day=10_000, keyless_per_minute=30)
 
 
@@ -334,20 +329,22 @@ def test_the_limits_are_those_that_clients_were_promised() -> None:
         ("", "unknown"),
     ],
 )
-def test_an_address_counts_as_itself_or_its_ipv6_network(address: str, bucket: str) -> None:
+async def test_an_address_counts_as_itself_or_its_ipv6_network(address: str, bucket: str) -> None:
     assert Caller(address).network == bucket
 
 
-def test_pictures_are_counted_for_whom_pages_are_and_apart_from_them() -> None:
-    limiter = Limiter(Quotas(other_per_minute=1), Clock())
+async def test_pictures_are_counted_for_whom_pages_are_and_apart_from_them(
+    counting: Counting,
+) -> None:
+    limiter = Limiter(Quotas(other_per_minute=1), counting)
 
-    limiter.count_page("192.0.2.1", None)
+    await limiter.count_page("192.0.2.1", None)
     for _ in range(4):
-        limiter.count_picture("192.0.2.1", None)
-    limiter.count_picture("192.0.2.1", "session")
-    limiter.count_picture("192.0.2.2", None)
+        await limiter.count_picture("192.0.2.1", None)
+    await limiter.count_picture("192.0.2.1", "session")
+    await limiter.count_picture("192.0.2.2", None)
 
     with pytest.raises(ApiError) as error:
-        limiter.count_picture("192.0.2.1", None)
+        await limiter.count_picture("192.0.2.1", None)
     assert error.value.code == "rate_limited"
     assert "More than 4 pictures" in error.value.message

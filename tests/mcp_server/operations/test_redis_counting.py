@@ -1,0 +1,313 @@
+"""Counting in Redis: exact over processes, and never unlimited while it is away."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+import redis
+
+from mcp_server.operations.counting import CountersAwayError, Counting, Hits, Window
+from mcp_server.operations.local_counting import LocalCounting
+from mcp_server.operations.redis_counting import PREFIX, RedisCounting
+from mcp_server.operations.redis_line import SCRIPT, RedisLine
+from tests.counting import MIDNIGHT, SET_SCRIPT, Clock
+from tests.redis_server import RedisServer
+
+pytestmark = pytest.mark.engine
+
+KEYS = Window("keys", 50, 60, 1_000)
+ACCOUNTS = Window("accounts", 80, 60, 1_000)
+
+
+@asynccontextmanager
+async def counting_in(
+    server: RedisServer, meanwhile: Counting | None = None, script: str = SCRIPT
+) -> AsyncIterator[RedisCounting]:
+    counting = RedisCounting(RedisLine(server.url, script), meanwhile)
+    for window in (KEYS, ACCOUNTS):
+        counting.open(window)
+    await counting.look()
+    yield counting
+    await counting.close()
+
+
+@pytest.fixture
+def client(shared_redis: RedisServer) -> Iterator[redis.Redis]:
+    """A way of the test's own to an empty Redis."""
+    with redis.Redis(port=shared_redis.port, decode_responses=True) as client:
+        client.flushall()
+        yield client
+
+
+async def counted(counting: Counting, calls: int) -> int:
+    """How many of calls at once are admitted."""
+    asked = (KEYS, "one"), (ACCOUNTS, "1")
+    hits = await asyncio.gather(*(counting.hit(*asked) for _ in range(calls)))
+    return sum(hit.counted for hit in hits)
+
+
+async def _count(server: RedisServer, calls: int) -> int:
+    async with counting_in(server) as counting:
+        return await counted(counting, calls)
+
+
+def _count_apart(url: str, calls: int) -> int:
+    server = object.__new__(RedisServer)
+    server.url = url
+    return anyio.run(_count, server, calls)
+
+
+def test_four_processes_together_admit_exactly_the_quota(
+    shared_redis: RedisServer, client: redis.Redis
+) -> None:
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(4) as pool:
+        admitted = pool.starmap(_count_apart, [(shared_redis.url, 200)] * 4)
+
+    assert sum(admitted) == KEYS.size
+
+
+async def test_the_window_of_all_processes_slides_as_that_of_one(
+    shared_redis: RedisServer, client: redis.Redis
+) -> None:
+    clock = Clock(client=client)
+    async with (
+        counting_in(shared_redis, script=SET_SCRIPT) as one,
+        counting_in(shared_redis, script=SET_SCRIPT) as other,
+    ):
+        assert await counted(one, 30) == 30
+        clock.now += 20
+        assert await counted(other, 30) == 20
+        clock.now += 39.999
+        assert await counted(one, 1) == 0
+        clock.now += 0.001
+        assert await counted(other, 60) == 30
+        clock.now += 20
+        assert await counted(one, 60) == 20
+
+
+async def test_a_window_that_is_full_keeps_the_others_from_counting(
+    shared_redis: RedisServer, client: redis.Redis
+) -> None:
+    small = Window("small", 1, 60, 5)
+    async with counting_in(shared_redis) as counting:
+        hits = [await counting.hit((KEYS, "a"), (small, "b")) for _ in range(3)]
+        alone = await counting.hit((KEYS, "a"))
+
+    assert [hit.counted for hit in hits] == [True, False, False]
+    assert hits[2].each[0][:2] == (True, 49)
+    assert (alone.each[0].left, alone.each[0].today) == (48, 2)
+
+
+async def test_every_key_expires_and_names_nobody(
+    shared_redis: RedisServer, client: redis.Redis
+) -> None:
+    async with counting_in(shared_redis) as counting:
+        await counting.hit((KEYS, "ada@example.com"), (ACCOUNTS, "192.0.2.1"))
+        await counting.take_back((KEYS, "ada@example.com"))
+        await counting.hit((KEYS, "ada@example.com"), (ACCOUNTS, "192.0.2.1"))
+        await counting.resume([(KEYS, "eve", 5)])
+
+    keys = list(client.scan_iter())
+    assert len(keys) == 6  # two windows with a day, the day of another, the mark
+    assert all(0 < client.ttl(key) <= 2 * 86_400 for key in keys)
+    assert all(key.startswith(PREFIX) for key in keys)
+    assert not any(name in key for key in keys for name in ("ada", "192.0", "eve"))
+    assert max(client.ttl(key) for key in keys if not key.endswith((":day", "mark"))) <= 61
+
+
+async def test_a_clock_of_redis_that_is_set_back_refuses_nobody_for_longer_than_a_window(
+    shared_redis: RedisServer, client: redis.Redis
+) -> None:
+    clock = Clock(client=client)
+    async with counting_in(shared_redis, script=SET_SCRIPT) as counting:
+        assert await counted(counting, 60) == 50
+        clock.now -= 3_600
+        refused = await counting.hit((KEYS, "one"))
+        clock.now += 60
+
+        assert (refused.counted, refused.wait) == (False, 60)
+        assert await counted(counting, 60) == 30  # of the account, which has 80
+        clock.now += 60
+        assert await counted(counting, 60) == 50
+
+
+async def test_around_midnight_the_day_that_was_counted_goes_on(
+    shared_redis: RedisServer, client: redis.Redis
+) -> None:
+    clock = Clock(MIDNIGHT + 1, client)
+    day = Window("day", 9, 60, 2)
+    async with counting_in(shared_redis, script=SET_SCRIPT) as counting:
+        hits = [await counting.hit((day, "a")) for _ in range(2)]
+        clock.now -= 2
+        late = await counting.hit((day, "a"))
+        clock.now += 86_402
+        tomorrow = await counting.hit((day, "a"))
+
+    assert [hit.each[0].today for hit in hits] == [1, 2]
+    assert not late.counted
+    assert (tomorrow.counted, tomorrow.midnight) == (True, 86_399)
+
+
+async def test_a_script_that_redis_has_forgotten_is_sent_again(
+    shared_redis: RedisServer, client: redis.Redis
+) -> None:
+    async with counting_in(shared_redis) as counting:
+        await counted(counting, 10)
+        client.script_flush()
+
+        assert await counted(counting, 60) == 40
+
+
+async def test_what_a_caller_who_left_has_asked_still_counts(
+    shared_redis: RedisServer, client: redis.Redis
+) -> None:
+    async with counting_in(shared_redis) as counting:
+        leaving = asyncio.ensure_future(counting.hit((KEYS, "one"), (ACCOUNTS, "1")))
+        staying = asyncio.ensure_future(counting.hit((KEYS, "one"), (ACCOUNTS, "1")))
+        await asyncio.sleep(0)
+        leaving.cancel()
+
+        assert (await staying).each[0].left == 48
+
+
+async def test_one_of_all_processes_takes_over_the_day_of_a_new_redis(
+    shared_redis: RedisServer, client: redis.Redis
+) -> None:
+    one, other = (RedisCounting(RedisLine(shared_redis.url), None) for _ in range(2))
+
+    assert [await each.look() for each in (one, other, one)] == [True, False, False]
+    await one.resume([(KEYS, "a", 999), (ACCOUNTS, "1", 7)])
+    hits = [await other.hit((KEYS, "a"), (ACCOUNTS, "1")) for _ in range(2)]
+    assert [(hit.counted, hit.each[1].today) for hit in hits] == [(True, 8), (False, 8)]
+    assert [await each.look() for each in (one, other)] == [False, False]
+    client.flushall()
+    assert [await each.look() for each in (other, one)] == [True, False]
+    for each in (one, other):
+        await each.close()
+
+
+async def test_a_day_that_is_taken_over_twice_is_counted_once(
+    shared_redis: RedisServer, client: redis.Redis
+) -> None:
+    async with counting_in(shared_redis) as counting:
+        for _ in range(2):
+            await counting.resume([(KEYS, "a", 5)])
+        await counting.resume([(KEYS, "a", 3)])
+
+        assert (await counting.hit((KEYS, "a"))).each[0].today == 6
+
+
+async def hit(counting: Counting) -> Hits:
+    return await counting.hit((KEYS, "one"), (ACCOUNTS, "1"))
+
+
+AWAY = {
+    "stopped": "it cannot be reached",
+    "hangs": "it does not answer in time",
+    "full": "its memory is full",
+    "replica": "it is a replica, which cannot be written",
+    "password": "it refuses the name or the password",
+    "forbidden": "its access list forbids a command",
+}
+
+
+def harm(server: RedisServer, how: str) -> None:
+    """Make a Redis unable to count."""
+    if how == "stopped":
+        server.stop()
+        return
+    if how == "hangs":
+        server.pause()
+        return
+    with redis.Redis(port=server.port) as client:
+        if how == "full":
+            client.config_set("maxmemory", 1)
+        elif how == "replica":
+            client.replicaof("127.0.0.1", 1)
+        elif how == "password":
+            client.config_set("requirepass", "secret")
+            client.client_kill_filter(_type="normal", skipme=True)
+        else:
+            client.execute_command("ACL", "SETUSER", "default", "-@scripting")
+
+
+@pytest.mark.parametrize("how", AWAY)
+async def test_while_redis_is_away_this_machine_counts_or_refuses(
+    redis_server: RedisServer, how: str
+) -> None:
+    local = LocalCounting()
+    async with (
+        counting_in(redis_server, local) as alone,
+        counting_in(redis_server) as refusing,
+    ):
+        assert await counted(alone, 10) == await counted(refusing, 10) == 10
+        harm(redis_server, how)
+
+        assert await counted(alone, 60) == KEYS.size
+        with pytest.raises(CountersAwayError) as away:
+            await hit(refusing)
+        assert away.value.wait == 2
+        assert [await each.look() for each in (alone, refusing)] == [False, False]
+        assert alone.fault == f"The Redis of the limits is away ({AWAY[how]}); " + (
+            "each machine counts by itself."
+        )
+        assert refusing.fault is not None
+        assert refusing.fault.endswith("calls are refused.")
+
+
+async def test_after_one_failure_no_call_waits_until_redis_counts_again(
+    redis_server: RedisServer,
+) -> None:
+    async with counting_in(redis_server) as counting:
+        with redis_server.paused():
+            with pytest.raises(CountersAwayError):
+                await hit(counting)
+            steps = []
+            waiting = asyncio.ensure_future(_refused(counting))
+            while not waiting.done():
+                steps.append(await asyncio.sleep(0))
+            assert len(steps) <= 2  # no clock is asked: it waited for nothing
+        assert counting.is_away
+
+        await counting.look()
+
+        assert (await hit(counting)).counted
+
+
+async def _refused(counting: Counting) -> None:
+    with pytest.raises(CountersAwayError):
+        await hit(counting)
+
+
+async def test_what_redis_keeps_on_disk_outlives_its_crash(redis_server: RedisServer) -> None:
+    async with counting_in(redis_server) as counting:
+        await counting.resume([])
+        assert await counted(counting, 50) == 50
+        redis_server.stop()
+        with pytest.raises(CountersAwayError):
+            await hit(counting)
+        redis_server.start()
+
+        assert await counting.look()  # what was counted elsewhere meanwhile is taken over
+        assert not (await hit(counting)).counted
+
+
+async def test_a_redis_that_never_was_there_is_away_from_the_start() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        line = RedisLine(f"redis://:secret@127.0.0.1:{taken.getsockname()[1]}/0")
+        counting = RedisCounting(line, None)
+
+        assert not await counting.look()
+
+        with pytest.raises(CountersAwayError) as away:
+            await hit(counting)
+        assert "secret" not in f"{away.value!r} {counting.fault} {line!r}"
+        await counting.close()
