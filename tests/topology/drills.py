@@ -20,12 +20,12 @@ from tests.topology.crowd import Crowd
 from tests.topology.nights import SESSIONS
 from tests.topology.parts import Part
 from tests.topology.site import Site, health
-from tests.topology.truth import KEYLESS, versions
+from tests.topology.truth import KEYLESS, Wrong, versions
 
 AWAY = 2.0
 """Seconds for which a part is away."""
-OUGHT = 90.0
-"""Seconds within which everything must be well again."""
+OUGHT = 300.0
+"""Seconds within which everything must be well again, on a machine that has much else to do."""
 
 
 @dataclass
@@ -68,7 +68,11 @@ class Drills:
     def run(self, drill: Callable[[], Drill]) -> Drill:
         """Make one, and note what it cost."""
         before = self._crowd.tally.all()
-        found = drill()
+        try:
+            found = drill()
+        except (AssertionError, OSError, RuntimeError, subprocess.SubprocessError) as error:
+            found = Drill("a drill", "did not come to its end")
+            self._crowd.tally.wrong.append(Wrong("parts that were not well again", repr(error)))
         found.cost = self._crowd.tally.all() - before
         self.done.append(found)
         return found

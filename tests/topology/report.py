@@ -17,6 +17,7 @@ PROMISES = (
     "wrong refusals",
     "requests that hang",
     "late revocations",
+    "parts that were not well again",
     "callers that fell over",
     "tracebacks",
 )
@@ -93,6 +94,6 @@ def _promises(crowd: Crowd, wrong: Sequence[Wrong]) -> list[str]:
     lines = []
     for promise in PROMISES:
         those = [one.how for one in wrong if one.promise == promise]
-        lines.append(f"{promise:<30}{len(those):>4}  {beside.get(promise, '')}".rstrip())
+        lines.append(f"{promise:<32}{len(those):>4}  {beside.get(promise, '')}".rstrip())
         lines += [f"    {one}" for one in those[:SHOWN]]
     return lines

@@ -25,6 +25,8 @@ from tests.topology.parts import Balancer, ObjectStore, Part, Postgres, Redis
 SERVERS = 3
 LOOK_SECONDS = 1.0
 """Between two looks of a server at the store of nights."""
+START_SECONDS = 300.0
+"""For everything, on a machine that has much else to do."""
 LIMITS = {
     "key_per_minute": 60,
     "key_per_day": 10_000,
@@ -124,9 +126,9 @@ class Site:
         for server in self.servers:
             server.start()
         for server in self.servers:
-            server.ready()
+            until(server.answers, START_SECONDS)
         self.balancer.start()
-        until(self.answers)
+        until(self.answers, START_SECONDS)
 
     def publish(self, number: int) -> str:
         """Run the nightly of one of the sessions; returns the version of its night."""
