@@ -97,8 +97,9 @@ class Drills:
         return self._after(Drill(part.name, f"kill -9, away {AWAY:.0f} s"), began)
 
     def _switch(self, number: int) -> Drill:
-        version = self._site.publish(number)
-        return self._served(Drill("night", "switched by a nightly"), version)
+        self._site.publish(number)
+        drill = Drill("night", "switched by a nightly")
+        return self._served(drill, self._site.nights.versions[number])
 
     def _nightly(self, number: int) -> Drill:
         """Kill a nightly between its first object and its commit, and run it again."""
@@ -111,12 +112,12 @@ class Drills:
             stderr=subprocess.DEVNULL,
         )
         while process.poll() is None and not any(version in one for one in site.objects.names()):
-            time.sleep(0.02)
+            time.sleep(0.005)
         process.kill()
-        done = "kill -9 before its commit, run again" if process.wait() else "ended too soon"
+        process.wait()
         began = time.monotonic()
-        site.publish(number)
-        drill = self._served(Drill("nightly", done), version)
+        when = "before" if site.publish(number) else "after"
+        drill = self._served(Drill("nightly", f"kill -9 {when} its commit, run again"), version)
         drill.well = time.monotonic() - began
         return drill
 

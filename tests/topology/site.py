@@ -130,10 +130,9 @@ class Site:
         self.balancer.start()
         until(self.answers, START_SECONDS)
 
-    def publish(self, number: int) -> str:
-        """Run the nightly of one of the sessions; returns the version of its night."""
-        self.nights.publish(self.nightly_folder, SESSIONS[number], self.environment)
-        return self.nights.versions[number]
+    def publish(self, number: int) -> bool:
+        """Run the nightly of one of the sessions; False if its night was there already."""
+        return self.nights.publish(self.nightly_folder, SESSIONS[number], self.environment)
 
     def stop(self) -> None:
         """Stop everything, whatever has ended already."""
