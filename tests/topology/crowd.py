@@ -169,7 +169,12 @@ class Crowd:
         return [*(one for several in judged for one in several), *self._lost()]
 
     def _lost(self) -> list[Wrong]:
-        lost = [one for writer in self.writers for one in writer.lost()]
+        lost: list[str] = []
+        for writer in self.writers:
+            try:
+                lost += writer.lost()
+            except (RefusedError, httpx.HTTPError) as error:
+                lost.append(f"{writer.kind}: nobody can look: {error!r}")
         for one in self.lists:
             found = stored_list(self._site, one.email)
             if found not in one.right:
