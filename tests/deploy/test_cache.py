@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -50,7 +51,7 @@ class Cached:
 def cached(night: Path, tmp_path: Path) -> Iterator[Cached]:
     data = tmp_path / "data"
     copy_night(night, data)
-    limits = {"keyless_per_minute": QUOTA, "trusted_proxies": ("127.0.0.1",)}
+    limits: dict[str, Any] = {"keyless_per_minute": QUOTA, "trusted_proxies": ("127.0.0.1",)}
     with (
         serving(data, **limits) as service,
         nginx(tmp_path, service.settings.port, cached=True) as proxy,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from tests.faults.writers import client_of
+from tests.faults.writers import Place, client_of
 from tests.topology.site import Site
 from tests.topology.truth import MOST_ROWS, Question, Truth, Wrong, outcome, pages, versions
 
@@ -125,6 +125,7 @@ def most_within(spans: Sequence[tuple[float, float]], seconds: float) -> int:
 
 def greedy(site: Site, per_key: int, per_address: int) -> list[Greedy]:
     """A key, an account with four keys, and an address on REST and MCP, each at all servers."""
+    places: list[Place] = [*site.servers, site]
     families, me = Question("/api/v1/families"), Question("/api/v1/scan?limit=1")
     record = Question(
         "/mcp/demo",
@@ -145,12 +146,12 @@ def greedy(site: Site, per_key: int, per_address: int) -> list[Greedy]:
             "one address, REST",
             per_address,
             families,
-            [client_of(one, address="127.9.0.1") for one in (*site.servers, site)],
+            [client_of(one, address="127.9.0.1") for one in places],
         ),
         Greedy(
             "one address, MCP",
             per_address,
             record,
-            [client_of(one, address="127.9.0.2") for one in (*site.servers, site)],
+            [client_of(one, address="127.9.0.2") for one in places],
         ),
     ]

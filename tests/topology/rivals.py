@@ -131,7 +131,7 @@ class Replays:
                 return ending(tokens)
             given = {"grant_type": "refresh_token", "refresh_token": tokens.json()["refresh_token"]}
         two = [self._at(host, server) for server in random.sample(self._site.servers, 2)]
-        answers = at_once(*(lambda one=one: one(given) for one in two))  # type: ignore[misc]
+        answers = at_once(*(lambda one=one: one(given) for one in two))
         revoked = time.monotonic()
         won = [one for one in answers if one is not None and one.status_code == 200]
         self.tried += 1
