@@ -22,7 +22,7 @@ LOCKED := --require-hashes --requirement
 # many: for them everything is compiled at once, so that they are fast where nothing may be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-providers up release test test-engines test-short check fuzz faults soak audit mutate pictures format lock clean
+.PHONY: help install install-providers up release test test-engines test-short check fuzz faults topology soak audit mutate pictures format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -82,6 +82,9 @@ check: test ## The same as test
 
 faults: $(DEV) ## Kill, fill, damage, lock and crowd a service, and print what was lost; ONLY=NAME makes one fault
 	$(BIN)/python -m tests.faults $(if $(ONLY),--only $(ONLY))
+
+topology: $(DEV) ## Three servers behind a balancer, with all they share: each part is killed once, for MINUTES=5
+	$(BIN)/python -m tests.topology --minutes $(or $(MINUTES),5)
 
 soak: $(DEV) ## Serve under 70 % of the capacity for MINUTES=30, with a night switch every minute
 	$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),30)

@@ -20,8 +20,11 @@ from tests.node import ROOT
 from tests.screener.process import until
 
 NGINX_SITE = ROOT / "deploy" / "nginx" / "screener.conf"
+NGINX_CACHE, NGINX_CACHED = NGINX_SITE.with_name("cache.conf"), NGINX_SITE.with_name("cached.conf")
 CADDYFILE = ROOT / "deploy" / "caddy" / "Caddyfile"
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+HAPROXY_FILE = ROOT / "deploy" / "haproxy" / "screener.cfg"
+HAPROXY = shutil.which("haproxy", path=PATH)
 NGINX, CADDY = shutil.which("nginx", path=PATH), shutil.which("caddy", path=PATH)
 
 needs_nginx = pytest.mark.skipif(NGINX is None, reason="nginx is not here")
@@ -34,7 +37,8 @@ pid {folder}/nginx.pid;
 error_log {folder}/nginx.log;
 events {{ }}
 http {{
-    access_log off;
+    log_format ends "$upstream_cache_status $upstream_status $status $request_uri";
+    access_log {folder}/ends.log ends;
     client_body_temp_path {folder}/body;
     proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi;
@@ -100,8 +104,12 @@ def replaced(text: str, changes: dict[str, str]) -> str:
     return text
 
 
-def write_nginx(folder: Path, tls: Tls, service: int, port: int, plain_port: int) -> Path:
-    """The shipped site with ports, name and certificate of this test, as a whole configuration."""
+def write_nginx(
+    folder: Path, tls: Tls, service: int, port: int, plain_port: int, *, cached: bool = False
+) -> Path:
+    """The shipped site with ports, name and certificate of this test, as a whole configuration;
+    with the shipped cache, if that is asked for.
+    """
     changes = {
         "listen 80;": f"listen 127.0.0.1:{plain_port};",
         "    listen [::]:80;\n": "",
@@ -112,10 +120,24 @@ def write_nginx(folder: Path, tls: Tls, service: int, port: int, plain_port: int
         "/etc/letsencrypt/live/screener.example.com/fullchain.pem": str(tls.chain),
         "/etc/letsencrypt/live/screener.example.com/privkey.pem": str(tls.key),
     }
-    (folder / "site.conf").write_text(replaced(NGINX_SITE.read_text(), changes))
+    site = replaced(NGINX_SITE.read_text(), changes)
+    if cached:
+        site = _cached(folder, site)
+    (folder / "site.conf").write_text(site)
     main = folder / "nginx.conf"
     main.write_text(NGINX_MAIN.format(folder=folder, user=getpass.getuser()))
     return main
+
+
+def _cached(folder: Path, site: str) -> str:
+    """The site with the shipped cache, all in a folder of this test."""
+    door = {"unix:/run/nginx-screener.sock": f"unix:{folder}/door.sock"}
+    cache = {"/var/cache/nginx/screener": f"{folder}/cache", **door}
+    location = "    location / {\n        proxy_pass"
+    snippet = replaced(NGINX_CACHED.read_text(), door)
+    return replaced(NGINX_CACHE.read_text(), cache) + replaced(
+        site, {location: f"{snippet}\n{location}"}
+    )
 
 
 def write_caddyfile(folder: Path, tls: Tls, port: int, plain_port: int) -> Path:
@@ -130,10 +152,12 @@ def write_caddyfile(folder: Path, tls: Tls, port: int, plain_port: int) -> Path:
 
 
 @contextmanager
-def nginx(folder: Path, service: int, *, port: int | None = None) -> Iterator[Proxy]:
-    """nginx in front of a port."""
+def nginx(
+    folder: Path, service: int, *, port: int | None = None, cached: bool = False
+) -> Iterator[Proxy]:
+    """nginx in front of a port, with the shipped cache or without it."""
     proxy = Proxy(port or free_port(), free_port(), certificate(folder))
-    main = write_nginx(folder, proxy.tls, service, proxy.port, proxy.plain_port)
+    main = write_nginx(folder, proxy.tls, service, proxy.port, proxy.plain_port, cached=cached)
     with running([str(NGINX), "-c", str(main), "-e", str(folder / "nginx.log")], proxy.port):
         yield proxy
 

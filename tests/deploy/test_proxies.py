@@ -11,11 +11,14 @@ import pytest
 from tests.deploy.proxies import (
     CADDY,
     CADDYFILE,
+    HAPROXY,
+    HAPROXY_FILE,
     NGINX,
     NGINX_SITE,
     certificate,
     needs_caddy,
     needs_nginx,
+    replaced,
     write_nginx,
 )
 from tests.node import ROOT
@@ -23,8 +26,9 @@ from tests.node import ROOT
 
 @needs_nginx
 @pytest.mark.engine
-def test_nginx_accepts_its_file(tmp_path: Path) -> None:
-    main = write_nginx(tmp_path, certificate(tmp_path), 8000, 8443, 8080)
+@pytest.mark.parametrize("cached", [False, True])
+def test_nginx_accepts_its_files(tmp_path: Path, cached: bool) -> None:
+    main = write_nginx(tmp_path, certificate(tmp_path), 8000, 8443, 8080, cached=cached)
 
     done = subprocess.run(
         [str(NGINX), "-t", "-c", str(main), "-e", str(tmp_path / "nginx.log")],
@@ -36,6 +40,24 @@ def test_nginx_accepts_its_file(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "[warn]" not in done.stderr
+
+
+@pytest.mark.skipif(HAPROXY is None, reason="HAProxy is not here")
+@pytest.mark.engine
+def test_haproxy_accepts_its_file(tmp_path: Path) -> None:
+    tls = certificate(tmp_path)
+    both = tmp_path / "both.pem"
+    both.write_text(tls.chain.read_text() + tls.key.read_text())
+    file = tmp_path / "haproxy.cfg"
+    text = replaced(HAPROXY_FILE.read_text(), {"/etc/haproxy/screener.pem": str(both)})
+    file.write_text(text)
+
+    done = subprocess.run(
+        [str(HAPROXY), "-c", "-f", str(file)], capture_output=True, text=True, timeout=60
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
 
 
 @needs_caddy
@@ -58,7 +80,7 @@ def test_caddy_accepts_its_file(tmp_path: Path, settings: dict[str, str]) -> Non
     assert '"level":"warn"' not in done.stderr
 
 
-@pytest.mark.parametrize("path", [NGINX_SITE, CADDYFILE], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [NGINX_SITE, CADDYFILE, HAPROXY_FILE], ids=lambda path: path.name)
 def test_no_proxy_shows_metrics_or_health_outside(path: Path) -> None:
     text = path.read_text()
 
@@ -69,5 +91,8 @@ def test_no_proxy_shows_metrics_or_health_outside(path: Path) -> None:
 def test_every_file_of_deploy_is_named_by_the_documentation() -> None:
     documents = "\n".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
 
-    for name in ("nginx/screener.conf", "caddy/Caddyfile", "systemd", "compose.env", "env"):
+    for name in (
+        *("nginx/screener.conf", "nginx/cache.conf", "nginx/cached.conf", "caddy/Caddyfile"),
+        *("haproxy/screener.cfg", "systemd", "compose.env", "env"),
+    ):
         assert f"deploy/{name}" in documents

@@ -19,7 +19,6 @@ from store.audit import Kind
 from store.database import Database
 from store.events import AuditLog
 from store.grants import Grants
-from tests.faults.serving import Serving
 from tests.service import Service, on_accounts, on_database
 from tests.web.browser import PASSWORD, PASSWORD_HASH, Browser, Form, Forms
 from tests.web.people import CALLBACK, VERIFIER, authorize_address
@@ -35,6 +34,20 @@ SYMBOLS = ("AAPL", "GOOG", "IBM", "MSFT")
 
 class RefusedError(Exception):
     """A page that should have had a form was refused; the text says how."""
+
+
+class Place(Protocol):
+    """A service that writers write to."""
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+
+    def live(self, key: str = "") -> Service:
+        """The service as the tests' clients know it."""
+
+    def key(self, email: str = "reader@example.com") -> str:
+        """A key of a new account."""
 
 
 class Writer(Protocol):
@@ -55,7 +68,7 @@ def new_address() -> str:
     return f"127.1.{number // 250 % 250}.{1 + number % 250}"
 
 
-def client_of(serving: Serving, key: str = "", address: str = "") -> httpx.Client:
+def client_of(serving: Place, key: str = "", address: str = "") -> httpx.Client:
     """A client with an address of its own, which opens a connection for each request."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return httpx.Client(
@@ -101,7 +114,7 @@ class Watching:
 
     kind = "watchlist"
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: Place) -> None:
         self._client = client_of(serving, serving.key(f"watch{next(_numbers)}@example.com"))
         self._known, self._sent = list(SYMBOLS), list(SYMBOLS)
         self._turn = 0
@@ -147,7 +160,7 @@ class Keeping:
     kind = "key"
     most = 9
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: Place) -> None:
         self._serving = serving
         self._browser = _browser_of(serving)
         self._browser.sign_in(new_person(serving.live()))
@@ -189,7 +202,7 @@ class SigningIn:
 
     kind = "session"
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: Place) -> None:
         self._serving = serving
         self._email = new_person(serving.live())
         self._browsers: list[Browser] = []
@@ -223,7 +236,7 @@ class SigningUp:
 
     kind = "account"
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: Place) -> None:
         self._serving = serving
         self._browsers: list[Browser] = []
 
@@ -250,7 +263,7 @@ class Approving:
 
     kind = "grant and tokens"
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: Place) -> None:
         self._serving = serving
         live = serving.live()
         self._browser = _browser_of(serving)
@@ -315,7 +328,7 @@ class Approving:
         return found if said == "answered" else [*found, f"refresh token ({said})"]
 
 
-WRITERS: tuple[Callable[[Serving], Writer], ...] = (
+WRITERS: tuple[Callable[[Place], Writer], ...] = (
     Watching,
     Keeping,
     SigningIn,
@@ -324,14 +337,14 @@ WRITERS: tuple[Callable[[Serving], Writer], ...] = (
 )
 
 
-def _browser_of(serving: Serving) -> Browser:
+def _browser_of(serving: Place) -> Browser:
     """A browser with an address of its own."""
     browser = Browser(serving.live(), transport=httpx.HTTPTransport(local_address=new_address()))
     browser.timeout = httpx.Timeout(PATIENCE)
     return browser
 
 
-def _sign_ins(serving: Serving, email: str) -> int:
+def _sign_ins(serving: Place, email: str) -> int:
     async def work(database: Database) -> int:
         events = await AuditLog(database).events(kind=Kind.SIGN_IN, limit=10_000)
         return sum(event.email == email for event in events)

@@ -1,7 +1,9 @@
 """Fuzz the service and its readers: `make fuzz MINUTES=5`.
 
 It serves a night in a process of its own and tries hostile requests on it, then hostile files on
-the readers. It prints what was tried and what went wrong, and ends with 1 if anything did.
+the readers. It prints what was tried and what went wrong, and ends with 1 if anything did. With
+--url it tries requests alone, on a server that runs elsewhere and has raised limits; the settings
+of that server are in the environment, so that an account can be made there.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from tests.fuzz.described import Described
 from tests.fuzz.exchange import send
 from tests.fuzz.kept import HTTP, cases, target_of
 from tests.fuzz.readers import Reader, readers
-from tests.fuzz.server import MOST_GROWTH, RAISED, Target, running
+from tests.fuzz.server import MOST_GROWTH, RAISED, Target, elsewhere, running
 from tests.fuzz.trial import Trial
 from tests.service import copy_night
 from tests.web.browser import Forms
@@ -57,13 +59,20 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=None, help="that an earlier run has printed")
     parser.add_argument("--again", type=Path, default=None, help="a kept case")
+    parser.add_argument("--url", default="", help="of a server that runs already, by plain http")
     given = parser.parse_args()
     if given.again is not None:
         return _again(given.again)
     start = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
     print(f"seed {start}, {given.minutes:g} minutes", flush=True)
+    if given.url:
+        return _ended(_attack(elsewhere(given.url), given.url, given.minutes * 60, start * 1000))
     with _folder() as folder:
         lines = _run(folder, given.minutes * 60, start * 1000)
+    return _ended(lines)
+
+
+def _ended(lines: list[str]) -> int:
     print("\n".join(lines) if lines else "nothing went wrong")
     return bool(lines)
 

@@ -1,0 +1,151 @@
+"""nginx with the shipped cache: what everybody may read is kept, and nothing of anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from store.accounts import utc_now
+from store.nights import Nights
+from tests.deploy.proxies import Proxy, needs_nginx, nginx
+from tests.screener.process import until
+from tests.service import Service, copy_night, serving
+from tests.web.test_events import publish
+
+pytestmark = [pytest.mark.engine, needs_nginx]
+
+QUOTA = 12
+
+
+@dataclass(frozen=True)
+class Cached:
+    """A service behind a cache."""
+
+    proxy: Proxy
+    service: Service
+    folder: Path
+
+    def get(self, path: str, address: str = "127.0.0.1", **headers: str) -> httpx.Response:
+        """One request, from an address of this machine."""
+        transport = httpx.HTTPTransport(verify=self.proxy.tls.context, local_address=address)
+        with httpx.Client(transport=transport, timeout=30) as client:
+            return client.get(f"{self.proxy.url}{path}", headers=headers)
+
+    def ends(self) -> list[tuple[str, str, str]]:
+        """Of each request: what the cache did, and with what the service and nginx answered."""
+        lines = (self.folder / "ends.log").read_text().splitlines()
+        return [tuple(line.split()[:3]) for line in lines]  # type: ignore[misc]
+
+    def chart(self) -> str:
+        """The address of a chart that everybody may see."""
+        setups = self.service.get("/demo/MSFT", key="").json()["setups"]
+        return f"/api/v1/demo/MSFT/chart.png?setup_id={setups[0]['setup_id']}"
+
+
+@pytest.fixture
+def cached(night: Path, tmp_path: Path) -> Iterator[Cached]:
+    data = tmp_path / "data"
+    copy_night(night, data)
+    limits: dict[str, Any] = {"keyless_per_minute": QUOTA, "trusted_proxies": ("127.0.0.1",)}
+    with (
+        serving(data, **limits) as service,
+        nginx(tmp_path, service.settings.port, cached=True) as proxy,
+    ):
+        yield Cached(proxy, service, tmp_path)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/families", "/api/v1/demo/MSFT", "/api/v1"])
+def test_what_is_of_a_night_is_asked_for_by_its_etag_each_time(cached: Cached, path: str) -> None:
+    first, second = cached.get(path), cached.get(path)
+    known = cached.get(path, **{"If-None-Match": first.headers["etag"]})
+
+    assert first.content == second.content
+    assert second.headers["cache-control"] == first.headers["cache-control"] == "public, no-cache"
+    assert second.headers["etag"] == first.headers["etag"]
+    assert (known.status_code, known.content) == (304, b"")
+    assert cached.ends() == [
+        ("MISS", "200", "200"),
+        ("REVALIDATED", "304", "200"),
+        ("REVALIDATED", "304", "304"),
+    ]
+
+
+def test_charts_and_documents_are_answered_for_an_hour_without_the_service(cached: Cached) -> None:
+    paths = [cached.chart(), "/llms.txt", "/api/v1/openapi.json"]
+    firsts = [cached.get(path) for path in paths]
+    seconds = [cached.get(path) for path in paths]
+
+    for first, second in zip(firsts, seconds, strict=True):
+        assert first.content == second.content
+        assert first.headers["cache-control"] == "public, max-age=3600"
+        # Nobody is told how old it is, so nobody may keep it for another hour.
+        assert second.headers["cache-control"] == "public, no-cache"
+    assert [end[0] for end in cached.ends()] == ["MISS"] * 3 + ["HIT"] * 3
+
+
+@pytest.mark.parametrize("field", ["Authorization", "Cookie", "X-API-Key"])
+def test_whoever_sends_a_credential_never_meets_the_cache(cached: Cached, field: str) -> None:
+    path = "/api/v1/demo/MSFT"
+    secret = {"Authorization": f"Bearer {cached.service.key}"}.get(field, "session=mine")
+    first = cached.get(path, **{field: secret})
+    stranger = cached.get(path)
+    second = cached.get(path, **{field: secret})
+
+    assert (
+        first.content
+        == second.content
+        == cached.service.get(
+            "/demo/MSFT", key=cached.service.key if field == "Authorization" else ""
+        ).content
+    )
+    assert [end[0] for end in cached.ends()] == ["BYPASS", "MISS", "BYPASS"]
+    if field == "Authorization":
+        assert stranger.content != first.content
+        assert stranger.headers["ratelimit"] != first.headers["ratelimit"]
+
+
+def test_a_keyed_answer_is_never_kept(cached: Cached) -> None:
+    bearer = {"Authorization": f"Bearer {cached.service.key}"}
+    for path in ("/api/v1/me", "/api/v1/tickers", "/api/v1/scan", "/api/v1/tickers/MSFT/patterns"):
+        assert cached.get(path, **bearer).status_code == 200
+        refused = cached.get(path)
+        assert refused.status_code == 401
+        assert refused.json()["error"] == "missing_api_key"
+    kept = list((cached.folder / "cache").rglob("*"))
+    assert not [path for path in kept if path.is_file()]
+
+
+def test_what_is_kept_tells_nobody_of_the_quota_or_the_request_of_another(cached: Cached) -> None:
+    first = cached.get("/api/v1/families", "127.0.0.2")
+    second = cached.get("/api/v1/families", "127.0.0.3")
+
+    assert "ratelimit" in first.headers
+    assert "ratelimit" not in second.headers
+    assert first.headers["x-request-id"] != second.headers["x-request-id"]
+
+
+def test_asking_again_counts_for_whoever_asks(cached: Cached) -> None:
+    ends = [cached.get("/api/v1/families", "127.0.0.2").status_code for _ in range(QUOTA + 2)]
+
+    assert ends == [200] * QUOTA + [429] * 2
+    assert cached.get("/api/v1/families", "127.0.0.3").status_code == 200
+
+
+def test_a_withdrawn_night_is_gone_from_the_cache_at_once(
+    cached: Cached, product_night: Path
+) -> None:
+    data = cached.service.settings.data_dir
+    newest = cached.get("/api/v1/families").json()["data_version"]
+    older = publish(product_night, data)
+    Nights(data).activate(newest)
+    kept = cached.get("/api/v1/families").json()["data_version"]
+    Nights(data).withdraw(newest, "It is a test.", utc_now())
+    until(lambda: cached.service.get("/families").json()["data_version"] == older)
+
+    assert kept == newest
+    assert cached.get("/api/v1/families").json()["data_version"] == older

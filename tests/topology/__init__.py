@@ -1,0 +1,1 @@
+"""Several machines as processes of one: servers behind a balancer, with what they share."""
