@@ -16,7 +16,7 @@ from tests.service import TRACKED
 
 NAMED = re.compile(rb'data_version\\*":\s*\\*"([^"\\]+)')
 """The night that an answer names, as JSON or within a text of JSON."""
-QUOTA = re.compile(rb'"RateLimit(?:-Policy)?":"(?:\\\\.|[^"\\\\])*"')
+QUOTA = re.compile(rb'"RateLimit(?:-Policy)?":"(?:\\.|[^"\\])*"')
 """The caller's own quota, which a tool tells beside its answer."""
 KEYLESS = ("/api/v1/families", "/api/v1/universe", "/api/v1/demo")
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
