@@ -36,6 +36,14 @@ def test_the_bytes_of_a_night_are_right_and_any_others_are_wrong(truth: Truth) -
     assert [one.promise for one in judged(truth, NIGHT, etag='"1"')] == ["mixed nights"]
 
 
+def test_the_quota_of_the_caller_is_no_part_of_what_a_night_says(truth: Truth) -> None:
+    question = call("demo", "/mcp/demo")
+    one, other = (NIGHT[:-1] + b',"RateLimit":"\\"minute\\";r=%d"}' % left for left in (9, 8))
+    truth.note("20240326-aa", question, httpx.Response(200, content=one))
+
+    assert truth.judge(question, httpx.Response(200, content=other), 0.0) == []
+
+
 def test_an_answer_that_names_two_nights_is_mixed_also_within_a_text(truth: Truth) -> None:
     within = b'{"text":"{\\"data_version\\":\\"20240327-bb\\"}","data_version":"20240326-aa"}'
 

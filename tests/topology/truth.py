@@ -16,6 +16,8 @@ from tests.service import TRACKED
 
 NAMED = re.compile(rb'data_version\\*":\s*\\*"([^"\\]+)')
 """The night that an answer names, as JSON or within a text of JSON."""
+QUOTA = re.compile(rb'"RateLimit(?:-Policy)?":"(?:\\.|[^"\\])*"')
+"""The caller's own quota, which a tool tells beside its answer."""
 KEYLESS = ("/api/v1/families", "/api/v1/universe", "/api/v1/demo")
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 TOOL_ERRORS = ("unavailable", "rate_limited")
@@ -119,7 +121,7 @@ class Truth:
 
     def note(self, version: str, question: Question, answer: httpx.Response) -> None:
         """Take an answer for the right one."""
-        self._right[version, question] = answer.headers.get("etag", ""), answer.content
+        self._right[version, question] = answer.headers.get("etag", ""), _night(answer)
 
     def is_gone(self, version: str, since: float) -> None:
         """From some moment on, no server may serve this night."""
@@ -142,8 +144,9 @@ class Truth:
         if self._gone.get(version, sent) < sent:
             return [Wrong("wrong answers", f"{question.path} is of a night that was withdrawn")]
         tag, body = found
-        if answer.content != body:
-            return [Wrong("wrong answers", f"{question.path}: other bytes than those of {version}")]
+        if _night(answer) != body:
+            words = f"{question.path}: other bytes than those of {version}, {_apart(body, answer)}"
+            return [Wrong("wrong answers", words)]
         if answer.headers.get("etag", "") != tag:
             return [Wrong("mixed nights", f"{question.path}: the ETag is not that of {version}")]
         return []
@@ -186,3 +189,15 @@ def _charts(client: httpx.Client) -> Iterator[Question]:
             chosen = f"{setup['symbol']}/chart.png?setup_id={setup['setup_id']}"
             yield Question(f"/api/v1/demo/{chosen}", keyed=True)
             yield Question(f"/api/v1/tickers/{chosen}", keyed=True)
+
+
+def _night(answer: httpx.Response) -> bytes:
+    """What an answer says, but for the quota of whoever asked."""
+    return QUOTA.sub(b"", answer.content)
+
+
+def _apart(right: bytes, answer: httpx.Response) -> str:
+    """Where an answer first differs from the right one."""
+    found = _night(answer)
+    at = next((n for n, (a, b) in enumerate(zip(right, found, strict=False)) if a != b), len(right))
+    return f"from byte {at} on: {found[at - 20 : at + 40]!r} for {right[at - 20 : at + 40]!r}"
