@@ -9,11 +9,19 @@ goes on from there.
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from store.errors import ConflictError, ManifestError, ObjectsError, OvertakenError, PublishError
+from store.errors import (
+    ConflictError,
+    ManifestError,
+    ObjectsError,
+    OvertakenError,
+    PublishError,
+    StoreError,
+)
 from store.files import replace_file
 from store.ledger import Appended
 from store.ledger_file import NOTHING, Newest
@@ -29,10 +37,13 @@ from store.published import (
     ledger_object,
     manifest_object,
 )
+from store.trouble import trouble_of
 from store.working_copy import WorkingCopy, put_night
 
 MOST_KEPT: Final = 4000
 """Nights that can be fetched, at most: the pointer, which servers read often, stays small."""
+
+log = logging.getLogger(__name__)
 
 
 class SharedNights(Nights):
@@ -65,9 +76,11 @@ class SharedNights(Nights):
 
     def _follow(self, published: Published, *, grown: bool = False) -> None:
         grown = self._copy.take_ledger(published.newest) or grown
-        for key in published.kept:
-            with contextlib.suppress(ManifestError, ObjectsError):  # nobody needs most of them
-                self._copy.take_manifest(key)
+        # Nobody needs most of them, but a store that is away is not waited for once for each.
+        with contextlib.suppress(ObjectsError):
+            for key in published.kept:
+                with contextlib.suppress(ManifestError):
+                    self._copy.take_manifest(key)
         # A night that cannot be had must not stop the next one.
         with contextlib.suppress(ManifestError, ObjectsError):
             self._copy.take_book(published.active)
@@ -175,19 +188,37 @@ class SharedNights(Nights):
             commit=self._published.commit + 1 if self._published else 1,
         )
         try:
-            self._tag = self._objects.swap(POINTER, published.encode(), self._tag)
-        except ConflictError:
-            self.bring()
-            return False
+            if not self._wins(published):
+                return False
         except ObjectsError as error:
             raise ObjectsError(
                 f"{error} Whether this was published is not known; the next command finds out."
             ) from error
         self._published = published
-        if appended is not None:
-            self.ledger.add(appended)
-        self._follow(published, grown=appended is not None)
+        self._follow_own(published, appended)
         return True
+
+    def _wins(self, published: Published) -> bool:
+        """Swap the pointer; follow who has done so before, if anybody has."""
+        try:
+            self._tag = self._objects.swap(POINTER, published.encode(), self._tag)
+        except ConflictError:
+            self.bring()
+            return False
+        return True
+
+    def _follow_own(self, published: Published, appended: Appended | None) -> None:
+        """Let the folder follow a commit. It has happened, so what fails here must not deny it."""
+        try:
+            if appended is not None:
+                self.ledger.add(appended)
+            self._follow(published, grown=appended is not None)
+        except (StoreError, OSError) as error:
+            log.warning(
+                "It is published, but the copy in the data folder does not follow; the next "
+                "command mends that: %s",
+                trouble_of(error) or error,
+            )
 
     def _is_on_record(self, appended: Appended | None) -> bool:
         """Whether the ledger of the store has an object: its answer was lost, then others went on

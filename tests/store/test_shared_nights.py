@@ -1,0 +1,83 @@
+"""Nights of a shared store: what is said of a commit is what became of it, whatever fails beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from store.errors import ObjectsError
+from store.objects import Object
+from store.shared_folder import SharedFolder
+from tests.publishing import Publisher
+
+
+@pytest.fixture
+def share(tmp_path: Path) -> Path:
+    """A folder that machines share."""
+    folder = tmp_path / "share"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def publisher(tmp_path: Path, share: Path) -> Publisher:
+    """A machine that publishes there."""
+    return Publisher(tmp_path / "publisher", share.as_uri())
+
+
+class Breaking(SharedFolder):
+    """A shared folder after whose swap the data folder of a machine cannot be written."""
+
+    def __init__(self, folder: Path, data_dir: Path) -> None:
+        super().__init__(folder)
+        self._ledger = data_dir / "ledger"
+
+    def swap(self, name: str, body: bytes, tag: str | None) -> str:
+        tag = super().swap(name, body, tag)
+        self._ledger.rename(self._ledger.with_name("moved"))
+        self._ledger.write_bytes(b"no folder")
+        return tag
+
+
+def test_a_commit_that_the_data_folder_cannot_follow_is_a_success_and_is_mended_later(
+    publisher: Publisher, share: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    publisher.night(0)
+    breaking = Publisher(publisher.folder, share.as_uri(), Breaking(share, publisher.folder))
+
+    made = breaking.night(1)
+
+    assert publisher.published().active == made
+    assert "It is published, but the copy in the data folder does not follow" in caplog.text
+    ledger = publisher.folder / "ledger"
+    ledger.unlink()
+    ledger.with_name("moved").rename(ledger)
+    publisher.nights.bring()
+    assert publisher.nights.ledger.newest() == publisher.published().newest
+
+
+class Leaving(SharedFolder):
+    """A shared folder that goes away once the pointer was read."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.missed = 0
+
+    def read(self, name: str, most: int, known: str | None = None) -> Object | None:
+        if name.startswith("nights/"):
+            self.missed += 1
+            raise ObjectsError("It does not answer.")
+        return super().read(name, most, known)
+
+
+def test_a_store_that_goes_away_is_not_waited_for_once_for_each_night(
+    publisher: Publisher, share: Path, tmp_path: Path
+) -> None:
+    for day in range(4):
+        publisher.night(day)
+    leaving = Leaving(share)
+
+    Publisher(tmp_path / "fresh", share.as_uri(), leaving).nights.bring()
+
+    assert leaving.missed == 1
