@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -142,6 +142,7 @@ class SharedNights(Nights):
         before = self._published
         keys = before.kept if before else tuple(map(key_of, self._shareable()))
         if self._swap(active, {*keys, key_of(active)}, appended) or self._is_on_record(appended):
+            self._put_missing(active, appended)
             return
         if appended is not None:
             # Its name holds its digest and the moment that it was made: nobody else uses it.
@@ -157,6 +158,19 @@ class SharedNights(Nights):
         put_night(self._objects, active, super()._verified(active))
         if appended is not None:
             self._objects.put(_stored(appended.newest), appended.body)
+
+    def _put_missing(self, active: Manifest, appended: Appended | None) -> None:
+        """Put again what a prune of another machine, begun before the commit, took away after it
+        was put.
+        """
+        try:
+            key = key_of(active)
+            if not all(map(self._objects.has, (book_object(key), manifest_object(key)))):
+                put_night(self._objects, active, super()._verified(active))
+            if appended is not None and not self._objects.has(_stored(appended.newest)):
+                self._objects.put(_stored(appended.newest), appended.body)
+        except StoreError as error:
+            log.warning("It is published, but what it needs could not be looked at: %s", error)
 
     def _put_all(self) -> None:
         """Put what the folder holds into an empty store: its ledger and its nights."""
@@ -236,7 +250,8 @@ class SharedNights(Nights):
 
     def prune(self, keep: int) -> list[str]:
         """Remove all but the newest `keep` nights from the store and the folder, as `Nights.prune`,
-        and from the store what runs left that did not commit.
+        and from the store what runs left that did not commit. If another machine publishes
+        meanwhile, the rest is left to the next time.
 
         Raises:
             OvertakenError: another machine published since `bring`; nothing was removed.
@@ -250,13 +265,22 @@ class SharedNights(Nights):
         if not self._swap(published.active, keys):
             raise OvertakenError("Another machine published meanwhile; nothing was removed.")
         needed = self._needed(keys)
-        for name in listed:
-            if not needed.intersection((name, name.rpartition("/")[0])):
-                self._objects.remove(name)
+        self._remove_objects(
+            name for name in listed if not needed.intersection((name, name.rpartition("/")[0]))
+        )
         for manifest in super().sealed():
             if key_of(manifest) not in keys:
                 self._remove(manifest)
         return [manifest.data_version for manifest in surplus]
+
+    def _remove_objects(self, names: Iterable[str]) -> None:
+        """Remove objects from the store until somebody publishes, who may need one of these very
+        names: the same inputs make the same night.
+        """
+        for name in names:
+            if self._copy.look(self._tag) is not None:
+                return
+            self._objects.remove(name)
 
     def _needed(self, keys: set[str]) -> set[str]:
         """The names that servers need, and the folders of charts."""

@@ -1,13 +1,17 @@
-"""Nights of a shared store: what is said of a commit is what became of it, whatever fails beside."""
+"""Nights of a shared store: what is said of a commit is what became of it, and stays there."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from store.errors import ObjectsError
+from store.manifest import Manifest
 from store.objects import Object
+from store.published import book_object, key_of, manifest_object
 from store.shared_folder import SharedFolder
 from tests.publishing import Publisher
 
@@ -81,3 +85,59 @@ def test_a_store_that_goes_away_is_not_waited_for_once_for_each_night(
     Publisher(tmp_path / "fresh", share.as_uri(), leaving).nights.bring()
 
     assert leaving.missed == 1
+
+
+class Interrupted(SharedFolder):
+    """A shared folder in which something happens once, after an object was removed."""
+
+    def __init__(self, folder: Path, happens: Callable[[], object]) -> None:
+        super().__init__(folder)
+        self._happens: list[Callable[[], object]] = [happens]
+
+    def remove(self, name: str) -> None:
+        super().remove(name)
+        if self._happens:
+            self._happens.pop()()
+
+
+def test_a_prune_leaves_what_another_machine_publishes_meanwhile(
+    publisher: Publisher, share: Path, tmp_path: Path
+) -> None:
+    old, *_ = [publisher.night(day) for day in range(3)]
+    other = Publisher(tmp_path / "other", share.as_uri())
+    shutil.copytree(publisher.folder, other.folder, dirs_exist_ok=True)
+
+    def publishes() -> None:
+        other.nights.bring()
+        other.nights.activate(old.data_version)
+
+    interrupted = Interrupted(share, publishes)
+    pruning = Publisher(publisher.folder, share.as_uri(), interrupted)
+    pruning.nights.bring()
+    pruning.nights.prune(1)
+
+    assert publisher.published().active == old
+    assert is_whole(publisher, old)
+
+
+class Pruned(SharedFolder):
+    """A shared folder out of which a prune of another machine takes a night before its commit."""
+
+    def swap(self, name: str, body: bytes, tag: str | None) -> str:
+        for there in list(self.names("nights")):
+            self.remove(there)
+        return super().swap(name, body, tag)
+
+
+def test_what_a_prune_took_away_before_a_commit_is_put_again(
+    publisher: Publisher, share: Path
+) -> None:
+    made = Publisher(publisher.folder, share.as_uri(), Pruned(share)).night(0)
+
+    assert is_whole(publisher, made)
+
+
+def is_whole(publisher: Publisher, night: Manifest) -> bool:
+    """Whether the store has the book and the manifest of a night."""
+    key = key_of(night)
+    return all(map(publisher.objects.has, (book_object(key), manifest_object(key))))
