@@ -26,7 +26,7 @@ from obstore.exceptions import (
 from obstore.store import from_url
 
 from store.errors import ConflictError, ObjectsError
-from store.objects import Object, checked_name
+from store.objects import NAME, Object, checked_name
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta, PutMode, PutResult, UpdateVersion
@@ -157,8 +157,7 @@ class Bucket:
         """The names of all objects in a folder, as `Objects.names`."""
         with self._told(folder):
             for some in obstore.list(self._store, prefix=checked_name(folder)):
-                for found in some:
-                    yield found["path"]
+                yield from filter(NAME.fullmatch, (found["path"] for found in some))
 
     def remove(self, name: str) -> None:
         """Remove an object; one that is not there is no error."""
