@@ -29,6 +29,7 @@ from store.manifest import Manifest
 from store.nights import Nights
 from store.objects import NAME, Objects
 from store.published import (
+    MOST_BYTES,
     POINTER,
     Published,
     book_object,
@@ -201,6 +202,8 @@ class SharedNights(Nights):
             kept=tuple(sorted(keys, reverse=True)),
             commit=self._published.commit + 1 if self._published else 1,
         )
+        if len(published.encode()) > MOST_BYTES:
+            raise PublishError(f"{POINTER} is too large to be read; run `screener night prune`.")
         try:
             if not self._wins(published):
                 return False

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from store.errors import ObjectsError
+from store.errors import ManifestError, ObjectsError
 from store.manifest import Manifest
 from store.objects import Object
-from store.published import book_object, key_of, manifest_object
+from store.published import book_object, key_of, manifest_object, read_published
 from store.shared_folder import SharedFolder
 from tests.publishing import Publisher
 
@@ -141,3 +141,14 @@ def is_whole(publisher: Publisher, night: Manifest) -> bool:
     """Whether the store has the book and the manifest of a night."""
     key = key_of(night)
     return all(map(publisher.objects.has, (book_object(key), manifest_object(key))))
+
+
+def test_a_pointer_to_a_night_that_the_store_does_not_keep_is_refused(publisher: Publisher) -> None:
+    publisher.night(0)
+    published = publisher.published()
+    book = published.active.book.model_copy(update={"file": "20200101-0123456789ab.book"})
+    other = published.active.model_copy(update={"book": book})
+    for wrong in ({"active": other}, {"kept": ()}):
+        body = published.model_copy(update=wrong).encode()
+        with pytest.raises(ManifestError, match="names a night that it does not keep"):
+            read_published(body, "test")
