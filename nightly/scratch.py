@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import socket
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -91,13 +92,19 @@ _opened: Final = cache(open_objects)
 
 
 @contextmanager
-def scratch_in(url: str, now: dt.datetime) -> Iterator[Scratch]:
-    """A folder for one run in the store at an address, removed at the end of the block.
+def scratch_in(
+    url: str, now: dt.datetime, setting: str = "SCREENER_SCRATCH_URL"
+) -> Iterator[Scratch]:
+    """A folder for one run in the store at the address of a setting, removed at the end of the
+    block.
 
     Raises:
         ObjectsError: the store does not answer, or cannot be written.
     """
-    machine, store = re.sub(r"\W", "_", socket.gethostname()), open_objects(url)
+    # Two machines may have one name, and a process of the other one is none of this one.
+    host = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:100]
+    machine = f"{host}_{uuid.getnode():012x}"
+    store = open_objects(url, setting)
     run = f"{machine}-{os.getpid()}-{now:{STAMP}}"
     _remove(store, lambda other: _is_left(other, machine, now))
     try:

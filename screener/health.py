@@ -128,6 +128,12 @@ class Health:
                 f"What the store of nights names cannot be fetched, and the log says why; {serves}."
             )
             yield Degraded("nights", words)
+        elif late := follower.late:
+            words = (
+                f"What the store of nights has named since {late.since:%Y-%m-%d %H:%M} UTC is not "
+                f"here yet, because {late.why}; {serves}."
+            )
+            yield Degraded("nights", words)
 
     def _parts(self, database_fault: str | None) -> Iterator[Degraded]:
         services = self._services

@@ -249,11 +249,13 @@ def working(settings: Settings, executor: str | None = None) -> Iterator[tuple[W
         ObjectsError: the store of the scratch does not answer.
     """
     url = settings.scratch_url or settings.nights_url
+    setting = "SCREENER_SCRATCH_URL" if settings.scratch_url else "SCREENER_NIGHTS_URL"
     with ExitStack() as ending:
         folder = ending.enter_context(Nights(settings.data_dir).workspace())
         scratch = None
         if executor is not None and url is not None:
-            scratch = ending.enter_context(scratch_in(url, dt.datetime.now(dt.UTC)))
+            now = dt.datetime.now(dt.UTC)
+            scratch = ending.enter_context(scratch_in(url, now, setting))
         yield Work(folder, scratch), ending.enter_context(watched())
 
 

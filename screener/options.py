@@ -19,10 +19,22 @@ Bars = Annotated[
         "s3://BUCKET/PLACE, gs:// or az://."
     ),
 ]
+
+
+def _local(text: str) -> Path:
+    """The path of a file of this machine, as given on the command line."""
+    if "://" in text:
+        fail("--reference takes a file of this machine; copy the table here first.")
+    return Path(text)
+
+
 ReferenceTable = Annotated[
     Path | None,
     typer.Option(
-        "--reference", help="CSV or Parquet: symbol, asset type, exchange, industry, country, ..."
+        "--reference",
+        parser=_local,
+        metavar="PATH",
+        help="CSV or Parquet: symbol, asset type, exchange, industry, country, ...",
     ),
 ]
 Symbol = Annotated[

@@ -26,11 +26,11 @@ from obstore.exceptions import (
 from obstore.store import from_url
 
 from store.errors import ConflictError, ObjectsError
-from store.objects import Object, checked_name
+from store.objects import NAME, Object, checked_name
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta, PutMode, PutResult, UpdateVersion
-    from obstore.store import ClientConfig, RetryConfig
+    from obstore.store import ClientConfig, ObjectStore, RetryConfig
 
 CONNECT: Final = timedelta(seconds=5)
 REQUEST: Final = timedelta(seconds=30)
@@ -56,6 +56,27 @@ STATUS = re.compile(r"status code: (\d{3})\b")
 REFUSED = (PermissionDeniedError, UnauthenticatedError)
 
 
+def connect(url: str, *, request: timedelta, repeating: timedelta) -> ObjectStore:
+    """What lies at an address, as obstore opens it. One request waits for `request`, all repeats of
+    it together for `repeating`; nothing is asked for yet.
+
+    Raises:
+        ObjectsError: the address is malformed, or the environment lacks what it needs.
+    """
+    # These replace what obstore reads of the environment by itself, hence this one variable.
+    plain = os.environ.get("AWS_ALLOW_HTTP", "").lower() in {"1", "true"}
+    client: ClientConfig = {"connect_timeout": CONNECT, "timeout": request, "allow_http": plain}
+    retry: RetryConfig = {"max_retries": REPEATS, "retry_timeout": repeating}
+    try:
+        return from_url(url, client_options=client, retry_config=retry)
+    except (BaseError, ValueError) as error:
+        raise ObjectsError(
+            f"{url} cannot be opened; write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or "
+            "az://CONTAINER/PREFIX, and set the variables of the provider "
+            "(docs/nights-store.md)."
+        ) from error
+
+
 class Bucket:
     """The objects under a prefix of a bucket or container."""
 
@@ -68,18 +89,7 @@ class Bucket:
             ObjectsError: the address is malformed, or the environment lacks what it needs.
         """
         self.place = url
-        # These replace what obstore reads of the environment by itself, hence this one variable.
-        plain = os.environ.get("AWS_ALLOW_HTTP", "").lower() in {"1", "true"}
-        client: ClientConfig = {"connect_timeout": CONNECT, "timeout": request, "allow_http": plain}
-        retry: RetryConfig = {"max_retries": REPEATS, "retry_timeout": repeating}
-        try:
-            self._store = from_url(url, client_options=client, retry_config=retry)
-        except (BaseError, ValueError) as error:
-            raise ObjectsError(
-                f"SCREENER_NIGHTS_URL {url} cannot be opened; write s3://BUCKET/PREFIX, "
-                "gs://BUCKET/PREFIX or az://CONTAINER/PREFIX, and set the variables of the "
-                "provider (docs/nights-store.md)."
-            ) from error
+        self._store = connect(url, request=request, repeating=repeating)
 
     def read(self, name: str, most: int, known: str | None = None) -> Object | None:
         """An object, as `Objects.read`."""
@@ -157,8 +167,7 @@ class Bucket:
         """The names of all objects in a folder, as `Objects.names`."""
         with self._told(folder):
             for some in obstore.list(self._store, prefix=checked_name(folder)):
-                for found in some:
-                    yield found["path"]
+                yield from filter(NAME.fullmatch, (found["path"] for found in some))
 
     def remove(self, name: str) -> None:
         """Remove an object; one that is not there is no error."""

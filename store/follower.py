@@ -10,12 +10,12 @@ import logging
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import anyio
 
 from store.daemon import in_daemon
-from store.errors import StoreError
+from store.errors import BusyError, StoreError
 from store.mirror import Mirror
 from store.objects import Object, Objects
 from store.published import MOST_BYTES, POINTER, Published, read_published
@@ -31,9 +31,19 @@ LONGEST_WAIT: Final = 120.0
 PATIENCE: Final = 3
 """A store that was not reached for so many looks is said to be away."""
 
+LATE: Final = dt.timedelta(minutes=5)
+"""What the store names and is not here after this time is said to be late."""
+
 log = logging.getLogger(__name__)
 
 Clock = Callable[[], dt.datetime]
+
+
+class Late(NamedTuple):
+    """What the store names and is not here yet: since when, in UTC, and why."""
+
+    since: dt.datetime
+    why: str
 
 
 class Follower:
@@ -56,6 +66,8 @@ class Follower:
         self._tag: str | None = None
         self._published: Published | None = None
         self._asked: dt.datetime | None = None  # since when an answer is waited for
+        self._lacking: dt.datetime | None = None  # since when what the store names is not here
+        self._held = ""  # which other process writes in the data folder
         self.began = clock()
         self.reached: dt.datetime | None = None
         """When the store answered last, in UTC; None if it has not yet."""
@@ -76,6 +88,14 @@ class Follower:
         if self._asked is not None and now - self._asked > patience:
             return True
         return bool(self.away) and (self.reached is None or now - self.reached > patience)
+
+    @property
+    def late(self) -> Late | None:
+        """What has been waited for too long, though nothing failed."""
+        if self._lacking is None or self._clock() - self._lacking <= LATE:
+            return None
+        held = "another process writes in the data folder"
+        return Late(self._lacking, held if self._held else "it is still being fetched")
 
     async def keep_following(self) -> None:
         """Look at the store until cancelled; less often after failures."""
@@ -112,8 +132,27 @@ class Follower:
         if found is not None:
             self._published = read_published(found.body, self._objects.place)
             self._tag = found.tag
-        if self._published is not None and not self._mirror.holds(self._published):
+        if self._published is None or self._mirror.holds(self._published):
+            self._arrived()
+            return
+        self._lacking = self._lacking or self._clock()
+        try:
             self._mirror.update(self._published)
+        except BusyError as error:
+            self._wait(str(error))
+        else:
+            self._arrived()
+
+    def _arrived(self) -> None:
+        """Forget since when what the store names was waited for."""
+        self._lacking = None
+        self._held = _ended(self._held, "The data folder is free again.")
+
+    def _wait(self, words: str) -> None:
+        """Log once which process holds the data folder, if that takes too long."""
+        if self.late and not self._held:
+            self._held = words
+            log.warning("The night that is here is served: %s", words)
 
 
 def _reported(error: Exception, before: str) -> str:

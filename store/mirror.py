@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from store.errors import BusyError, ManifestError, MirrorError
+from store.errors import ManifestError, MirrorError
 from store.files import DRAFT, private_folder, replace_file
 from store.last_nights import NAMED
 from store.ledger import Ledger
@@ -57,30 +57,27 @@ class Mirror:
             return False
         return same
 
-    def update(self, published: Published) -> bool:
-        """Make the folder as a commit says; False while another process is writing in it.
+    def update(self, published: Published) -> None:
+        """Make the folder as a commit says.
 
         Raises:
+            BusyError: another process is writing in it.
             ObjectsError: the store does not answer, or lacks what the commit names.
             ManifestError: the book is not the one that was sealed.
             LedgerError: the ledger is not what was appended, or that of the folder is another one.
             MirrorError: the disk has no room.
             OSError: the folder cannot be written.
         """
-        try:
-            with locked(self._data_dir, dt.datetime.now(dt.UTC)):
-                if not self.holds(published):
-                    self._update(published)
-        except BusyError:
-            return False
-        return True
+        with locked(self._data_dir, dt.datetime.now(dt.UTC)):
+            if not self.holds(published):
+                self._update(published)
 
     def _update(self, published: Published) -> None:
         self._sweep()
         active = published.active
         copy = WorkingCopy(self._data_dir, self._objects)
         copy.take_ledger(published.newest)
-        self._check_room(active)
+        self._make_room(active)
         copy.take_book(active)
         for key in published.kept[:NAMED]:
             self._take_manifest(copy, key)
@@ -103,15 +100,31 @@ class Mirror:
         except ManifestError as error:
             log.warning("A night is not listed: %s", error)
 
-    def _check_room(self, manifest: Manifest) -> None:
+    def _make_room(self, manifest: Manifest) -> None:
+        """See that a book fits on the disk; books that are not served give way to it.
+
+        Raises:
+            MirrorError: the disk is full without them.
+        """
         if (self._nights / manifest.book.file).exists():
             return
+        needed = manifest.book.bytes + SPARE_BYTES
+        if shutil.disk_usage(self._nights).free < needed:
+            self._remove_earlier()
         free = shutil.disk_usage(self._nights).free
-        if free < manifest.book.bytes + SPARE_BYTES:
+        if free < needed:
             raise MirrorError(
                 f"The disk of {self._data_dir} is full: {free:,} bytes are free, and the new book "
                 f"takes {manifest.book.bytes:,}; make room there."
             )
+
+    def _remove_earlier(self) -> None:
+        served = ""
+        with suppress(ManifestError):
+            served = read_manifest(self._pointer).book.file
+        for path in self._nights.glob("*.book"):
+            if path.name != served:
+                self._remove(path.stem, listed=True)
 
     def _prune(self, active: Manifest, there: Collection[str]) -> None:
         """Remove the books of all nights but the newest, and the nights that the store has not.

@@ -69,7 +69,9 @@ class Objects(Protocol):
         ...
 
     def names(self, folder: str) -> Iterator[str]:
-        """The names of all objects in a folder and the folders in it, in no order."""
+        """The names of all objects in a folder and the folders in it, in no order; what has a name
+        that no object of ours can have is passed over.
+        """
         ...
 
     def remove(self, name: str) -> None:

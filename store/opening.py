@@ -13,11 +13,13 @@ from store.shared_folder import SharedFolder
 
 BUCKETS: Final = ("s3", "gs", "az")
 
+NIGHTS: Final = "SCREENER_NIGHTS_URL"
 
-def open_objects(url: str) -> Objects:
+
+def open_objects(url: str, setting: str = NIGHTS) -> Objects:
     """The store at an address: s3://, gs://, az://, or file:/// of a shared folder.
 
-    Nothing in it is asked for yet.
+    Nothing in it is asked for yet; errors name the setting that holds the address.
 
     Raises:
         ObjectsError: the address is malformed or of another kind, or a package is missing.
@@ -25,29 +27,29 @@ def open_objects(url: str) -> Objects:
     parts = urlsplit(url)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ObjectsError(
-            "SCREENER_NIGHTS_URL must be a place alone; credentials belong into the variables of "
+            f"{setting} must be a place alone; credentials belong into the variables of "
             "the provider (docs/nights-store.md)."
         )
     if parts.scheme == "file":
-        return _folder(url)
+        return _folder(url, setting)
     if parts.scheme not in BUCKETS or not parts.netloc:
         raise ObjectsError(
-            f"SCREENER_NIGHTS_URL {url} is no place for nights; write s3://BUCKET/PREFIX, "
+            f"{setting} {url} is no place for objects; write s3://BUCKET/PREFIX, "
             "gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///SHARED/FOLDER."
         )
     if find_spec("obstore") is None:
         raise ObjectsError(
-            f"SCREENER_NIGHTS_URL {url} needs obstore; pip install 'pattern-screener[objects]'."
+            f"{setting} {url} needs obstore; pip install 'pattern-screener[objects]'."
         )
     from store.buckets import Bucket
 
     return Bucket(url)
 
 
-def _folder(url: str) -> Objects:
+def _folder(url: str, setting: str) -> Objects:
     parts = urlsplit(url)
     if parts.netloc not in {"", "localhost"} or not parts.path.startswith("/"):
         raise ObjectsError(
-            f"SCREENER_NIGHTS_URL {url} names a host; write file:///SHARED/FOLDER, three slashes."
+            f"{setting} {url} names a host; write file:///SHARED/FOLDER, three slashes."
         )
     return SharedFolder(Path(unquote(parts.path)))

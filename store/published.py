@@ -63,6 +63,9 @@ def read_published(body: bytes, place: str) -> Published:
             "a folder of its own."
         ) from error
     check_readable(found.active.schema_version, f"{POINTER} of {place}")
+    version = found.active.data_version
+    if key_of(found.active) not in found.kept or found.active.book.file != f"{version}.book":
+        raise ManifestError(f"{POINTER} of {place} names a night that it does not keep.")
     return found
 
 

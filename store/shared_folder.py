@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from store.errors import ConflictError, ObjectsError
 from store.files import DRAFT, sync_directory
-from store.objects import Object, checked_name
+from store.objects import NAME, Object, checked_name
 
 LOCK: Final = ".swap.lock"
 
@@ -82,7 +82,7 @@ class SharedFolder:
         """Replace the object that has this tag, as `Objects.swap`."""
         with self._told(name), self._locked():
             path = self._path(name)
-            there = _tag(path.read_bytes()) if path.exists() else None
+            there = _tag_of(path) if path.exists() else None
             if there != tag:
                 raise ConflictError(f"{name} of {self.place} was replaced meanwhile.")
             self._sweep()
@@ -94,8 +94,9 @@ class SharedFolder:
         with self._told(folder):
             self._check_folder()
             for path in self._path(folder).rglob("*"):
-                if path.is_file() and not path.name.startswith("."):
-                    yield path.relative_to(self.folder).as_posix()
+                name = path.relative_to(self.folder).as_posix()
+                if NAME.fullmatch(name) and path.is_file():
+                    yield name
 
     def remove(self, name: str) -> None:
         """Remove an object; one that is not there is no error."""
@@ -129,8 +130,9 @@ class SharedFolder:
     def _sweep(self) -> None:
         """Remove the drafts of writers that were killed."""
         for draft in self.folder.rglob(f".*{DRAFT}"):
-            if time.time() - draft.stat().st_mtime > ABANDONED:
-                draft.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):  # it has its name by now
+                if time.time() - draft.stat().st_mtime > ABANDONED:
+                    draft.unlink()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -170,3 +172,8 @@ class SharedFolder:
 
 def _tag(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
+
+
+def _tag_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,11 +9,19 @@ goes on from there.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from store.errors import ConflictError, ManifestError, ObjectsError, OvertakenError, PublishError
+from store.errors import (
+    ConflictError,
+    ManifestError,
+    ObjectsError,
+    OvertakenError,
+    PublishError,
+    StoreError,
+)
 from store.files import replace_file
 from store.ledger import Appended
 from store.ledger_file import NOTHING, Newest
@@ -21,6 +29,7 @@ from store.manifest import Manifest
 from store.nights import Nights
 from store.objects import NAME, Objects
 from store.published import (
+    MOST_BYTES,
     POINTER,
     Published,
     book_object,
@@ -29,10 +38,13 @@ from store.published import (
     ledger_object,
     manifest_object,
 )
+from store.trouble import trouble_of
 from store.working_copy import WorkingCopy, put_night
 
 MOST_KEPT: Final = 4000
 """Nights that can be fetched, at most: the pointer, which servers read often, stays small."""
+
+log = logging.getLogger(__name__)
 
 
 class SharedNights(Nights):
@@ -65,9 +77,11 @@ class SharedNights(Nights):
 
     def _follow(self, published: Published, *, grown: bool = False) -> None:
         grown = self._copy.take_ledger(published.newest) or grown
-        for key in published.kept:
-            with contextlib.suppress(ManifestError, ObjectsError):  # nobody needs most of them
-                self._copy.take_manifest(key)
+        # Nobody needs most of them, but a store that is away is not waited for once for each.
+        with contextlib.suppress(ObjectsError):
+            for key in published.kept:
+                with contextlib.suppress(ManifestError):
+                    self._copy.take_manifest(key)
         # A night that cannot be had must not stop the next one.
         with contextlib.suppress(ManifestError, ObjectsError):
             self._copy.take_book(published.active)
@@ -129,6 +143,7 @@ class SharedNights(Nights):
         before = self._published
         keys = before.kept if before else tuple(map(key_of, self._shareable()))
         if self._swap(active, {*keys, key_of(active)}, appended) or self._is_on_record(appended):
+            self._put_missing(active, appended)
             return
         if appended is not None:
             # Its name holds its digest and the moment that it was made: nobody else uses it.
@@ -144,6 +159,19 @@ class SharedNights(Nights):
         put_night(self._objects, active, super()._verified(active))
         if appended is not None:
             self._objects.put(_stored(appended.newest), appended.body)
+
+    def _put_missing(self, active: Manifest, appended: Appended | None) -> None:
+        """Put again what a prune of another machine, begun before the commit, took away after it
+        was put.
+        """
+        try:
+            key = key_of(active)
+            if not all(map(self._objects.has, (book_object(key), manifest_object(key)))):
+                put_night(self._objects, active, super()._verified(active))
+            if appended is not None and not self._objects.has(_stored(appended.newest)):
+                self._objects.put(_stored(appended.newest), appended.body)
+        except StoreError as error:
+            log.warning("It is published, but what it needs could not be looked at: %s", error)
 
     def _put_all(self) -> None:
         """Put what the folder holds into an empty store: its ledger and its nights."""
@@ -174,20 +202,40 @@ class SharedNights(Nights):
             kept=tuple(sorted(keys, reverse=True)),
             commit=self._published.commit + 1 if self._published else 1,
         )
+        if len(published.encode()) > MOST_BYTES:
+            raise PublishError(f"{POINTER} is too large to be read; run `screener night prune`.")
         try:
-            self._tag = self._objects.swap(POINTER, published.encode(), self._tag)
-        except ConflictError:
-            self.bring()
-            return False
+            if not self._wins(published):
+                return False
         except ObjectsError as error:
             raise ObjectsError(
                 f"{error} Whether this was published is not known; the next command finds out."
             ) from error
         self._published = published
-        if appended is not None:
-            self.ledger.add(appended)
-        self._follow(published, grown=appended is not None)
+        self._follow_own(published, appended)
         return True
+
+    def _wins(self, published: Published) -> bool:
+        """Swap the pointer; follow who has done so before, if anybody has."""
+        try:
+            self._tag = self._objects.swap(POINTER, published.encode(), self._tag)
+        except ConflictError:
+            self.bring()
+            return False
+        return True
+
+    def _follow_own(self, published: Published, appended: Appended | None) -> None:
+        """Let the folder follow a commit. It has happened, so what fails here must not deny it."""
+        try:
+            if appended is not None:
+                self.ledger.add(appended)
+            self._follow(published, grown=appended is not None)
+        except (StoreError, OSError) as error:
+            log.warning(
+                "It is published, but the copy in the data folder does not follow; the next "
+                "command mends that: %s",
+                trouble_of(error) or error,
+            )
 
     def _is_on_record(self, appended: Appended | None) -> bool:
         """Whether the ledger of the store has an object: its answer was lost, then others went on
@@ -205,7 +253,8 @@ class SharedNights(Nights):
 
     def prune(self, keep: int) -> list[str]:
         """Remove all but the newest `keep` nights from the store and the folder, as `Nights.prune`,
-        and from the store what runs left that did not commit.
+        and from the store what runs left that did not commit. If another machine publishes
+        meanwhile, the rest is left to the next time.
 
         Raises:
             OvertakenError: another machine published since `bring`; nothing was removed.
@@ -219,13 +268,22 @@ class SharedNights(Nights):
         if not self._swap(published.active, keys):
             raise OvertakenError("Another machine published meanwhile; nothing was removed.")
         needed = self._needed(keys)
-        for name in listed:
-            if not needed.intersection((name, name.rpartition("/")[0])):
-                self._objects.remove(name)
+        self._remove_objects(
+            name for name in listed if not needed.intersection((name, name.rpartition("/")[0]))
+        )
         for manifest in super().sealed():
             if key_of(manifest) not in keys:
                 self._remove(manifest)
         return [manifest.data_version for manifest in surplus]
+
+    def _remove_objects(self, names: Iterable[str]) -> None:
+        """Remove objects from the store until somebody publishes, who may need one of these very
+        names: the same inputs make the same night.
+        """
+        for name in names:
+            if self._copy.look(self._tag) is not None:
+                return
+            self._objects.remove(name)
 
     def _needed(self, keys: set[str]) -> set[str]:
         """The names that servers need, and the folders of charts."""

@@ -21,9 +21,9 @@ FIRST = dt.date(2026, 1, 5)
 class Publisher:
     """A machine with a data folder of its own that publishes into a store."""
 
-    def __init__(self, folder: Path, url: str) -> None:
+    def __init__(self, folder: Path, url: str, objects: Objects | None = None) -> None:
         self.folder = folder
-        self.objects: Objects = open_objects(url)
+        self.objects = objects or open_objects(url)
         self.nights = SharedNights(folder, self.objects)
 
     def night(self, day: int = 0, symbols: int = 3) -> Manifest:

@@ -26,20 +26,18 @@ from nightly.sources.names import read_name
 from nightly.sources.pieces import MAX_PIECES, MAX_TOTAL
 from nightly.sources.telling import Step
 from store.errors import ObjectsError
+from store.opening import BUCKETS
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta
-    from obstore.store import ClientConfig, ObjectStore, RetryConfig
+    from obstore.store import ObjectStore
 
-SCHEMES: Final = ("s3", "gs", "az")
 FETCHING: Final = "fetching the bars"
 
 PIECE: Final = 8 << 20
 """Bytes of one request."""
 AT_ONCE: Final = 8
-CONNECT: Final = timedelta(seconds=5)
 REQUEST: Final = timedelta(seconds=60)
-REPEATS: Final = 4
 REPEATING: Final = timedelta(seconds=120)
 """No request is repeated later than this after its first try."""
 LONGEST: Final = 255
@@ -68,7 +66,7 @@ class Piece(NamedTuple):
 def is_bucket(bars: str) -> bool:
     """Whether bars are named by an address in an object store."""
     scheme, mark, _ = bars.partition("://")
-    return bool(mark) and scheme in SCHEMES
+    return bool(mark) and scheme in BUCKETS
 
 
 def fetch_bars(url: str, folder: Path, step: Step) -> Path:
@@ -110,6 +108,7 @@ class Bucket:
 
         Raises:
             SourceError: the address is malformed, or the package for it is missing.
+            ObjectsError: the environment lacks what it needs.
         """
         parts = urlsplit(url)
         name, key = parts.netloc, url.partition("://")[2].partition("/")[2].strip("/")
@@ -120,20 +119,10 @@ class Bucket:
             )
         if find_spec("obstore") is None:
             raise SourceError(f"{url} needs obstore; pip install 'pattern-screener[objects]'.")
-        from obstore.exceptions import BaseError
-        from obstore.store import from_url
+        from store.buckets import connect
 
-        plain = os.environ.get("AWS_ALLOW_HTTP", "").lower() in {"1", "true"}
-        client: ClientConfig = {"connect_timeout": CONNECT, "timeout": REQUEST, "allow_http": plain}
-        retry: RetryConfig = {"max_retries": REPEATS, "retry_timeout": REPEATING}
-        try:
-            root = f"{parts.scheme}://{name}"
-            store = from_url(root, client_options=client, retry_config=retry)
-        except (BaseError, ValueError) as error:
-            raise SourceError(
-                f"{url} cannot be opened; write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or "
-                "az://CONTAINER/PREFIX, and set the variables of the provider."
-            ) from error
+        root = f"{parts.scheme}://{name}"
+        store = connect(root, request=REQUEST, repeating=REPEATING)
         return cls(url, name, key, store)
 
     def listed(self) -> Mapping[str, Listed]:

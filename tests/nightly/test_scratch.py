@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import os
 import pickle
+import socket
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from nightly.errors import SourceError
 from nightly.scratch import Scratch, scratch_in
 from nightly.sources import SpilledSource, prepare_source, silent
+from store.errors import ObjectsError
 from store.opening import open_objects
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
@@ -75,6 +78,21 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(nights_url: str) -> N
 
     assert kept == {living, elsewhere, "unknown"}
     assert list(store.names("nights"))
+
+
+def test_what_another_machine_of_the_same_name_shares_is_left_alone(nights_url: str) -> None:
+    store, host = open_objects(nights_url), socket.gethostname().replace("-", "_")
+    theirs = f"scratch/{host}_{1:012x}-{ended()}-{NOW:%Y%m%dT%H%M%SZ}/part.parquet"
+    store.put(theirs, b"x")
+
+    with scratch_in(nights_url, NOW) as run:
+        assert names(nights_url) == [theirs]
+    assert f"_{uuid.getnode():012x}-" in run.run  # which keeps theirs apart from ours
+
+
+def test_an_address_of_a_scratch_that_cannot_be_used_is_named_by_its_setting() -> None:
+    with pytest.raises(ObjectsError, match="SCREENER_SCRATCH_URL ftp://host is no place"):
+        scratch_in("ftp://host", NOW).__enter__()
 
 
 def test_bars_that_are_not_what_was_shared_end_the_run(nights_url: str, tmp_path: Path) -> None:

@@ -228,3 +228,9 @@ def test_a_malformed_address_of_bars_is_one_line(url: str, said: str, tmp_path: 
     assert said in done.stderr
     assert "secret" not in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_reference_table_in_a_bucket_is_refused_in_one_line(tmp_path: Path) -> None:
+    done = command.run(tmp_path, "nightly", "--reference", "s3://bucket/reference.csv")
+
+    command.check_refusal(done, "--reference takes a file of this machine; copy the table here")

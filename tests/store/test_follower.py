@@ -4,27 +4,40 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 import pytest
 
 from store.active_night import ActiveNight
 from store.daemon import in_daemon
-from store.follower import Follower
+from store.follower import LATE, Follower
 from store.ledger import Ledger
 from store.lock import locked
 from store.manifest import verify_book
+from store.mirror import SPARE_BYTES
 from store.opening import open_objects
 from store.published import POINTER, book_object, key_of, ledger_object
+from store.shared_folder import SharedFolder
 from tests.faulty import faulty
 from tests.publishing import FIRST, Publisher, spoil
 from tests.s3 import S3Server
 from tests.screener.process import until
+
+
+class Usage(NamedTuple):
+    """What `shutil.disk_usage` returns, in bytes."""
+
+    total: int
+    used: int
+    free: int
+
 
 NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)
 
@@ -233,6 +246,30 @@ async def test_a_book_for_which_the_disk_has_no_room_is_not_fetched_and_the_disk
     assert await versions(folder) == {old.data_version}
 
 
+async def test_earlier_books_give_way_where_the_disk_has_no_room_for_a_new_one(
+    folder_publisher: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "server"
+    following = follower(folder_publisher, folder)
+    made = []
+    for day in range(2):
+        made.append(folder_publisher.night(day))
+        assert following.look()
+    most = SPARE_BYTES + 5 * made[0].book.bytes // 2  # for two books and a half
+
+    def usage(nights: Path) -> Usage:
+        used = sum(path.stat().st_size for path in nights.glob("*.book"))
+        return Usage(most, used, most - used)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    made.append(folder_publisher.night(2))
+    assert following.look()
+
+    assert following.fault == ""
+    assert files(folder) == {night.data_version for night in made[1:]}
+    assert await versions(folder) == {made[2].data_version}
+
+
 async def test_a_book_that_is_damaged_here_is_fetched_again(
     folder_publisher: Publisher, tmp_path: Path
 ) -> None:
@@ -311,6 +348,56 @@ async def test_one_process_fetches_and_the_others_wait_for_what_it_puts_in_place
     assert await versions(folder) == {made.data_version}
 
 
+async def test_a_data_folder_that_another_process_does_not_let_go_is_said_to_be_held(
+    folder_publisher: Publisher, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, now = tmp_path / "server", [NOW]
+    objects = open_objects(folder_publisher.objects.place)
+    following = Follower(folder, objects, seconds=20, kept=3, clock=lambda: now[0])
+    folder_publisher.night(0)
+    assert following.look()
+    new = folder_publisher.night(1)
+    with locked(folder, NOW):
+        found = [(following.look(), following.late)]
+        now[0] += LATE + dt.timedelta(seconds=1)
+        found += [(following.look(), following.late) for _ in range(2)]
+    found.append((following.look(), following.late))
+
+    held = (True, (NOW, "another process writes in the data folder"))
+    assert found == [(True, None), held, held, (True, None)]
+    assert caplog.text.count("Another run is writing in") == 1
+    assert await versions(folder) == {new.data_version}
+
+
+class Hanging(SharedFolder):
+    """A shared folder out of which no book comes until it is let go."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.asked, self.over = threading.Event(), threading.Event()
+
+    def fetch(self, name: str, path: Path, most: int) -> None:
+        self.asked.set()
+        self.over.wait()
+        super().fetch(name, path, most)
+
+
+def test_a_fetch_that_hangs_is_said_to_be_late(folder_publisher: Publisher, tmp_path: Path) -> None:
+    folder_publisher.night(0)
+    now, objects = [NOW], Hanging(tmp_path / "share")
+    following = Follower(tmp_path / "server", objects, seconds=20, kept=3, clock=lambda: now[0])
+    looking = threading.Thread(target=following.look)
+    looking.start()
+    objects.asked.wait()
+    now[0] += LATE + dt.timedelta(seconds=1)
+    late = following.late
+    objects.over.set()
+    looking.join()
+
+    assert late == (NOW, "it is still being fetched")
+    assert following.late is None
+
+
 @pytest.mark.engine
 async def test_a_store_that_is_away_is_said_to_be_once_it_was_missed_for_several_looks(
     s3: S3Server, bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -357,7 +444,8 @@ async def test_a_night_whose_commit_has_no_answer_is_published_once_and_followed
 FOLLOW = """
 import datetime as dt, sys
 from pathlib import Path
-from store.follower import Follower
+from store.follower import LATE, Follower
+from store.mirror import SPARE_BYTES
 from store.opening import open_objects
 folder, objects = Path(sys.argv[1]), open_objects(sys.argv[2])
 now = dt.datetime.now(dt.UTC)

@@ -13,12 +13,15 @@ from pathlib import Path
 from threading import Thread
 from typing import ClassVar
 
+import obstore
 import pytest
+from obstore.store import from_url
 
 from store.buckets import Bucket
 from store.errors import ConflictError, ObjectsError
 from store.objects import Object
 from store.opening import open_objects
+from store.shared_folder import SharedFolder
 from tests.s3 import SECRET, S3Server
 
 MOST = 10**6
@@ -48,6 +51,29 @@ def test_names_are_those_of_a_folder_and_the_folders_in_it(nights_url: str) -> N
     objects.remove("charts/v1/a.png")
     objects.remove("charts/v1/a.png")
     assert list(objects.names("charts")) == ["charts/v2/b.png"]
+
+
+def test_what_others_left_beside_our_objects_is_passed_over(nights_url: str) -> None:
+    objects = open_objects(nights_url)
+    objects.put("charts/a.png", b"x")
+    alien = "charts/@eaDir/a b.png"
+    if isinstance(objects, SharedFolder):
+        (objects.folder / alien).parent.mkdir()
+        (objects.folder / alien).write_bytes(b"x")
+    else:
+        obstore.put(from_url(nights_url, client_options={"allow_http": True}), alien, b"x")
+    assert list(objects.names("charts")) == ["charts/a.png"]
+
+
+def test_a_draft_that_gets_its_name_during_a_swap_does_no_harm(tmp_path: Path) -> None:
+    objects = SharedFolder(tmp_path)
+    objects.put("nights/a.book", b"x")
+    # What is listed and gone when it is looked at, as a draft that another machine renamed.
+    (tmp_path / "nights" / ".b.book.draft").symlink_to(tmp_path / "gone")
+    objects.swap("manifest.json", b"1", None)
+    found = objects.read("manifest.json", MOST)
+    assert found is not None
+    assert found.body == b"1"
 
 
 def test_a_large_object_is_fetched_in_pieces_as_it_was_put(nights_url: str, tmp_path: Path) -> None:
@@ -137,9 +163,9 @@ def test_a_name_that_could_lead_elsewhere_is_refused(nights_url: str, name: str)
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("ftp://host/nights", "is no place for nights"),
-        ("nights", "is no place for nights"),
-        ("s3:///nights", "is no place for nights"),
+        ("ftp://host/nights", "is no place for objects"),
+        ("nights", "is no place for objects"),
+        ("s3:///nights", "is no place for objects"),
         ("file://host/nights", "three slashes"),
         ("s3://key:secret@bucket", "must be a place alone"),
         ("az://container/nights", "cannot be opened"),
