@@ -37,7 +37,7 @@ from store.closing import is_closed, tell_of_moves
 from store.errors import DatabaseError, DatabaseMovedError, DatabaseUnavailableError
 from store.files import private_file
 from store.migration import HEAD, WAIT_SECONDS, check_known, faults, revision_of, upgrade
-from store.postgresql import Server, lift_limits, lift_statement_limit
+from store.postgresql import Server, begin_patient, lift_limits
 from store.reaching import HOW, check_url, is_postgresql, why_not
 from store.sqlite import new_engine
 from store.tables import DECISIVE
@@ -52,6 +52,9 @@ SECONDS = 5.0
 
 GRACE_SECONDS = 1.0
 """More that a block may take, so that what the server says of a timeout comes first."""
+
+PATIENT_SECONDS = 1800.0
+"""For which a patient transaction works at most, lest a server that vanished holds its loop."""
 
 HIDDEN = "***"
 
@@ -106,7 +109,8 @@ class Database:
     @asynccontextmanager
     async def write(self, *, patient: bool = False) -> AsyncIterator[AsyncConnection]:
         """One write transaction, committed at the end of the block, rolled back on an error. One
-        that nobody waits for is patient: its statements may take long.
+        that nobody waits for is patient: its statements may take PATIENT_SECONDS together, and of
+        several servers' one works at a time.
 
         Raises:
             DatabaseUnavailableError: the database did not answer, or was busy for too long.
@@ -121,7 +125,7 @@ class Database:
                     with timed(CONNECTING):
                         connection = await stack.enter_async_context(engine.begin())
                     if patient and self.server:
-                        await lift_statement_limit(connection)
+                        await begin_patient(connection)
                     yield connection
             finally:  # a commit that was cut off may have been one
                 for tell in self.told if decisive else ():
@@ -216,9 +220,9 @@ class Database:
         """Ends a block that takes too long on a server, which itself ends a statement that does:
         this is for one that does not answer at all.
         """
-        if self.server is None or patient:
+        if self.server is None:
             return nullcontext()
-        return anyio.fail_after(self._seconds + GRACE_SECONDS)
+        return anyio.fail_after(PATIENT_SECONDS if patient else self._seconds + GRACE_SECONDS)
 
     @asynccontextmanager
     async def _opened(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:

@@ -91,7 +91,8 @@ class RedisLine:
         if self._sender is not None:
             self._sender.cancel()
             await asyncio.wait((self._sender,))
-        self._leave([], "the service stops")  # a sender that never began has told nobody
+        if self._waiting:  # a sender that never began has told nobody
+            self._leave([], "the service stops")
         await self._connection.disconnect()
 
     def _send(self, work: Work) -> asyncio.Future[list[int]]:

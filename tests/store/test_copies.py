@@ -20,7 +20,7 @@ from store.errors import BackupError, DatabaseError, DatabaseMovedError
 from store.keys import Keys
 from store.migration import HEAD, upgrade
 from store.watchlist import Watchlist
-from tests.postgres import fresh_database
+from tests.postgres import fresh_database, until_waiting
 
 ENGINE = pytest.mark.engine
 PAIRS = [
@@ -268,7 +268,7 @@ async def test_a_transaction_that_takes_tables_in_another_order_ends_and_is_copi
         async with first.write() as connection:
             await connection.execute(first_table.delete().where(sa.false()))
             began.set()
-            await until_a_lock_waits(first)
+            await until_waiting(first, 1)
             await connection.execute(then.delete().where(sa.false()))
             await note(connection, Kind.PLAN_CHANGED, OPERATOR, utc_now(), 1, "late")
 
@@ -278,17 +278,6 @@ async def test_a_transaction_that_takes_tables_in_another_order_ends_and_is_copi
         await copy(first, second)
 
     assert "late" in str((await rows_of(second))["audit"])
-
-
-async def until_a_lock_waits(database: Database) -> None:
-    """Wait until somebody waits for a lock of a table."""
-    query = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation IS NOT NULL")
-    with anyio.fail_after(30):
-        while True:
-            async with database.read() as connection:
-                if await connection.scalar(query):
-                    return
-            await anyio.sleep(0.01)
 
 
 @pytest.mark.engine

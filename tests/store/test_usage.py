@@ -16,7 +16,7 @@ from store.database import Database
 from store.grants import Grants
 from store.keys import Key, Keys, Principal
 from store.usage import LINE_BYTES, OTHER, UsageLog
-from tests.postgres import fresh_database
+from tests.postgres import fresh_database, until_waiting
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
@@ -90,18 +90,6 @@ async def test_two_processes_that_write_the_same_lines_never_wait_for_each_other
 
     assert [entry.calls for entry in await logs[0].entries(1)] == [3, 3, 3]
     await database.close()
-
-
-async def until_waiting(database: Database, many: int) -> None:
-    """Wait until so many transactions of the database wait for a lock."""
-    waiting = sa.text(
-        "SELECT count(*) FROM pg_stat_activity "
-        "WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    )
-    with anyio.fail_after(30):
-        async with database.read() as connection:
-            while await connection.scalar(waiting) < many:
-                await anyio.lowlevel.checkpoint()
 
 
 async def test_calls_with_a_key_that_its_account_does_not_hold_are_not_written(
