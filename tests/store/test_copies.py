@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anyio
@@ -318,3 +319,32 @@ def disturb(connection: sa.Connection) -> None:
     )
     when = "BEFORE INSERT ON keys FOR EACH ROW"
     connection.exec_driver_sql(f"CREATE TRIGGER other {when} EXECUTE FUNCTION other()")
+
+
+@pytest.mark.engine
+async def test_a_copy_whose_end_is_not_sure_says_what_to_do(new: New) -> None:
+    first, second = await filled(await new("sqlite")), await new("postgresql")
+    left = 0
+
+    def cut_at_the_end(what: str, _done: int, _all: int) -> None:
+        nonlocal left
+        left += 1 if what == "copying" else -1
+        if left == 0:  # every chunk that was copied was compared
+            with ThreadPoolExecutor() as pool:
+                pool.submit(anyio.run, end_connections, second.url).result()
+
+    with pytest.raises(DatabaseError, match="`screener db reopen`"):
+        await copy(first, second, progress=cut_at_the_end)
+
+    assert await second.revision() is None
+    assert await reopen(first)
+
+
+async def end_connections(url: str) -> None:
+    """Let the server end every other connection to a database."""
+    database = Database(url)
+    async with database.read() as connection:
+        others = "datname = current_database() AND pid <> pg_backend_pid()"
+        end = f"SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE {others}"
+        await connection.execute(sa.text(end))
+    await database.close()
