@@ -137,7 +137,7 @@ def _has_secret(url: str) -> bool:
 
 
 def _without_password(url: str) -> str:
-    from store.database import without_password
+    from store.reaching import without_password
 
     return without_password(url)
 

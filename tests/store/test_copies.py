@@ -344,7 +344,10 @@ async def end_connections(url: str) -> None:
     """Let the server end every other connection to a database."""
     database = Database(url)
     async with database.read() as connection:
-        others = "datname = current_database() AND pid <> pg_backend_pid()"
-        end = f"SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE {others}"
-        await connection.execute(sa.text(end))
+        end = sa.text(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        while (await connection.execute(end)).first():
+            await anyio.sleep(0.01)
     await database.close()
