@@ -6,6 +6,7 @@ import io
 import signal
 import sys
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 from typer.core import TyperGroup
@@ -119,14 +120,24 @@ def show_settings() -> None:
         value, default = _plain(getattr(chosen, name)), _plain(field.default)
         if name in ("database_url", "limits_url") and value:
             value = _without_password(value)
-        if name == "notify" and value:
+        is_secret = name in ("nights_url", "scratch_url") and _has_secret(value)
+        if is_secret or (name == "notify" and value):
             value = HIDDEN  # such addresses hold passwords and tokens
         out.print(f"SCREENER_{name.upper()}={value}")
         out.print(f"    {field.description} (default: {default or 'unset'})")
 
 
+def _has_secret(url: str) -> bool:
+    """Whether an address of a store may hold one, or cannot be read; such a one is refused."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.username or parts.password or parts.query or parts.fragment)
+    except ValueError:
+        return True
+
+
 def _without_password(url: str) -> str:
-    from store.database import without_password
+    from store.reaching import without_password
 
     return without_password(url)
 

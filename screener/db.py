@@ -163,6 +163,6 @@ def _url(named: str, chosen: Settings) -> str:
 
 
 def _has_password(url: str) -> bool:
-    from store.database import without_password
+    from store.reaching import without_password
 
     return without_password(url) != url

@@ -169,10 +169,11 @@ def _app_of_worker(
 
 
 async def _resume_days(settings: Settings, counters: Path) -> None:
-    database = database_of(settings)
+    counting, database = counting_of(settings, counters), database_of(settings)
     try:
-        await resume_days(services_of(settings, database, counting_of(settings, counters)))
+        await resume_days(services_of(settings, database, counting))
     finally:
+        await counting.close()
         await database.close()
 
 

@@ -7,7 +7,6 @@ Only this package contains SQL; each public method that uses the database is one
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
     AbstractContextManager,
@@ -37,10 +36,11 @@ from store.closing import is_closed, tell_of_moves
 from store.errors import DatabaseError, DatabaseMovedError, DatabaseUnavailableError
 from store.files import private_file
 from store.migration import HEAD, WAIT_SECONDS, check_known, faults, revision_of, upgrade
-from store.postgresql import Server, lift_limits, lift_statement_limit
+from store.postgresql import Server, begin_patient, lift_limits
 from store.reaching import HOW, check_url, is_postgresql, why_not
 from store.sqlite import new_engine
 from store.tables import DECISIVE
+from store.timing import time_statements
 from telemetry.metrics import database_failures, database_seconds, timed
 from telemetry.traces import span
 
@@ -53,15 +53,11 @@ SECONDS = 5.0
 GRACE_SECONDS = 1.0
 """More that a block may take, so that what the server says of a timeout comes first."""
 
-HIDDEN = "***"
+PATIENT_SECONDS = 1800.0
+"""For which a patient transaction works at most, lest a server that vanished holds its loop."""
 
 CONNECTING = database_seconds.labels("connection")
 """For a connection of the pool and, where something is written, for the lock."""
-
-STATEMENT = database_seconds.labels("statement")
-
-UNTIMED = ("BEGIN", "PRAGMA")
-"""Statements whose time is that of `CONNECTING`, or that wait for nothing."""
 
 TRANSIENT = (
     "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
@@ -86,7 +82,7 @@ class Database:
         """Who is told when this process has changed what decides who may call (`DECISIVE`)."""
         self._seconds = seconds
         self.engine = self._new_engine(pool)
-        _time_statements(self.engine)
+        time_statements(self.engine)
         tell_of_moves(self.engine)
 
     @asynccontextmanager
@@ -106,7 +102,8 @@ class Database:
     @asynccontextmanager
     async def write(self, *, patient: bool = False) -> AsyncIterator[AsyncConnection]:
         """One write transaction, committed at the end of the block, rolled back on an error. One
-        that nobody waits for is patient: its statements may take long.
+        that nobody waits for is patient: its statements may take PATIENT_SECONDS together, and of
+        several servers' one works at a time.
 
         Raises:
             DatabaseUnavailableError: the database did not answer, or was busy for too long.
@@ -121,7 +118,7 @@ class Database:
                     with timed(CONNECTING):
                         connection = await stack.enter_async_context(engine.begin())
                     if patient and self.server:
-                        await lift_statement_limit(connection)
+                        await begin_patient(connection)
                     yield connection
             finally:  # a commit that was cut off may have been one
                 for tell in self.told if decisive else ():
@@ -216,9 +213,9 @@ class Database:
         """Ends a block that takes too long on a server, which itself ends a statement that does:
         this is for one that does not answer at all.
         """
-        if self.server is None or patient:
+        if self.server is None:
             return nullcontext()
-        return anyio.fail_after(self._seconds + GRACE_SECONDS)
+        return anyio.fail_after(PATIENT_SECONDS if patient else self._seconds + GRACE_SECONDS)
 
     @asynccontextmanager
     async def _opened(self, engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
@@ -297,18 +294,6 @@ def _is_transient(error: Exception) -> bool:
     return not isinstance(error, ProgrammingError | DataError | NotSupportedError | ArgumentError)
 
 
-def without_password(url: str) -> str:
-    """A database's URL as it may be shown: with neither its password nor any other secret."""
-    try:
-        parsed = sa.make_url(url)
-    except (ArgumentError, ValueError):
-        return HIDDEN
-    if "@" in f"{parsed.host}{parsed.database}":
-        return HIDDEN  # the password has a bare @, so a part of it reads as a host
-    secret = {name: HIDDEN for name in parsed.query if "pass" in name.lower()}
-    return parsed.update_query_dict(secret).render_as_string(hide_password=True)
-
-
 def _note_decisive(connection: sa.Connection, statement: object, *_parameters: object) -> None:
     """Note that a transaction changes a table that decides who may call."""
     decisive = connection.get_execution_options().get("decisive")
@@ -317,17 +302,3 @@ def _note_decisive(connection: sa.Connection, statement: object, *_parameters: o
     table = statement.entity_description["table"]
     if table.name in DECISIVE:
         decisive.append(table.name)
-
-
-def _time_statements(engine: AsyncEngine) -> None:
-    """Observe how long each statement takes that does not fail."""
-
-    def begin(connection: sa.Connection, *_statement: object) -> None:
-        connection.info["began"] = time.perf_counter()
-
-    def end(connection: sa.Connection, _cursor: object, statement: str, *_more: object) -> None:
-        if not statement.startswith(UNTIMED):
-            STATEMENT.observe(time.perf_counter() - connection.info["began"])
-
-    sa.event.listen(engine.sync_engine, "before_cursor_execute", begin)
-    sa.event.listen(engine.sync_engine, "after_cursor_execute", end)

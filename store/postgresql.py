@@ -54,6 +54,9 @@ SSL_MODES: Final = ("disable", "allow", "prefer", "require", "verify-ca", "verif
 OTHER_NAMES: Final = {"ssl": "sslmode", "database": "dbname"}
 """What SQLAlchemy calls libpq's parameters."""
 
+PATIENT_KEY: Final = 7_305_118_264_932_102
+"""The key of the advisory lock under which one patient transaction works; any fixed number."""
+
 UNLIMITED: Final = ("statement_timeout", "idle_in_transaction_session_timeout")
 
 
@@ -112,10 +115,13 @@ async def lift_limits(connection: AsyncConnection) -> None:
         await connection.exec_driver_sql(f"SET LOCAL {name} = 0")
 
 
-async def lift_statement_limit(connection: AsyncConnection) -> None:
-    """Let the statements of a transaction take long, but not its waits for locks."""
+async def begin_patient(connection: AsyncConnection) -> None:
+    """Let the statements of a transaction take long, but not its waits for locks. One at a time:
+    two that delete the same rows in different orders would wait for each other.
+    """
     for name in UNLIMITED:
         await connection.exec_driver_sql(f"SET LOCAL {name} = 0")
+    await connection.execute(sa.select(sa.func.pg_advisory_xact_lock(PATIENT_KEY)))
 
 
 def _connect_seconds(given: object) -> float:

@@ -22,6 +22,8 @@ HOW: Final = (
     "password as %40, %3A, %2F and %3F, and with no parameters but those of docs/postgresql.md"
 )
 
+HIDDEN: Final = "***"
+
 MEANT: Final = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite+aiosqlite"}
 """How a URL begins that can be used, by the name of the database."""
 
@@ -92,6 +94,18 @@ def why_not(error: Exception, url: str) -> str:
     if isinstance(cause, OSError):
         return f"nothing listens at {server}; look whether the server runs there"
     return f"{server}: {type(cause).__name__}"
+
+
+def without_password(url: str) -> str:
+    """A database's URL as it may be shown: with neither its password nor any other secret."""
+    try:
+        parsed = sa.make_url(url)
+    except (ArgumentError, ValueError):
+        return HIDDEN
+    if "@" in f"{parsed.host}{parsed.database}":
+        return HIDDEN  # the password has a bare @, so a part of it reads as a host
+    secret = {name: HIDDEN for name in parsed.query if "pass" in name.lower()}
+    return parsed.update_query_dict(secret).render_as_string(hide_password=True)
 
 
 def _of_file(cause: BaseException, file: str) -> str:

@@ -132,10 +132,10 @@ class UsageLog:
                 full = await _full(connection, accounts, now.date() - dt.timedelta(days=1))
                 rows = [
                     {**_use(line, full)._asdict(), "calls": calls, "last_at": now}
-                    for line, calls in taken.items()
+                    for line, calls in sorted(taken.items())
                     if (line[0], line[2]) in held
                 ]
-                if rows:
+                if rows:  # all processes in one order, or two would wait for each other's lines
                     await connection.execute(_adding(connection), rows)
         except BaseException as error:
             for line, calls in taken.items():

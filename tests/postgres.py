@@ -11,9 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import anyio
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
+
+from store.database import Database
 
 OWNER = "postgres"
 
@@ -113,3 +116,17 @@ async def fresh_database(server: str, name: str) -> str:
         await connection.execute(sa.text(f"CREATE DATABASE {name}"))
     await engine.dispose()
     return f"{server}/{name}"
+
+
+async def until_waiting(database: Database, many: int) -> None:
+    """Wait until so many transactions of a database wait for a lock."""
+    query = sa.text(
+        "SELECT count(*) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    with anyio.fail_after(30):
+        while True:
+            async with database.read() as connection:
+                if (await connection.scalar(query) or 0) >= many:
+                    return
+            await anyio.sleep(0.01)

@@ -17,6 +17,10 @@ class Proxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self.port = 0
 
+    def lead_to(self, port: int) -> None:
+        """From now on forward new connections to another port; those that there are stay."""
+        self._to = port
+
     def hang(self) -> None:
         """From now on forward nothing, and close nothing."""
         self._open.clear()

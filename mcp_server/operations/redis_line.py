@@ -91,6 +91,8 @@ class RedisLine:
         if self._sender is not None:
             self._sender.cancel()
             await asyncio.wait((self._sender,))
+        if self._waiting:  # a sender that never began has told nobody
+            self._leave([], "the service stops")
         await self._connection.disconnect()
 
     def _send(self, work: Work) -> asyncio.Future[list[int]]:
@@ -109,12 +111,14 @@ class RedisLine:
             batch = [self._waiting.popleft() for _ in range(many)]
             try:
                 answers = await self._run([work for work, _ in batch])
-            except (refusals.RedisError, OSError, TimeoutError) as error:
-                self._leave(batch, _why(error))
-                return
             except asyncio.CancelledError:
                 self._leave(batch, "the service stops")
                 raise
+            except Exception as error:  # whatever it is, nobody may wait for ever
+                self._leave(batch, _why(error))
+                # The next look goes to the address anew: another server may have its part by now.
+                await self._connection.disconnect(nowait=True)
+                continue
             if self.why is not None:
                 log.log(logging.INFO if self.why == NOT_ASKED else logging.WARNING, COUNTS)
                 self.why = None
@@ -144,9 +148,12 @@ class RedisLine:
                 WAIT_SECONDS, lambda: bound.reschedule(loop.time() + GRACE_SECONDS)
             )
             try:
-                return await self._evaluate(len(keys), *keys, *arguments)
+                answers = await self._evaluate(len(keys), *keys, *arguments)
             finally:
                 late.cancel()
+        if len(answers) != len(works):
+            raise refusals.InvalidResponse("It does not answer each call.")
+        return answers
 
     async def _evaluate(self, number_of_keys: int, *rest: Value) -> list[list[int]]:
         connection = self._connection

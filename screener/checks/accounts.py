@@ -22,9 +22,9 @@ def accounts(chosen: Settings) -> Iterator[Finding]:
     """What the database says of itself; nothing is made or migrated."""
     import anyio
 
-    from store.database import without_password
     from store.errors import StoreError
     from store.inspection import inspect
+    from store.reaching import without_password
 
     url = chosen.accounts_url
     shown = without_password(url)

@@ -286,6 +286,19 @@ def test_the_password_of_the_database_is_not_shown(tmp_path: Path, url: str, sho
     assert "hunter2" not in listed
 
 
+@pytest.mark.parametrize("setting", ["SCREENER_NIGHTS_URL", "SCREENER_SCRATCH_URL"])
+@pytest.mark.parametrize(
+    "url", ["s3://AKIA:hunter2@nights", "az://nights?sig=hunter2", "s3://a:hunter2@[nights"]
+)
+def test_a_credential_in_the_address_of_a_store_is_not_shown(
+    tmp_path: Path, setting: str, url: str
+) -> None:
+    listed = run(tmp_path, "settings", **{setting: url}).stdout
+
+    assert f"{setting}=***\n" in listed
+    assert "hunter2" not in listed
+
+
 @pytest.mark.parametrize(
     "url", ["hunter2", "postgresql+asyncpg://a:b@db:hunter2/x", "x://a:hunter2@d/x"]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import anyio
@@ -20,7 +21,7 @@ from store.errors import BackupError, DatabaseError, DatabaseMovedError
 from store.keys import Keys
 from store.migration import HEAD, upgrade
 from store.watchlist import Watchlist
-from tests.postgres import fresh_database
+from tests.postgres import fresh_database, until_waiting
 
 ENGINE = pytest.mark.engine
 PAIRS = [
@@ -268,7 +269,7 @@ async def test_a_transaction_that_takes_tables_in_another_order_ends_and_is_copi
         async with first.write() as connection:
             await connection.execute(first_table.delete().where(sa.false()))
             began.set()
-            await until_a_lock_waits(first)
+            await until_waiting(first, 1)
             await connection.execute(then.delete().where(sa.false()))
             await note(connection, Kind.PLAN_CHANGED, OPERATOR, utc_now(), 1, "late")
 
@@ -278,17 +279,6 @@ async def test_a_transaction_that_takes_tables_in_another_order_ends_and_is_copi
         await copy(first, second)
 
     assert "late" in str((await rows_of(second))["audit"])
-
-
-async def until_a_lock_waits(database: Database) -> None:
-    """Wait until somebody waits for a lock of a table."""
-    query = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation IS NOT NULL")
-    with anyio.fail_after(30):
-        while True:
-            async with database.read() as connection:
-                if await connection.scalar(query):
-                    return
-            await anyio.sleep(0.01)
 
 
 @pytest.mark.engine
@@ -329,3 +319,35 @@ def disturb(connection: sa.Connection) -> None:
     )
     when = "BEFORE INSERT ON keys FOR EACH ROW"
     connection.exec_driver_sql(f"CREATE TRIGGER other {when} EXECUTE FUNCTION other()")
+
+
+@pytest.mark.engine
+async def test_a_copy_whose_end_is_not_sure_says_what_to_do(new: New) -> None:
+    first, second = await filled(await new("sqlite")), await new("postgresql")
+    left = 0
+
+    def cut_at_the_end(what: str, _done: int, _all: int) -> None:
+        nonlocal left
+        left += 1 if what == "copying" else -1
+        if left == 0:  # every chunk that was copied was compared
+            with ThreadPoolExecutor() as pool:
+                pool.submit(anyio.run, end_connections, second.url).result()
+
+    with pytest.raises(DatabaseError, match="`screener db reopen`"):
+        await copy(first, second, progress=cut_at_the_end)
+
+    assert await second.revision() is None
+    assert await reopen(first)
+
+
+async def end_connections(url: str) -> None:
+    """Let the server end every other connection to a database."""
+    database = Database(url)
+    async with database.read() as connection:
+        end = sa.text(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        while (await connection.execute(end)).first():
+            await anyio.sleep(0.01)
+    await database.close()

@@ -10,10 +10,11 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from store.accounts import Accounts, Plan
+from store import tables
+from store.accounts import Accounts, Plan, utc_now
 from store.database import Database
 from store.errors import DatabaseError, DatabaseUnavailableError
-from tests.postgres import PostgresServer, fresh_database
+from tests.postgres import PostgresServer, fresh_database, until_waiting
 
 pytestmark = pytest.mark.engine
 
@@ -141,3 +142,29 @@ async def test_after_a_restart_of_the_server_the_first_call_succeeds(
     with postgres.stopped(), pytest.raises(DatabaseUnavailableError):
         await Accounts(idle).all()
     assert await Accounts(idle).all() == []
+
+
+async def test_sweeps_of_two_servers_never_wait_for_each_others_rows(place: str) -> None:
+    database = Database(f"postgresql://{place}")
+    await database.migrate()
+    forms, ends = tables.used_forms, utc_now()
+    async with database.write() as connection:
+        rows = [{"form_hash": name, "expires_at": ends} for name in "ab"]
+        await connection.execute(forms.insert(), rows)
+    began = anyio.Event()
+
+    async def sweep(first: str, then: str) -> None:
+        async with database.write(patient=True) as connection:
+            await connection.execute(forms.delete().where(forms.c.form_hash == first))
+            if first == "a":
+                began.set()
+                await until_waiting(database, 1)
+            await connection.execute(forms.delete().where(forms.c.form_hash == then))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(sweep, "a", "b")
+        await began.wait()
+        group.start_soon(sweep, "b", "a")
+    async with database.read() as connection:
+        assert await connection.scalar(sa.select(sa.func.count()).select_from(forms)) == 0
+    await database.close()

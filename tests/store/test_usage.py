@@ -16,6 +16,7 @@ from store.database import Database
 from store.grants import Grants
 from store.keys import Key, Keys, Principal
 from store.usage import LINE_BYTES, OTHER, UsageLog
+from tests.postgres import fresh_database, until_waiting
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
@@ -31,6 +32,11 @@ CALLER = caller("ps_live_abcdefgh")
 
 @pytest.fixture
 async def usage(database: Database) -> UsageLog:
+    return await filled(database)
+
+
+async def filled(database: Database) -> UsageLog:
+    """The log of a database with an account that has keys."""
     await Accounts(database).add("ada@example.com", Plan.PREMIUM)
     async with database.write() as connection:
         for prefix in (CALLER.key.prefix, "one", "two"):
@@ -59,6 +65,31 @@ async def test_what_was_counted_is_written_on_a_stop(usage: UsageLog) -> None:
         group.cancel_scope.cancel()
 
     assert len(await usage.entries(1)) == 1
+
+
+@pytest.mark.engine
+async def test_two_processes_that_write_the_same_lines_never_wait_for_each_other(
+    postgres_url: str,
+) -> None:
+    database = Database(await fresh_database(postgres_url, "usage"))
+    await database.migrate()
+    logs = [await filled(database), UsageLog(database, clock=NOW.timestamp)]
+    for operation in ("a", "m", "z"):
+        logs[0].record(CALLER, operation, "curl/8")
+    await logs[0].flush()
+    for log, operations in zip(logs, ("amz", "zma"), strict=True):
+        for operation in operations:
+            log.record(CALLER, operation, "curl/8")
+
+    async with anyio.create_task_group() as group, database.write() as connection:
+        middle = tables.usage.c.operation == "m"
+        await connection.execute(tables.usage.update().where(middle).values(host=""))
+        for log in logs:
+            group.start_soon(log.flush)
+        await until_waiting(database, len(logs))
+
+    assert [entry.calls for entry in await logs[0].entries(1)] == [3, 3, 3]
+    await database.close()
 
 
 async def test_calls_with_a_key_that_its_account_does_not_hold_are_not_written(

@@ -14,9 +14,10 @@ import redis
 
 from mcp_server.operations.counting import CountersAwayError, Counting, Hits, Window
 from mcp_server.operations.local_counting import LocalCounting
-from mcp_server.operations.redis_counting import PREFIX, RedisCounting
+from mcp_server.operations.redis_counting import MARKING, PREFIX, RedisCounting
 from mcp_server.operations.redis_line import SCRIPT, RedisLine
 from tests.counting import MIDNIGHT, SET_SCRIPT, Clock
+from tests.proxy import proxied
 from tests.redis_server import RedisServer
 
 pytestmark = pytest.mark.engine
@@ -282,6 +283,43 @@ async def test_after_one_failure_no_call_waits_until_redis_counts_again(
         await counting.look()
 
         assert (await hit(counting)).counted
+
+
+async def test_when_another_redis_takes_over_an_address_it_counts_there(
+    redis_server: RedisServer, shared_redis: RedisServer, client: redis.Redis
+) -> None:
+    async with proxied(redis_server.port) as proxy:
+        line = RedisLine(f"redis://127.0.0.1:{proxy.port}/0")
+        counting = RedisCounting(line, None)
+        assert await counting.look()
+        harm(redis_server, "replica")  # it answers on the connections that there are
+        proxy.lead_to(shared_redis.port)
+        with pytest.raises(CountersAwayError):
+            await hit(counting)
+
+        assert await counting.look()
+
+        assert (await hit(counting)).counted
+        await counting.close()
+
+
+async def test_an_answer_that_cannot_be_used_leaves_nobody_waiting(
+    shared_redis: RedisServer,
+) -> None:
+    line = RedisLine(shared_redis.url, "return {}")
+    with anyio.fail_after(30), pytest.raises(CountersAwayError):
+        await line.try_again(MARKING)
+    await line.close()
+
+
+async def test_who_waits_when_the_service_stops_is_told(shared_redis: RedisServer) -> None:
+    line = RedisLine(shared_redis.url)
+    waiting = asyncio.ensure_future(line.try_again(MARKING))
+    await anyio.lowlevel.checkpoint()
+    await line.close()
+
+    with anyio.fail_after(30), pytest.raises(CountersAwayError):
+        await waiting
 
 
 async def _refused(counting: Counting) -> None:
