@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 import ssl
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 import sqlalchemy as sa
@@ -77,6 +78,14 @@ def why_not(error: Exception, url: str) -> str:
     if place.get_backend_name() == "sqlite":
         return _of_file(cause, place.database or "")
     server = f"{place.host or 'localhost'}:{place.port or 5432}"
+    if "@" in (place.host or ""):  # what stands before it is of the password: it is not repeated
+        return "the host has an @ in it; write each @ of the password as %40"
+    if type(cause).__name__ in ("ClientConfigurationError", "InterfaceError") and _lacks_authority(
+        place
+    ):
+        return f"sslmode={place.query['sslmode']} needs sslrootcert, the file of the server's authority"
+    if isinstance(cause, OSError) and (missing := _missing_files(place)):
+        return f"the file of {missing} is not there; correct its path, or copy it to this machine"
     if isinstance(cause, socket.gaierror):
         return f"the host {place.host} is not known; look for a slip in its name"
     if isinstance(cause, TimeoutError):
@@ -92,6 +101,19 @@ def why_not(error: Exception, url: str) -> str:
     if isinstance(cause, OSError):
         return f"nothing listens at {server}; look whether the server runs there"
     return f"{server}: {type(cause).__name__}"
+
+
+def _lacks_authority(place: sa.URL) -> bool:
+    return "sslrootcert" not in place.query and str(place.query.get("sslmode")).startswith("verify")
+
+
+def _missing_files(place: sa.URL) -> str:
+    """The parameters whose certificate or key is not on this machine."""
+    return ", ".join(
+        name
+        for name in ("sslrootcert", "sslcert", "sslkey", "sslcrl")
+        if isinstance(path := place.query.get(name), str) and not Path(path).exists()
+    )
 
 
 def _of_file(cause: BaseException, file: str) -> str:
