@@ -78,14 +78,8 @@ def why_not(error: Exception, url: str) -> str:
     if place.get_backend_name() == "sqlite":
         return _of_file(cause, place.database or "")
     server = f"{place.host or 'localhost'}:{place.port or 5432}"
-    if "@" in (place.host or ""):  # what stands before it is of the password: it is not repeated
-        return "the host has an @ in it; write each @ of the password as %40"
-    if type(cause).__name__ in ("ClientConfigurationError", "InterfaceError") and _lacks_authority(
-        place
-    ):
-        return f"sslmode={place.query['sslmode']} needs sslrootcert, the file of the server's authority"
-    if isinstance(cause, OSError) and (missing := _missing_files(place)):
-        return f"the file of {missing} is not there; correct its path, or copy it to this machine"
+    if slip := _slip(cause, place):
+        return slip
     if isinstance(cause, socket.gaierror):
         return f"the host {place.host} is not known; look for a slip in its name"
     if isinstance(cause, TimeoutError):
@@ -103,8 +97,18 @@ def why_not(error: Exception, url: str) -> str:
     return f"{server}: {type(cause).__name__}"
 
 
-def _lacks_authority(place: sa.URL) -> bool:
-    return "sslrootcert" not in place.query and str(place.query.get("sslmode")).startswith("verify")
+def _slip(cause: BaseException, place: sa.URL) -> str | None:
+    """What is wrong with the URL itself, if it is that."""
+    if "@" in (place.host or ""):  # what stands before it is of the password: it is not repeated
+        return "the host has an @ in it; write each @ of the password as %40"
+    if isinstance(cause, OSError) and (missing := _missing_files(place)):
+        return f"the file of {missing} is not there; correct its path, or copy it to this machine"
+    mode = str(place.query.get("sslmode", ""))
+    # The driver's own error, which no module without the driver can name.
+    names = {type(one).__name__ for one in (cause, cause.__cause__)}
+    if "ClientConfigurationError" in names and mode.startswith("verify"):
+        return f"sslmode={mode} needs sslrootcert, the file of the server's authority"
+    return None
 
 
 def _missing_files(place: sa.URL) -> str:
