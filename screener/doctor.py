@@ -35,7 +35,7 @@ def doctor(
     also whether nights can be published into the shared store.
     """
     chosen = settings(quiet=True)
-    wanted = (*checks(), *(_writing() if publishing else ()))
+    wanted = (*checks(), *(_writing() if publishing else _not_writing()))
     found = [*_examined(chosen, wanted), *(_outside(chosen, url) if url else ())]
     faults = sum(one.level == "fault" for one in found)
     if as_json:
@@ -70,6 +70,12 @@ def _writing() -> tuple[Check, ...]:
     from screener.checks.nights import publishing
 
     return (publishing,)
+
+
+def _not_writing() -> tuple[Check, ...]:
+    from screener.checks.nights import not_published
+
+    return (not_published,)
 
 
 def warn_at_start(chosen: Settings) -> None:

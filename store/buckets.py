@@ -53,6 +53,9 @@ MOST_SWAPPED: Final = 16 * 2**20
 
 CODE = re.compile(r"<Code>([A-Za-z]{1,40})</Code>")
 STATUS = re.compile(r"status code: (\d{3})\b")
+OF_THE_MACHINE = re.compile(r"Error performing [A-Z]+ http://169\.254\.16[0-9.]+/")
+"""A request to the service that gives a machine credentials: EC2's, ECS's, EKS's or Azure's."""
+
 REFUSED = (PermissionDeniedError, UnauthenticatedError)
 
 
@@ -219,7 +222,15 @@ class Bucket:
                     f"{self.place} is at an http address, which would show what is sent; set "
                     "AWS_ALLOW_HTTP=true if the network is your own."
                 ) from error
-            raise ObjectsError(f"{self.place} does not answer for {name}{_why(error)}.") from error
+            if OF_THE_MACHINE.search(str(error)):
+                raise ObjectsError(
+                    f"There are no credentials for {self.place}: neither the environment nor this "
+                    "machine has any; docs/nights-store.md names the variables."
+                ) from error
+            raise ObjectsError(
+                f"{self.place} does not answer for {name}{_why(error)}; look whether it runs, and "
+                "at the address in the provider's variables (docs/nights-store.md)."
+            ) from error
 
 
 def _why(error: Exception) -> str:

@@ -235,8 +235,8 @@ class Nights:
         successor = next(self._successors(manifest), None)
         if successor is None:
             raise WithdrawnError(
-                f"No other night can take the place of {version}, which is active; make one first "
-                "with `screener nightly`, then withdraw this one."
+                f"No other night can take the place of {version}, which is active; activate "
+                "a later one or make one with `screener nightly`, then withdraw this one."
             )
         # Recorded first: after a kill, the next run finds that a withdrawn night is active.
         self._commit(successor, self.ledger.withdrawal(manifest, reason, now))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 import ssl
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 import sqlalchemy as sa
@@ -79,6 +80,8 @@ def why_not(error: Exception, url: str) -> str:
     if place.get_backend_name() == "sqlite":
         return _of_file(cause, place.database or "")
     server = f"{place.host or 'localhost'}:{place.port or 5432}"
+    if slip := _slip(cause, place):
+        return slip
     if isinstance(cause, socket.gaierror):
         return f"the host {place.host} is not known; look for a slip in its name"
     if isinstance(cause, TimeoutError):
@@ -94,6 +97,29 @@ def why_not(error: Exception, url: str) -> str:
     if isinstance(cause, OSError):
         return f"nothing listens at {server}; look whether the server runs there"
     return f"{server}: {type(cause).__name__}"
+
+
+def _slip(cause: BaseException, place: sa.URL) -> str | None:
+    """What is wrong with the URL itself, if it is that."""
+    if "@" in (place.host or ""):  # what stands before it is of the password: it is not repeated
+        return "the host has an @ in it; write each @ of the password as %40"
+    if isinstance(cause, OSError) and (missing := _missing_files(place)):
+        return f"the file of {missing} is not there; correct its path, or copy it to this machine"
+    mode = str(place.query.get("sslmode", ""))
+    # The driver's own error, which no module without the driver can name.
+    names = {type(one).__name__ for one in (cause, cause.__cause__)}
+    if "ClientConfigurationError" in names and mode.startswith("verify"):
+        return f"sslmode={mode} needs sslrootcert, the file of the server's authority"
+    return None
+
+
+def _missing_files(place: sa.URL) -> str:
+    """The parameters whose certificate or key is not on this machine."""
+    return ", ".join(
+        name
+        for name in ("sslrootcert", "sslcert", "sslkey", "sslcrl")
+        if isinstance(path := place.query.get(name), str) and not Path(path).exists()
+    )
 
 
 def without_password(url: str) -> str:

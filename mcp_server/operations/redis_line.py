@@ -129,7 +129,7 @@ class RedisLine:
     def _leave(self, batch: list[tuple[Work, asyncio.Future[list[int]]]], why: str) -> None:
         """Answer all who wait that Redis is away."""
         if self.why in (None, NOT_ASKED):
-            log.warning("The Redis of the limits is away: %s.", why)
+            log.warning("The Redis of the limits is away: %s; `screener doctor` says more.", why)
         self.why = why
         for _, answer in (*batch, *self._waiting):
             if not answer.done():

@@ -49,6 +49,15 @@ def _missing(file: Path, chosen: Settings) -> Finding:
     return ok("accounts", f"{file} does not exist yet; the first command or start makes it")
 
 
+def _older(found: Inspection) -> str:
+    if found.revision is None:
+        return (
+            "has no tables yet; the next start makes them. Accounts of another database come here "
+            "before it, by `screener db copy`."
+        )
+    return f"is at schema {found.revision}; the next start migrates it."
+
+
 def _told(found: Inspection, shown: str) -> Iterator[Finding]:
     from store.errors import DatabaseMovedError
 
@@ -63,8 +72,7 @@ def _told(found: Inspection, shown: str) -> Iterator[Finding]:
         )
         yield fault("accounts", words)
     elif not found.is_current:
-        at = found.revision or "none"
-        yield warning("accounts", f"{shown} is at schema {at}; the next start migrates it.")
+        yield warning("accounts", f"{shown} {_older(found)}")
     elif found.is_closed:
         yield fault("accounts", f"{shown}: {DatabaseMovedError()}")
     else:

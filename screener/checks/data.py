@@ -23,14 +23,15 @@ NIGHTS: Final = 2
 """How many times the room of the last night the next one takes while it is made."""
 
 
+def _maker(chosen: Settings) -> str:
+    return "`screener serve`" if chosen.nights_url else "`screener up` or `screener nightly`"
+
+
 def folder(chosen: Settings) -> Iterator[Finding]:
     """Whether the folder exists, is private and can be written."""
     path = chosen.data_dir.resolve()
     if not path.is_dir():
-        words = (
-            f"{path} does not exist yet; `screener up` or `screener nightly` makes it, or set "
-            "SCREENER_DATA_DIR."
-        )
+        words = f"{path} does not exist yet; {_maker(chosen)} makes it, or set SCREENER_DATA_DIR."
         yield warning("data folder", words)
         return
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK) or _is_read_only(path):

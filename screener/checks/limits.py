@@ -33,7 +33,7 @@ def limits(chosen: Settings) -> Iterator[Finding]:
     if find_spec("redis") is None:
         yield fault("limits", f"redis is not installed; {how_to_install('redis')}.")
         return
-    from redis.exceptions import AuthenticationError, RedisError
+    from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
     from store.reaching import without_password
 
@@ -44,6 +44,9 @@ def limits(chosen: Settings) -> Iterator[Finding]:
     except AuthenticationError:
         words = "refuses the name or the password; mend them in SCREENER_LIMITS_URL."
         yield fault("limits", f"{shown} {words}")
+    except ResponseError as error:
+        said_so = str(error)[:80]
+        yield fault("limits", f"{shown} answers and refuses ({said_so}); mend SCREENER_LIMITS_URL.")
     except (RedisError, OSError, TimeoutError):
         yield fault("limits", f"{shown} does not answer; {_meanwhile(chosen)}. Look at its server.")
     else:

@@ -25,7 +25,8 @@ def digest(chosen: Settings) -> Iterator[Finding]:
 
     pointer = chosen.data_dir / "manifest.json"
     if not pointer.exists():
-        yield warning("night", f"there is none in {chosen.data_dir} yet; run `screener nightly`.")
+        how = "`screener serve` fetches it" if chosen.nights_url else "run `screener nightly`"
+        yield warning("night", f"there is none in {chosen.data_dir} yet; {how}.")
         return
     try:
         manifest = read_manifest(pointer)

@@ -31,8 +31,7 @@ def nights(chosen: Settings) -> Iterator[Finding]:
             return
         found = objects.read(POINTER, MOST_BYTES)
         if found is None:
-            words = f"{objects.place} has no night yet; run `screener nightly` with this setting."
-            yield warning(NAME, words)
+            yield warning(NAME, f"{objects.place} has no night yet; {_first(chosen)}.")
             return
         published = read_published(found.body, objects.place)
         if not objects.has(book_object(key_of(published.active))):
@@ -48,24 +47,41 @@ def nights(chosen: Settings) -> Iterator[Finding]:
         f"{objects.place} answers and names {active.data_version}, of {active.as_of_session}",
     )
     yield _here(chosen, active.data_version)
-    yield ok(
-        PUBLISHING, "not tried; `screener doctor --publishing` puts a small object and removes it"
-    )
 
 
-def _here(chosen: Settings, version: str) -> Finding:
-    """Whether this machine has the night that the store names."""
+def _first(chosen: Settings) -> str:
+    """How a night comes into a store that has none."""
+    mine = _version_here(chosen)
+    if mine is None:
+        return "run `screener nightly` with this setting"
+    return f"`screener night activate {mine}` puts the nights of this machine there"
+
+
+def _version_here(chosen: Settings) -> str | None:
     from store.errors import ManifestError
     from store.manifest import read_manifest
 
     try:
-        mine = read_manifest(chosen.data_dir / "manifest.json").data_version
+        return read_manifest(chosen.data_dir / "manifest.json").data_version
     except ManifestError:
-        mine = "none"
+        return None
+
+
+def _here(chosen: Settings, version: str) -> Finding:
+    """Whether this machine has the night that the store names."""
+    mine = _version_here(chosen)
     if mine == version:
         return ok("night of the store", "it is the night that is here")
-    words = f"the night that is here is {mine}; a running service fetches {version} by itself."
+    here = f"the night that is here is {mine}" if mine else "no night is here yet"
+    words = f"{here}; `screener serve` fetches {version} by itself."
     return warning("night of the store", words)
+
+
+def not_published(chosen: Settings) -> Iterator[Finding]:
+    """That publishing was not tried, where there is a shared store."""
+    if chosen.nights_url is not None:
+        words = "not tried; `screener doctor --publishing` puts a small object and removes it"
+        yield ok(PUBLISHING, words)
 
 
 def publishing(chosen: Settings) -> Iterator[Finding]:

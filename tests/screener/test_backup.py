@@ -88,7 +88,7 @@ def rows_of(settings: Settings) -> dict[str, list[tuple[object, ...]]]:
         database, found = Database(settings.accounts_url), {}
         async with database.read() as connection:
             for table in tables.metadata.sorted_tables:
-                if table is tables.changes:
+                if table.name in tables.OWN:
                     continue
                 query = sa.select(table).order_by(*table.primary_key.columns)
                 if table is tables.audit:

@@ -54,6 +54,7 @@ def following(
         "SCREENER_NIGHTS_URL": publisher.objects.place,
         "SCREENER_NIGHTS_SECONDS": "0.2",
         "SCREENER_CHARTS_WARM": "false",
+        "SCREENER_KEYLESS_PER_MINUTE": "10000",  # it is asked until it serves what is awaited
         **settings,
     }
     with serving_process(folder, *options, **settings) as server:

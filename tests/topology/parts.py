@@ -256,6 +256,7 @@ def configured(port: int, servers: Sequence[int]) -> str:
     """The shipped file with the ports of a test."""
     one, two, three = servers
     changes = {
+        "    stats socket /run/haproxy/admin.sock mode 600 level admin\n": "",
         "    bind :80\n": f"    bind 127.0.0.1:{port}\n",
         "    bind :443 ssl crt /etc/haproxy/screener.pem alpn h2,http/1.1\n": "",
         "    http-request redirect scheme https code 301 unless { ssl_fc }\n": "",
