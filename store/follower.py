@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import anyio
 
 from store.daemon import in_daemon
-from store.errors import BusyError, StoreError
+from store.errors import BusyError, ManifestError, StoreError
 from store.mirror import Mirror
 from store.objects import Object, Objects
 from store.published import MOST_BYTES, POINTER, Published, read_published
@@ -132,6 +132,11 @@ class Follower:
         if found is not None:
             self._published = read_published(found.body, self._objects.place)
             self._tag = found.tag
+        elif self._published is not None and not self._objects.has(POINTER):
+            raise ManifestError(
+                f"There is no {POINTER} at {self._objects.place} any more; publish again from the "
+                "machine that published last."
+            )
         if self._published is None or self._mirror.holds(self._published):
             self._arrived()
             return

@@ -51,6 +51,11 @@ class Work(NamedTuple):
     bounds: tuple[int, ...]
     """Three of each window."""
 
+    @property
+    def answered(self) -> int:
+        """How many integers the script returns of it."""
+        return {"hit": 1 + 4 * (len(self.keys) // 2), "look": 1}.get(self.what, 0)
+
 
 class RedisLine:
     """Runs the script in Redis, for all calls of a process, on one connection at a time."""
@@ -148,12 +153,12 @@ class RedisLine:
                 WAIT_SECONDS, lambda: bound.reschedule(loop.time() + GRACE_SECONDS)
             )
             try:
-                answers = await self._evaluate(len(keys), *keys, *arguments)
+                found = await self._evaluate(len(keys), *keys, *arguments)
+                if not _is_answer(found, works):
+                    raise refusals.InvalidResponse
+                return found
             finally:
                 late.cancel()
-        if len(answers) != len(works):
-            raise refusals.InvalidResponse("It does not answer each call.")
-        return answers
 
     async def _evaluate(self, number_of_keys: int, *rest: Value) -> list[list[int]]:
         connection = self._connection
@@ -165,6 +170,18 @@ class RedisLine:
             return await connection.read_response()  # type: ignore[no-any-return]
 
 
+def _is_answer(found: object, works: list[Work]) -> bool:
+    """Whether something is what the script returns; a program between us and Redis may not be."""
+    if not isinstance(found, list) or len(found) != len(works):
+        return False
+    return all(
+        isinstance(each, list)
+        and len(each) == work.answered
+        and all(isinstance(number, int) for number in each)
+        for each, work in zip(found, works, strict=True)
+    )
+
+
 def _why(error: Exception) -> str:
     """Why Redis is away, for anybody: without an address, and without words of the server."""
     reasons: tuple[tuple[type[Exception], str], ...] = (
@@ -174,6 +191,7 @@ def _why(error: Exception) -> str:
         (refusals.NoPermissionError, "its access list forbids a command"),
         (refusals.ReadOnlyError, "it is a replica, which cannot be written"),
         (refusals.OutOfMemoryError, "its memory is full"),
+        (refusals.InvalidResponse, "it answers what is not understood"),
         (refusals.TimeoutError, "it does not answer in time"),
         (TimeoutError, "it does not answer in time"),
         (refusals.ConnectionError, "it cannot be reached"),

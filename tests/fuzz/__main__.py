@@ -141,7 +141,8 @@ def _forms(target: Target, start: str, session: str) -> list[tuple[str, dict[str
             seen.add(path)
             page = client.get(path)
             if page.headers.get("content-type", "").startswith("text/html"):
-                for form in Forms(page.text).found:
+                # One that is sent nowhere is for the script of its page.
+                for form in (each for each in Forms(page.text).found if each.action):
                     given = {**form.fields, **dict(form.buttons)}
                     found[form.action, " ".join(given)] = given
                 waiting += LINK.findall(page.text)

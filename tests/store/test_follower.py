@@ -190,6 +190,25 @@ async def test_what_a_run_left_that_did_not_commit_is_not_read(
     assert (await served(tmp_path / "server")).withdrawn == ()
 
 
+async def test_a_pointer_that_is_gone_is_told_and_the_night_stays(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    folder = tmp_path / "server"
+    following = follower(publisher, folder)
+    night = publisher.night(0)
+    assert following.look()
+    published = publisher.published()
+
+    publisher.objects.remove(POINTER)
+    assert not following.look()
+    assert "There is no manifest.json" in following.fault
+    assert await versions(folder) == {night.data_version}
+
+    publisher.objects.put(POINTER, published.encode())
+    assert following.look()
+    assert following.fault == ""
+
+
 @pytest.mark.parametrize("what", ["book", "ledger", "pointer"])
 async def test_what_is_not_as_it_was_sealed_is_never_put_in_place(
     folder_publisher: Publisher, tmp_path: Path, what: str

@@ -38,7 +38,7 @@ class Forms(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.found.append(Form(given["action"]))
+            self.found.append(Form(given.get("action", "")))
         elif given.get("type") == "checkbox" and "checked" not in given:
             pass
         elif tag == "input" and self.found and "name" in given:

@@ -352,3 +352,19 @@ async def test_a_redis_that_never_was_there_is_away_from_the_start() -> None:
             await hit(counting)
         assert "secret" not in f"{away.value!r} {counting.fault} {line!r}"
         await counting.close()
+
+
+SPOILED = ("return {}", "return 5", "return {{60}}", "return {{60, 1}, {60, 1}}", "return {'a'}")
+
+
+@pytest.mark.parametrize("script", SPOILED)
+async def test_an_answer_that_is_not_understood_admits_nobody_and_keeps_nobody_waiting(
+    shared_redis: RedisServer, script: str
+) -> None:
+    with anyio.fail_after(30):
+        async with counting_in(shared_redis, script=script) as counting:
+            for _ in range(2):  # it counts for a look that has the one number that it wants
+                await counting.look()
+                with pytest.raises(CountersAwayError):
+                    await hit(counting)
+            assert "not understood" in str(counting.fault)
