@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-import random
 from collections.abc import Callable
 from pathlib import Path
+from random import SystemRandom
 from typing import Final, NamedTuple
 
 import anyio
@@ -104,7 +104,7 @@ class Follower:
         while True:
             well = await in_daemon(self.look)
             wait = self._seconds if well else min(2 * wait, most)
-            await anyio.sleep(wait * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311
+            await anyio.sleep(wait * SystemRandom().uniform(1 - JITTER, 1 + JITTER))
 
     def look(self) -> bool:
         """Look once, and fetch what is new; waits for the network. Returns whether all is well."""
