@@ -32,6 +32,17 @@ MOST_LETTERS = 200
 ACCESS = "access"
 """The logger of the access log, of which each line counts."""
 
+NOT_REPEATED = (
+    "screener.",
+    "mcp_server.operations.redis_line",
+    "store.follower",
+    "store.told_changes",
+    ACCESS,
+)
+"""Loggers that no request makes repeat a line: those of what is told once when it changes, whose
+last line says how things stand, and the access log.
+"""
+
 
 class Lines(logging.Formatter):
     """Formats a record as lines for people, or as one JSON object in one line.
@@ -60,7 +71,7 @@ class OncePerMinute(logging.Filter):
     """Lets each message through once a minute, and counts the others.
 
     Otherwise whoever repeats a request that is worth a line could fill the disk. Lines at DEBUG
-    pass, as do those of the package `screener`, which no request causes, and the access log.
+    pass, as do those of `NOT_REPEATED`.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -70,7 +81,7 @@ class OncePerMinute(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the record is written; `held_back` then says how many like it were not."""
-        if record.levelno <= logging.DEBUG or record.name.startswith(("screener.", ACCESS)):
+        if record.levelno <= logging.DEBUG or record.name.startswith(NOT_REPEATED):
             return True
         now, kind = self._clock(), record.exc_info[0] if record.exc_info else None
         message = (record.name, str(record.msg)[:MOST_LETTERS], kind)

@@ -9,13 +9,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import httpx
 import pytest
 
+from mcp_server.operations import redis_line
 from screener.logs import EVERY_SECONDS, MOST_MESSAGES, Lines, OncePerMinute, log_config
 from screener.settings import Settings
+from store import follower, told_changes
 from telemetry.request import Request, current
 from tests.screener.process import Server, serving_process
 from tests.service import copy_night, new_key
@@ -152,6 +155,14 @@ def test_a_message_is_written_once_a_minute_with_the_number_of_the_others() -> N
     ]
     assert once.filter(record("Another message"))
     assert all(once.filter(record("It failed", name="screener.sweeping")) for _ in range(3))
+
+
+@pytest.mark.parametrize("part", [follower, redis_line, told_changes])
+def test_each_change_of_a_part_that_several_machines_share_is_written(part: ModuleType) -> None:
+    """Otherwise the last line of an outage could say that all is well again."""
+    once = OncePerMinute(Clock())
+
+    assert all(once.filter(record("It is away: %s", why, name=part.__name__)) for why in "ab")
 
 
 def test_messages_that_differ_each_time_do_not_fill_the_memory() -> None:
