@@ -141,7 +141,7 @@ def test_a_night_that_none_can_replace_is_not_withdrawn(data: Path) -> None:
 
     done = command.run(data, "night", "withdraw", active.data_version, "--reason", "wrong")
 
-    check_refusal(done, "make one first")
+    check_refusal(done, "make one with")
     assert nights.check_active() == active
     assert nights.ledger.withdrawals() == {}
 

@@ -431,7 +431,7 @@ def test_a_withdrawn_night_gives_its_place_to_the_one_before_and_never_comes_bac
     with pytest.raises(WithdrawnError, match=r"withdrawn on 2026-01-09: wrong splits\. It is"):
         nights.activate(third.data_version)
     assert nights.withdraw(first.data_version, "these too", NOW) is None
-    with pytest.raises(WithdrawnError, match="make one first"):
+    with pytest.raises(WithdrawnError, match="make one with"):
         nights.withdraw(second.data_version, "and these", NOW)
     assert nights.ledger.withdrawals().keys() == {first.data_version, third.data_version}
     assert nights.active() == second
@@ -484,7 +484,7 @@ def test_the_sample_and_other_bars_never_stand_in_for_each_other(
     night = recorded(nights, 2, bars=other)
 
     assert nights.withdraw(night.data_version, "wrong", NOW) == alike
-    with pytest.raises(WithdrawnError, match="make one first"):
+    with pytest.raises(WithdrawnError, match="make one with"):
         nights.withdraw(alike.data_version, "wrong", NOW)
 
 
