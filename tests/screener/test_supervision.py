@@ -130,7 +130,7 @@ def test_a_worker_whose_loop_cannot_run_is_replaced(data_dir: Path) -> None:
         drop_usage(data_dir)
         process.live.get("/me").raise_for_status()
 
-        until(lambda: workers_of(process.server.pid) - first != set(), 90)
+        until(lambda: workers_of(process.server.pid) - first != set(), 180)
         until(lambda: len(workers_of(process.server.pid)) == 2)
         process.live.get("/families", key="").raise_for_status()
 
