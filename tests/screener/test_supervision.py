@@ -199,6 +199,8 @@ def test_a_database_that_goes_away_and_returns_costs_only_keyed_calls_in_between
         live = process.live
         assert live.get("/me").status_code == 200
         with postgres.stopped():
+            # A caller that is remembered is answered for about a second more.
+            until(lambda: live.get("/me").status_code == 503, 5)
             away = answers(live, AWAY_SECONDS)
         until(lambda: live.get("/me").status_code == 200, 5)
         after = answers(live, 3)
