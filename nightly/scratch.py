@@ -101,7 +101,7 @@ def scratch_in(
     Raises:
         ObjectsError: the store does not answer, or cannot be written.
     """
-    # Two machines may have one name, and a process of the other one is none of this one.
+    # Two machines may have the same name, and process numbers repeat from machine to machine.
     host = re.sub(r"[^A-Za-z0-9]", "_", socket.gethostname())[:100]
     machine = f"{host}_{uuid.getnode():012x}"
     store = open_objects(url, setting)

@@ -94,7 +94,7 @@ class SharedNights(Nights):
         self.bring()
 
     def sealed(self) -> list[Manifest]:
-        """The nights of the store, newest session first; what a killed run left is none of them."""
+        """The nights of the store, newest session first, without what a killed run left."""
         found = super().sealed()
         if self._published is None:
             return found

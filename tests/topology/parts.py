@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -32,7 +33,7 @@ def missing() -> list[str]:
     return [name for name, program in found.items() if program is None]
 
 
-class Part:
+class Part(ABC):
     """A program as a process of its own, always on the same port."""
 
     name = ""
@@ -42,9 +43,9 @@ class Part:
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
+    @abstractmethod
     def command(self) -> Sequence[str]:
         """The program and its arguments."""
-        raise NotImplementedError
 
     def environment(self) -> Mapping[str, str]:
         """What it finds in its environment."""
