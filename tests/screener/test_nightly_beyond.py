@@ -13,12 +13,15 @@ from obstore.store import from_url
 
 import nightly.cluster
 from benchmarks.market import write_market
+from nightly.night import FINDING
 from screener.console import USAGE
 from store.nights import Nights
 from store.opening import open_objects
+from store.progress import ProgressFile
 from tests.screener import command
 from tests.screener.cluster import cluster, dask_workers, needs_dask
 from tests.screener.command import Finished
+from tests.screener.process import until
 
 SYMBOLS, YEARS, WORKERS = 90, 3, 3
 PUBLISHED, WORKERS_DIED = 0, 7
@@ -89,15 +92,17 @@ def killing_a_worker(
         stderr=-1,
         text=True,
     )
-    while process.poll() is None and not (begun(data) and dask_workers(nannies[0])):
-        pass
+    until(lambda: process.poll() is not None or begun(data), seconds=300)
+    until(lambda: bool(dask_workers(nannies[0])))
     dask_workers(nannies[0])[0].kill()
     output, errors = process.communicate(timeout=300)
     return Finished(process.returncode, output, errors)
 
 
 def begun(data: Path) -> bool:
-    return any((data / "nights").glob(".*.draft"))
+    """Whether the workers have their tasks."""
+    progress = ProgressFile(data).read()
+    return progress is not None and progress.step == FINDING
 
 
 @pytest.mark.engine
@@ -173,8 +178,7 @@ def test_a_cluster_that_loses_all_workers_is_one_line_and_nothing_is_published(
         running = threads.submit(
             command.run, data, "nightly", *arguments, SCREENER_SCRATCH_URL=shared.as_uri()
         )
-        while not running.done() and not begun(data):
-            pass
+        until(lambda: running.done() or begun(data), seconds=300)
         for nanny in nannies:
             for process in (nanny, *nanny.children(recursive=True)):
                 process.kill()
