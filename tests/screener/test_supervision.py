@@ -105,29 +105,31 @@ async def test_failures_that_lie_far_apart_never_end_the_process() -> None:
         group.cancel_scope.cancel()
 
 
-def drop_usage(folder: Path) -> None:
-    """Make every write of the usage log fail, for ever."""
+def break_usage(folder: Path) -> None:
+    """Make every write of the usage log fail, for ever; it can be read, or no worker starts."""
     with closing(sqlite3.connect(folder / "accounts.sqlite")) as database:
-        database.execute("DROP TABLE usage")
+        database.execute(
+            "CREATE TRIGGER broken BEFORE INSERT ON usage BEGIN INSERT INTO gone VALUES (1); END"
+        )
         database.commit()
 
 
 def test_a_loop_that_cannot_run_ends_the_process(data_dir: Path) -> None:
     with started(data_dir) as process:
-        drop_usage(data_dir)
+        break_usage(data_dir)
         process.live.get("/me").raise_for_status()
 
         assert process.server.wait(timeout=90) == EXIT_CODE
 
     told = process.log.read_text()
     assert "cannot run; the process ends" in told
-    assert "no such table: usage" in told
+    assert "no such table: main.gone" in told
 
 
 def test_a_worker_whose_loop_cannot_run_is_replaced(data_dir: Path) -> None:
     with started(data_dir, workers=2) as process:
         first = workers_of(process.server.pid)
-        drop_usage(data_dir)
+        break_usage(data_dir)
         process.live.get("/me").raise_for_status()
 
         until(lambda: workers_of(process.server.pid) - first != set(), 180)
