@@ -10,7 +10,7 @@ import multiprocessing
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Thread
@@ -23,6 +23,9 @@ BATCH = 128
 
 INLINE = 16
 """Up to this many symbols, starting worker processes does not pay."""
+
+TURN_SECONDS = 0.5
+"""How long Ctrl-C may go unheard while a task is under way."""
 
 AHEAD = 3
 """Submitted tasks for each process: one running and two waiting."""
@@ -53,14 +56,23 @@ class Pool:
             for task in tasks:
                 under_way.append(self.executor.submit(work, task))
                 if len(under_way) == AHEAD * self.jobs:
-                    yield under_way.popleft().result()
+                    yield _result(under_way.popleft())
             while under_way:
-                yield under_way.popleft().result()
+                yield _result(under_way.popleft())
         except (BrokenExecutor, BrokenPipeError) as error:
             # The pipe breaks if a process dies while it is being started.
             raise WorkerError(
                 "A worker process died, perhaps out of memory; run it again with fewer --jobs."
             ) from error
+
+
+def _result(future: Future[R]) -> R:
+    """The result of a task. It waits in short turns, because Polars handles Ctrl-C in a way that
+    lets one long wait go on.
+    """
+    while not wait((future,), TURN_SECONDS).done:
+        pass
+    return future.result()
 
 
 def default_jobs() -> int:

@@ -70,7 +70,7 @@ def hold(site: Site) -> int:
     for name, value in site.environment.items():
         print(f"export {name}={shlex.quote(value)}")
     say("Waiting for Ctrl-C ...")
-    threading.Event().wait()
+    signal.pause()  # Polars lets an endless wait of a thread go on after Ctrl-C
     return 0
 
 
