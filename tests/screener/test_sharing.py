@@ -348,10 +348,13 @@ def test_a_nightly_killed_before_any_step_leaves_the_old_night_or_the_new(tmp_pa
     ends = ("os.rename", "os.remove", "os.rmdir")  # before others nothing has another state
     steps = [n for n, line in enumerate(changes, 1) if n >= first and line.split()[1] in ends]
 
-    def kill(number: int) -> Manifest:
+    def kill(number: int) -> Path:
         folder = tmp_path / f"killed-{number}"
         shutil.copytree(tmp_path / "0", folder)
         _killed(folder, number)
+        return folder
+
+    def left_in(number: int, folder: Path) -> Manifest:
         machines = Machines(folder, (folder / "shared").as_uri())
         left = machines.published().active
         again = "a" if number % 2 else "fresh"
@@ -366,7 +369,8 @@ def test_a_nightly_killed_before_any_step_leaves_the_old_night_or_the_new(tmp_pa
         return left
 
     with ThreadPoolExecutor(2) as threads:
-        left = list(threads.map(kill, steps))
+        folders = threads.map(kill, steps)
+        left = [left_in(number, folder) for number, folder in zip(steps, folders, strict=True)]
     assert {night.data_version for night in left} == {old.data_version, new.data_version}
 
 
