@@ -203,10 +203,12 @@ def test_a_database_that_goes_away_and_returns_costs_only_keyed_calls_in_between
         cut = {("keyed", 503, "unavailable"), ("keyless", 200, None)}
         assert answers(live, 1) == well
         # Each worker answers a caller that it remembers for about a second more, and notices by
-        # itself that the database is back.
+        # itself that the database is back: first one of them, then all.
         with postgres.stopped():
+            until(lambda: live.get("/me").status_code == 503, 5)
             until(lambda: answers(live, 1) == cut, 15)
             assert answers(live, AWAY_SECONDS) == cut
+        until(lambda: live.get("/me").status_code == 200, 5)
         until(lambda: answers(live, 1) == well, 15)
         assert answers(live, 3) == well
         assert process.server.poll() is None
