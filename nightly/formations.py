@@ -19,7 +19,7 @@ from nightly.bars import Bars, to_date
 from nightly.detector import DEFAULTS, Parameters, last_atr, line_values, plan_of, touches_of
 from nightly.events import EndReason, EventLog, Outcome, Rows
 from nightly.history import Lineages, target_move_pct
-from nightly.numbers import multiple, percent, price
+from nightly.numbers import percent, price
 from nightly.patterns import (
     FAMILIES,
     direction_name,
@@ -31,6 +31,7 @@ from nightly.setup_evidence import pole_points, score_of
 from nightly.trigger_rules import forming_rule, running_rule, side_of
 from store.families import Direction, Family
 from store.records import Attempt, CloseSide, Line, Lines, Plan, PricePoint, Status
+from store.setup_view import PlanView, gain
 
 ARMED_PCT = 1.0
 """A forming setup is armed if its trigger is within this distance or within one ATR."""
@@ -52,7 +53,6 @@ class Formation:
     phase: str
     quality: float
     distance_pct: float
-    reward_to_risk: float
     target_move_pct: float
     pre_pattern_move_pct: float
     atr_pct: float
@@ -180,6 +180,12 @@ def _running(bars: Bars, version: Rows, trade: Rows, name: _Name, market: Market
         target_price=price(float(trade["target_price"])),
     )
     entry_date, entry_price = to_date(bars.date[entry]), float(trade["entry_price"])
+    entered: dict[str, float | str] = {
+        "entry_date": entry_date.isoformat(),
+        "entry_price": price(entry_price),
+    }
+    view = PlanView.of(plan.model_dump(), price(entry_price))
+    gain_pct, gain_r = gain(view, price(float(bars.close[-1])))
     return _formation(
         bars,
         version,
@@ -191,7 +197,8 @@ def _running(bars: Bars, version: Rows, trade: Rows, name: _Name, market: Market
         phase="confirmed",
         rule=running_rule(plan, entry_date, entry_price, int(version["attempt"])),
         running=len(bars) - 1 - entry,
-        entry={"entry_date": entry_date.isoformat(), "entry_price": price(entry_price)},
+        entry=entered,
+        gained={"gain_pct": gain_pct, "gain_r": gain_r},
         distance=100 * abs(entry_price / float(bars.close[-1]) - 1),
         atr_pct=100 * last_atr(bars),
     )
@@ -213,6 +220,7 @@ def _formation(
     side: CloseSide | None = None,
     running: int | None = None,
     entry: Mapping[str, float | str] = MappingProxyType({}),
+    gained: Mapping[str, float | None] = MappingProxyType({}),
 ) -> Formation:
     family = FAMILIES[family_index(int(version["type"]))]
     plan = plans[0]
@@ -239,8 +247,9 @@ def _formation(
         "attempt": name.attempt,
         "sessions_since_trigger": running,
         "last_close_side": side,
+        **entry,
+        **gained,
     }
-    risk = abs(plan.trigger_price - plan.stop_price)
     return Formation(
         fields=fields,
         symbol=market.symbol,
@@ -249,7 +258,6 @@ def _formation(
         phase=phase,
         quality=float(version["quality"]),
         distance_pct=percent(distance),
-        reward_to_risk=multiple(abs(plan.target_price - plan.trigger_price) / risk),
         target_move_pct=target_move_pct(float(version["height"]), sign),
         pre_pattern_move_pct=percent(100 * (math.exp(float(version["approach"])) - 1)),
         atr_pct=atr_pct,

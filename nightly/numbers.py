@@ -25,11 +25,3 @@ def multiple(value: float) -> float:
 def evidence(value: float | None) -> float:
     """A number as filter evidence: NaN for None."""
     return math.nan if value is None else float(value)
-
-
-def dollars(value: float) -> str:
-    """A price for people: with cents from one dollar up, five significant digits below."""
-    if value >= 1:
-        return f"${value:,.2f}"
-    digits = 4 - math.floor(math.log10(value))
-    return f"${value:.{digits}f}"

@@ -113,7 +113,6 @@ class Candidate:
                 None if self.expected_r is None else multiple(self.expected_r)
             ),
             "typical_return": evidence(self.typical_gain_pct),
-            "min_rr": formation.reward_to_risk,
             "target_move": formation.target_move_pct,
             "pre_pattern_move": formation.pre_pattern_move_pct,
             "market_cap": evidence(self.listing.market_cap),

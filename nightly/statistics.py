@@ -96,7 +96,6 @@ def track_record(
         family=sample.family,
         symbol=sample.symbol,
         **_outcomes(facts),
-        avg_win_pct=percent(wins.mean()) if len(wins) else None,
         median_win_pct=percent(np.median(wins)) if len(wins) else None,
         avg_trade_pct=percent(moves.mean()),
         avg_r=multiple(r.mean()),
@@ -106,7 +105,6 @@ def track_record(
         backtest_range=[sample.start, sample.end],
         detector=sample.detector,
         method_version=METHOD,
-        win_rate_ci95=_interval(facts),
         **_lift(facts, sample.verdict()),
         avg_r_after_costs=AfterCosts(
             bp_10=multiple(after_costs(facts, 10)), bp_25=multiple(after_costs(facts, 25))
@@ -140,19 +138,18 @@ def _sides(sample: Sample) -> Sides | None:
 def _outcomes(facts: Rows) -> dict[str, Any]:
     won = facts["outcome"] == Outcome.WIN
     # A delisted trade is no win, but it may have gained.
-    losses = facts["realized_pct"][facts["outcome"] == Outcome.LOSS]
+    moves = facts["realized_pct"]
+    gains, losses = moves[won], moves[facts["outcome"] == Outcome.LOSS]
+    interval = intervals.wilson(len(gains), len(facts))
     return {
         "sample_size": len(facts),
-        "wins": int(np.count_nonzero(won)),
-        "losses": int(np.count_nonzero(~won)),
+        "wins": len(gains),
+        "losses": len(facts) - len(gains),
         "win_rate_pct": percent(100 * float(won.mean())),
+        "win_rate_ci95": [percent(100 * share) for share in interval],
+        "avg_win_pct": percent(gains.mean()) if len(gains) else None,
         "avg_loss_pct": percent(losses.mean()) if len(losses) else None,
     }
-
-
-def _interval(facts: Rows) -> list[float]:
-    wins = int(np.count_nonzero(facts["outcome"] == Outcome.WIN))
-    return [percent(100 * share) for share in intervals.wilson(wins, len(facts))]
 
 
 def _lift(facts: Rows, tested: Tested) -> dict[str, Any]:

@@ -7,7 +7,8 @@ import math
 from collections.abc import Sequence
 
 from nightly.events import Rows
-from nightly.numbers import dollars, percent
+from nightly.numbers import percent
+from store.figures import dollars
 from store.records import CloseSide, Plan
 
 

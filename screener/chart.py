@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-
 from mcp_server.drawing import Look, draw
 from mcp_server.drawing.look import LOOKS, THEMES, WIDTHS
 from mcp_server.operations.charts import chart_view
-from mcp_server.operations.patterns import caption
 from screener.console import fail
 from store.companies import company_names
 from store.files import replace_file
+from store.setup_words import caption
 
 if TYPE_CHECKING:
     from store.book import Book
@@ -30,8 +28,11 @@ def look_of(theme: str, width: int) -> Look:
 
 
 def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tuple[bytes, str]:
-    """The PNG of a current setup of a symbol, the best-ranked if none is named, and its caption."""
-    current = [brief["setup_id"] for brief in orjson.loads(b"[%b]" % book.briefs(symbol))]
+    """The PNG of a current setup of a symbol, that of the highest rank if none is named, and its
+    caption.
+    """
+    views = sorted(book.views(symbol), key=lambda view: view.rank)
+    current = [view.setup_id for view in views]
     if not current:
         fail(f"{symbol} has no setup on {book.session}; `screener show {symbol}` says more.")
     setup = book.setup(symbol, setup_id or current[0])
@@ -44,7 +45,7 @@ def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tup
     if prices is None:
         fail(f"the night keeps no prices of {symbol} for charts; see SCREENER_CHART_SYMBOLS.")
     view = chart_view(book, setup, prices, company_names(book).get(symbol, ""))
-    return draw(view, look), caption(setup.fields, book.disclaimer)
+    return draw(view, look), caption(setup.view, book.disclaimer)
 
 
 def write_picture(path: Path, png: bytes, *, replace: bool) -> None:

@@ -30,7 +30,6 @@ from nightly.explain import (
     Served,
     explain,
 )
-from nightly.numbers import dollars
 from nightly.parameters import Parameters
 from nightly.patterns import FAMILIES, family_index, type_name
 from nightly.plan import Order, Plan, plan
@@ -40,6 +39,7 @@ from nightly.series import Series
 from nightly.symbols import normalise
 from screener.console import Table, err, fail, out
 from screener.settings import Settings
+from store.figures import dollars
 from store.files import replace_file
 
 MOST = 10

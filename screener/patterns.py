@@ -39,6 +39,13 @@ def scan(
         list[str] | None,
         typer.Option("--filter", help="A filter such as 'rsi<40', in quotes; may be repeated."),
     ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(
+            help="rank, symbol, distance, reward_to_risk, gain, typical_gain, expected_r, win_rate "
+            "or sample; - in front (--sort=-gain) for the other way round."
+        ),
+    ] = None,
     limit: Annotated[int, typer.Option(help="Rows, 1 to 200.")] = 50,
     offset: Annotated[int, typer.Option(help="Rows to skip.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="As GET /api/v1/scan answers.")] = False,
@@ -49,7 +56,9 @@ def scan(
         bool, typer.Option("--kinds", help="List the filters, and how each is written.")
     ] = False,
 ) -> None:
-    """List the setups of the active night, best rank first: forming ones unless you say otherwise.
+    """List the setups of the active night by rank: forming ones unless you say otherwise.
+
+    Rank 1 has the largest typical gain if the trade wins; it says nothing of how often trades win.
 
     A filter is a kind, an operator and a value; some kinds take a period after a colon. Every
     filter must match. Quote them, since a shell reads < and > as files.
@@ -57,6 +66,7 @@ def scan(
     \b
     screener scan --max-distance 2
     screener scan --family triangle --direction bullish --filter 'min_rr>=2'
+    screener scan --status in_progress --sort=-gain
     screener scan --filter 'rsi<40' --filter 'sma_distance:50>0'
     screener scan --filter 'industry=Software' --filter 'sma_cross=true'
     screener scan --status all --csv > setups.csv
@@ -75,6 +85,7 @@ def scan(
         status=status,
         max_distance_pct=max_distance,
         filters=filters or (),
+        sort=sort,
         limit=limit,
         offset=offset,
     )
@@ -112,7 +123,8 @@ def show(
 def chart(
     symbol: Symbol,
     setup: Annotated[
-        str | None, typer.Option(help="A setup_id of `screener show`; the best-ranked when unset.")
+        str | None,
+        typer.Option(help="A setup_id of `screener show`; the first by rank when unset."),
     ] = None,
     target: Annotated[
         str | None,

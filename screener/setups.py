@@ -11,15 +11,15 @@ import orjson
 from mcp_server.operations.arguments import ScanArguments, read_arguments
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.scan import scan_body
-from mcp_server.operations.setups import with_entries
-from screener.console import Table, err, fail, out, terminal_width
+from mcp_server.operations.scan_order import SORTS
+from screener.console import err, fail, out, terminal_width
 from screener.predicates import FilterError, filters_of
-from screener.setup_tables import running_table, setups_table
-from screener.sheet import sheet
+from screener.setup_tables import Shown, forming_table, running_table
+from screener.sheet import Row, sheet
 from screener.tonight import age_of, tonight
 from store.book import Book
-from store.briefs import Row
 from store.companies import company_names
+from store.setup_view import SetupView
 
 if TYPE_CHECKING:
     from screener.settings import Settings
@@ -28,18 +28,6 @@ Form: TypeAlias = Literal["table", "json", "csv"]
 
 BEST: Final = 10
 """Forming setups with which a nightly ends."""
-
-MEANINGS: Final = {
-    "forming": "distance: from the last close to the trigger; reward/risk: from the trigger.",
-    "in_progress": "sessions: since the breakout; reward/risk: from the entry.",
-}
-"""What the columns of the setups of a status mean."""
-
-RECORDS: Final = (
-    "won, trades, avg loss: past trades of the same family and direction, or of the ticker itself "
-    "where it has enough of its own."
-)
-"""What the columns of every table of setups mean."""
 
 STATUS_WORDS: Final = {
     "forming": "forming",
@@ -50,22 +38,23 @@ STATUS_WORDS: Final = {
 
 
 def print_forming(chosen: Settings) -> None:
-    """Print the best-ranked forming setups of the active night, and what shows more."""
+    """Print the forming setups of the highest rank of the active night, and what shows more."""
     with tonight(chosen) as book:
         arguments = scan_arguments(limit=BEST)
         found = _answer(book, arguments)
-        rows, count = with_entries(book, found["setups"]), found["count"]
+        rows, count = _views(book, found), found["count"]
         out.print()
         if rows:
-            best = f"the {len(rows)} best-ranked of {count:,}" if len(rows) < count else "all"
-            out.print(f"Forming as of {book.session}, {best}:")
-            out.print(setups_table(rows, company_names(book), terminal_width()))
-            out.print_text(_legend(rows))
+            part = f"the first {len(rows)} by rank of {count:,}" if len(rows) < count else "all"
+            out.print(f"Forming as of {book.session}, {part}:")
+            shown = forming_table(rows, company_names(book), terminal_width())
+            out.print(shown.table)
+            out.print_text(_legend([shown]))
         else:
             out.print(f"No pattern is forming as of {book.session}.")
         _print_running(book, arguments, "`screener scan --status in_progress`")
         if rows:
-            symbol = rows[0]["symbol"]
+            symbol = rows[0].symbol
             commands = ("scan", f"show {symbol}", f"chart {symbol}")
             out.print(f"More: {', '.join(f'`screener {command}`' for command in commands)}.")
         out.print_text(book.disclaimer)
@@ -77,7 +66,7 @@ def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
     if form == "json":
         out.print_json(answer)
     elif form == "csv":
-        out.print_csv(sheet(with_entries(book, answer["setups"]), company_names(book)))
+        out.print_csv(sheet(answer["setups"], book.scan.by_id, company_names(book)))
         if more := _more(answer):
             err.print(more)
     else:
@@ -86,11 +75,18 @@ def print_scan(book: Book, arguments: ScanArguments, form: Form) -> None:
 
 def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     out.print_text(age_of(book))
-    out.print(f"Setups {STATUS_WORDS[answer['status']]}: {answer['count']:,}.")
-    for part in _tables(with_entries(book, answer["setups"]), company_names(book)):
-        out.print(part)
+    order = SORTS[arguments.sort]
+    out.print_text(f"Setups {STATUS_WORDS[answer['status']]}: {answer['count']:,}. Order: {order}.")
+    for kind, number in answer["without_evidence"].items():
+        out.print_text(f"{kind}: {number:,} of the setups have no number for it and cannot match.")
+    tables = _tables(_views(book, answer), company_names(book))
+    for title, shown in tables:
+        out.print()
+        if len(tables) > 1:
+            out.print(title)
+        out.print(shown.table)
     out.print()
-    out.print_text(_legend(answer["setups"]) or _nothing(book))
+    out.print_text(_legend([shown for _, shown in tables]) or _nothing(book))
     if more := _more(answer):
         out.print(more)
     if arguments.status == "forming":
@@ -98,11 +94,14 @@ def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     out.print_text(book.disclaimer)
 
 
-def _legend(rows: Sequence[Row]) -> str:
-    """What the columns of the tables of some rows mean; nothing without a row."""
-    statuses = {row["status"] for row in rows}
-    meanings = [words for status, words in MEANINGS.items() if status in statuses]
-    return " ".join([*meanings, RECORDS] if rows else [])
+def _views(book: Book, answer: Row) -> list[SetupView]:
+    return [book.scan.by_id[setup["setup_id"]] for setup in answer["setups"]]
+
+
+def _legend(tables: Sequence[Shown]) -> str:
+    """What the columns of some tables mean; nothing without a table."""
+    meanings = dict.fromkeys(meaning for shown in tables for meaning in shown.legend)
+    return f"{'; '.join(meanings)}." if meanings else ""
 
 
 def _more(answer: Row) -> str:
@@ -137,20 +136,15 @@ def _nothing(book: Book) -> str:
     )
 
 
-def _tables(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[str | Table]:
-    """A table of the forming rows and one of the running ones, as far as there are any."""
-    forming = [row for row in rows if row["status"] == "forming"]
-    running = [row for row in rows if row["status"] != "forming"]
-    if forming:
-        yield ""
-        if running:
-            yield "Forming:"
-        yield setups_table(forming, names, terminal_width())
-    if running:
-        yield ""
-        if forming:
-            yield "In progress:"
-        yield running_table(running, names, terminal_width())
+def _tables(setups: Sequence[SetupView], names: Mapping[str, str]) -> list[tuple[str, Shown]]:
+    """A table of the forming setups and one of the running ones, as far as there are any."""
+    kinds = (("forming", "Forming:", forming_table), ("in_progress", "In progress:", running_table))
+    chosen = [
+        (title, table, [setup for setup in setups if setup.status == status])
+        for status, title, table in kinds
+    ]
+    width = terminal_width()
+    return [(title, table(rows, names, width)) for title, table, rows in chosen if rows]
 
 
 def scan_arguments(*, filters: Sequence[str] = (), **given: object) -> ScanArguments:

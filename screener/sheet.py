@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from screener.setup_tables import flat
-from store.briefs import Row
+from store.briefs import compact
+from store.setup_view import SetupView
+
+Row: TypeAlias = Mapping[str, Any]
+"""The fields of a ScanSetup."""
 
 FIELDS: Final = (
     *("rank", "symbol", "name", "family", "pattern_type", "direction", "status", "attempt"),
@@ -15,6 +18,7 @@ FIELDS: Final = (
     *("trigger_price", "entry_price", "stop_price", "stop_pct", "target_price", "target_pct"),
     *("reward_to_risk", "expected_gain_pct"),
     *("win_rate_scope", "win_rate_pct", "win_rate_trades", "avg_loss_pct"),
+    *("entry_date", "gain_pct", "gain_r", "expected_r", "verdict"),
 )
 """The columns: fields of the API's rows, of their first plan, and of its short rows.
 
@@ -31,11 +35,15 @@ ENDS: Final = tuple(
 """The columns of the lines' endpoints, between which they are straight on a log price axis."""
 
 
-def sheet(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[Sequence[object]]:
-    """The names of the columns, then a line for each row of the scan."""
+def sheet(
+    rows: Sequence[Row], views: Mapping[str, SetupView], names: Mapping[str, str]
+) -> Iterator[Sequence[object]]:
+    """The names of the columns, then a line for each row of the scan; views are by setup id."""
     yield (*FIELDS, *ENDS)
     for row in rows:
-        fields = {**flat(row), "name": names.get(row["symbol"])}
+        view = views[row["setup_id"]]
+        percents = {"stop_pct": view.plan.stop_pct, "target_pct": view.plan.target_pct}
+        fields = {**row, **compact(view), **percents, "name": names.get(view.symbol)}
         yield (*(fields.get(name) for name in FIELDS), *_ends(row["lines"]))
 
 

@@ -9,23 +9,26 @@ import orjson
 
 from mcp_server.operations.arguments import HistoryArguments, RecordArguments
 from mcp_server.operations.patterns import history_body, patterns_body, record_body
-from mcp_server.operations.setups import current_setups, levels_of
-from nightly.numbers import dollars
 from screener.console import out, terminal_width
 from screener.setup_tables import history_table
 from screener.tonight import age_of, entries_of
 from store.book import Book
 from store.companies import company_name
 from store.families import Family
+from store.figures import change, dollars, ratio
 from store.lines import short
 from store.method import WORDS
+from store.setup_view import PlanView, SetupView
 from store.setup_words import (
     age_words,
     attempt_words,
-    pattern_words,
+    chance_words,
+    expected_words,
+    loss_words,
     place_words,
-    ratio_words,
+    sample_words,
     status_words,
+    win_words,
 )
 
 Fields = Mapping[str, Any]
@@ -49,13 +52,13 @@ def answers_of(book: Book, symbol: str, rows: int) -> dict[str, Any]:
 
 def print_ticker(book: Book, symbol: str, answers: Fields) -> None:
     """Print the answers on a symbol for people."""
-    setups = current_setups(book, symbol)
+    setups = orjson.loads(patterns_body(book, symbol))["setups"]
     out.print_text(_heading(book, symbol))
     out.print_text(age_of(book))
     out.print_text(_state(book, symbol, len(setups)))
     for setup in setups:
         out.print()
-        _print_setup(setup)
+        _print_setup(book.scan.by_id[setup["setup_id"]], setup["lines"])
     own = answers["record"]["records"] or _own(setups)
     _print_records(book, own, setups, answers["record"].get("reason"))
     _print_history(symbol, answers["history"])
@@ -81,26 +84,26 @@ def _state(book: Book, symbol: str, setups: int) -> str:
     return f"Current setups: {setups}."
 
 
-def _print_setup(setup: Fields) -> None:
-    kind = f"{pattern_words(setup)}, {setup['direction']}, {status_words(setup['status'])}"
-    out.print_text(f"{kind} (setup {setup['setup_id']})")
+def _print_setup(setup: SetupView, lines: Fields) -> None:
+    kind = f"{setup.pattern}, {setup.direction}, {status_words(setup.status)}"
+    out.print_text(f"{kind} (setup {setup.setup_id})")
     _fact("drawn", "; ".join(filter(None, _times(setup))))
-    away, forming = setup["distance_to_trigger_pct"], setup["status"] == "forming"
-    place = f", {away:.2f}% {place_words(setup)}" if forming and away is not None else ""
-    _fact("last close", f"{dollars(setup['last_close'])}{place}")
+    _fact("last close", ", ".join(filter(None, (dollars(setup.last_close), place_words(setup)))))
     for side in ("upper", "lower"):
-        _fact(f"{side} line", _line(setup["lines"][side]))
-    _fact("trigger", setup["trigger_rule"])
-    for plan in setup["plans"]:
-        _fact("plan", _plan(setup, plan))
+        _fact(f"{side} line", _line(lines[side]))
+    _fact("trigger", setup.trigger_rule)
+    for plan in setup.plans:
+        _fact("plan", _plan(plan))
+    if record := setup.record:
+        _fact("record", f"{win_words(record)}, {loss_words(record)}: {sample_words(setup, record)}")
+        _fact("", "; ".join(filter(None, (chance_words(record), expected_words(setup)))))
 
 
-def _times(setup: Fields) -> Iterator[str]:
-    attempt = setup.get("attempt") or {}
-    later = attempt_words(attempt.get("number"), attempt.get("count"))
-    yield f"{setup['pattern_start']} to {setup['pattern_end']}"
-    yield f"{later}, which records do not count" if attempt.get("number", 1) > 1 else later
-    yield age_words(setup.get("sessions_since_trigger"))
+def _times(setup: SetupView) -> Iterator[str]:
+    later = attempt_words(setup.attempt, setup.attempts)
+    yield f"{setup.pattern_start} to {setup.pattern_end}"
+    yield f"{later}, which records do not count" if (setup.attempt or 1) > 1 else later
+    yield age_words(setup.sessions_running)
 
 
 def _fact(label: str, text: str) -> None:
@@ -115,12 +118,11 @@ def _line(line: Fields) -> str:
     )
 
 
-def _plan(setup: Fields, plan: Fields) -> str:
-    levels = levels_of(setup, plan)
-    stop = f"stop {dollars(levels.stop)} ({levels.stop_pct:+.1f}%)"
-    target = f"target {dollars(levels.target)} ({levels.target_pct:+.1f}%)"
-    start = f"{plan['direction']} from the {levels.start_name}, {dollars(levels.start)}"
-    return f"{start}: {stop}, {target}; reward to risk {ratio_words(levels.reward_to_risk)}"
+def _plan(plan: PlanView) -> str:
+    stop = f"stop {dollars(plan.stop)} ({change(plan.stop_pct)})"
+    target = f"target {dollars(plan.target)} ({change(plan.target_pct)})"
+    start = f"{plan.direction} from the {plan.start_name}, {dollars(plan.start)}"
+    return f"{start}: {stop}, {target}; reward to risk {ratio(plan.reward_to_risk)}"
 
 
 def _own(setups: Sequence[Fields]) -> list[Fields]:

@@ -11,7 +11,7 @@ import datetime as dt
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from store.families import Family
 from store.manifest import Counts, Manifest
 from store.method import Method
 from store.records import FamilyEntry
+from store.setup_view import SetupView
 
 API_VERSION = "v1"
 
@@ -53,6 +54,7 @@ class StoredHistory:
 class StoredSetup:
     """A current setup, parsed: the fields of its Setup record, and the evidence behind it."""
 
+    view: SetupView
     fields: Mapping[str, Any]
     evidence: Mapping[str, Any]
     """The score and its parts; `entry_date` and `entry_price` of a running trade."""
@@ -126,8 +128,9 @@ class Book:
         counts: Counts | None = None,
     ) -> None:
         self._connection = connection
-        self.evidence = Evidence.read(connection)
-        self.scan = Briefs.of(self.evidence.bodies)
+        sealed = Evidence.read(connection)
+        self.scan = Briefs.of(map(self._view, sealed.bodies))
+        self.evidence = replace(sealed, numbers={**sealed.numbers, **self.scan.columns})
         self.session = session
         self.data_version = data_version
         self.disclaimer = disclaimer
@@ -214,18 +217,30 @@ class Book:
         """The current setups of a symbol in short, as the items of a JSON list."""
         return self.scan.by_symbol.get(symbol, b"")
 
+    def views(self, symbol: str) -> list[SetupView]:
+        """The views of a symbol's current setups, in serving order."""
+        setups = orjson.loads(self.patterns(symbol) or b'{"setups":[]}')["setups"]
+        return [self.scan.by_id[setup["setup_id"]] for setup in setups]
+
+    def _view(self, body: bytes) -> SetupView:
+        row = orjson.loads(body)
+        # Rows of nights sealed earlier lack the entry of a running trade.
+        is_whole = row["status"] == "forming" or "entry_price" in row
+        evidence = b"{}" if is_whole else self._evidence(row["setup_id"])
+        return SetupView.of(row, orjson.loads(evidence))
+
     def setup(self, symbol: str, setup_id: str) -> StoredSetup | None:
         """A current setup of a symbol by its id."""
         row = self._row(
             "SELECT body, evidence FROM setups WHERE setup_id = ? AND symbol = ?", setup_id, symbol
         )
-        return StoredSetup(orjson.loads(row[0]), orjson.loads(row[1])) if row else None
+        if row is None:
+            return None
+        view = self.scan.by_id[setup_id]
+        return StoredSetup(view, orjson.loads(row[0]), orjson.loads(row[1]))
 
-    def entry_price(self, setup_id: str) -> float | None:
-        """The price at which the trade of a current setup began; None before, or if not kept."""
-        evidence = self._value("SELECT evidence FROM setups WHERE setup_id = ?", setup_id)
-        price: float | None = orjson.loads(evidence or b"{}").get("entry_price")
-        return price
+    def _evidence(self, setup_id: str) -> bytes:
+        return self._value("SELECT evidence FROM setups WHERE setup_id = ?", setup_id) or b"{}"
 
     def setup_ids(self) -> list[tuple[str, str]]:
         """The symbol and the id of every current setup, by symbol."""

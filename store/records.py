@@ -126,6 +126,12 @@ class SideRecord(Record):
     sample_size: Annotated[int, Field(ge=1)] = Field(description="Resolved trades.")
     wins: Count
     win_rate_pct: Share
+    win_rate_ci95: Annotated[list[Share], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="95% Wilson interval.", json_schema_extra=short()
+    )
+    avg_win_pct: Percent | None = Field(
+        default=None, description="Null when there was no win.", json_schema_extra=short()
+    )
     avg_loss_pct: Percent | None = Field(
         description="Negative; null when no trade was lost.", json_schema_extra=short()
     )
@@ -289,16 +295,39 @@ class Setup(Record):
         description="Which side of a trigger of the next session, of either plan, the last close "
         "is on; null while running.",
     )
+    entry_price: Dollars | None = Field(
+        default=None,
+        description="Close of the breakout bar, where a running trade began; null while forming. "
+        "Its stop, target and gain count from here, not from `trigger_price`.",
+        json_schema_extra=short("Of a running trade: stop, target and gain count from here."),
+    )
+    entry_date: dt.date | None = Field(default=None, description="Session of the entry.")
+    gain_pct: Percent | None = Field(
+        default=None,
+        description="What a running trade has gained at the last close, percent of `entry_price`, "
+        "positive in its favour; null while forming.",
+        json_schema_extra=short("Of a running trade so far, positive in its favour."),
+    )
+    gain_r: Number | None = Field(
+        default=None,
+        description="The same as a multiple of the distance from entry to stop.",
+        json_schema_extra=short("The same as R."),
+    )
 
 
 class ScanSetup(Setup):
     """A row of the market-wide scan: a setup with its rank and the numbers behind the rank."""
 
-    rank: Annotated[int, Field(ge=1)]
+    rank: Annotated[int, Field(ge=1)] = Field(
+        description="1 has the largest `expected_gain_pct`; that says nothing of the odds."
+    )
     expected_gain_pct: Percent | None = Field(description="Typical gain if it wins, percent.")
     win_rate_pct: Share | None
     win_rate_trades: Count
-    distance_to_trigger_pct: Percent
+    distance_to_trigger_pct: Percent = Field(
+        description="Of a forming setup to its trigger; of a running one to its entry: for "
+        "its gain read `gain_pct`."
+    )
 
 
 class HistoryRow(Record):
@@ -488,12 +517,20 @@ class AppliedFilters(Record):
     predicates: list[dict[str, Any]] = Field(description="In canonical form and order.")
 
 
+WITHOUT_EVIDENCE: Final = (
+    "By kind of filter: setups of the status, family and direction that have no number for it, and "
+    "so cannot match."
+)
+
+
 class Scan(Record):
     """One page of the scan."""
 
     available: bool = Field(description="False when no book exists for the session.")
     status: Literal["forming", "in_progress", "all"]
     filters: AppliedFilters
+    sort: str = Field(default="rank", description="The order of the rows.")
+    without_evidence: dict[str, int] = Field(default={}, description=WITHOUT_EVIDENCE)
     count: Count = Field(description="Matches before paging.")
     limit: Count
     offset: Count
@@ -506,15 +543,19 @@ class ScanRows(Record):
     available: bool
     status: Literal["forming", "in_progress", "all"]
     filters: dict[str, Any]
+    sort: str
+    without_evidence: dict[str, int] = Field(description=WITHOUT_EVIDENCE)
     count: Count = Field(description="Matches before paging.")
     limit: Count
     offset: Count
     counts: dict[str, int] = Field(description="Matches by status, also those not asked for.")
     setups: list[dict[str, Any]] = Field(
         description="Compact rows: rank, symbol, setup_id, family, direction, status, attempt, "
-        "distance_to_trigger_pct, last_close_side, last_close, trigger_price, stop_price, "
-        "target_price, expected_gain_pct (if it wins), and win_rate_pct with win_rate_scope, "
-        "win_rate_trades and avg_loss_pct."
+        "distance_to_trigger_pct and last_close_side (forming), gain_pct, gain_r, entry_price and "
+        "entry_date (in_progress), last_close, trigger_price, stop_price, target_price, "
+        "reward_to_risk (from the entry once running), expected_r and verdict (beside random "
+        "entries), expected_gain_pct (if it wins), and win_rate_pct with win_rate_scope, "
+        "win_rate_trades and avg_loss_pct; other_attempts: setup_ids of the same formation."
     )
 
 

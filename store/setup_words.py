@@ -1,15 +1,24 @@
-"""Setup words: what every page, command and chart says of a setup."""
+"""Setup words: what every page, picture, tool and command says of a setup, from its view."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-Fields = Mapping[str, Any]
-"""The fields of a Setup or of a ScanSetup."""
+from store.figures import change, dollars, multiple, percent, ratio
+from store.method import FEW, WORDS
+
+if TYPE_CHECKING:
+    from store.setup_view import RecordView, SetupView
+
+RANK: Final = (
+    "Rank 1 has the largest typical gain if the trade wins, which favours volatile symbols; rank "
+    "says nothing of how often such trades win."
+)
+"""What a rank means, wherever one is shown."""
 
 
-def pattern_words(fields: Fields) -> str:
+def pattern_words(fields: Mapping[str, Any]) -> str:
     """The type where it says more than the family, as `Ascending triangle`, else the family."""
     words = str(fields["pattern_type"] or "").replace("_", " ")
     label = str(fields["family_label"])
@@ -37,32 +46,101 @@ def attempt_words(number: int | None, count: int | None) -> str:
     return f"attempt {number} of {count}" if count else f"attempt {number}"
 
 
-def state_words(fields: Fields) -> str:
+def state_words(view: SetupView) -> str:
     """Its status, how long ago it broke out, and which attempt it is, as far as there is any."""
-    attempt = fields.get("attempt") or {}
     facts = (
-        status_words(fields["status"]),
-        age_words(fields.get("sessions_since_trigger")),
-        attempt_words(attempt.get("number"), attempt.get("count")),
+        status_words(view.status),
+        age_words(view.sessions_running),
+        attempt_words(view.attempt, view.attempts),
     )
     return ", ".join(filter(None, facts))
 
 
-def place_words(fields: Fields) -> str:
-    """What its distance is from: the trigger, and on which side of it, or a trade's entry."""
-    if fields["status"] != "forming":
-        return "from the entry"
-    return f"{fields.get('last_close_side') or 'from'} the trigger"
-
-
-def setup_words(fields: Fields) -> str:
+def setup_words(view: SetupView) -> str:
     """The setup in a line: `MSFT: Rising wedge, bearish, forming`."""
-    pattern, status = pattern_words(fields), status_words(fields["status"])
-    return f"{fields['symbol']}: {pattern}, {fields['direction']}, {status}"
+    return f"{view.symbol}: {view.pattern}, {view.direction}, {status_words(view.status)}"
 
 
-def ratio_words(ratio: float | None) -> str:
-    """A reward as a multiple of its risk."""
-    if ratio is None:
-        return "none"
-    return f"{ratio:.1f}" if ratio < 1000 else f"{ratio:,.0f}"
+def distance_words(view: SetupView) -> str:
+    """Where the last close of a forming setup is: `0.16% above the trigger`; else empty."""
+    if view.distance_pct is None:
+        return ""
+    side = "below" if view.distance_pct > 0 else "above"
+    beyond = ", already beyond it" if view.last_close_side == "beyond" else ""
+    return f"{percent(abs(view.distance_pct))} {side} the trigger{beyond}"
+
+
+def gain_words(view: SetupView) -> str:
+    """What a running trade has gained: `+2.34% (+0.41 R)`; empty before, or if not known."""
+    if view.gain_pct is None:
+        return ""
+    risk = "" if view.gain_r is None else f" ({multiple(view.gain_r)} R)"
+    return f"{change(view.gain_pct)}{risk}"
+
+
+def place_words(view: SetupView) -> str:
+    """How it stands: the gain of its trade so far, or the distance to its trigger."""
+    gained = gain_words(view)
+    return f"{gained} since the entry" if gained else distance_words(view)
+
+
+def plan_words(view: SetupView) -> str:
+    """The levels of its plan: entry or trigger, stop, target and reward to risk."""
+    plan = view.plan
+    entered = f" on {view.entry_date}" if view.entry_date else ""
+    return (
+        f"{plan.start_name} {dollars(plan.start)}{entered}, stop {dollars(plan.stop)} "
+        f"({change(plan.stop_pct)}), target {dollars(plan.target)} ({change(plan.target_pct)}), "
+        f"reward to risk {ratio(plan.reward_to_risk)}"
+    )
+
+
+def win_words(record: RecordView) -> str:
+    """The share of wins with its interval: `42.56% won (95% interval 37.00% to 48.31%)`."""
+    share = f"{percent(record.win_rate_pct)} won"
+    if record.win_rate_ci95 is None:
+        return share
+    low, high = map(percent, record.win_rate_ci95)
+    return f"{share} (95% interval {low} to {high})"
+
+
+def sample_words(view: SetupView, record: RecordView) -> str:
+    """Of which trades a record is, and whether they are too few."""
+    whose = view.symbol if record.scope == "ticker" else "the family"
+    kind = f"{view.direction} " if record.sided else ""
+    few = ", too few to say anything" if record.sample_size < FEW else ""
+    trades = "trade" if record.sample_size == 1 else "trades"
+    return f"{record.sample_size:,} {kind}{trades} of {whose}{few}"
+
+
+def loss_words(record: RecordView) -> str:
+    """The average win, where it is known, and the average loss."""
+    won, lost = record.avg_win_pct, record.avg_loss_pct
+    win = "" if won is None else f"average win {change(won)}, "
+    return win + ("no loss" if lost is None else f"average loss {change(lost)}")
+
+
+def chance_words(record: RecordView) -> str:
+    """What random entries did, and the verdict; empty in nights that did not measure it."""
+    return "; ".join(_chance(record))
+
+
+def _chance(record: RecordView) -> Iterator[str]:
+    if record.placebo_win_rate_pct is not None:
+        yield f"random entries {percent(record.placebo_win_rate_pct)}"
+    if record.verdict is not None:
+        yield WORDS[record.verdict]
+
+
+def expected_words(view: SetupView) -> str:
+    """Its expected R with its sign; empty if nothing is known."""
+    return "" if view.expected_r is None else f"expected R {multiple(view.expected_r, 3)}"
+
+
+def caption(view: SetupView, disclaimer: str) -> str:
+    """What a chart shows, in words, for a reader who cannot see it."""
+    placed = place_words(view)
+    return (
+        f"{setup_words(view)}, as of {view.as_of}. Last close {dollars(view.last_close)}"
+        f"{', ' if placed else ''}{placed}; {plan_words(view)}. {view.trigger_rule} {disclaimer}"
+    )

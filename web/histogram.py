@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from store.distribution import Distribution
-from web.figures import ratio
+from store.figures import half_units
 
 WIDTH, HEIGHT, TOP, BOTTOM = 560, 230, 22, 36
 """Pixels of the picture, and its margins above and below the bars."""
@@ -77,7 +77,7 @@ class Histogram:
                 )
             )
         ticks = [
-            (round((place + 1) * step, 1), ratio(edge))
+            (round((place + 1) * step, 1), half_units(edge))
             for place, edge in enumerate(found.edges)
             if edge == int(edge)
         ]
@@ -96,7 +96,7 @@ class Histogram:
 
 def _label(edges: list[float], place: int) -> str:
     if place == 0:
-        return f"{ratio(edges[0])} R or less"
+        return f"{half_units(edges[0])} R or less"
     if place == len(edges):
-        return f"over {ratio(edges[-1])} R"
-    return f"over {ratio(edges[place - 1])} to {ratio(edges[place])} R"
+        return f"over {half_units(edges[-1])} R"
+    return f"over {half_units(edges[place - 1])} to {half_units(edges[place])} R"

@@ -11,10 +11,10 @@ import orjson
 from starlette.responses import Response
 
 from mcp_server.operations.hosts import hosts
-from mcp_server.operations.patterns import caption, patterns_body
 from store.book import Book
 from store.families import Family
 from store.of_night import OfNight
+from store.setup_view import SetupView
 from web.night_head import NightHead
 from web.pages import Pages
 from web.site import Site
@@ -23,15 +23,11 @@ from web.visit import Visit
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One demo symbol's best setup."""
+    """One demo symbol's first setup."""
 
-    symbol: str
-    setup_id: str
-    label: str
+    setup: SetupView
     chart: str
     """The address of its chart."""
-    words: str
-    """What the chart shows, for a reader who cannot see it."""
     summary: str | None
     """The family's track record, to be quoted whole."""
 
@@ -77,8 +73,7 @@ class Home:
 
 def families_of(book: Book) -> list[FamilyTonight]:
     """The setups of every family, counted by status, beside its record."""
-    setups = map(orjson.loads, book.evidence.bodies)
-    counts = Counter((setup["family"], setup["status"]) for setup in setups)
+    counts = Counter((setup.family, setup.status) for setup in book.scan.rows)
     return [
         FamilyTonight(
             family,
@@ -92,16 +87,10 @@ def families_of(book: Book) -> list[FamilyTonight]:
 
 def example_of(book: Book, symbol: str) -> Example | None:
     """A demo symbol's first setup, if it has one that can be drawn."""
-    setups = orjson.loads(patterns_body(book, symbol))["setups"]
+    setups = book.views(symbol)
     if not setups or book.prices(symbol) is None:
         return None
-    setup: dict[str, Any] = setups[0]
-    record = setup["track_record"]["family"]
-    return Example(
-        symbol,
-        setup["setup_id"],
-        setup["family_label"],
-        f"/api/v1/demo/{symbol}/chart.png?setup_id={setup['setup_id']}",
-        caption(setup, book.disclaimer),
-        record and record["summary"],
-    )
+    setup = setups[0]
+    record = orjson.loads(book.family(Family(setup.family)))["track_record"]
+    chart = f"/api/v1/demo/{symbol}/chart.png?setup_id={setup.setup_id}"
+    return Example(setup, chart, record and record["summary"])

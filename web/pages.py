@@ -19,8 +19,8 @@ from mcp_server.drawing.icon import icon_svg
 from mcp_server.http.requests import prefers_markdown
 from mcp_server.http.responses import HttpResponse, answer_response
 from mcp_server.operations.answers import Answer
+from store import figures, setup_words
 from store.lines import harmless
-from web import figures
 from web.assets import Assets
 from web.refusals import Refusal
 from web.visit import Visit
@@ -149,7 +149,9 @@ def _environment() -> Environment:
         multiple=figures.multiple,
         signed=figures.signed,
         plain=plain,
+        ratio=figures.ratio,
     )
+    environment.globals["words"] = setup_words
     return environment
 
 

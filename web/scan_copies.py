@@ -36,8 +36,7 @@ def _curl(query: Query, offer: Offer) -> str:
         '--header "Authorization: Bearer $SCREENER_KEY"',
     ]
     for name, value in query.parameters.items():
-        if name != "sort":
-            lines.append(f"--data-urlencode {shlex.quote(f'{name}={value}')}")
+        lines.append(f"--data-urlencode {shlex.quote(f'{name}={value}')}")
     return " \\\n  ".join(lines)
 
 

@@ -1,6 +1,6 @@
 """Scan query: the address of the screen, read into arguments of the scan and written again.
 
-An address has the API's own parameters and `sort`. The form of the page also sends the lines of its
+An address has the API's own parameters. The form of the page also sends the lines of its
 builder, one by one, and fields that are blank; `address` says the same in the parameters.
 """
 
@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from mcp_server.operations.arguments import ScanArguments, read_arguments
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.filters import Predicate, parse_filters
+from mcp_server.operations.scan_order import RANK
 from web.conditions import (
     PARTS,
     TOO_MANY,
@@ -23,7 +24,6 @@ from web.conditions import (
     linked_conditions,
     typed_conditions,
 )
-from web.scan_order import RANK, SORTS
 
 PATH = "/screen"
 
@@ -78,11 +78,6 @@ class Query:
         return not self.conditions and all(self.typed[name] == DEFAULTS[name] for name in chosen)
 
     @property
-    def sort(self) -> str:
-        """The order of the rows."""
-        return self.typed["sort"] if "sort" not in self.problems else RANK
-
-    @property
     def predicates(self) -> Sequence[Predicate]:
         """What the conditions mean, in canonical order."""
         filters = self.arguments.filters
@@ -91,7 +86,7 @@ class Query:
     @property
     def parameters(self) -> dict[str, str]:
         """The parameters that say the same, without those that are the default."""
-        given = self.arguments.model_dump(exclude_none=True) | {"sort": self.sort}
+        given = self.arguments.model_dump(exclude_none=True)
         texts = {name: _text(given[name]) for name in DEFAULTS if name in given}
         return {name: text for name, text in texts.items() if text != DEFAULTS[name]}
 
@@ -130,8 +125,6 @@ def read_query(items: Iterable[tuple[str, str]]) -> tuple[Query, bool]:
     problems: dict[str, str] = {}
     conditions = _conditions(given, typed["filters"], last.get(ADD, ""), problems)
     arguments = _arguments(typed, join_conditions(conditions), problems)
-    if typed["sort"] not in SORTS:
-        problems["sort"] = PROBLEMS["sort"]
     sent = ADD in given or any(name in given for name in PARTS) or "" in last.values()
     read = arguments.model_dump(exclude_none=True, exclude={"filters"})
     typed |= {name: _text(value) for name, value in read.items() if name not in problems}
@@ -159,7 +152,7 @@ def _arguments(typed: Mapping[str, str], filters: str, problems: dict[str, str])
     """The valid arguments; each parameter is read alone, so that all problems are told at once."""
     valid: dict[str, str] = {}
     for name in PROBLEMS:
-        if name == "sort" or not typed[name]:
+        if not typed[name]:
             continue
         try:
             read_arguments(ScanArguments, {name: typed[name]})

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
 from starlette.responses import RedirectResponse, Response
 
-from mcp_server.operations.scan import select
-from mcp_server.operations.setups import with_entries
+from mcp_server.operations.scan import page, select
+from mcp_server.operations.scan_order import COLUMNS, SORTS
 from store.book import Book
-from store.briefs import Row
 from store.families import Family
 from store.progress import Progress
+from store.setup_view import SetupView
 from web.access import NO_PLAN, Access
-from web.condition_words import COMPARISONS, FIELDS, GROUPS
+from web.condition_words import COMPARISONS, FIELDS, GROUPS, LABELS
 from web.night_head import NightHead
 from web.pages import Pages
 from web.refusals import Refusal
 from web.return_paths import address_of, sign_in_address
 from web.scan_copies import copies_of
-from web.scan_order import COLUMNS, SORTS, page_in_order
 from web.scan_query import DEFAULTS, Query, read_query
-from web.screen_rows import SetupRow
 from web.site import Site
 from web.visit import Visit
 
@@ -54,10 +52,23 @@ class SortHead:
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """A setup with the other attempts of its formation, which stand in its row."""
+
+    view: SetupView
+    others: Sequence[SetupView]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Results:
     """One page of matching setups."""
 
-    rows: Sequence[SetupRow]
+    rows: Sequence[Row]
+    size: int
+    """The setups on the page; those of one formation share a row."""
+    without_evidence: Mapping[str, int]
+    """By the label of a condition: setups that have no number for it."""
     count: int
     tabs: Sequence[Tab]
     summaries: Sequence[str]
@@ -117,22 +128,27 @@ class ScreenPage:
     def _results(self, book: Book, query: Query) -> Results:
         arguments = query.arguments
         found = select(book.evidence, arguments, query.predicates)
-        count, positions = page_in_order(
-            book, found, arguments.status, query.sort, arguments.offset, arguments.limit
-        )
-        bodies = [orjson.loads(body) for body in book.evidence.bodies.at(positions)]
+        count, positions = page(book.evidence, found, arguments)
+        views = [book.scan.rows[position] for position in positions]
         name = self._site.services.directory(book).name
+        formations = {view.lineage_id: view for view in reversed(views)}
         sizes = {"forming": int(found.forming.sum()), "in_progress": int(found.in_progress.sum())}
         sizes["all"] = sum(sizes.values())
         first, limit = arguments.offset, arguments.limit
         return Results(
-            rows=[SetupRow.of(row, name(row["symbol"])) for row in with_entries(book, bodies)],
+            rows=[
+                Row(view, book.scan.others(view), name(view.symbol))
+                for view in views
+                if formations[view.lineage_id] is view
+            ],
+            size=len(views),
+            without_evidence={LABELS[k]: n for k, n in found.without_evidence.items()},
             count=count,
             tabs=[
                 Tab(status, label, sizes[status], query.address(status=status, offset="0"))
                 for status, label in STATUSES
             ],
-            summaries=_summaries(bodies),
+            summaries=_summaries(book, views),
             previous=query.address(offset=str(max(0, first - limit))) if first else "",
             following=query.address(offset=str(first + limit)) if first + limit < count else "",
         )
@@ -144,11 +160,12 @@ def _headings(query: Query) -> dict[str, SortHead]:
 
 def _heading(query: Query, name: str) -> SortHead:
     column = COLUMNS[name]
-    order = {name: "ascending", f"-{name}": "descending"}.get(query.sort, "")
+    order = {name: "ascending", f"-{name}": "descending"}.get(query.arguments.sort, "")
     turned = {"ascending": f"-{name}", "descending": name, "": f"{column.first}{name}"}[order]
     return SortHead(column.label, query.address(sort=turned, offset="0"), order)
 
 
-def _summaries(bodies: Sequence[Row]) -> list[str]:
-    records = (body["track_record"]["family"] for body in bodies)
-    return list(dict.fromkeys(record["summary"] for record in records if record))
+def _summaries(book: Book, views: Sequence[SetupView]) -> list[str]:
+    families = dict.fromkeys(Family(view.family) for view in views)
+    records = (orjson.loads(book.family(family))["track_record"] for family in families)
+    return [record["summary"] for record in records if record]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
+import orjson
 from starlette.responses import RedirectResponse, Response
 
 from mcp_server.operations.directory import LONGEST, Directory
@@ -13,9 +15,11 @@ from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.accounts import Account
 from store.book import Book
 from store.companies import LONGEST_NAME, Entry, company_name
+from store.families import Family
 from store.lines import short
 from store.method import FEW
 from store.of_night import OfNight
+from store.setup_view import SetupView
 from web.absences import Absences
 from web.access import NO_PLAN, Access
 from web.history import History
@@ -24,7 +28,6 @@ from web.pages import Pages
 from web.refusals import Refusal
 from web.return_paths import sign_in_address
 from web.site import Site
-from web.symbol_setups import setups_of
 from web.tracking import track
 from web.visit import Visit
 
@@ -103,7 +106,7 @@ class SymbolPage:
                 if visit.account is None:
                     return RedirectResponse(sign_in_address(visit.request), 303)
                 raise Refusal(403, NO_PLAN)
-            setups = setups_of(book, symbol)
+            setups = book.views(symbol)
             return self._pages.respond(
                 "symbol.html",
                 visit,
@@ -113,7 +116,9 @@ class SymbolPage:
                 entry=_listing(directory.entry(symbol) or {}),
                 absence=self._absences.of(book).words(coverage),
                 setups=setups,
-                opposite=len({setup.direction for setup in setups}) > 1,
+                opposite=len({setup.directions for setup in setups}) > 1,
+                summaries=_summaries(book, setups),
+                drawable=book.prices(symbol) is not None,
                 open=open_to_visitor,
                 demo=symbol in self._services.offer.demo_symbols,
                 tracked=symbol in tracked,
@@ -153,6 +158,12 @@ class SymbolPage:
     def _address(visit: Visit, symbol: str) -> str:
         query = visit.request.url.query
         return _path_of(symbol) + (f"?{query}" if query else "")
+
+
+def _summaries(book: Book, setups: Iterable[SetupView]) -> dict[str, Mapping[str, Any] | None]:
+    """The record of each family of some setups; None without one."""
+    families = {setup.family: book.family(Family(setup.family)) for setup in setups}
+    return {family: orjson.loads(body)["track_record"] for family, body in families.items()}
 
 
 def _path_of(symbol: str) -> str:

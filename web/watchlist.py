@@ -10,14 +10,12 @@ from starlette.responses import RedirectResponse, Response
 
 from mcp_server.operations.callers import TRACKED_CAPS
 from mcp_server.operations.errors import ApiError
-from mcp_server.operations.setups import Fields, current_setups
 from mcp_server.operations.symbols import check_known, check_symbols, suggesting
 from store.accounts import Account
 from store.book import Book
-from store.setup_words import pattern_words, place_words, setup_words, state_words
+from store.setup_view import SetupView
 from store.watchlist import OverCapError
 from web.access import Access
-from web.figures import percent
 from web.night_head import NightHead
 from web.pages import Pages
 from web.refusals import Refusal
@@ -32,21 +30,6 @@ NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class TrackedSetup:
-    """A current setup of a ticker on the list."""
-
-    setup_id: str
-    family: str
-    pattern: str
-    direction: str
-    state: str
-    distance: str
-    place: str
-    words: str
-    """What its picture shows."""
-
-
-@dataclass(frozen=True, slots=True)
 class Ticker:
     """A line of the list."""
 
@@ -55,7 +38,7 @@ class Ticker:
     known: bool
     """Whether the night names it, so that it has a page."""
     covered: bool
-    setups: Sequence[TrackedSetup]
+    setups: Sequence[SetupView]
     first: bool
     last: bool
 
@@ -135,30 +118,16 @@ class WatchlistPage:
         name, last = self._services.directory(book).name, len(symbols) - 1
         return [
             Ticker(
-                symbol,
-                name(symbol),
-                (found := book.coverage(symbol)) is not None,
-                found is not None and found.covered,
-                [_setup(fields) for fields in current_setups(book, symbol)],
-                place == 0,
-                place == last,
+                symbol=symbol,
+                name=name(symbol),
+                known=(found := book.coverage(symbol)) is not None,
+                covered=found is not None and found.covered,
+                setups=book.views(symbol),
+                first=place == 0,
+                last=place == last,
             )
             for place, symbol in enumerate(symbols)
         ]
-
-
-def _setup(fields: Fields) -> TrackedSetup:
-    distance = fields["distance_to_trigger_pct"]
-    return TrackedSetup(
-        fields["setup_id"],
-        fields["family"],
-        pattern_words(fields),
-        fields["direction"],
-        state_words(fields),
-        "" if distance is None else percent(distance),
-        "" if distance is None else place_words(fields),
-        setup_words(fields),
-    )
 
 
 def _cap(account: Account) -> int:

@@ -12,7 +12,7 @@ from mcp_server.drawing.palette import Ink
 from mcp_server.drawing.prices import PriceAxis, decimals
 from mcp_server.drawing.sheet import Sheet
 from mcp_server.drawing.view import ChartView
-from mcp_server.drawing.words import change
+from store.figures import change
 
 PILL_GAP = 3
 NAME_GAP = 8
@@ -47,7 +47,7 @@ def levels(view: ChartView, sheet: Sheet) -> tuple[Level, ...]:
     def named(name: str, percent: float) -> str:
         return f"{name} {change(percent)}" if sheet.shares else name
 
-    plan = view.levels
+    plan = view.plan
     shown = [Level(named("Target", plan.target_pct), view.target, Ink.TARGET, True)]
     if view.entry is not None:
         shown.append(Level("Entry", view.entry[1], Ink.ENTRY, True))

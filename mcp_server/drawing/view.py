@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from store.levels import Levels
+from store.setup_view import PlanView
 
 Point: TypeAlias = tuple[dt.date, float]
 """A price (dollars, or the quote currency) on a session."""
@@ -83,7 +83,7 @@ class ChartView:
             raise ValueError("A chart needs at least one bar, and columns of one length.")
 
     @property
-    def levels(self) -> Levels:
-        """The stop and the target beside the entry or, before one, the trigger."""
-        start = self.trigger if self.entry is None else self.entry[1]
-        return Levels(start, self.stop, self.target, entered=self.entry is not None)
+    def plan(self) -> PlanView:
+        """The levels, with the entry of a running trade."""
+        entry = None if self.entry is None else self.entry[1]
+        return PlanView(self.direction, self.trigger, self.stop, self.target, entry)

@@ -10,11 +10,11 @@ from mcp_server.drawing.label import Label
 from mcp_server.drawing.palette import Ink
 from mcp_server.drawing.sheet import Row, Sheet
 from mcp_server.drawing.view import ChartView
-from store.setup_words import age_words, attempt_words, ratio_words, status_words
+from store.figures import change, percent, ratio
+from store.setup_words import age_words, attempt_words, status_words
 
 SEPARATOR = "  ·  "
 CUT = "…"
-MINUS = "\N{MINUS SIGN}"
 
 WHOLE = frozenset({"record", "short_record"})
 """Facts that are left out where they do not fit: no win rate goes without its average loss."""
@@ -25,14 +25,14 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
 
     `since` is the number of sessions since the breakout.
     """
-    levels = view.levels
-    ratio = levels.reward_to_risk
+    plan = view.plan
     bars = "daily bars" if sessions.pack == 1 else f"{sessions.pack} sessions a candle"
-    reward = "" if ratio is None else f"reward to risk {ratio_words(ratio)}"
-    target, stop = map(change, (levels.target_pct, levels.stop_pct))
-    moves = f"Entry to target {target}, to stop {stop}"
-    if not levels.entered:
-        moves = f"Target {target}, stop {stop}"
+    reward = "" if plan.reward_to_risk is None else f"reward to risk {ratio(plan.reward_to_risk)}"
+    target, stop = map(change, (plan.target_pct, plan.stop_pct))
+    running = plan.entry is not None
+    moves = (
+        f"Entry to target {target}, to stop {stop}" if running else f"Target {target}, stop {stop}"
+    )
     return {
         "symbol": view.symbol,
         "name": view.name,
@@ -43,19 +43,13 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
         "as_of": f"As of {view.as_of.isoformat()}",
         "levels": moves,
         "short_reward": reward,
-        "reward": f"{reward} from the entry" if reward and levels.entered else reward,
+        "reward": f"{reward} from the entry" if reward and running else reward,
         "axis": f"{bars}, log price axis",
         "record": _record(view),
         "short_record": _record(view, short=True),
         "disclaimer": view.disclaimer,
         "source": f"Source: {view.source}" if view.source else "",
     }
-
-
-def change(percent: float) -> str:
-    """A change in percent: `+14.6%`."""
-    digits = 1 if abs(percent) < 999.5 else 0
-    return f"{percent:+,.{digits}f}%".replace("-", MINUS)
 
 
 def amount(value: float) -> str:
@@ -76,12 +70,12 @@ def _record(view: ChartView, *, short: bool = False) -> str:
         return ""
     span = "" if short else f", {record.start} to {record.end}"
     placebo, loss = record.random_entries, record.average_loss
-    random = "" if placebo is None else f" (random entries: {placebo:.2f}%)"
-    lost = "no loss" if loss is None else f"average loss {loss:.2f}%".replace("-", MINUS)
+    random = "" if placebo is None else f" (random entries: {percent(placebo)})"
+    lost = "no loss" if loss is None else f"average loss {change(loss)}"
     counted = "first attempt" if view.attempt > 1 else "trade"
     counted += "" if record.sample == 1 else "s"
     return (
-        f"{record.name} record{span}: {record.win_rate:.2f}% of {record.sample:,} {counted} "
+        f"{record.name} record{span}: {percent(record.win_rate)} of {record.sample:,} {counted} "
         f"{'won' if short else 'reached the target'}{random}, {lost}"
     )
 

@@ -12,9 +12,18 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from mcp_server.operations.errors import ApiError
+from mcp_server.operations.scan_order import RANK, SORTS
 from store.families import Family
 from store.records import ChangeKind
 
@@ -88,6 +97,12 @@ def _upper(value: object) -> object:
 
 def _lower(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value
+
+
+def _order(value: str) -> str:
+    if value not in SORTS:
+        raise ValueError
+    return value
 
 
 class Arguments(BaseModel):
@@ -202,6 +217,21 @@ class ScanArguments(Arguments):
         BeforeValidator(_text_of_list),
         Field(description="URL-encoded JSON array of at most 50 predicates; see the table."),
     ] = None
+    sort: Annotated[
+        str,
+        AfterValidator(_order),
+        BeforeValidator(_lower),
+        Word,
+        WithJsonSchema(
+            {
+                "description": "`rank` (largest typical gain if it wins first; of all, forming "
+                "first) or a column, with - in front the other way round. Rows without a number "
+                "come last.",
+                "enum": list(SORTS),
+                "type": "string",
+            }
+        ),
+    ] = RANK
     limit: Limit = 50
     offset: Offset = 0
 
@@ -286,6 +316,7 @@ _REQUIREMENTS = {
     "status": "status must be forming, in_progress or all",
     "max_distance_pct": "max_distance_pct must be a number of at least 0",
     "filters": f"filters must be a JSON array of at most {MAX_FILTERS} characters",
+    "sort": f"sort must be one of {', '.join(SORTS)}",
     "rows": "rows must be compact or full",
     "outcome": "outcome must be all, resolved or open",
     "search": f"search must be text of at most {MAX_WORD} characters",

@@ -17,12 +17,16 @@ import orjson
 
 from mcp_server.drawing.axes import session_index
 from store.book import Book, Prices, StoredSetup
+from store.setup_view import PlanView
 
 FACTS = (
     *("symbol", "family_label", "direction", "status", "as_of_session", "last_close"),
-    *("trigger_rule", "plans"),
+    "trigger_rule",
 )
 """Fields of a Setup that go in as they are."""
+
+OF_VIEW = ("pattern", "gain_pct", "gain_r", "distance_pct")
+"""Fields of a SetupView that go in as they are."""
 
 SINCE_V1 = ("attempt", "sessions_since_trigger", "last_close_side")
 """Fields that a night sealed earlier may lack; they are null then."""
@@ -46,6 +50,8 @@ def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
     data = {
         **{name: fields[name] for name in FACTS},
         **{name: fields.get(name) for name in SINCE_V1},
+        **{name: getattr(setup.view, name) for name in OF_VIEW},
+        "plans": [_plan(plan) for plan in setup.view.plans],
         "next_session": book.next_session,
         "bars": _bars(prices),
         "lines": {side: _line(dates, fields["lines"][side]) for side in ("upper", "lower")},
@@ -55,6 +61,19 @@ def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
         "disclaimer": book.disclaimer,
     }
     return orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _plan(plan: PlanView) -> dict[str, Any]:
+    return {
+        "direction": plan.direction,
+        "trigger_price": plan.trigger,
+        "stop_price": plan.stop,
+        "target_price": plan.target,
+        "start_price": plan.start,
+        "stop_pct": plan.stop_pct,
+        "target_pct": plan.target_pct,
+        "reward_to_risk": plan.reward_to_risk,
+    }
 
 
 def _bars(prices: Prices) -> dict[str, Any]:

@@ -28,7 +28,6 @@ from store.book import Book, Prices, StoredSetup
 from store.errors import StoreError
 from store.files import private_folder, replace_file
 from store.of_night import OfNight
-from store.setup_words import pattern_words
 from telemetry.metrics import charts_cache, drawing_seconds, drawings_waiting, limits_hit, timed
 from telemetry.traces import span
 
@@ -202,7 +201,7 @@ def chart_view(book: Book, setup: StoredSetup, prices: Prices, name: str = "") -
     dates = tuple(dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date)
     return ChartView(
         symbol=fields["symbol"],
-        pattern=pattern_words(fields),
+        pattern=setup.view.pattern,
         direction=plan["direction"],
         status=fields["status"],
         as_of=dt.date.fromisoformat(fields["as_of_session"]),
@@ -223,29 +222,28 @@ def chart_view(book: Book, setup: StoredSetup, prices: Prices, name: str = "") -
         name=name,
         attempt=int(setup.evidence.get("attempt", 1)),
         attempts=(fields.get("attempt") or {}).get("count"),
-        record=_record(fields),
+        record=_record(setup),
         disclaimer=book.disclaimer,
         source=book.source,
     )
 
 
-def _record(fields: Mapping[str, Any]) -> Record | None:
-    """The record of the family, of the setup's own direction where the night has one by itself."""
-    record = fields["track_record"]["family"]
+def _record(setup: StoredSetup) -> Record | None:
+    """The record that everybody shows of the setup."""
+    view, record = setup.view, setup.view.record
     if record is None:
         return None
-    direction, label = fields["direction"], fields["family_label"]
-    own = (record.get("by_direction") or {}).get(direction)
-    start, end = (dt.date.fromisoformat(day) for day in record["backtest_range"])
-    counted = own or record
+    whole = setup.fields["track_record"][record.scope]
+    start, end = (dt.date.fromisoformat(day) for day in whole["backtest_range"])
+    label = f"{view.direction} {view.family_label}" if record.sided else view.family_label
     return Record(
-        name=f"{direction} {label}".capitalize() if own else label,
+        name=f"{view.symbol} {label.lower()}" if record.scope == "ticker" else label.capitalize(),
         start=start,
         end=end,
-        sample=counted["sample_size"],
-        win_rate=counted["win_rate_pct"],
-        average_loss=counted["avg_loss_pct"],
-        random_entries=counted.get("placebo_win_rate_pct"),
+        sample=record.sample_size,
+        win_rate=record.win_rate_pct,
+        average_loss=record.avg_loss_pct,
+        random_entries=record.placebo_win_rate_pct,
     )
 
 

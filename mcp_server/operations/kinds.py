@@ -54,12 +54,31 @@ _ROWS = (
         ("armed", "confirmed", "forming"),
         "forming (trigger not near), armed (trigger near), confirmed (trigger fired).",
     ),
-    _number("dist_to_entry", "%", "Absolute distance of the last price to the trigger."),
-    _number("min_win_rate", "%", "Win rate of this pattern on this ticker, from 5 trades on."),
-    _number("min_avg_r", "R", "Average R per past trade on this ticker, from 5 trades on."),
-    _number("min_expected_r", "R", "Expected R (ticker-plus-family estimate, drift included)."),
-    _number("typical_return", "%", "Typical winning-trade gain, ticker blended with pattern."),
-    _number("min_rr", "ratio", "Distance to the target over distance to the stop."),
+    _number(
+        "dist_to_entry",
+        "%",
+        "Absolute distance of the last price to the trigger; of a running trade to its entry.",
+    ),
+    _number(
+        "min_win_rate",
+        "%",
+        "Win rate of this pattern on this ticker alone, from 5 trades on; most tickers have fewer "
+        "and never match. For the win rate that rows show, use win_rate.",
+    ),
+    _number(
+        "min_avg_r",
+        "R",
+        "Average R per past trade on this ticker alone, from 5 trades on; most tickers have fewer "
+        "and never match.",
+    ),
+    _number("min_expected_r", "R", "Expected R as rows show it (drift included)."),
+    _number("typical_return", "%", "Typical gain if the trade wins, as rows show it."),
+    _number(
+        "min_rr",
+        "ratio",
+        "Reward to risk as rows show it: distance to the target over distance to the stop, from "
+        "the trigger or, in a running trade, from its entry.",
+    ),
     _number("target_move", "%", "Trigger to target."),
     _number("pre_pattern_move", "%", "Run-up before the pattern."),
     _number("price", "$", "Last price."),
@@ -90,6 +109,8 @@ _ROWS = (
     _choice("exchange", EXCHANGES),
     _choice("industry", INDUSTRIES),
     _choice("country", COUNTRIES),
+    _number("win_rate", "%", "Win rate as rows show it: of the ticker or, mostly, its family."),
+    _number("gain", "%", "Gain of a running trade so far; forming setups have none."),
 )
 
 KINDS: Mapping[str, Kind] = MappingProxyType({row.name: row for row in _ROWS})

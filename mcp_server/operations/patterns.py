@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -15,6 +14,7 @@ from mcp_server.operations.arguments import (
 )
 from mcp_server.operations.errors import ApiError
 from store.book import Book, StoredSetup
+from store.setup_words import caption
 
 if TYPE_CHECKING:
     from mcp_server.operations.answers import Answer
@@ -84,7 +84,7 @@ async def get_pattern_chart(call: Call[ChartArguments]) -> Answer:
     """The chart of one current setup, and its caption in words."""
     setup = find_setup(call.book, call.arguments.symbol, call.arguments.setup_id)
     png = await call.services.charts.png(call.book, setup)
-    words = caption(setup.fields, call.book.disclaimer)
+    words = caption(setup.view, call.book.disclaimer)
     return call.picture(png, words, call.chart_data(setup))
 
 
@@ -98,15 +98,3 @@ def find_setup(book: Book, symbol: str, setup_id: str) -> StoredSetup:
     if setup is None:
         raise ApiError("setup_not_found")
     return setup
-
-
-def caption(setup: Mapping[str, Any], disclaimer: str) -> str:
-    """What a chart shows, in words, for a reader who cannot see it."""
-    plan = setup["plans"][0]
-    return (
-        f"{setup['symbol']}: {setup['family_label']}, {setup['direction']}, "
-        f"{setup['status'].replace('_', ' ')}, as of {setup['as_of_session']}. "
-        f"Last close ${setup['last_close']}; trigger ${plan['trigger_price']}, "
-        f"stop ${plan['stop_price']}, target ${plan['target_price']}. "
-        f"{setup['trigger_rule']} {disclaimer}"
-    )

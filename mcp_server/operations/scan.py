@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import orjson
 
 from mcp_server.operations.arguments import ScanArguments, ScanSetupsArguments
 from mcp_server.operations.filters import Predicate, parse_filters
+from mcp_server.operations.scan_order import COLUMNS, RANK
 from store.book import Book
 from store.briefs import compact
 from store.evidence import Evidence
@@ -33,7 +34,10 @@ def scan_body(book: Book, arguments: ScanArguments) -> bytes:
     Raises:
         ApiError: `bad_request` for filters that cannot be used.
     """
-    return _page(book, arguments, _found(book, arguments), _whole)
+    found = _found(book, arguments)
+    count, rows = page(book.evidence, found, arguments)
+    head = _head(book, arguments, found, count)
+    return _body(head, book.evidence.bodies.at(rows))
 
 
 async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
@@ -43,9 +47,14 @@ async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
     """
     book, arguments = call.book, call.arguments
     found = _found(book, arguments)
-    counts = {"forming": _size(found.forming), "in_progress": _size(found.in_progress)}
-    shown = _whole if arguments.rows == "full" else _compact
-    return call.answer(_page(book, arguments, found, shown, counts=counts))
+    count, rows = page(book.evidence, found, arguments)
+    head = _head(book, arguments, found, count)
+    head["counts"] = {"forming": _size(found.forming), "in_progress": _size(found.in_progress)}
+    if arguments.rows == "full":
+        return call.answer(_body(head, book.evidence.bodies.at(rows)))
+    views = [book.scan.rows[row] for row in rows]
+    shown = [orjson.dumps(compact(view, book.scan.others(view))) for view in views]
+    return call.answer(_body(head, shown))
 
 
 class Found(NamedTuple):
@@ -54,6 +63,8 @@ class Found(NamedTuple):
     predicates: Sequence[Predicate]
     forming: Mask
     in_progress: Mask
+    without_evidence: Mapping[str, int]
+    """By kind of filter: rows of the status, family and direction that have no number for it."""
 
     def groups(self, status: str) -> Sequence[Mask]:
         """The rows of a status, in groups that are shown one after the other."""
@@ -66,31 +77,10 @@ def _found(book: Book, arguments: ScanArguments) -> Found:
     return select(book.evidence, arguments, predicates)
 
 
-def _page(
-    book: Book,
-    arguments: ScanArguments,
-    found: Found,
-    shown: Callable[[bytes], bytes],
-    **told: object,
-) -> bytes:
-    count, rows = page(found.groups(arguments.status), arguments.offset, arguments.limit)
-    bodies = [shown(body) for body in book.evidence.bodies.at(rows)]
-    head = _head(arguments, found.predicates, book.session is not None, count)
-    return _body({**head, **told}, bodies)
-
-
-def _whole(body: bytes) -> bytes:
-    return body
-
-
-def _compact(body: bytes) -> bytes:
-    return orjson.dumps(compact(orjson.loads(body)))
-
-
 def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Predicate]) -> Found:
     """The matching rows."""
     if not len(evidence.bodies):
-        return Found(predicates, np.zeros(0, bool), np.zeros(0, bool))
+        return Found(predicates, np.zeros(0, bool), np.zeros(0, bool), {})
     kept = np.ones(len(evidence.bodies), bool)
     for name in ("family", "direction"):
         wanted = getattr(arguments, name)
@@ -99,21 +89,28 @@ def select(evidence: Evidence, arguments: ScanArguments, predicates: Sequence[Pr
     forming = evidence.labels["status"].equal("forming")
     if arguments.max_distance_pct is not None:
         kept &= ~forming | (evidence.numbers["dist_to_entry"] <= arguments.max_distance_pct)
+    of_status = {"forming": forming, "in_progress": ~forming}.get(arguments.status, True)
+    asked = kept & of_status
+    missing = {p.kind.name: _size(asked & _lacks(evidence, p)) for p in predicates}
     for predicate in predicates:
         kept &= _match(evidence, predicate)
-    return Found(predicates, kept & forming, kept & ~forming)
+    without = {kind: count for kind, count in missing.items() if count}
+    return Found(predicates, kept & forming, kept & ~forming, without)
 
 
-def page(groups: Sequence[Mask], offset: int, limit: int) -> tuple[int, list[int]]:
-    """The number of rows in all groups, and the rows of one page, best rank first in each group."""
-    rows: list[int] = []
-    count = 0
-    for group in groups:
-        skipped, size = max(0, offset - count), _size(group)
-        if skipped < size and len(rows) < limit:
-            rows += np.flatnonzero(group)[skipped : skipped + limit - len(rows)].tolist()
-        count += size
-    return count, rows
+def page(evidence: Evidence, found: Found, arguments: ScanArguments) -> tuple[int, list[int]]:
+    """The number of matching rows, and the rows of one page.
+
+    By rank the forming ones come first; by a column all are sorted together, and those that are
+    equal in it stand in the order of rank.
+    """
+    rows = np.concatenate([np.flatnonzero(group) for group in found.groups(arguments.status)])
+    if arguments.sort != RANK and len(rows):
+        rows = np.sort(rows)
+        numbers = evidence.numbers[COLUMNS[arguments.sort.lstrip("-")].name][rows]
+        downward = arguments.sort.startswith("-")
+        rows = rows[np.argsort(-numbers if downward else numbers, kind="stable")]
+    return len(rows), rows[arguments.offset : arguments.offset + arguments.limit].tolist()
 
 
 def _size(rows: Mask) -> int:
@@ -126,18 +123,24 @@ def _match(evidence: Evidence, predicate: Predicate) -> Mask:
     return predicate.match(evidence.numbers[predicate.column])
 
 
-def _head(
-    arguments: ScanArguments, predicates: Sequence[Predicate], available: bool, count: int
-) -> dict[str, Any]:
+def _lacks(evidence: Evidence, predicate: Predicate) -> Mask:
+    if predicate.kind.takes == "choice":
+        return evidence.labels[predicate.column].codes < 0
+    return np.isnan(evidence.numbers[predicate.column])
+
+
+def _head(book: Book, arguments: ScanArguments, found: Found, count: int) -> dict[str, Any]:
     return {
-        "available": available,
+        "available": book.session is not None,
         "status": arguments.status,
         "filters": {
             "family": arguments.family,
             "direction": arguments.direction,
             "max_distance_pct": arguments.max_distance_pct,
-            "predicates": [predicate.canonical for predicate in predicates],
+            "predicates": [predicate.canonical for predicate in found.predicates],
         },
+        "sort": arguments.sort,
+        "without_evidence": found.without_evidence,
         "count": count,
         "limit": arguments.limit,
         "offset": arguments.offset,

@@ -62,6 +62,8 @@ NUMBERS = [
     pytest.param(
         "distance_from_low", WINDOWS, marks=pytest.mark.proves("FILTER-distance_from_low")
     ),
+    ("win_rate", [None]),
+    ("gain", [None]),
 ]
 BOOLEANS = [
     pytest.param(
@@ -188,14 +190,14 @@ def test_every_predicate_must_match(market: Market) -> None:
     assert all(together < ranks for ranks in apart)
 
 
-def test_the_kinds_are_the_38_of_the_interface() -> None:
-    named = [case.values[0] for case in (*NUMBERS, *BOOLEANS, *CHOICES)]
+def test_the_kinds_are_the_38_of_the_interface_and_two_of_what_rows_show() -> None:
+    named = [getattr(case, "values", case)[0] for case in (*NUMBERS, *BOOLEANS, *CHOICES)]
 
     assert set(named) == set(KINDS)
-    assert len(KINDS) == 38
+    assert list(KINDS)[38:] == ["win_rate", "gain"]
 
 
-SHOWN_NUMBERS = ("dist_to_entry", "typical_return", "price")
+SHOWN_NUMBERS = ("dist_to_entry", "typical_return", "price", "min_rr", "win_rate")
 """Numbers of the row itself, which every row has."""
 
 
@@ -215,6 +217,7 @@ def shown(row: Mapping[str, Any]) -> dict[str, float | None]:
     )
     known = ticker if ticker and ticker["sample_size"] >= 5 else None
     trigger, target, stop = (plan[f"{name}_price"] for name in ("trigger", "target", "stop"))
+    start = row["entry_price"] or trigger
     return {
         "dist_to_entry": row["distance_to_trigger_pct"],
         "typical_return": row["expected_gain_pct"],
@@ -223,7 +226,9 @@ def shown(row: Mapping[str, Any]) -> dict[str, float | None]:
         "min_avg_r": known["avg_r"] if known else None,
         "min_expected_r": (ticker or family or {"expected_r": None})["expected_r"],
         "target_move": 100 * abs(target / trigger - 1),
-        "min_rr": abs(target - trigger) / abs(stop - trigger),
+        "min_rr": abs(target - start) / abs(stop - start),
+        "win_rate": row["win_rate_pct"],
+        "gain": row["gain_pct"],
     }
 
 

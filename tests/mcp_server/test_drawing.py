@@ -147,9 +147,9 @@ def test_each_level_of_a_forming_setup_is_dashed_from_the_last_bar_on_and_named(
     plan, pixels = layout(shown), picture(shown)
     found = {pill.name.text: pill.price.text for pill in plan.pills if pill.level.dashed}
     assert found == {
-        "Target +10.6%": "115.00",
+        "Target +10.58%": "115.00",
         "Trigger": "104.00",
-        "Stop \N{MINUS SIGN}7.7%": "96.00",
+        "Stop -7.69%": "96.00",
     }
     after = int(plan.sessions.x(119)) + plan.sessions.slot
     for pill in plan.pills:

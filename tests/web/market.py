@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 
-from store.nights import Nights
+from store.setup_view import PlanView, SetupView, gain
+from tests.contract.market import active_book
 from tests.resealed import reseal
 
 COPIES = 26
@@ -53,12 +55,16 @@ def _row(row: dict[str, Any], rank: int) -> dict[str, Any]:
     plan, away = row["plans"][0], 1 + rank * 37 % 101 / 100
     stop = plan["trigger_price"] + (plan["stop_price"] - plan["trigger_price"]) * away
     row["plans"][0] = plan | {"stop_price": round(stop, 4)}
-    distance, gain = row["distance_to_trigger_pct"], row["expected_gain_pct"]
+    _, row["gain_r"] = gain(PlanView.of(row["plans"][0], row["entry_price"]), row["last_close"])
+    distance, typical = row["distance_to_trigger_pct"], row["expected_gain_pct"]
     return row | {
         "rank": rank,
         "setup_id": f"setup{rank:04}",
+        "lineage_id": f"lineage{rank:04}",
         "distance_to_trigger_pct": round(distance * away, 2),
-        "expected_gain_pct": None if gain is None or rank % 10 == 0 else round(gain * away, 2),
+        "expected_gain_pct": None
+        if typical is None or rank % 10 == 0
+        else round(typical * away, 2),
     }
 
 
@@ -77,21 +83,20 @@ def _keep_setups(
         book.execute("INSERT INTO setups VALUES (?, ?, ?, ?)", values)
 
 
-def _ratio(row: dict[str, Any]) -> float:
-    plan = row["plans"][0]
-    trigger, stop, target = (plan[f"{name}_price"] for name in ("trigger", "stop", "target"))
-    return float(round(abs(target - trigger) / abs(trigger - stop), 3))
-
-
 def _gain(row: dict[str, Any]) -> float:
     gain = row["expected_gain_pct"]
     return np.nan if gain is None else float(gain)
 
 
+def _expected_r(row: dict[str, Any]) -> float:
+    expected = SetupView.of(row).expected_r
+    return np.nan if expected is None else expected
+
+
 SHOWN = {
     "dist_to_entry": lambda row: row["distance_to_trigger_pct"],
-    "min_rr": _ratio,
     "typical_return": _gain,
+    "min_expected_r": _expected_r,
 }
 """The columns of evidence that a list of setups shows, each from its row."""
 
@@ -105,9 +110,5 @@ def _numbers(values: np.ndarray, generator: np.random.Generator) -> bytes:
 
 def evidence_of(folder: Path) -> dict[str, np.ndarray]:
     """The number columns of the active night, row 0 being rank 1."""
-    nights = Nights(folder)
-    path = nights.folder / nights.check_active().book.file
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as book:
-        columns = book.execute("SELECT name, body FROM evidence WHERE labels IS NULL").fetchall()
-    book.close()
-    return {name: np.frombuffer(body, "<f8") for name, body in columns}
+    with closing(active_book(folder)) as book:
+        return dict(book.evidence.numbers)

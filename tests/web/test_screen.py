@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from mcp_server.operations.filters import MAX_PREDICATES, OPERATORS
 from mcp_server.operations.kinds import KINDS, Kind
+from mcp_server.operations.scan_order import COLUMNS, SORTS
 from store.accounts import Plan
 from store.families import Family
 from tests.service import Service, copy_night, serving
@@ -30,7 +31,6 @@ from tests.web.market import evidence_of
 from tests.web.people import new_person, signed_in
 from web.condition_words import COMPARISONS, LABELS
 from web.conditions import PARTS
-from web.scan_order import COLUMNS, SORTS
 from web.scan_query import ADD, DEFAULTS, read_query
 
 RSI = '[{"kind":"rsi","op":"<","value":20}]'
@@ -260,7 +260,7 @@ def test_more_conditions_than_the_scan_takes_are_refused(market: Service) -> Non
 VALUES = st.one_of(
     st.text(max_size=12),
     st.sampled_from(
-        ["", " ", "20", "-1", "1e400", "triangle", " Bullish", "all", "5.50", "-min_rr", "rsi", "<"]
+        ["", " ", "20", "-1", "1e400", "triangle", " Bullish", "all", "5.50", "-gain", "rsi", "<"]
     ),
     st.sampled_from([RSI, "[]", "[{}]", '[{"kind":"gap"}]', '[{"kind":"country","value":"us"}]']),
 )
@@ -296,7 +296,7 @@ def test_the_form_sends_what_the_address_said(market: Service) -> None:
         "status": "all",
         "max_distance_pct": "30.5",
         "filters": '[{"kind":"rsi","op":"<","value":50},{"kind":"gap","op":">","value":-2.5}]',
-        "sort": "-min_rr",
+        "sort": "-reward_to_risk",
         "limit": "10",
     }
     controls = Controls(screen(market, **asked).text, "query")
@@ -311,16 +311,24 @@ def test_a_sort_is_over_all_matches_and_equal_rows_stand_by_rank(
     market: Service, evidence: dict[str, Any], sort: str
 ) -> None:
     rows = market.get("/scan", params={"status": "all", "limit": 200}).json()["setups"]
-    columns = {"distance": "dist_to_entry", "min_rr": "min_rr", "gain": "typical_return"}
+    fields = {
+        "symbol": "symbol",
+        "sample": "win_rate_trades",
+        "win_rate": "win_rate_pct",
+        "gain": "gain_pct",
+        "typical_gain": "expected_gain_pct",
+        "distance": "distance_to_trigger_pct",
+    }
     name = sort.lstrip("-")
     values = {
-        row["rank"]: row["symbol"]
-        if name == "symbol"
-        else row["win_rate_trades"]
-        if name == "sample"
-        else evidence[columns[name]][row["rank"] - 1]
+        row["rank"]: row[fields[name]]
+        if name in fields
+        else evidence[COLUMNS[name].name][row["rank"] - 1]
         for row in rows
     }
+    if name == "distance":
+        values |= {row["rank"]: np.nan for row in rows if row["status"] == "in_progress"}
+    values = {rank: np.nan if value is None else value for rank, value in values.items()}
     known = sorted({value for value in values.values() if value == value})
     places = {value: place for place, value in enumerate(known)}
     sign = -1 if sort.startswith("-") else 1
@@ -346,7 +354,7 @@ def test_a_heading_sorts_says_how_and_turns_round(market: Service) -> None:
 
     assert [order for order, _ in headings if order] == ["ascending"]
     assert "/screen?sort=-distance" in [html.unescape(address) for _, address in headings]
-    assert len(headings) == len(COLUMNS)
+    assert len(headings) == 5
 
 
 def test_pages_follow_one_another_without_gap_or_repeat(market: Service) -> None:
@@ -390,9 +398,9 @@ def test_a_rate_never_stands_without_its_sample_and_its_loss(market: Service) ->
     assert rates
     for rate in rates:
         assert re.fullmatch(
-            r"\d+\.\d% won, [\d,]+ (bullish |bearish )?trades? of \S+( family)?"
-            r"(, too few to say anything)? "
-            r"(no loss|average loss \N{MINUS SIGN}\d+\.\d%)(; random entries \d+\.\d%)?",
+            r"\d+\.\d\d% won, (average win \+\d+\.\d\d%, )?(no loss|average loss -\d+\.\d\d%) "
+            r"[\d,]+ (bullish |bearish )?trades? of \S+( family)?(, too few to say anything)?; "
+            r"random entries \d+\.\d\d%; too few to say anything; expected R [+-]\d\.\d{3}",
             rate,
         )
     assert page.count("% won") == len(rates)

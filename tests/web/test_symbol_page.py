@@ -16,6 +16,7 @@ from mcp_server.drawing.palette import COLOURS, Ink
 from store.accounts import Account, Plan
 from store.book import Book
 from store.distribution import Distribution
+from store.figures import dollars
 from store.watchlist import Watchlist
 from tests.contract.market import active_book
 from tests.resealed import reseal
@@ -23,7 +24,6 @@ from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 from tests.web.tree import Document
-from web.figures import MINUS, dollars
 from web.forms import form_token
 from web.histogram import Histogram
 from web.history import PAGE
@@ -87,7 +87,7 @@ def test_who_tracks_it_reads_its_charts_records_history_and_results(
     assert dates == sorted(dates, reverse=True)
     losses = sum(row["outcome"] == "loss" for row in rows)
     assert page.count("<td>loss</td>") == losses
-    assert f"{MINUS}1.00" in text
+    assert "-1.00" in text
 
 
 def test_the_picture_of_results_has_the_numbers_of_the_history(service: Service) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import html
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from store.accounts import Account, Plan
-from store.setup_words import pattern_words, place_words, state_words
+from store.setup_words import place_words, state_words
 from store.watchlist import Watchlist
+from tests.contract.market import active_book
 from tests.service import Service, on_database, serving
 from tests.web.people import new_person, signed_in
 
@@ -46,12 +48,13 @@ def test_the_list_stands_in_the_users_order_with_name_setup_and_distance(
             if entry["symbol"] == symbol
         )
         assert name in found[symbol]
-    for setup in service.get("/scan", params={"status": "all"}).json()["setups"]:
-        if setup["symbol"] in tracked_symbols:
-            distance = f"{setup['distance_to_trigger_pct']:.1f}%"
-            state = state_words(setup)
-            shown = f"{pattern_words(setup)} {setup['direction']}, {state} {distance}"
-            assert f"{shown} {place_words(setup)}" in found[setup["symbol"]]
+    with closing(active_book(service.settings.data_dir)) as book:
+        views = [view for view in book.scan.rows if view.symbol in tracked_symbols]
+    assert {view.status for view in views} == {"in_progress"}
+    for view in views:
+        shown = f"{view.pattern} {view.direction}, {state_words(view)} {place_words(view)}"
+        assert shown in found[view.symbol]
+        assert "since the entry" in shown
     assert "4 of 200" in page
 
 

@@ -33,10 +33,9 @@ const volumeText = (volume) => (volume === null ? "not known" : compact.format(v
 
 function percentText(value, decimals = 2) {
   if (value === null || value === undefined) return "none";
-  return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(decimals)}%`;
+  return `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(decimals)}%`;
 }
 
-const changeText = (price, from) => percentText((price / from - 1) * 100, 1);
 const statusText = (status) => status.replace("_", " ");
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -62,7 +61,7 @@ function chartText(data, price) {
   });
   return [
     `Daily candles of ${data.symbol} on a log price axis, with volume.`,
-    `${data.family_label}, ${directionText(data)}, ${statusText(data.status)}, as of ${data.as_of_session}.`,
+    `${data.pattern}, ${directionText(data)}, ${statusText(data.status)}, as of ${data.as_of_session}.`,
     `Last close ${price(data.last_close)}.`, ...lines, ...plans, entry,
   ].join(" ").trim();
 }
@@ -73,7 +72,7 @@ const directionText = (data) => [...new Set(data.plans.map((plan) => plan.direct
 /** Symbol and pattern, then direction and status as badges in the colour of their kind. */
 function titleParts(data) {
   const kind = (value, known) => (known.includes(value) ? `badge ${value}` : "badge");
-  const name = `${data.symbol}  ·  ${data.family_label}`;
+  const name = `${data.symbol}  ·  ${data.pattern}`;
   const direction = directionText(data);
   return [name, " ", element("span", kind(direction, ["bullish", "bearish"]), capital(direction)), " ",
     element("span", kind(data.status, ["forming", "in_progress"]), capital(statusText(data.status)))];
@@ -96,20 +95,26 @@ function planElements(data, price) {
   const level = (kind, name, value, note) =>
     element("div", kind, element("dt", "", name), element("dd", "", price(value), " ", element("small", "", note)));
   return data.plans.flatMap((plan) => {
-    const from = data.entry ? data.entry.price : plan.trigger_price;
-    const { trigger_price: trigger, stop_price: stop, target_price: target } = plan;
-    const reward = ((target - from) / (from - stop)).toFixed(1);
+    const { start_price: start, stop_price: stop, target_price: target } = plan;
+    const reward = plan.reward_to_risk === null ? "" : `, reward to risk ${plan.reward_to_risk.toFixed(2)}`;
     const list = element("dl", "levels");
     if (data.entry) {
       const entered = dateText(isoDate(data.entry.date), { weekday: undefined });
-      list.append(level("entry", "Entry", from, entered));
-    } else list.append(level("trigger", "Trigger", trigger, `last close ${price(data.last_close)}`));
-    list.append(level("stop", "Stop", stop, changeText(stop, from)));
-    list.append(level("target", "Target", target, `${changeText(target, from)}, ${reward} R`));
-    if (data.entry) list.append(level("last", "Last close", data.last_close, changeText(data.last_close, from)));
+      list.append(level("entry", "Entry", start, entered));
+    } else list.append(level("trigger", "Trigger", start, `last close ${price(data.last_close)}`));
+    list.append(level("stop", "Stop", stop, percentText(plan.stop_pct)));
+    list.append(level("target", "Target", target, `${percentText(plan.target_pct)}${reward}`));
+    if (data.entry) list.append(level("last", "Last close", data.last_close, gainText(data)));
     const title = data.plans.length > 1 ? [element("h2", "", `${capital(plan.direction)} plan`)] : [];
     return [...title, list];
   });
+}
+
+/** What a running trade has gained so far; empty if the night does not say. */
+function gainText({ gain_pct: gain, gain_r: risk }) {
+  if (typeof gain !== "number") return "";
+  const multiple = typeof risk === "number" ? ` (${risk < 0 ? "" : "+"}${risk.toFixed(2)} R)` : "";
+  return `gain ${percentText(gain)}${multiple}`;
 }
 
 /** What a verdict says of the trades of a record beside random entries. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import math
 from collections.abc import Iterator
@@ -69,7 +70,7 @@ def test_a_line_that_begins_before_the_bars_has_an_index_before_them(book: Book)
     early = {**upper, "start": {"date": "2010-01-04", "price": 500.0}}
     lines = {**setup.fields["lines"], "upper": early}
 
-    data = data_of(book, StoredSetup({**setup.fields, "lines": lines}, setup.evidence))
+    data = data_of(book, dataclasses.replace(setup, fields={**setup.fields, "lines": lines}))
 
     assert data["lines"]["upper"]["start"]["index"] < -100
 
@@ -96,4 +97,7 @@ def test_it_is_bounded(book: Book) -> None:
 def test_a_symbol_without_stored_bars_has_no_chart_data(book: Book) -> None:
     setup = setups(book)[0]
 
-    assert chart_data(book, StoredSetup({**setup.fields, "symbol": "NONE"}, {})) is None
+    assert (
+        chart_data(book, dataclasses.replace(setup, fields={**setup.fields, "symbol": "NONE"}))
+        is None
+    )

@@ -1,0 +1,45 @@
+"""Scan order: what the rows of a scan can be sorted by, over REST, MCP, pages and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+RANK: Final = "rank"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A number of the rows, by which they are sorted; rows without one come last."""
+
+    label: str
+    name: str
+    """Of the column of the night's evidence."""
+    upward: str = "lowest first"
+    downward: str = "highest first"
+    first: str = "-"
+    """What a click on its heading does first: `-` for downward."""
+
+
+COLUMNS: Mapping[str, Column] = {
+    "symbol": Column("Symbol", "symbol", "A to Z", "Z to A", ""),
+    "distance": Column("Distance", "distance", "nearest first", "farthest first", ""),
+    "reward_to_risk": Column("Reward to risk", "min_rr"),
+    "gain": Column("Gain so far", "gain"),
+    "typical_gain": Column("Typical gain if it wins", "typical_return"),
+    "expected_r": Column("Expected R", "min_expected_r"),
+    "win_rate": Column("Win rate", "win_rate"),
+    "sample": Column("Sample", "sample", "smallest first", "largest first"),
+}
+"""By the value of `sort`; `-` in front of it sorts downward."""
+
+SORTS: Mapping[str, str] = {
+    RANK: "Rank, largest typical gain first",
+    **{
+        f"{sign}{name}": f"{column.label}, {words}"
+        for name, column in COLUMNS.items()
+        for sign, words in (("", column.upward), ("-", column.downward))
+    },
+}
+"""Every order in words."""

@@ -1,0 +1,289 @@
+"""Every surface says the same of one setup: what its record says, worked out here once more."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import pytest
+
+from mcp_server.operations.chart_data import chart_data
+from mcp_server.operations.charts import chart_view
+from store.book import Book
+from store.setup_view import gain
+from tests.agent import call, connected
+from tests.contract.market import active_book
+from tests.resealed import reseal
+from tests.screener.command import run
+from tests.service import Service, copy_night, new_key, serving
+from tests.web.browser import Browser
+from tests.web.market import make_market
+from tests.web.people import new_person, signed_in
+
+SINCE = ("entry_price", "entry_date", "gain_pct", "gain_r")
+"""Fields of a running setup that nights sealed earlier lack."""
+SYMBOLS = ("AAPL", "GOOG", "IBM", "MSFT")
+
+
+class Expected(NamedTuple):
+    """What is to be said of a setup, as numbers."""
+
+    start: float
+    stop: float
+    stop_pct: float
+    target: float
+    target_pct: float
+    ratio: float
+    gain_pct: float | None
+    gain_r: float | None
+    distance: float | None
+
+    @property
+    def levels(self) -> list[str]:
+        """The plan in words: prices, the moves to stop and target, reward to risk."""
+        prices = [f"${self.start:,.2f}", f"${self.stop:,.2f}", f"${self.target:,.2f}"]
+        moves = [f"{self.stop_pct:+,.2f}%", f"{self.target_pct:+,.2f}%", f"{self.ratio:,.2f}"]
+        return prices + moves
+
+    @property
+    def place(self) -> str:
+        """The gain so far or the distance, in words."""
+        if self.gain_pct is not None:
+            return f"{self.gain_pct:+,.2f}% ({self.gain_r:+,.2f} R)"
+        assert self.distance is not None
+        side = "below" if self.distance > 0 else "above"
+        return f"{abs(self.distance):,.2f}% {side} the trigger"
+
+
+def older(book: sqlite3.Connection) -> None:
+    """Make the rows of a night those of one that kept entries in its evidence alone."""
+    for table, key in (("scan", "rank"), ("setups", "setup_id")):
+        for name, body in book.execute(f"SELECT {key}, body FROM {table}").fetchall():  # noqa: S608
+            kept = {k: v for k, v in orjson.loads(body).items() if k not in SINCE}
+            change = f"UPDATE {table} SET body = ? WHERE {key} = ?"  # noqa: S608
+            book.execute(change, (orjson.dumps(kept), name))
+
+
+@pytest.fixture(params=["sample", "older", "market"], scope="module")
+def live(
+    request: pytest.FixtureRequest, night: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """The sample night, one as earlier versions sealed it, and a market made of it."""
+    folder = tmp_path_factory.mktemp(request.param)
+    copy_night(night, folder)
+    if request.param == "older":
+        reseal(folder, older)
+    if request.param == "market":
+        make_market(folder)
+    with serving(folder, open_pages=True) as service:
+        yield service
+
+
+@pytest.fixture
+def book(live: Service) -> Iterator[Book]:
+    with closing(active_book(live.settings.data_dir)) as opened:
+        yield opened
+
+
+def words(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+async def asked_for(live: Service, key: str, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The answer of a tool of the extended address."""
+    async with connected(f"{live.mcp_url}/extended", key) as client:
+        answer = await call(client, tool, **arguments)
+    assert not answer.is_error
+    return dict(answer.structured_content or {})
+
+
+def scanned(live: Service, **asked: Any) -> list[dict[str, Any]]:
+    asked = {"status": "all", "limit": 200, **asked}
+    return list(live.get("/scan", params=asked).json()["setups"])
+
+
+def expected(book: Book, row: Mapping[str, Any]) -> Expected:
+    """Worked out of the record and, for a night that kept it there, of the evidence beside it."""
+    plan, running = row["plans"][0], row["status"] == "in_progress"
+    stored = book.setup(row["symbol"], row["setup_id"])
+    assert stored is not None
+    start = float(stored.evidence["entry_price"] if running else plan["trigger_price"])
+    stop, target, close = plan["stop_price"], plan["target_price"], row["last_close"]
+    won = (close - start) * (1 if row["direction"] == "bullish" else -1)
+    away = row["distance_to_trigger_pct"] * (1 if plan["trigger_price"] > close else -1)
+    return Expected(
+        start=start,
+        stop=stop,
+        stop_pct=100 * (stop / start - 1),
+        target=target,
+        target_pct=100 * (target / start - 1),
+        ratio=abs(target - start) / abs(start - stop),
+        gain_pct=100 * won / start if running else None,
+        gain_r=round(won / abs(start - stop), 3) if running else None,
+        distance=None if running else away,
+    )
+
+
+def test_the_screen_shows_the_numbers_of_each_row(live: Service, book: Book) -> None:
+    page = Browser(live).get("/screen?status=all&limit=200").text
+    shown = {
+        int(rank[1]): words(body)
+        for body in re.findall(r'<tr role="row">(.*?)</tr>', page, re.DOTALL)
+        if (rank := re.search(r"rank (\d+)", body))
+    }
+    rows = scanned(live)
+
+    assert set(shown) == {row["rank"] for row in rows}
+    for row in rows:
+        said = expected(book, row)
+        assert all(part in shown[row["rank"]] for part in said.levels)
+        assert said.place in shown[row["rank"]]
+        if row["win_rate_pct"] is not None:
+            assert f"{row['win_rate_pct']:.2f}% won" in shown[row["rank"]]
+
+
+async def test_agents_read_the_numbers_of_each_row_in_short(live: Service, book: Book) -> None:
+    key = new_key(live.settings, "agent@example.com", tracked=SYMBOLS)
+    answer = await asked_for(live, key, "scan_setups", status="all", limit=200)
+    tracked = (await asked_for(live, key, "list_tracked_tickers"))["tickers"]
+    short = {row["setup_id"]: row for row in answer["setups"]}
+    briefs = {brief["setup_id"]: brief for ticker in tracked for brief in ticker["setups"]}
+    rows = scanned(live)
+
+    assert set(short) == {row["setup_id"] for row in rows} == set(briefs)
+    for row in rows:
+        said, compact = expected(book, row), short[row["setup_id"]]
+        assert compact["reward_to_risk"] == pytest.approx(said.ratio, abs=0.0051)
+        assert compact["win_rate_pct"] == row["win_rate_pct"]
+        for part in (compact, briefs[row["setup_id"]]):
+            if said.distance is None:
+                assert part["distance_to_trigger_pct"] is None
+                assert part["gain_pct"] == pytest.approx(said.gain_pct, abs=0.0051)
+                assert part["gain_r"] == pytest.approx(said.gain_r, abs=0.00051)
+            else:
+                assert part["distance_to_trigger_pct"] == row["distance_to_trigger_pct"]
+                assert "gain_pct" not in part
+        if said.gain_pct is not None:
+            assert compact["entry_price"] == said.start
+
+
+def test_rest_has_the_entry_and_the_gain_of_running_setups(live: Service, book: Book) -> None:
+    for row in scanned(live):
+        if "entry_price" not in row:
+            continue  # a night that was sealed without them is served as it is
+        said = expected(book, row)
+        if row["status"] == "forming":
+            assert [row[name] for name in SINCE] == [None] * 4
+            continue
+        assert (row["entry_price"], row["gain_pct"]) == (
+            said.start,
+            pytest.approx(said.gain_pct, abs=0.0051),
+        )
+        past = book.history(row["symbol"])
+        rows = map(orjson.loads, past.rows if past else ())
+        entered = [each for each in rows if each["lineage_id"] == row["lineage_id"]]
+        assert entered or row["lineage_id"].startswith("lineage")
+        for each in entered:
+            assert row["entry_date"] == each["entry_date"]
+            assert row["gain_r"] == pytest.approx(each["unrealized_r"], abs=0.0011)
+
+
+def test_the_sheet_and_the_charts_have_the_numbers_of_each_row(live: Service, book: Book) -> None:
+    printed = run(live.settings.data_dir, "scan", "--status", "all", "--limit", "200", "--csv")
+    sheet = {int(line["rank"]): line for line in csv.DictReader(io.StringIO(printed.stdout))}
+    for row in scanned(live):
+        said, line = expected(book, row), sheet[row["rank"]]
+        stored, prices = book.setup(row["symbol"], row["setup_id"]), book.prices(row["symbol"])
+        assert stored is not None
+        assert prices is not None
+        plan = chart_view(book, stored, prices).plan
+        data = orjson.loads(chart_data(book, stored) or b"")
+        in_data = data["plans"][0]
+        for stop_pct, target_pct, ratio in (
+            (plan.stop_pct, plan.target_pct, plan.reward_to_risk),
+            (in_data["stop_pct"], in_data["target_pct"], in_data["reward_to_risk"]),
+            (float(line[name]) for name in ("stop_pct", "target_pct", "reward_to_risk")),
+        ):
+            assert stop_pct == pytest.approx(said.stop_pct, abs=0.0051)
+            assert target_pct == pytest.approx(said.target_pct, abs=0.0051)
+            assert ratio == pytest.approx(said.ratio, abs=0.0051)
+        assert plan.start == in_data["start_price"] == said.start
+        assert float(line["entry_price"] or line["trigger_price"]) == said.start
+        gained, _ = gain(plan, row["last_close"])
+        gains = [float(line["gain_pct"] or "nan"), data["gain_pct"], gained]
+        if said.gain_pct is not None:
+            assert gains == [pytest.approx(said.gain_pct, abs=0.0051)] * 3
+
+
+def test_a_symbols_pages_and_commands_say_what_the_screen_says(
+    service: Service, night: Path
+) -> None:
+    member = signed_in(service, new_person(service, tracked=SYMBOLS))
+    watchlist = words(member.get("/watchlist").text)
+    table = run(night, "scan", "--status", "all", COLUMNS="250").stdout.splitlines()
+    with closing(active_book(night)) as book:
+        for row in scanned(service):
+            said, symbol = expected(book, row), row["symbol"]
+            page = words(Browser(service).get(f"/symbols/{symbol}").text)
+            accept = {"Accept": "text/markdown"}
+            markdown = Browser(service).get(f"/symbols/{symbol}", headers=accept)
+            printed = " ".join(run(night, "show", symbol).stdout.split())
+            (line,) = (line for line in table if f" {said.levels[0]} " in line and symbol in line)
+
+            for text in (page, markdown.text.replace("\\", ""), printed):
+                assert all(part in text for part in said.levels)
+                assert said.place in text
+            assert said.place in watchlist
+            prices, ratio = said.levels[:3], said.levels[5]
+            assert all(f" {part} " in line for part in (*prices, ratio))
+            if said.gain_pct is not None:
+                assert f" {said.gain_pct:+.2f}% " in line
+                assert f" {said.gain_r:+.2f} " in line
+
+
+FIELDS = {
+    "win_rate": "win_rate_pct",
+    "typical_return": "expected_gain_pct",
+    "dist_to_entry": "distance_to_trigger_pct",
+    "min_rr": "reward_to_risk",
+    "gain": "gain_pct",
+    "min_expected_r": "expected_r",
+}
+"""The field of a short row that each kind of filter speaks of."""
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+async def test_a_filter_counts_the_number_that_the_row_shows(live: Service, kind: str) -> None:
+    key = new_key(live.settings, f"{kind}@example.com", tracked=SYMBOLS)
+    every = {"status": "all", "limit": 200}
+    rows = (await asked_for(live, key, "scan_setups", **every))["setups"]
+    shown = {row["setup_id"]: row.get(FIELDS[kind]) for row in rows}
+    shown = {name: value for name, value in shown.items() if value is not None}
+
+    assert shown
+    for value in sorted(set(shown.values()))[:3]:
+        filters = [{"kind": kind, "op": ">=", "value": value}]
+        answer = await asked_for(live, key, "scan_setups", filters=filters, **every)
+        matching = {row["setup_id"] for row in answer["setups"]}
+        assert matching & set(shown) == {n for n, number in shown.items() if number >= value}
+
+
+def test_rows_without_a_number_for_a_condition_are_counted(service: Service) -> None:
+    asked = '[{"kind":"min_win_rate","op":">=","value":0}]'
+    answer = service.get("/scan", params={"status": "all", "filters": asked}).json()
+    every = service.get("/scan", params={"status": "all"}).json()
+    member = signed_in(service, new_person(service))
+    page = words(member.get("/screen", params={"status": "all", "filters": asked}).text)
+    without = answer["without_evidence"]["min_win_rate"]
+
+    assert without + answer["count"] == every["count"]
+    assert every["without_evidence"] == {}
+    assert f"Win rate of the ticker alone: {without} setups have no number" in page
