@@ -21,9 +21,9 @@ from screener_client import (
 FAMILIES = ("rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle")
 HEAD = (
     *("rank", "symbol", "family", "direction", "status"),
-    *("trigger", "stop", "target", "distance", "win rate"),
+    *("trigger", "stop", "target", "distance or gain", "win rate"),
 )
-RIGHT = {"rank", "trigger", "stop", "target", "distance"}
+RIGHT = {"rank", "trigger", "stop", "target", "distance or gain"}
 
 CONDITION = re.compile(r"(\w+)(?::(\w+))?\s*(<=|>=|<|>|=|\bis\b)\s*(.+)")
 CONDITION_HELP = """a condition that every row must meet; may be given many times.
@@ -32,13 +32,14 @@ CONDITION_HELP = """a condition that every row must meet; may be given many time
 
 EPILOG = """\
 examples:
-  morning_scan.py                                    what is still forming, best rank first
+  morning_scan.py                                    what is still forming, by rank
   morning_scan.py --max-distance 1.5                 only what is close to its trigger
   morning_scan.py --family triangle --status all     running triangles too
   morning_scan.py --where 'rsi < 70' --where 'sma_distance:50 > 0'
 
 reading the table:
-  distance   how far the last close is from the trigger, in percent
+  distance or gain   how far the last close is from the trigger, or the
+                     gain of a running trade so far, in percent
   win rate   of the pattern family; it always stands with its number of trades and the
              average loss, because a win rate alone says nothing about what a trade earned
 """
@@ -87,11 +88,18 @@ def table_rows(setup: Json) -> list[tuple[str, ...]]:
             money(plan["trigger_price"]),
             money(plan["stop_price"]),
             money(plan["target_price"]),
-            f"{setup['distance_to_trigger_pct']:.2f}%",
+            standing(setup),
             win_rate(setup["track_record"]["family"]),
         )
         for plan in setup["plans"]
     ]
+
+
+def standing(setup: Json) -> str:
+    """How far the last close is from the trigger, or what a running trade has gained so far."""
+    if setup["status"] == "in_progress" and setup.get("gain_pct") is not None:
+        return f"{setup['gain_pct']:+.2f}%"
+    return f"{setup['distance_to_trigger_pct']:.2f}%"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -152,7 +160,9 @@ def _query(options: argparse.Namespace) -> Json:
 
 
 def _options() -> argparse.Namespace:
-    made = parser("Print tonight's setups of the whole market, best rank first.", EPILOG)
+    made = parser(
+        "Print tonight's setups of the whole market by rank, largest typical gain first.", EPILOG
+    )
     made.add_argument("--family", choices=FAMILIES, help="one pattern family; all when left out")
     made.add_argument("--direction", choices=("bullish", "bearish"), help="both when left out")
     made.add_argument(
