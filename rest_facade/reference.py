@@ -138,7 +138,8 @@ def _tools(offer: Offer) -> str:
         "## MCP tools",
         seven,
         "Results carry the JSON as text and as structured content. A tool error's text begins with "
-        "its code and ends with the fix. `list_tracked_tickers` has for each ticker `symbol`, "
+        "its code and ends with the fix. An argument that a tool does not have is refused. "
+        "`list_tracked_tickers` has for each ticker `symbol`, "
         "`covered` and `setups`, each with `setup_id`, `family`, `direction`, `status`, `attempt`, "
         "`distance_to_trigger_pct` and `last_close_side`. A client of 2026-07-28 that declares "
         "elicitation is asked to confirm a call that drops a ticker.",

@@ -19,7 +19,7 @@ class RestRoute:
 
 SCAN_QUERY = ("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset")
 CHANGES_QUERY = ("change", "family", "direction", "limit", "offset")
-HISTORY_QUERY = ("limit", "outcome", "family")
+HISTORY_QUERY = ("limit", "outcome", "family", "since", "until")
 
 ROUTES = (
     RestRoute("GET", "/me", "me"),

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 
+from mcp_server.operations.errors import did_you_mean
 from mcp_server.operations.filters import PredicateError, read_predicate
 from mcp_server.operations.kinds import KINDS, Kind
 
@@ -99,10 +99,5 @@ def _value(kind: Kind, text: str) -> object:
 
 
 def _meant(word: str, known: Iterable[str]) -> str:
-    folded = {name.casefold(): name for name in known}
-    if word.casefold() in folded:
-        return ""
-    near = get_close_matches(word.casefold(), folded, 3)
-    near += [name for name in folded if name not in near and word and word.casefold() in name]
-    names = [folded[name] for name in near[:3]]
-    return f" (did you mean {' or '.join(names)}?)" if names else ""
+    meant = did_you_mean(word, known)
+    return f" (d{meant[1:]})" if meant else ""

@@ -1,11 +1,13 @@
 """Argument models: what each operation takes.
 
-Both surfaces pass raw values (REST: strings, MCP: JSON), so an integer may arrive as text. Unknown
-arguments are ignored; a refusal names the argument that is wrong.
+Both surfaces pass raw values (REST: strings, MCP: JSON), so an integer may arrive as text. A
+refusal names the argument that is wrong; what an operation does not have, its surface drops (REST)
+or refuses (MCP).
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from collections.abc import Mapping
@@ -37,6 +39,8 @@ MAX_WORD, MAX_SETUP_ID, MAX_FILTERS = 64, 128, 8192
 INTEGER = re.compile(r"[+-]?[0-9]+")
 # Each digit can match in only one place, so text that is not a number is refused in one pass.
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def _at_most(length: int) -> BeforeValidator:
@@ -88,6 +92,18 @@ def _clamped(low: int, high: int) -> BeforeValidator:
 def _text_of_list(value: object) -> object:
     # An agent sends JSON as JSON; its text is what is bounded, parsed and kept.
     return orjson.dumps(value).decode() if isinstance(value, list) else value
+
+
+def _day(value: object) -> object:
+    # Other forms of a date, such as its week or seconds since 1970, are read nowhere else.
+    if not isinstance(value, str) or not DAY.fullmatch(value.strip()):
+        raise ValueError
+    return dt.date.fromisoformat(value.strip())
+
+
+def _date(description: str) -> WithJsonSchema:
+    # Some hosts refuse the format `date` of a text.
+    return WithJsonSchema({"description": f"ISO date. {description}", "type": "string"})
 
 
 def _upper(value: object) -> object:
@@ -169,7 +185,7 @@ Offset = Annotated[
 
 
 class HistoryArguments(SymbolArguments):
-    """A ticker's history, how much of it, and which outcomes."""
+    """A ticker's history: how much of it, which outcomes, and entered when."""
 
     limit: Annotated[
         int,
@@ -183,6 +199,8 @@ class HistoryArguments(SymbolArguments):
         Field(description="resolved: win or loss."),
     ] = "all"
     family: FamilyFilter = None
+    since: Annotated[dt.date | None, BeforeValidator(_day), _date("First entry_date.")] = None
+    until: Annotated[dt.date | None, BeforeValidator(_day), _date("Last entry_date.")] = None
 
 
 class RecordArguments(SymbolArguments):
@@ -318,6 +336,8 @@ _REQUIREMENTS = {
     "filters": f"filters must be a JSON array of at most {MAX_FILTERS} characters",
     "sort": f"sort must be one of {', '.join(SORTS)}",
     "rows": "rows must be compact or full",
+    "since": "since must be a date such as 2025-01-31",
+    "until": "until must be a date such as 2025-01-31",
     "outcome": "outcome must be all, resolved or open",
     "search": f"search must be text of at most {MAX_WORD} characters",
     "symbols": "symbols must be a list of texts",

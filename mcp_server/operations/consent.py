@@ -33,8 +33,10 @@ def check_consent(consent: Consent | None, before: Sequence[str], symbols: Seque
         )
         raise ConsentNeededError(question, change)
     if not consent.given:
+        closed = "The user closed the question without an answer; nothing changed."
+        declined = "The user does not want to drop these tickers; nothing changed."
         raise ApiError(
             "precondition_failed",
-            "The user does not want to drop these tickers; nothing changed.",
+            closed if consent.closed else declined,
             tool_fix="Ask the user what the list should be.",
         )

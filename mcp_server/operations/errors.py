@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
@@ -24,6 +25,9 @@ from mcp_server.operations.allowances import Allowance
 
 NAMED = 50
 """Most facts of one list that a text names; its details name all."""
+
+MAX_MISSPELT = 64
+"""Characters of a word that are compared with our names."""
 
 PLAIN = re.compile(r"[\w.:/$^=-]+", re.ASCII)
 """A symbol, in the spelling of any vendor, or a name of ours."""
@@ -247,6 +251,20 @@ def without_accounts(allowance: Allowance | None = None) -> ApiError:
     refusal = busy(allowance=allowance)
     refusal.message = "The service cannot read or change its accounts right now."
     return refusal
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The question which of our names was meant by a word, `Did you mean rsi?`; empty if none is
+    near.
+    """
+    folded = {name.casefold(): name for name in known}
+    plain = word[:MAX_MISSPELT].casefold()
+    if plain in folded:
+        return ""
+    near = get_close_matches(plain, folded, 3)
+    near += [name for name in folded if name not in near and plain and plain in name]
+    names = [folded[name] for name in near[:3]]
+    return f"Did you mean {' or '.join(names)}?" if names else ""
 
 
 def _words(value: object) -> str:

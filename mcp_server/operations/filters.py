@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mcp_server.operations.decoding import JsonError, decode
-from mcp_server.operations.errors import ApiError
+from mcp_server.operations.errors import ApiError, did_you_mean
 from mcp_server.operations.kinds import KINDS, Kind, Period
 
 MAX_PREDICATES = 50
@@ -106,7 +106,8 @@ def _parse(position: int, raw: object) -> Predicate:
         raise _malformed(message, {"allowed": list(KINDS)})
     kind = KINDS.get(raw["kind"])
     if kind is None:
-        message = f"filters[{position}] has an unknown kind."
+        meant = did_you_mean(raw["kind"], KINDS)
+        message = f"filters[{position}] has an unknown kind. {meant}".rstrip()
         raise ApiError("bad_request", message, details={"allowed": list(KINDS)})
     try:
         return read_predicate(kind, raw)

@@ -48,8 +48,8 @@ def history_body(book: Book, arguments: HistoryArguments) -> bytes:
     letters, rows = (stored.outcomes, stored.rows) if stored else ("", [])
     kept = LETTERS[arguments.outcome]
     matches = [row for letter, row in zip(letters, rows, strict=True) if letter in kept]
-    if arguments.family is not None:
-        matches = [row for row in matches if orjson.loads(row)["family"] == arguments.family]
+    if arguments.family or arguments.since or arguments.until:
+        matches = [row for row in matches if _is_asked_for(orjson.loads(row), arguments)]
     page = matches[: arguments.limit]
     head = {"symbol": arguments.symbol, "available": stored is not None}
     tail = {"count": len(page), "total": len(matches)}
@@ -57,6 +57,17 @@ def history_body(book: Book, arguments: HistoryArguments) -> bytes:
         orjson.dumps(head)[:-1],
         b",".join(page),
         orjson.dumps(tail)[1:],
+    )
+
+
+def _is_asked_for(row: Mapping[str, Any], arguments: HistoryArguments) -> bool:
+    """Whether an occurrence is of the family and between the dates; one without a date is not."""
+    first, last = arguments.since, arguments.until
+    entered = row["entry_date"] or ""
+    return (
+        arguments.family in (None, row["family"])
+        and (first is None or entered >= str(first))
+        and (last is None or "" < entered <= str(last))
     )
 
 

@@ -27,6 +27,8 @@ class Consent(NamedTuple):
 
     given: bool | None = None
     """Whether the user agreed; None before they were asked."""
+    closed: bool = False
+    """Whether they closed the question instead of answering it."""
     to: str = ""
     """What they were asked about, as `ConsentNeeded.to` named it."""
 

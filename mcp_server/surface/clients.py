@@ -40,11 +40,12 @@ def conditions_of(version: str, params: Params) -> Conditions:
     if version in HANDSHAKE_PROTOCOL_VERSIONS or not asks:
         return Conditions()
     given: bool | None = None
+    closed = False
     responses, state = params.get("inputResponses"), params.get("requestState")
     response = responses.get(QUESTION) if isinstance(responses, Mapping) else None
     if isinstance(response, Mapping):
-        given = response.get("action") == "accept"
-    return Conditions(consent=Consent(given, state if isinstance(state, str) else ""))
+        given, closed = response.get("action") == "accept", response.get("action") == "cancel"
+    return Conditions(consent=Consent(given, closed, state if isinstance(state, str) else ""))
 
 
 def input_required(needed: ConsentNeededError, stamp: bytes) -> bytes:

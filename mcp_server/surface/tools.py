@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import logging
 from collections.abc import Mapping
+from functools import partial
 
 import orjson
 
@@ -16,12 +17,13 @@ from mcp_server.operations.allowances import Allowance
 from mcp_server.operations.answers import PNG, Answer, Result
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.errors import ApiError
-from mcp_server.operations.gate import admit, invoke
+from mcp_server.operations.gate import Raw, admit, invoke
 from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import ConsentNeededError
 from mcp_server.surface.app_page import DATA_KEY
 from mcp_server.surface.clients import Params, conditions_of, input_required, shows_apps
 from mcp_server.surface.toolsets import Tool, Toolset
+from mcp_server.surface.unknown_arguments import refuse_unknown
 
 MAX_HOST = 200
 """Characters of a host's name that are kept."""
@@ -49,7 +51,7 @@ async def call_tool(
             return _failed(await _demo_refusal(toolset, caller, services), stamp)
         result = await invoke(
             tool.operation,
-            tool.raw_arguments(params.get("arguments") or {}),
+            _raw(tool, toolset, params.get("arguments") or {}),
             caller,
             services,
             surface=surface,
@@ -71,6 +73,13 @@ def host_name(info: object) -> str:
         return ""
     text = f"{info.get('name', '')}/{info.get('version', '')}"
     return "".join(filter(str.isprintable, text))[:MAX_HOST]
+
+
+def _raw(tool: Tool, toolset: Toolset, sent: Params) -> Raw:
+    """The arguments of a call; where some are unknown, a refusal in their place in the gate."""
+    if all(name in tool.arguments for name in sent):
+        return tool.raw_arguments(sent)
+    return partial(refuse_unknown, tool, toolset.tools, sent)
 
 
 async def _demo_refusal(toolset: Toolset, caller: Caller, services: Services) -> ApiError:

@@ -1,6 +1,6 @@
 """The toolsets: which operations agents see as tools at which address, and what they read of each.
 
-A tool takes only the arguments that it shows, as a route of REST takes only its query parameters.
+A tool takes only the arguments that it shows, and refuses any other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Tool:
     description: str
     """`{demo_symbols}` stands for the demo symbols."""
     arguments: tuple[str, ...] = ()
-    """The arguments of the operation that it takes; others are ignored."""
+    """The arguments of the operation that it takes; others are refused."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Defaults that differ from those of the operation."""
     schemas: Mapping[str, Schema] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Tool:
         """The JSON Schema of its arguments."""
         whole = input_schema(self.operation)
         shown = {name: self._schema(name, whole["properties"][name]) for name in self.arguments}
-        result: Schema = {"type": "object", "properties": shown}
+        result: Schema = {"type": "object", "properties": shown, "additionalProperties": False}
         required = [name for name in whole.get("required", ()) if name in shown]
         return {**result, "required": required} if required else result
 
@@ -105,9 +105,7 @@ SEVEN = _named(
         "Past occurrences",
         "Every past breakout of one tracked ticker as the nightly served it, wins and losses "
         "alike: entry, stop, target, exit, realized move and R multiple.",
-        "symbol",
-        "limit",
-        "outcome",
+        *("symbol", "limit", "outcome", "family", "since", "until"),
     ),
     _tool(
         "get_pattern_chart",
@@ -127,9 +125,9 @@ SEVEN = _named(
     _tool(
         "set_tracked_tickers",
         "Set tracked tickers",
-        "Replace the whole list of tracked tickers, all or nothing; `removed` names what was "
-        "dropped. This also rewrites the user's Main watchlist: read list_tracked_tickers first "
-        "and keep what should stay.",
+        "Replace the whole list of tracked tickers, all or nothing; an empty list untracks "
+        "everything. `removed` names what was dropped. This also rewrites the user's Main "
+        "watchlist: read list_tracked_tickers first and keep what should stay.",
         "symbols",
     ),
     _tool(
@@ -174,11 +172,7 @@ def _symbols(description: str) -> Mapping[str, Schema]:
 
 
 _MORE = _named(
-    replace(
-        SEVEN["get_pattern_history"],
-        arguments=("symbol", "limit", "outcome", "family"),
-        defaults={"limit": 20},  # 50 rows are 8,000 tokens
-    ),
+    replace(SEVEN["get_pattern_history"], defaults={"limit": 20}),  # 50 rows are 8,000 tokens
     _tool(
         "get_ticker_record",
         "Track record of a ticker",

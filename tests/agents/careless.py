@@ -210,6 +210,11 @@ class Careless:
             "setup_id",
         )
 
+    async def _only_taken(self, wish: Wish) -> None:
+        for name in listed(wish.text, "Not taken"):
+            del wish.arguments[name]
+        wish.again = True
+
     async def _send_filters(self, wish: Wish) -> None:
         example = re.search(r"such as (\[\{.*\}\])\.$", wish.text)
         assert example, wish.text

@@ -249,6 +249,7 @@ async def test_an_agent_sends_the_filters_that_a_refusal_names(
     [
         *({"filters": [{"kind": "rsi"}]}, {"filters": [{"kind": "mood", "value": 1}]}),
         *({"filters": {"kind": "rsi"}}, {"family": "cup"}, {"limit": "many"}, {"rows": "all"}),
+        *({"min_win_rate": 90, "query": "apple"}, {"vibes": True}),
     ],
 )
 async def test_an_agent_mends_what_a_refusal_names(live: Service, wrong: dict[str, Any]) -> None:

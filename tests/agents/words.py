@@ -45,6 +45,7 @@ CLAUSES = {
     "use_known": r"use a known symbol that the user means",
     "use_one": r"use one of those",
     "leave_out": r"or leave family out for all",
+    "only_taken": r"call again with only what it takes",
     "correct": r"correct the named parameter",
     "send_filters": r"send filters such as \[\{[^{}]*\}\]",
     "patterns": r"call get_ticker_patterns for the symbol again",

@@ -131,3 +131,31 @@ def test_moves_and_r_multiples_follow_from_the_prices(past: list[Trade]) -> None
             assert row["realized_move_pct"] == pytest.approx(100 * gain / entry, abs=0.02)
             assert row["r_multiple"] == pytest.approx(gain / risk, abs=0.002)
             assert row["unrealized_r"] is None
+
+
+def test_history_is_bounded_by_the_dates_of_entry_both_of_them_included(service: Service) -> None:
+    whole = service.get("/tickers/MSFT/history?limit=100").json()["occurrences"]
+    first, last = whole[-2]["entry_date"], whole[1]["entry_date"]
+
+    between = service.get(f"/tickers/MSFT/history?since={first}&until={last}&limit=1").json()
+    from_first = service.get(f"/tickers/MSFT/history?since={first}&limit=100").json()
+    never = service.get(f"/tickers/MSFT/history?since={last}&until={first}").json()
+
+    assert (between["count"], between["total"]) == (1, len(whole) - 2)
+    assert between["occurrences"] == whole[1:2]
+    assert from_first["occurrences"] == whole[:-1]
+    assert (never["available"], never["occurrences"], never["total"]) == (True, [], 0)
+
+
+@pytest.mark.parametrize("name", ["since", "until"])
+@pytest.mark.parametrize(
+    "value", ["", "2024", "20240131", "2024-02-30", "2024-W05-3", "1706659200"]
+)
+def test_a_bound_of_history_that_is_no_date_is_refused_by_name(
+    service: Service, name: str, value: str
+) -> None:
+    refused = service.get("/tickers/MSFT/history", params={name: value})
+
+    assert refused.status_code == 400
+    assert refused.json()["error"] == "bad_request"
+    assert refused.json()["message"] == f"{name} must be a date such as 2025-01-31."

@@ -68,14 +68,20 @@ async def test_the_user_agrees_and_the_tickers_are_dropped(service: Service, key
     assert tracked(service, key) == ["AAPL", "MSFT"]
 
 
-@pytest.mark.parametrize("action", ["decline", "cancel"])
-async def test_the_user_does_not_agree_and_nothing_changes(
-    service: Service, key: str, action: str
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ("decline", "The user does not want to drop these tickers; nothing changed."),
+        ("cancel", "The user closed the question without an answer; nothing changed."),
+    ],
+)
+async def test_who_declines_and_who_closes_the_question_are_told_apart_and_nothing_changes(
+    service: Service, key: str, action: str, words: str
 ) -> None:
     result = await replace(service, key, User(action), "MSFT")
 
     assert result.is_error
-    assert texts(result)[0].startswith("precondition_failed: The user does not want to drop these")
+    assert texts(result)[0].startswith(f"precondition_failed: {words}")
     assert tracked(service, key) == ["AAPL", "GOOG", "IBM"]
 
 

@@ -127,16 +127,22 @@ async def test_an_untracked_ticker_is_one_call_away(service: Service, url: str) 
     assert not answer.is_error
 
 
-async def test_history_is_filtered_by_family_here_alone(service: Service, url: str) -> None:
-    async with connected(url, service.key) as client:
-        some = await call(client, "get_pattern_history", symbol="MSFT", family="triangle")
-    async with connected(service.mcp_url, service.key) as client:
-        ignored = await call(client, "get_pattern_history", symbol="MSFT", family="triangle")
+async def test_history_is_filtered_by_family_and_dates_at_both_addresses(
+    service: Service, url: str
+) -> None:
+    entered = [
+        row["entry_date"] for row in service.get("/tickers/MSFT/history").json()["occurrences"]
+    ]
+    first, last = entered[-2], entered[1]
+    bounds = {"family": "triangle", "since": first, "until": last}
+    answers = []
+    for address in (url, service.mcp_url):
+        async with connected(address, service.key) as client:
+            answers.append(await call(client, "get_pattern_history", symbol="MSFT", **bounds))
 
-    of_route = service.get("/tickers/MSFT/history?family=triangle&limit=20").json()
-    assert some.structured_content == of_route
-    assert ignored.structured_content == service.get("/tickers/MSFT/history").json()
-    assert ignored.structured_content != of_route
+    of_route = service.get("/tickers/MSFT/history", params=bounds).json()
+    for answer in answers:
+        assert answer.structured_content == of_route
 
 
 async def test_a_symbol_is_found_by_its_name_or_beginning(service: Service, url: str) -> None:
