@@ -227,5 +227,6 @@ def universe_entry(listing: Listing) -> dict[str, str | None]:
         "asset_type": listing.asset_type,
         "exchange": listing.exchange,
         "industry": listing.industry,
+        "sector": listing.sector,
         "country": listing.country,
     }

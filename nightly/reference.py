@@ -24,6 +24,8 @@ from nightly.industries import fund_label, industry_label
 from nightly.sources import CSV, suffix_of
 from nightly.sources.regular import check_regular
 from nightly.symbols import normalise
+from store.companies import LONGEST_NAME
+from store.lines import short
 
 AssetType = Literal["stock", "etf", "crypto"]
 
@@ -86,6 +88,8 @@ class Listing:
     """Whether the table states the asset type; else it follows from the symbol."""
     exchange: str | None = None
     industry: str | None = None
+    sector: str | None = None
+    """As the table writes it."""
     country: str | None = None
     market_cap: float | None = None
     adjustment: Adjustment | None = None
@@ -194,11 +198,13 @@ def _listing(symbol: str, cells: Mapping[str, str]) -> Listing:
     asset_type = ASSET_TYPES.get(said, "stock") if said else unlisted(symbol).asset_type
     return Listing(
         symbol,
-        name=cells.get("name"),
+        # Strangers wrote them, and agents read them as they are sealed.
+        name=short(cells.get("name", ""), LONGEST_NAME) or None,
         asset_type=asset_type,
         stated=bool(said),
         exchange=EXCHANGES.get(_plain(cells.get("exchange"))),
         industry=_industry(asset_type, cells),
+        sector=short(cells.get("sector", ""), LONGEST_NAME) or None,
         country=_country(asset_type, cells.get("country")),
         market_cap=_amount(cells.get("market_cap")),
         adjustment=_adjustment(cells.get("adjustment")),

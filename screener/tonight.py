@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from screener.console import NO_NIGHT, fail
 from store.book import Book
+from store.companies import entries_of as universe_of
 from store.manifest import known_book, read_manifest
 
 if TYPE_CHECKING:
@@ -47,5 +46,4 @@ def age_of(book: Book) -> str:
 
 def entries_of(book: Book) -> Mapping[str, Mapping[str, Any]]:
     """What a night's universe says of each symbol that it covers."""
-    universe = orjson.loads(b"{%b}" % book.universe())
-    return {entry["symbol"]: entry for entry in universe["symbols"]}
+    return {entry["symbol"]: entry for entry in universe_of(book)}

@@ -21,12 +21,19 @@ LONGEST_NAME = 120
 """Characters of a name that people are shown."""
 
 
+def entries_of(book: Book) -> list[Entry]:
+    """What a night says of the symbols that it covers, in lines that people and agents may read:
+    a night may have been sealed before names were cleaned.
+    """
+    entries: list[Entry] = orjson.loads(b"{%b}" % book.universe())["symbols"]
+    return [{k: short(v, LONGEST_NAME) if v else v for k, v in e.items()} for e in entries]
+
+
 def company_name(entry: Entry) -> str:
     """The name in an entry; empty where the reference table gives none."""
-    return short((entry.get("name") or "").removesuffix(COMMON), LONGEST_NAME)
+    return (entry.get("name") or "").removesuffix(COMMON)
 
 
 def company_names(book: Book) -> dict[str, str]:
     """The name of each covered symbol that has one."""
-    entries = orjson.loads(b"{%b}" % book.universe())["symbols"]
-    return {entry["symbol"]: name for entry in entries if (name := company_name(entry))}
+    return {entry["symbol"]: name for entry in entries_of(book) if (name := company_name(entry))}

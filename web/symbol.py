@@ -14,9 +14,8 @@ from mcp_server.operations.directory import LONGEST, Directory
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.accounts import Account
 from store.book import Book
-from store.companies import LONGEST_NAME, Entry, company_name
+from store.companies import Entry, company_name
 from store.families import Family
-from store.lines import short
 from store.method import FEW
 from store.of_night import OfNight
 from store.setup_view import SetupView
@@ -172,8 +171,7 @@ def _path_of(symbol: str) -> str:
 
 def _listing(entry: Entry) -> Entry:
     names = ("asset_type", "exchange", "industry", "country")
-    facts = {name: short(entry.get(name) or "", LONGEST_NAME) for name in names}
-    return {"name": company_name(entry), **facts}
+    return {**{name: entry.get(name) for name in names}, "name": company_name(entry)}
 
 
 def _page_number(visit: Visit) -> int:

@@ -287,8 +287,8 @@ class UniverseArguments(Arguments):
         str | None,
         Word,
         Field(
-            description="A symbol, its beginning, or words of a name, also misspelt: `BTC/USDT`, "
-            "`berkshire`. The best match comes first.",
+            description="A symbol, its beginning, words of a name, also misspelt, or an industry: "
+            "`BTC/USDT`, `berkshire`, `semiconductor`. The best match comes first.",
         ),
     ] = None
     limit: Annotated[
@@ -303,6 +303,12 @@ class UniverseArguments(Arguments):
         _clamped(0, MAX_OFFSET),
         Field(description="Rows to skip; below 0 counts as 0."),
     ] = None
+    rows: Annotated[
+        Literal["compact", "full"],
+        BeforeValidator(_lower),
+        Word,
+        Field(description="compact: symbol, name and industry."),
+    ] = "full"
 
 
 class SymbolsArguments(Arguments):

@@ -17,12 +17,11 @@ from unicodedata import combining, normalize
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from store.book import Book
-from store.companies import Entry, company_name
+from store.companies import Entry, company_name, entries_of
 
 Mask = npt.NDArray[np.bool_]
 Scores = npt.NDArray[np.float32]
@@ -43,9 +42,6 @@ MOST_WORDS: Final = 8
 LONGEST: Final = 128
 """Characters of a text or a name that are read."""
 
-LONGEST_SHOWN: Final = 120
-"""Characters of a name that people are shown."""
-
 _WORD: Final = re.compile(r"[^\W_]+")
 _APOSTROPHES: Final = str.maketrans("", "", "'\N{RIGHT SINGLE QUOTATION MARK}")
 _LAST: Final = "\U0010ffff"
@@ -64,11 +60,12 @@ class Directory:
         self._lengths = np.array([len(entry["symbol"]) for entry in self._entries], np.int64)
         self._symbols = Index([_key(entry["symbol"])] for entry in self._entries)
         self._names = Index(_words(entry.get("name") or "") for entry in self._entries)
+        self._trades = Index(_words(_trade(entry)) for entry in self._entries)
 
     @classmethod
     def of(cls, book: Book) -> Directory:
         """The directory of a night."""
-        return cls(orjson.loads(b"{%b}" % book.universe())["symbols"])
+        return cls(entries_of(book))
 
     def entry(self, symbol: str) -> Entry | None:
         """The entry of a covered symbol."""
@@ -82,11 +79,12 @@ class Directory:
         """The entries that a text may mean, the best match first.
 
         These are the symbol itself, the symbol with other separators, symbols that begin with the
-        text, and names with a word that begins with each word of it. If none of these is
-        there, the entries that are spelt alike.
+        text, names with a word that begins with each word of it, and industries or sectors with
+        such words. If none of these is there, the entries that are spelt alike.
         """
         key, words = _key(text), _words(text)[:MOST_WORDS]
-        tiers = (self._same(text), self._beginning(key), self._named(words))
+        named = (self._having(words, index) for index in (self._names, self._trades))
+        tiers = (self._same(text), self._beginning(key), *named)
         rows = dict.fromkeys(row for tier in tiers for row in tier)
         return [self._entries[row] for row in rows or self._alike(key, words)[0]]
 
@@ -114,12 +112,12 @@ class Directory:
         rows = np.flatnonzero(self._symbols.beginning(key))
         return rows[np.argsort(self._lengths[rows], kind="stable")].tolist() if key else []
 
-    def _named(self, words: Sequence[str]) -> list[int]:
-        """The rows that have all words in their name or as symbol; then those with beginnings."""
+    def _having(self, words: Sequence[str], index: Index) -> list[int]:
+        """The rows that have all words in an index or as symbol; then those with beginnings."""
         if not words:
             return []
-        whole = _all(self._names.equal(word) | self._symbols.equal(word) for word in words)
-        begun = _all(self._names.beginning(word) | self._symbols.equal(word) for word in words)
+        whole = _all(index.equal(word) | self._symbols.equal(word) for word in words)
+        begun = _all(index.beginning(word) | self._symbols.equal(word) for word in words)
         return [*np.flatnonzero(whole).tolist(), *np.flatnonzero(begun & ~whole).tolist()]
 
     def _alike(self, key: str, words: Sequence[str]) -> tuple[list[int], list[float]]:
@@ -183,6 +181,10 @@ class Index:
 
 def _brevity(entry: Entry) -> tuple[int, int, str]:
     return len(entry.get("name") or ""), len(entry["symbol"]), entry["symbol"]
+
+
+def _trade(entry: Entry) -> str:
+    return f"{entry.get('industry') or ''} {entry.get('sector') or ''}"
 
 
 def _all(masks: Iterable[Mask]) -> Mask:

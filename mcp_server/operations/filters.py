@@ -108,7 +108,8 @@ def _parse(position: int, raw: object) -> Predicate:
     if kind is None:
         meant = did_you_mean(raw["kind"], KINDS)
         message = f"filters[{position}] has an unknown kind. {meant}".rstrip()
-        raise ApiError("bad_request", message, details={"allowed": list(KINDS)})
+        fixes = {"fix": "Use one of details.allowed.", "tool_fix": "Correct the named parameter."}
+        raise ApiError("bad_request", message, details={"allowed": list(KINDS)}, **fixes)
     try:
         return read_predicate(kind, raw)
     except PredicateError as fault:

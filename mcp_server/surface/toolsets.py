@@ -210,11 +210,11 @@ _MORE = _named(
     _tool(
         "get_universe",
         "Covered symbols",
-        "The symbols that tonight's data covers, with name, exchange and industry; looked up by "
-        "symbol, beginning or name.",
-        *("search", "limit", "offset"),
+        "The symbols that tonight's data covers, with name and industry; looked up by symbol, "
+        "beginning, name or industry.",
+        *("search", "limit", "offset", "rows"),
         operation="universe",
-        defaults={"limit": 20},
+        defaults={"limit": 20, "rows": "compact"},
         schemas={"limit": {"description": "Rows of a page; clamped to 1..200.", "type": "integer"}},
     ),
     _tool(

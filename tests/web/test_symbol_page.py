@@ -276,7 +276,11 @@ def test_a_very_long_name_is_cut_wherever_people_read_it(data_dir: Path) -> None
         member = signed_in(live, new_person(live, tracked=("AAPL",)))
         addresses = ("/symbols/AAPL", "/symbols?search=zzz", "/screen?status=all", "/watchlist")
         pages = [member.get(address).text for address in addresses]
+        listed = [live.get(f"/universe{query}").text for query in ("", "?search=zzz")]
 
+    for universe in listed:
+        assert "y" * 120 not in universe
+        assert "\u202e" not in universe
     for page in pages:
         assert "y" * 100 + "\N{HORIZONTAL ELLIPSIS}" in page
         assert "y" * 120 not in page
@@ -318,6 +322,16 @@ def test_a_history_in_markdown_has_the_rows_of_the_page(service: Service) -> Non
     lines = markdown.partition("## History")[2].partition("##")[0].splitlines()
     told = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "| " in line]
     assert told[2:] == rows
+
+
+def test_a_trigger_or_an_entry_in_markdown_is_followed_by_words_or_by_nothing(
+    service: Service, book: Book
+) -> None:
+    for setup in (orjson.loads(body) for body in book.evidence.bodies.at(range(3))):
+        address = f"/symbols/{setup['symbol']}"
+        text = Browser(service).get(address, headers={"Accept": "text/markdown"}).text
+        assert "| plan | trigger or entry |" in text
+        assert "()" not in text
 
 
 def test_a_symbol_page_runs_nothing_of_its_own_and_loads_nothing_from_elsewhere(

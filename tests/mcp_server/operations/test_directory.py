@@ -141,3 +141,19 @@ def test_what_is_equally_near_to_many_symbols_suggests_none() -> None:
 
     assert len(banks(VAGUE).nearest("america")) == 3
     assert banks(VAGUE + 1).nearest("america") == []
+
+
+def test_an_industry_or_a_sector_is_found_after_the_names() -> None:
+    directory = Directory(
+        [
+            {"symbol": "BANK", "name": "Ledger Holdings", "industry": None},
+            {"symbol": "BBB", "name": "Big Bank", "industry": "Banks"},
+            {"symbol": "CCC", "name": "Coast Savings", "industry": "Banks"},
+            {"symbol": "DDD", "name": "Deep Trust", "industry": None, "sector": "Bank Finance"},
+            {"symbol": "EEE", "name": "Estate of Real Art", "industry": "Retail & E-Commerce"},
+            {"symbol": "FFF", "name": "Fox Towers", "industry": "Real Estate", "sector": None},
+        ]
+    )
+
+    assert found("bank", directory) == ["BANK", "BBB", "DDD", "CCC"]
+    assert found("real estate", directory) == ["EEE", "FFF"]

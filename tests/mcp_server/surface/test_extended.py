@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,11 @@ async def test_a_symbol_is_found_by_its_name_or_beginning(service: Service, url:
 
     assert found is not None
     assert whole is not None
-    assert found["symbols"][0]["symbol"] == "AAPL"
+    assert found["symbols"][0] == {
+        "symbol": "AAPL",
+        "name": "Apple Inc.",
+        "industry": "Hardware & Electronics",
+    }
     assert whole["limit"] == 20
 
 
@@ -233,3 +238,24 @@ def test_the_instructions_say_what_is_elsewhere_and_where(service: Service) -> N
     assert f"{service.mcp_url}/extended" in told
     assert f"{service.base}" in told
     assert "scan of the whole market" in told
+
+
+async def test_full_rows_of_the_universe_are_those_of_the_route(service: Service, url: str) -> None:
+    async with connected(url, service.key) as client:
+        full = await call(client, "get_universe", rows="full", limit=5)
+
+    assert full.structured_content == service.get("/universe?limit=5").json()
+
+
+async def test_an_unknown_kind_is_named_with_those_that_are_near(
+    service: Service, url: str
+) -> None:
+    wrong = [{"kind": "min_winrate", "op": ">", "value": 5}]
+    async with connected(url, service.key) as client:
+        refused = await call(client, "scan_setups", filters=wrong)
+    over_rest = service.get("/scan", params={"filters": json.dumps(wrong)}).json()
+
+    words = "filters[0] has an unknown kind. Did you mean min_win_rate?"
+    assert words in texts(refused)[0]
+    assert words in over_rest["message"]
+    assert "min_win_rate" in over_rest["details"]["allowed"]
