@@ -7,6 +7,7 @@ refuses a call: each surface answers a bad credential in its own way.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,9 +25,13 @@ log = logging.getLogger(__name__)
 class BearerMiddleware:
     """Pure ASGI middleware around every surface that needs a caller."""
 
-    def __init__(self, app: ASGIApp, principals: Principals) -> None:
+    def __init__(
+        self, app: ASGIApp, principals: Principals, wanted: Callable[[Scope], bool]
+    ) -> None:
         self._app = app
         self._principals = principals
+        self._wanted = wanted
+        """Whether anything at the address of a request asks who is calling."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -47,7 +52,7 @@ class BearerMiddleware:
         client = (service or agent)[:MAX_TEXT].decode("latin-1")
         if not client.isprintable():
             client = "".join(filter(str.isprintable, client))
-        if not credentials:
+        if not credentials or not self._wanted(scope):
             return Caller(address, client=client)
         token = bearer_token(credentials)
         if token is None:

@@ -53,7 +53,7 @@ class ChallengeMiddleware:
         caller: Caller = scope["caller"]
         challenge = None if caller.principal else self._challenge(caller)
         if scope["method"] != "POST":
-            await self._not_allowed(scope, challenge)(scope, receive, send)
+            await (await self._not_allowed(scope, challenge))(scope, receive, send)
         elif challenge is not None:
             await (await self._refusal(caller, challenge))(scope, receive, send)
         else:
@@ -74,11 +74,16 @@ class ChallengeMiddleware:
             return self._resource.challenge()
         return None
 
-    def _not_allowed(self, scope: Scope, challenge: str | None) -> ASGIApp:
+    async def _not_allowed(self, scope: Scope, challenge: str | None) -> ASGIApp:
+        try:
+            await self._limiter.count_other(scope["caller"], "refused")
+        except ApiError as limited:
+            return error_response(limited, self._docs_url)
+        fields = dict(scope["headers"])
         headers = {"Allow": "POST", "Vary": "Accept"}
-        if challenge is not None:
+        if challenge is not None and b"authorization" not in fields:
             headers["WWW-Authenticate"] = challenge
-        if prefers_html(dict(scope["headers"]).get(b"accept", b"")):
+        if prefers_html(fields.get(b"accept", b"")):
             headers |= {"Cache-Control": "no-store", "Content-Security-Policy": POLICY}
             return HTMLResponse(PAGE.format(docs_url=self._docs_url), 405, headers)
         error = ApiError(

@@ -35,10 +35,12 @@ OF_BROWSERS = """
     wyciwyg
 """
 OF_OTHER_MACHINES = """
-    admin afc afp archive burn cifs computer dav davs dict ed2k finger fish git google-drive gphoto2
-    imap irc irc6 irc7 ircs jdbc ldap ldapi ldaps ldapx magnet mtp network nfs nx
-    onedrive pop rdp recent recentlyused remote rlogin rsync rtmp rtmps rtsp rtsps rtspu sftp smb
-    smb2 spice ssh sshfs svn tar telnet tftp tn3270 trash unreal vnc webdav webdavs zip
+    admin afc afp anydesk archive burn cifs computer dav davs dict dwagent ed2k finger fish git
+    google-drive gotoassist gphoto2 imap irc irc6 irc7 ircs jdbc ldap ldapi ldaps ldapx logmein
+    magnet mtp network nfs nomachine nx onedrive parsec pop rdp realvnc recent recentlyused
+    remmina remote rlogin rsync rtmp rtmps rtsp rtsps rtspu rustdesk screenconnect sftp smb smb2
+    spice splashtop ssh sshfs svn tar telnet tftp tn3270 trash ultraviewer unreal vnc webdav
+    webdavs x2go zip
 """
 OF_PROGRAMS = """
     bash bat cmd cscript jnlp jnlps jse kioexec msiexec osascript perl ps1 powershell pwsh python
@@ -65,7 +67,17 @@ Identifier (URI) Schemes", and vendors' manuals); no app has one of them for its
 FAMILIES = (
     *("android-", "applescript", "chrome", "com.android.", "com.apple.", "com.microsoft."),
     *("firefox", "googlechrome", "itms", "itunes", "microsoft-", "microsoft.", "moz-", "ms-"),
-    *("mswindows", "search-", "shell-", "vnd.", "windows", "x-apple", "x-help", "x-man-page"),
+    *(
+        "mswindows",
+        "search-",
+        "shell-",
+        "teamviewer",
+        "vnd.",
+        "windows",
+        "x-apple",
+        "x-help",
+        "x-man-page",
+    ),
     *("x-safari", "x-web-search", "xbox"),
 )
 """How the names of further ones begin."""

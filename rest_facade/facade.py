@@ -88,6 +88,14 @@ class Facade:
         """Whether the facade serves a path, given without a trailing slash."""
         return path == self._base or path.startswith(f"{self._base}/") or path == REFERENCE
 
+    def answers(self, path: str, method: str) -> bool:
+        """Whether the facade has a route or a document at a path, given as `owns` takes it."""
+        below, asked = path.removeprefix(self._base), "GET" if method == "HEAD" else method
+        found = find(self._table, below) if self.owns(path) else None
+        if found is not None:
+            return asked in found[0]
+        return self.owns(path) and asked == "GET" and below in ("", *self.documents)
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             response = await self._respond(scope, receive)
@@ -106,7 +114,8 @@ class Facade:
         methods, raw = found
         route = methods.get("GET" if method == "HEAD" else method)
         if route is None:
-            return self._not_allowed([*methods, *(("HEAD",) if "GET" in methods else ())])
+            allowed = [*methods, *(("HEAD",) if "GET" in methods else ())]
+            return await self._nothing(scope, "method_not_allowed", allowed)
         if route.method != "GET":
             given: Any = functools.partial(_read_object, receive)
         elif route.query and scope["query_string"]:
@@ -126,10 +135,10 @@ class Facade:
     async def _document(self, scope: Scope, path: str) -> HttpResponse:
         document = self.documents.get(path)
         if document is None and path != "":
-            return error_response(ApiError("not_found"), self._services.offer.docs_url)
+            return await self._nothing(scope, "not_found")
         note(REST.name, path or "/")
         if scope["method"] not in ("GET", "HEAD"):
-            return self._not_allowed(["GET", "HEAD"])
+            return await self._nothing(scope, "method_not_allowed", ["GET", "HEAD"])
         left = await admit("keyless", scope["caller"], self._services, REST)
         if document is not None:
             return answer_response(document, scope["headers"], PUBLIC_HOUR, left)
@@ -141,9 +150,11 @@ class Facade:
         fields = night_fields(age, night.withdrawn)
         return Answer(b"%b,%b,%b" % (night.book.envelope, fields[1:-1], self._links[1:]))
 
-    def _not_allowed(self, methods: Sequence[str]) -> HttpResponse:
-        allow = {"Allow": ", ".join(sorted(methods))}
-        return error_response(ApiError("method_not_allowed"), self._services.offer.docs_url, allow)
+    async def _nothing(self, scope: Scope, code: str, methods: Sequence[str] = ()) -> HttpResponse:
+        """The refusal where no operation is, which counts for the address."""
+        await self._services.limiter.count_other(scope["caller"], "refused")
+        allow = {"Allow": ", ".join(sorted(methods))} if methods else {}
+        return error_response(ApiError(code), self._services.offer.docs_url, allow)
 
     def _refusal(self, error: ApiError, caller: Caller) -> HttpResponse:
         headers = {}

@@ -196,7 +196,7 @@ def build_app(
         # With a slash, too: to lead from there to here would tell of it.
         *(Route(seen.PATH + end, seen.Seen(settings.data_dir)) for end in ("", "/")),
     ]
-    handlers = exception_handlers(offer.docs_url)
+    handlers = exception_handlers(offer.docs_url, services.limiter)
     pages = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     named = {each.resource: each for each in (resource, *others)}
     agents = {
@@ -208,8 +208,9 @@ def build_app(
         )
         for endpoint in endpoints
     }
+    front = Front(facade, agents, pages)
     app: ASGIApp = Guard(
-        BearerMiddleware(Front(facade, agents, pages), services.principals),
+        BearerMiddleware(front, services.principals, front.reads_credentials),
         at_once=settings.requests_at_once,
         is_https=offer.public_url.startswith("https:"),
         docs_url=offer.docs_url,
@@ -219,7 +220,7 @@ def build_app(
     app = Observed(app, record if measured else None)
     if settings.trusted_proxies:
         app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
-    return Probes(app, health)
+    return Probes(app, health, origins)
 
 
 async def _migrate(database: Database) -> None:

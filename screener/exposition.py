@@ -23,10 +23,12 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mcp_server.http.guard import CONNECTION, Answering
+from mcp_server.http.guard import CONNECTION, Answering, refuse_host
+from mcp_server.http.requests import Origins
 from screener.connections import Connection
 from screener.console import err
 from screener.door import Bounds, Door
+from screener.origins import origins_of
 from screener.settings import Settings, SettingsError
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -56,7 +58,7 @@ def exposed(settings: Settings, registry: CollectorRegistry = REGISTRY) -> Itera
     with _listening(host, port) as listener:
         shown = f"[{host}]" if ":" in host else host
         err.print(f"Metrics: http://{shown}:{port}/metrics")
-        server = uvicorn.Server(_config(Page(registry)))
+        server = uvicorn.Server(_config(Page(registry, origins_of(settings))))
         thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         try:
@@ -80,13 +82,15 @@ def _listening(host: str, port: int) -> socket.socket:
 class Page:
     """The page of a registry as an ASGI app."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, origins: Origins) -> None:
         self._page: ASGIApp = make_asgi_app(registry)
+        self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection: Answering | None = scope.get("state", {}).get(CONNECTION)
         try:
-            await self._page(scope, receive, send)
+            page = refuse_host(scope, self._origins) or self._page
+            await page(scope, receive, send)
         finally:
             if connection is not None:
                 connection.answered()

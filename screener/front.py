@@ -25,6 +25,13 @@ class Front:
         self._agents = agents
         self._pages = pages
 
+    def reads_credentials(self, scope: Scope) -> bool:
+        """Whether an operation is at the address of a request; nothing else looks one up."""
+        path = scope["path"].rstrip("/")
+        if path in self._agents:
+            return bool(scope["method"] == "POST")
+        return self._facade.answers(path, scope["method"])
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._pages(scope, receive, send)

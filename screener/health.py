@@ -17,8 +17,8 @@ from typing import Literal
 import anyio
 import orjson
 
-from mcp_server.http.guard import CLOSE, CONNECTION, NOSNIFF, TEXT, Answering, App
-from mcp_server.http.requests import Receive, Scope, Send
+from mcp_server.http.guard import CLOSE, CONNECTION, NOSNIFF, TEXT, Answering, App, refuse_host
+from mcp_server.http.requests import Origins, Receive, Scope, Send
 from mcp_server.http.responses import HttpResponse, response
 from mcp_server.operations.age import Age
 from mcp_server.operations.answers import JSON
@@ -167,11 +167,12 @@ class Health:
 
 class Probes:
     """Pure ASGI middleware around everything, so that a probe is not limited, counted or logged,
-    and is answered on every connection that is admitted, for any Host.
+    and is answered on every connection that is admitted, for every Host that no stranger can have.
     """
 
-    def __init__(self, app: App, health: Health) -> None:
+    def __init__(self, app: App, health: Health, origins: Origins) -> None:
         self._app = app
+        self._origins = origins
         self._health = health
         self._version = VERSION
 
@@ -184,7 +185,8 @@ class Probes:
             await self._app(scope, receive, send)
             return
         connection: Answering | None = scope.get("state", {}).get(CONNECTION)
-        answer = self._answer(path, scope["method"])
+        answer = refuse_host(scope, self._origins) or self._answer(path, scope["method"])
+        answer.headers += (b"cache-control", b"no-store"), NOSNIFF
         if connection is not None and connection.is_ending:
             answer.headers.append(CLOSE)
         try:
@@ -201,7 +203,6 @@ class Probes:
             answer = response(200, b'{"status":"live"}', JSON)
         else:
             answer = self._ready()
-        answer.headers += (b"cache-control", b"no-store"), NOSNIFF
         return answer
 
     def _ready(self) -> HttpResponse:

@@ -183,8 +183,7 @@ def report(
     if as_json:
         out.print_json(quality.as_dict())
     elif as_csv:
-        for line in quality.as_csv().splitlines():
-            out.print(line)
+        out.print_csv(quality.rows())
     else:
         print_quality(manifest, quality)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from nightly.rules import RULES
@@ -54,13 +52,10 @@ class Quality:
         """The same as JSON values."""
         return asdict(self)
 
-    def as_csv(self) -> str:
-        """The findings as CSV, one a line."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, Finding.__slots__, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(finding) for finding in self.findings)
-        return text.getvalue()
+    def rows(self) -> Iterator[Sequence[object]]:
+        """The findings as rows under their names."""
+        yield Finding.__slots__
+        yield from (astuple(finding) for finding in self.findings)
 
 
 def _findings(report: Mapping[str, Any]) -> Iterator[Finding]:

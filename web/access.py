@@ -9,21 +9,14 @@ is not open where no proxy is trusted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterable, Sequence
 
 from mcp_server.operations.callers import PLANS_WITH_ACCESS
-from oauth.addresses import is_ip_address
 from web.site import Site
 from web.visit import Visit
 
 NO_PLAN = "Your plan does not include the scan."
 FORWARDED = frozenset({"forwarded", "via", "x-real-ip"})
-
-HOST = re.compile(
-    r"(?P<name>\[(?P<six>[0-9a-f.]*:[0-9a-f.:]*)\]|localhost|[0-9.]+)(:[0-9]{1,5})?", re.IGNORECASE
-)
-"""`localhost` or a number, of IPv6 in brackets, with a port or without."""
 
 
 class Access:
@@ -68,22 +61,10 @@ class Access:
         headers = visit.request.headers
         if not self._site.behind_proxy and is_forwarded(headers):
             return False
-        host = headers.get("host", "")
-        # A number is in no stranger's power, whatever their name leads to.
-        return self._site.origins.knows_host(host.encode("latin-1")) or is_local(host)
+        return self._site.origins.is_harmless(headers.get("host", "").encode("latin-1"))
 
 
 def is_forwarded(names: Iterable[str]) -> bool:
     """Whether fields of these names, in lower case, say that a proxy sent a request on (RFC 7239,
     RFC 9110 section 7.6.3, and those that proxies used before)."""
     return any(name in FORWARDED or name.startswith("x-forwarded-") for name in names)
-
-
-def is_local(host: str) -> bool:
-    """Whether a Host field (RFC 9110 section 7.2) holds `localhost` or an IP address, with a port
-    or without."""
-    found = HOST.fullmatch(host)
-    if found is None:
-        return False
-    name, number = found["name"], found["six"] or found["name"]
-    return name.lower() == "localhost" or is_ip_address(number)

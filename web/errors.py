@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from mcp_server.http.guard import AGENT_PATHS, OAUTH_PATHS
 from mcp_server.http.requests import is_below, prefers_html
 from mcp_server.operations.errors import ApiError
+from mcp_server.operations.limits import Limiter
 from web.assets import load_assets
 from web.pages import Pages
 from web.refusals import Refusal
@@ -27,14 +28,18 @@ SENTENCES = {
 Handler = Callable[[Request, Any], Awaitable[Response]]
 
 
-def exception_handlers(docs_url: str) -> dict[Any, Handler]:
+def exception_handlers(docs_url: str, limiter: Limiter) -> dict[Any, Handler]:
     """Starlette's handlers for a request that no route takes, and for one that fails."""
     public_url = docs_url.removesuffix("/docs")
     pages = Pages(load_assets(), sign_up=False, public_url=public_url)
 
     async def no_route(request: Request, error: HTTPException) -> Response:
-        code = "method_not_allowed" if error.status_code == 405 else "not_found"
-        response = _response(request, ApiError(code), docs_url, pages)
+        refusal = ApiError("method_not_allowed" if error.status_code == 405 else "not_found")
+        try:
+            await limiter.count_other(request.scope["caller"], "refused")
+        except ApiError as limited:
+            refusal = limited
+        response = _response(request, refusal, docs_url, pages)
         response.headers.update(error.headers or {})
         return response
 
@@ -48,10 +53,13 @@ def exception_handlers(docs_url: str) -> dict[Any, Handler]:
 def _response(request: Request, error: ApiError, docs_url: str, pages: Pages) -> Response:
     path, accept = request.url.path, request.headers.get("accept", "").encode("latin-1")
     for_programs = is_below(path, PROGRAMS)
+    words = SENTENCES.get(error.status, error.message)
+    wait = (error.details or {}).get("retry_after_seconds", 0)
     if prefers_html(accept) and not for_programs:
-        response = pages.refuse(path, Refusal(error.status, SENTENCES[error.status]))
+        response = pages.refuse(path, Refusal(error.status, words, wait))
     else:
         headers = {"Cache-Control": "no-store"}
+        headers |= {"Retry-After": str(wait)} if wait else {}
         response = JSONResponse(error.body(docs_url), error.status, headers)
     if not for_programs:
         response.headers["Vary"] = "Accept"

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
 from mcp_server.http.cors import cors_fields, preflight
-from mcp_server.http.requests import Header, Receive, Scope, Send, is_below
+from mcp_server.http.requests import Header, Origins, Receive, Scope, Send, host_of, is_below
 from mcp_server.http.responses import HttpResponse, error_response, response
 from mcp_server.operations.callers import network_of
 from mcp_server.operations.errors import ApiError, busy
@@ -123,8 +123,8 @@ class Guard:
     def _refusal(self, scope: Scope, names: list[bytes]) -> HttpResponse | None:
         """The refusal of a request that no handler should see."""
         path = scope["path"]
-        if names.count(b"host") > 1:
-            return self._bad(path, 400, "The request names two hosts.")  # RFC 9112 section 3.2
+        if host_of(scope) is None:
+            return self._bad(path, 400, "The request must name one host.")
         most = MAX_RETURN if path in RETURNING else MAX_QUERY
         if len(scope["query_string"]) > most:
             return self._bad(path, 414, f"The query is over {most // 1024} KB.")
@@ -154,6 +154,16 @@ class Guard:
             refusal = response(503, b"The service is busy; try again in a moment.", TEXT)
         refusal.headers += (b"cache-control", b"no-store"), (b"retry-after", b"1")
         return refusal
+
+
+def refuse_host(scope: Scope, origins: Origins) -> HttpResponse | None:
+    """The refusal of a request for the machine alone that comes under a stranger's name."""
+    host = host_of(scope)
+    if host is None:
+        return response(400, b"Send one Host field.", TEXT)
+    if host and not origins.is_harmless(host):
+        return response(421, b"Invalid Host header; set SCREENER_ALLOWED_HOSTS.", TEXT)
+    return None
 
 
 def share_of(whole: int) -> int:

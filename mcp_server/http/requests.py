@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
+from ipaddress import ip_address
 from typing import Any
 
 Scope = MutableMapping[str, Any]
@@ -17,6 +19,9 @@ MAX_BODY = 64 * 1024
 MAX_DRAINED = 16 * 1024 * 1024
 """Most bytes of a too large body that are received and dropped before the response is sent: a
 client that is still sending does not read it."""
+
+HOST = re.compile(rb"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?")
+"""A Host field: a name, or an address (of IPv6 in brackets), with a port or without."""
 
 MAX_WEIGHTS = 2048
 """Bytes of an Accept or Accept-Encoding field that are read; browsers send about 150."""
@@ -117,35 +122,59 @@ def is_below(path: str, starts: Iterable[str]) -> bool:
     return any(path == start or path.startswith(f"{start}/") for start in starts)
 
 
+def host_of(scope: Scope) -> bytes | None:
+    """The Host field of a request; empty where HTTP/1.0 has none, None where it is missing,
+    repeated or malformed (RFC 9112 section 3.2).
+    """
+    hosts = [value for name, value in scope["headers"] if name == b"host"]
+    if not hosts and scope.get("http_version") == "1.0":
+        return b""
+    return hosts[0] if len(hosts) == 1 and HOST.fullmatch(hosts[0]) else None
+
+
+def is_local(host: bytes) -> bool:
+    """Whether a Host field holds `localhost` or an IP address, with a port or without."""
+    found = HOST.fullmatch(host)
+    name = found[1].decode().lower() if found else ""
+    try:
+        return name == "localhost" or bool(ip_address(name.strip("[]")))
+    except ValueError:
+        return False
+
+
 class Origins:
     """The values of Host and Origin that are accepted, as a defence of a server that is private.
 
     A stranger's page has a browser send requests to whatever the browser reaches, under a name of
     the stranger (DNS rebinding) or under the server's own. An entry that ends in `:*` accepts every
-    port.
+    port, and none.
     """
 
     def __init__(
         self, hosts: Iterable[str], origins: Iterable[str], open_host: str | None = None
     ) -> None:
-        self._hosts = frozenset(host.encode() for host in hosts)
+        self._hosts = frozenset(host.lower().encode() for host in hosts)
         self._origins = frozenset(origin.encode() for origin in origins)
-        self._open_host = None if open_host is None else open_host.encode()
+        self._open_host = None if open_host is None else open_host.lower().encode()
 
     def knows_host(self, host: bytes) -> bool:
-        """Whether a Host field names this service."""
-        return host in self._hosts or _with_any_port(self._hosts, host)
+        """Whether a Host field names this service, in any case."""
+        return host.lower() in self._hosts or _with_any_port(self._hosts, host.lower())
+
+    def is_harmless(self, host: bytes) -> bool:
+        """Whether no stranger's name is in a Host field: a number is in no stranger's power."""
+        return self.knows_host(host) or is_local(host)
 
     def admits(self, origin: bytes, host: bytes) -> bool:
         """Whether a page of this origin may call this host; other clients send no Origin.
 
         Any page may call the open host, since its author reaches that host without a browser too.
         """
-        if host == self._open_host:
+        if host.lower() == self._open_host:
             return True
         return origin in self._origins or _with_any_port(self._origins, origin)
 
 
 def _with_any_port(allowed: Collection[bytes], value: bytes) -> bool:
     name, colon, port = value.rpartition(b":")
-    return bool(colon) and port.isdigit() and name + b":*" in allowed
+    return (name if colon and port.isdigit() else value) + b":*" in allowed

@@ -59,3 +59,11 @@ def network_of(address: str) -> str:
     """The network of an address, as `Caller.network` says; `unknown` for any other text."""
     # A proxy may pass on any text, and what is looked up is remembered.
     return _network(address) if len(address) <= LONGEST_ADDRESS else UNKNOWN
+
+
+@lru_cache(maxsize=4096)
+def site_of(network: str) -> str:
+    """The /48 that an IPv6 network, as `network_of` names it, is a part of; empty for any other."""
+    if ":" not in network:
+        return ""
+    return str(ipaddress.ip_network((network, 48), strict=False))

@@ -108,8 +108,7 @@ def _parse(position: int, raw: object) -> Predicate:
     if kind is None:
         meant = did_you_mean(raw["kind"], KINDS)
         message = f"filters[{position}] has an unknown kind. {meant}".rstrip()
-        fixes = {"fix": "Use one of details.allowed.", "tool_fix": "Correct the named parameter."}
-        raise ApiError("bad_request", message, details={"allowed": list(KINDS)}, **fixes)
+        raise ApiError("bad_request", message, details={"allowed": list(KINDS)})
     try:
         return read_predicate(kind, raw)
     except PredicateError as fault:

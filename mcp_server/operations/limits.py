@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcp_server.operations.allowances import Allowance
-from mcp_server.operations.callers import Caller
+from mcp_server.operations.callers import Caller, site_of
 from mcp_server.operations.counting import (
     SECONDS_A_DAY,
     Asked,
@@ -30,6 +30,10 @@ from store.keys import Principal
 from telemetry.metrics import limits_hit
 
 MINUTE = 60
+
+SITE = 8
+"""How many times the quota of an address a whole /48 of IPv6 has, of which many hold 256 or more
+networks (RFC 6177)."""
 
 Other = Literal["list", "refused"]
 """What is not a call: the handshake, lists and notifications of MCP; a request that is refused for
@@ -83,6 +87,10 @@ class Limiter:
         self._accounts = window("accounts", quotas.account_per_minute, quotas.account_per_day)
         self._addresses = window("addresses", quotas.keyless_per_minute)
         self._others = window("others", quotas.other_per_minute)
+        self._sites = {
+            each: window(f"{each.name}-of-sites", SITE * each.size)
+            for each in (self._addresses, self._others)
+        }
         self._pictures = window("pictures", quotas.pictures_per_minute)
         windows = (quotas.key_per_minute, MINUTE, quotas.key_per_day, SECONDS_A_DAY)
         self._key_policy = b'"minute";q=%d;w=%d, "day";q=%d;w=%d' % windows
@@ -105,7 +113,7 @@ class Limiter:
             ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
         if caller.principal is None:
-            return await self._count_keyless(f"{surface}:{caller.network}")
+            return await self._count_keyless(surface, caller.network)
         return await self._count_keyed(caller.principal)
 
     async def count_other(self, caller: Caller, kind: Other) -> None:
@@ -115,8 +123,11 @@ class Limiter:
             ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
         principal = caller.principal
-        whose = f"account {principal.account.id}" if principal else f"address {caller.network}"
-        await self._count_other(kind, whose, "of one account" if principal else "from one address")
+        if principal is not None:
+            await self._count_other(kind, f"account {principal.account.id}", "", "of one account")
+        else:
+            network = caller.network
+            await self._count_other(kind, f"address {network}", network, "from one address")
 
     async def count_page(self, network: str, session: str | None) -> None:
         """Count a page, for the session of who is signed in or else for the address.
@@ -124,7 +135,8 @@ class Limiter:
         Raises:
             ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
-        await self._count_other("page", _visitor(network, session), "for pages")
+        near = "" if session else network
+        await self._count_other("page", _visitor(network, session), near, "for pages")
 
     async def count_picture(self, network: str, session: str | None) -> None:
         """Count a picture or the data of a page, for whom its page is counted.
@@ -137,10 +149,11 @@ class Limiter:
             quota = self.quotas.pictures_per_minute
             raise _refusal("pictures", quota, MINUTE, hits.wait, "for pages", what="pictures")
 
-    async def _count_other(self, kind: str, who: str, whose: str) -> None:
-        hits = await self._hit((self._others, f"{kind} {who}"))
+    async def _count_other(self, kind: str, who: str, network: str, whose: str) -> None:
+        near = self._near(self._others, f"{kind} {who}", kind, network)
+        hits = await self._hit(*near)
         if not hits.counted:
-            quota = self.quotas.other_per_minute
+            quota = _full(near, hits)
             raise _refusal(kind, quota, MINUTE, hits.wait, whose, what="requests")
 
     async def _count_keyed(self, principal: Principal) -> Allowance:
@@ -159,16 +172,22 @@ class Limiter:
             raise _fuller_window("account", whole, *per, "with all keys of one account", left)
         return left
 
-    async def _count_keyless(self, bucket: str) -> Allowance:
-        hits = await self._hit((self._addresses, bucket))
-        hit = hits.each[0]
+    async def _count_keyless(self, surface: str, network: str) -> Allowance:
+        near = self._near(self._addresses, f"{surface}:{network}", surface, network)
+        hits = await self._hit(*near)
+        hit = min(hits.each, key=lambda each: each.left)
         reset = math.ceil(hit.reset)
         state = b'"keyless-minute";r=%d;t=%d' % (hit.left, reset)
         allowance = Allowance(self._keyless_policy, state)
         if not hits.counted:
-            quota = self.quotas.keyless_per_minute
+            quota = _full(near, hits)
             raise _refusal("address_minute", quota, MINUTE, reset, "without a key", allowance)
         return allowance
+
+    def _near(self, window: Window, who: str, kind: str, network: str) -> list[Asked]:
+        """The bucket of somebody without a key and, of IPv6, that of the /48 around them."""
+        site = site_of(network)
+        return [(window, who), *([(self._sites[window], f"{kind} {site}")] if site else [])]
 
     async def _hit(self, *asked: Asked) -> Hits:
         try:
@@ -179,6 +198,12 @@ class Limiter:
 
 def _visitor(network: str, session: str | None) -> str:
     return f"address {network}" if session is None else f"session {session}"
+
+
+def _full(asked: Iterable[Asked], hits: Hits) -> int:
+    """How many hits the first full window holds."""
+    both = zip(asked, hits.each, strict=True)
+    return next(window.size for (window, _), hit in both if not hit.fits)
 
 
 def _fuller_window(

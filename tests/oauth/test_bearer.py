@@ -355,7 +355,7 @@ async def caller_of(
         sent.append(message)
 
     scope = {"type": "http", "headers": headers, "client": client}
-    await BearerMiddleware(app, principals)(scope, receive, send)
+    await BearerMiddleware(app, principals, lambda _scope: True)(scope, receive, send)
     assert sent == [{"type": "http.response.start"}]
     caller: Caller = scopes[0]["caller"]
     return caller

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +63,33 @@ def test_such_a_service_refuses_that_page_under_any_other_name(
     """On its own machine it is reached at loopback too, and there it is a server on loopback."""
     assert ping(deployed, FOREIGN[0], host).status_code == 403
     assert ping(deployed, "http://localhost:6274", host).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "[::1]", "127.0.0.1"])
+def test_loopback_is_known_in_any_case_and_without_a_port(service: Service, host: str) -> None:
+    assert ping(service, "http://localhost:6274", host).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/"])
+@pytest.mark.parametrize("fields", [b"", b"Host: a b\r\n", b"Host: a\r\nHost: a\r\n"])
+def test_a_request_without_one_host_is_malformed(
+    service: Service, path: str, fields: bytes
+) -> None:
+    with socket.create_connection(("127.0.0.1", service.settings.port), timeout=30) as client:
+        head = f"GET {path} HTTP/1.1\r\nConnection: close\r\n".encode()
+        client.sendall(head + fields + b"\r\n")
+        assert client.recv(65_536).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("evil.example", 421), ("localhost", 200), ("10.1.2.3:80", 200), ("other.example.com", 200)],
+)
+def test_probes_are_answered_under_names_that_no_stranger_has(
+    deployed: Service, host: str, status: int
+) -> None:
+    for path in ("/health/live", "/health/ready"):
+        assert httpx.get(deployed.url + path, headers={"Host": host}).status_code == status
 
 
 def test_a_rebound_name_is_refused_whatever_its_origin(service: Service, deployed: Service) -> None:

@@ -55,6 +55,7 @@ def scope_of(path: str = "/", address: str = "192.0.2.1", **more: Any) -> dict[s
     return {
         "type": "http",
         "method": "GET",
+        "http_version": "1.0",  # which needs no Host
         "path": path,
         "query_string": b"",
         "headers": [],
@@ -80,6 +81,11 @@ async def ask(guard: Guard, scope: Scope) -> Answer:
     ("more", "status", "fix"),
     [
         ({"headers": [(b"host", b"a"), (b"host", b"a")]}, 400, "Send one Host field."),
+        ({"http_version": "1.1"}, 400, "Send one Host field."),
+        *(
+            ({"headers": [(b"host", host)]}, 400, "Send one Host field.")
+            for host in (b"", b"a b", b"a/b", b"a@b", b"a:b", b"a:1:2", b"[::1", b"\xffa", b"a,b")
+        ),
         ({"query_string": b"a" * 8193}, 414, "Send a shorter query."),
         ({"headers": [(b"a", b"b")] * 101}, 431, "Send fewer or shorter header fields."),
         ({"headers": [(b"a", b"b" * 65_536)]}, 431, "Send fewer or shorter header fields."),
@@ -103,7 +109,11 @@ async def test_what_is_out_of_bounds_reaches_no_handler(
 @pytest.mark.parametrize(
     "more",
     [
-        {"headers": [(b"host", b"a")], "query_string": b"a" * 8192},
+        {"headers": [(b"host", b"a")], "query_string": b"a" * 8192, "http_version": "1.1"},
+        *(
+            {"headers": [(b"host", host)]}
+            for host in (b"a-b.example:8000", b"A_B", b"[::1]:1", b"10.0.0.1")
+        ),
         {"headers": [(b"a", b"b")] * 100},
     ],
 )

@@ -137,10 +137,27 @@ def test_an_origin_with_any_port_is_one_of_that_name_alone() -> None:
 
     assert origins.knows_host(b"127.0.0.1:8000")
     assert not origins.knows_host(b"127.0.0.1:80x")
-    assert not origins.knows_host(b"127.0.0.1")
+    assert origins.knows_host(b"127.0.0.1")
+    assert not origins.knows_host(b"127.0.0.1.example.com")
     assert not origins.knows_host(b"example.com:8000")
+    assert origins.knows_host(b"EXAMPLE.com")
     assert origins.admits(b"http://localhost:3000", b"example.com")
     assert not origins.admits(b"https://localhost:3000", b"example.com")
+
+
+@pytest.mark.parametrize(
+    ("host", "harmless"),
+    [
+        *((name, True) for name in (b"localhost", b"LOCALHOST:9", b"10.1.2.3", b"[fd00::1]:80")),
+        *((name, True) for name in (b"Screener:9464", b"example.com")),
+        *((name, False) for name in (b"screener:1", b"evil.example", b"localhost.evil.example")),
+        *((name, False) for name in (b"127.0.0.1.evil.example", b"1.2.3", b"")),
+    ],
+)
+def test_a_number_or_a_known_name_is_in_no_strangers_power(host: bytes, harmless: bool) -> None:
+    origins = Origins(["screener:9464", "Example.com"], [])
+
+    assert origins.is_harmless(host) is harmless
 
 
 @pytest.mark.parametrize(
