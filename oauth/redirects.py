@@ -67,18 +67,8 @@ Identifier (URI) Schemes", and vendors' manuals); no app has one of them for its
 FAMILIES = (
     *("android-", "applescript", "chrome", "com.android.", "com.apple.", "com.microsoft."),
     *("firefox", "googlechrome", "itms", "itunes", "microsoft-", "microsoft.", "moz-", "ms-"),
-    *(
-        "mswindows",
-        "search-",
-        "shell-",
-        "teamviewer",
-        "vnd.",
-        "windows",
-        "x-apple",
-        "x-help",
-        "x-man-page",
-    ),
-    *("x-safari", "x-web-search", "xbox"),
+    *("mswindows", "search-", "shell-", "teamviewer", "vnd.", "windows", "x-apple", "x-help"),
+    *("x-man-page", "x-safari", "x-web-search", "xbox"),
 )
 """How the names of further ones begin."""
 

@@ -10,7 +10,7 @@ from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from mcp_server.operations.hosts import ACCESS_WORDS, hosts
 from mcp_server.operations.identity import NAME, SUMMARY
 from mcp_server.operations.kinds import KINDS, Kind
-from mcp_server.operations.limits import Quotas
+from mcp_server.operations.limits import SITE, Quotas
 from mcp_server.operations.rules import CONTENT_RULES
 from mcp_server.operations.services import Offer
 from mcp_server.operations.table import OPERATIONS
@@ -286,8 +286,9 @@ def _limits(quotas: Quotas) -> str:
         f"day, REST and MCP together. All keys and apps of an account: {quotas.account_per_minute} "
         f"and {quotas.account_per_day:,}. Without a key: {quotas.keyless_per_minute} calls in any "
         "60 seconds for each address, counted apart for REST and MCP. The handshake and lists of "
-        f"MCP count beside calls ({quotas.other_per_minute} in any 60 seconds). A refused call "
-        "does not count. Every answer says what is left in `RateLimit` and "
+        f"MCP count beside calls ({quotas.other_per_minute} in any 60 seconds), and so does what "
+        f"is nowhere (404, 405). An IPv6 address is its /64; a /48 has {SITE} times its calls. A "
+        "refused call does not count. Every answer says what is left in `RateLimit` and "
         "`RateLimit-Policy`, a tool result in `_meta`; a 429 says how long to wait in "
         "`details.retry_after_seconds` and `Retry-After`."
     )

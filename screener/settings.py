@@ -125,7 +125,7 @@ class Settings(BaseSettings):
         description="Proxies whose X-Forwarded-For is believed: addresses or networks.",
     )
     allowed_hosts: Words = Field(
-        default=(), description="Host headers that MCP accepts beside the public one and loopback."
+        default=(), description="Host headers accepted beside the public one and loopback."
     )
     allowed_origins: Words = Field(
         default=(),

@@ -7,8 +7,15 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.responses import Response
 
+from oauth.metadata import resources_of
+from rest_facade.facade import Facade
+from screener.app import BASE, services_of
+from screener.databases import database_of
+from screener.front import Front
 from screener.settings import Settings
+from store.accounts import utc_now
 from tests.agent import call, connected, texts
 from tests.service import Service, serving
 
@@ -250,3 +257,55 @@ def test_the_calls_of_a_day_are_not_forgotten_by_a_restart(data_dir: Path) -> No
 
         check_limited(again.get("/me", key=live.key), within=86_400)
         assert again.get("/me").status_code == 200
+
+
+NOWHERE = (
+    *(("GET", "/api/v1/nowhere"), ("DELETE", "/api/v1/scan"), ("POST", "/llms.txt")),
+    *(("GET", "/nowhere"), ("PUT", "/"), ("GET", "/mcp"), ("DELETE", "/mcp/demo")),
+)
+
+
+@pytest.mark.parametrize(("method", "path"), NOWHERE)
+def test_what_is_nowhere_is_counted_for_the_address_whatever_key_comes_along(
+    data_dir: Path, method: str, path: str
+) -> None:
+    with serving(data_dir, other_per_minute=2) as live:
+        keyed = {"Authorization": f"Bearer {live.key}"}
+        answers = [
+            httpx.request(method, live.url + path, headers=headers, timeout=30)
+            for headers in (keyed, {}, keyed)
+        ]
+
+        assert {answer.status_code for answer in answers[:2]} <= {404, 405}
+        check_limited(answers[2])
+        assert live.get("/me").status_code == 200
+        assert live.get("/families", key="").status_code == 200
+
+
+def test_a_person_who_asks_for_too_much_that_is_nowhere_reads_when_to_come_back(
+    data_dir: Path,
+) -> None:
+    with serving(data_dir, other_per_minute=1) as live:
+        asked = {"Accept": "text/html"}
+        pages = [httpx.get(f"{live.url}/nowhere", headers=asked, timeout=30) for _ in range(2)]
+
+    assert [page.status_code for page in pages] == [404, 429]
+    assert "More than 1 requests in 60 s from one address; wait" in pages[1].text
+    assert int(pages[1].headers["retry-after"]) >= 1
+
+
+def test_a_credential_is_looked_up_where_an_operation_is_and_nowhere_else(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    services = services_of(settings, database_of(settings), None)
+    facade = Facade(services, resources_of(services.offer)[0], BASE, utc_now)
+    front = Front(facade, {"/mcp": Response()}, Response())
+
+    def reads(method: str, path: str) -> bool:
+        return front.reads_credentials({"type": "http", "method": method, "path": path})
+
+    assert all(reads("GET", f"{BASE}{path}") for path in ("", "/", "/me", "/tickers/X/patterns/"))
+    assert reads("HEAD", "/llms.txt")
+    assert reads("PUT", f"{BASE}/tickers")
+    assert reads("POST", "/mcp/")
+    assert not any(reads(method, path) for method, path in NOWHERE)
+    assert not reads("GET", "/keys")

@@ -5,7 +5,9 @@ Over 400 lines, because one night is sealed for all commands.
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
+import io
 import json
 import os
 import re
@@ -371,6 +373,23 @@ def test_a_night_reports_what_was_found_in_each_symbols_bars(tmp_path: Path) -> 
     assert "contradict themselves (weekend 19)." in shown.stdout
     check_refusal(run(tmp_path, "night", "report", "--json", "--csv"), "one of them")
     check_refusal(run(tmp_path, "night", "report", "20200101-000000000000"), "no night")
+
+
+def test_a_finding_of_a_vendors_symbol_is_no_formula_to_a_spreadsheet(tmp_path: Path) -> None:
+    bars = tmp_path / "bars"
+    bars.mkdir()
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=n) for n in range(140)]
+    closed = set(map(to_date, closed_days(2024)))
+    open_days = [day for day in days if day not in closed and day.weekday() < 5]
+    rows = [f"{day},100,106,98,{101 + day.day % 4},1000" for day in open_days]
+    for name in ("GOOD", "=HYPERLINK", "@SUM(A1)"):
+        (bars / f"{name}.csv").write_text("\n".join(["Date,Open,High,Low,Close,Volume", *rows]))
+    run(tmp_path, "nightly", "--bars", str(bars))
+
+    printed = run(tmp_path, "night", "report", "--csv").stdout
+
+    symbols = [row["symbol"] for row in csv.DictReader(io.StringIO(printed))]
+    assert sorted(symbols) == ["'=HYPERLINK", "'@SUM(A1)"]
 
 
 SHOWN = {

@@ -273,3 +273,12 @@ def test_clients_that_send_nothing_to_the_metrics_port_leave_room_for_others(
             idle.sendall(b"GET /metrics HTTP/1.1\r\n")
 
         assert service.value("process_open_fds") < 100
+
+
+@pytest.mark.parametrize(("host", "status"), [("evil.example", 421), ("LOCALHOST", 200), ("", 400)])
+def test_the_metrics_are_answered_under_names_that_no_stranger_has(
+    service: Measured, host: str, status: int
+) -> None:
+    url = f"http://127.0.0.1:{service.port}/metrics"
+
+    assert httpx.get(url, headers={"Host": host}, timeout=30).status_code == status

@@ -12,7 +12,7 @@ import pytest
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.counting import Counting
 from mcp_server.operations.errors import ApiError
-from mcp_server.operations.limits import Limiter, Quotas
+from mcp_server.operations.limits import SITE, Limiter, Quotas
 from mcp_server.operations.local_counting import LocalCounting
 from store.accounts import Account, Plan
 from store.keys import Key, Principal
@@ -348,3 +348,25 @@ async def test_pictures_are_counted_for_whom_pages_are_and_apart_from_them(
         await limiter.count_picture("192.0.2.1", None)
     assert error.value.code == "rate_limited"
     assert "More than 4 pictures" in error.value.message
+
+
+async def test_the_networks_of_one_ipv6_site_share_a_wider_quota(counting: Counting) -> None:
+    limiter = Limiter(Quotas(keyless_per_minute=2, other_per_minute=1), counting)
+    networks = [f"2001:db8:0:{n:x}::1" for n in range(SITE)]
+    for address in networks:
+        await limiter.count(Caller(address), "rest")
+        await limiter.count(Caller(address), "rest")
+        await limiter.count_other(Caller(address), "refused")
+        await limiter.count_page(Caller(address).network, None)
+
+    fresh = Caller("2001:db8:0:ffff::1")
+    with pytest.raises(ApiError, match=f"More than {2 * SITE} calls in 60 s without a key"):
+        await limiter.count(fresh, "rest")
+    with pytest.raises(ApiError, match=f"More than {SITE} requests in 60 s from one address"):
+        await limiter.count_other(fresh, "refused")
+    with pytest.raises(ApiError, match=f"More than {SITE} requests in 60 s for pages"):
+        await limiter.count_page(fresh.network, None)
+    # Another site, an address of IPv4 and whoever is signed in are not stopped by them.
+    await limiter.count(Caller("2001:db8:1::1"), "rest")
+    await limiter.count(Caller("192.0.2.1"), "rest")
+    await limiter.count_page(fresh.network, "session")
