@@ -207,7 +207,7 @@ def analyse_symbol(loaded: Loaded, listing: Listing, task: Task) -> Analysis:
         history=merged([walked.rows for walked in found]),
         formations=formations,
         features=features(bars, crypto=listing.crypto) if served else None,
-        prices=chart_bars(newest.series.bars, formations),
+        prices=chart_bars(newest.series.bars, formations) if served else None,
         scored_from=next(_scored_from(cleaned.series), None),
         began=newest.resumed.began,
         kept=newest.resumed.kept,

@@ -1,4 +1,4 @@
-"""Chart bars: which bars of a symbol a night keeps for the charts of its setups."""
+"""Chart bars: which bars of a symbol a night keeps for its charts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nightly.bars import Bars, to_day
+from nightly.bars import Bars, to_date, to_day
 from nightly.formations import Formation
 from store.book import Prices
 
@@ -21,11 +21,10 @@ MOST_CHART_BARS = 1280
 """Most bars stored for charts; the first ones are left out where trades may run for years."""
 
 
-def chart_bars(bars: Bars, formations: Sequence[Formation]) -> Prices | None:
-    """The bars for the charts of a symbol; None if it has no setups to draw."""
-    if not formations:
-        return None
-    return bars_since(bars, min(formation.drawn_from for formation in formations))
+def chart_bars(bars: Bars, formations: Sequence[Formation]) -> Prices:
+    """The bars for the charts of a symbol: the last ones, and the patterns of all its setups."""
+    starts = (formation.drawn_from for formation in formations)
+    return bars_since(bars, min(starts, default=to_date(bars.date[-1])))
 
 
 def bars_since(bars: Bars, drawn_from: dt.date) -> Prices:

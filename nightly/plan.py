@@ -77,7 +77,8 @@ class Order:
     source_label: str = "nightly"
     disclaimer: str = ""
     chart_symbols: int | None = None
-    """Store chart prices only for this many symbols, in symbol order; None for all symbols."""
+    """Store chart prices only for this many symbols with setups, in symbol order; None for those of
+    every covered symbol."""
     accept_fall: bool = False
     """Whether to publish even if much less is covered, or more is behind, than usual."""
     full: bool = False

@@ -31,8 +31,10 @@ def written(
         if analysis.history is not None:
             writer.add_history(analysis.symbol, analysis.history.outcomes, analysis.history.bodies)
         if analysis.prices is not None and charted != order.chart_symbols:
-            writer.add_prices(analysis.symbol, analysis.prices)
-            charted += 1
+            # A limit is for what clients are served: the charts of setups.
+            if analysis.formations or order.chart_symbols is None:
+                writer.add_prices(analysis.symbol, analysis.prices)
+                charted += 1
         if analysis.kept is not None:
             keep(analysis.symbol, analysis.kept)
         yield replace(

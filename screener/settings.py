@@ -226,7 +226,8 @@ class Settings(BaseSettings):
     chart_symbols: int | None = Field(
         default=None,
         ge=0,
-        description="Symbols whose prices a night keeps for charts; all when unset.",
+        description="Symbols with setups whose prices a night keeps for charts; every covered "
+        "symbol's when unset.",
     )
     charts_warm: bool = Field(
         default=True,

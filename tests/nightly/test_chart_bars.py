@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -43,6 +44,18 @@ def test_every_setup_of_a_night_has_its_whole_pattern_and_its_pole_among_the_bar
         assert prices is not None
         first = setup.evidence.get("pole_start_date") or setup.fields["pattern_start"]
         assert to_date(prices.date[0]) < dt.date.fromisoformat(first)
+
+
+def test_a_night_keeps_the_last_bars_of_every_symbol_that_it_covers_and_of_no_other(
+    book: Book,
+) -> None:
+    symbols = {entry["symbol"] for entry in json.loads(b"{%b}" % book.universe())["symbols"]}
+    assert symbols - {symbol for symbol, _ in book.setup_ids()}
+    for symbol in symbols:
+        prices, coverage = book.prices(symbol), book.coverage(symbol)
+        assert coverage is not None
+        assert (prices is not None) == coverage.covered
+        assert prices is None or to_date(prices.date[-1]) == book.session
 
 
 def test_the_evidence_of_a_pennant_has_its_pole_and_that_of_others_has_none(book: Book) -> None:
