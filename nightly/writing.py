@@ -30,11 +30,12 @@ def written(
         writer.add_symbol(analysis.symbol, covered=analysis.covered, reason=reason)
         if analysis.history is not None:
             writer.add_history(analysis.symbol, analysis.history.outcomes, analysis.history.bodies)
-        if analysis.prices is not None and charted != order.chart_symbols:
-            # A limit is for what clients are served: the charts of setups.
-            if analysis.formations or order.chart_symbols is None:
-                writer.add_prices(analysis.symbol, analysis.prices)
-                charted += 1
+        # A limit is for the charts of setups, which clients are served.
+        most = order.chart_symbols
+        room = most is None or (analysis.formations and charted < most)
+        if analysis.prices is not None and room:
+            writer.add_prices(analysis.symbol, analysis.prices)
+            charted += 1
         if analysis.kept is not None:
             keep(analysis.symbol, analysis.kept)
         yield replace(

@@ -1,4 +1,5 @@
-"""Drawing: a setup as a picture, from its bars, lines and levels. Pure: same view, same bytes.
+"""Drawing: bars as a picture, with the lines and levels of a setup, or with past trades. Pure: same
+view, same bytes.
 
 It knows no books, records or requests. The only file it reads is its own font, beside the code.
 """
@@ -6,9 +7,19 @@ It knows no books, records or requests. The only file it reads is its own font, 
 from __future__ import annotations
 
 from mcp_server.drawing.look import THEMES, USUAL, WIDTHS, Look
-from mcp_server.drawing.view import ChartView, Point, Record, TrendLine
+from mcp_server.drawing.view import ChartView, Point, Record, TradeMark, TrendLine
 
-__all__ = ["USUAL", "ChartView", "Look", "Point", "Record", "TrendLine", "draw", "prepare"]
+__all__ = [
+    "USUAL",
+    "ChartView",
+    "Look",
+    "Point",
+    "Record",
+    "TradeMark",
+    "TrendLine",
+    "draw",
+    "prepare",
+]
 
 
 def draw(view: ChartView, look: Look = USUAL) -> bytes:

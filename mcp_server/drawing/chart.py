@@ -39,6 +39,7 @@ def draw(view: ChartView, look: Look = USUAL) -> bytes:
     _candles(canvas, plan)
     _lines(canvas, plan)
     _dots(canvas, plan)
+    _marks(canvas, plan)
     _words(canvas, plan)
     return canvas.png()
 
@@ -46,11 +47,15 @@ def draw(view: ChartView, look: Look = USUAL) -> bytes:
 def _tints(canvas: Canvas, view: ChartView, plan: Layout) -> None:
     """Shade the pattern between its lines, and the reward and the risk of a running trade."""
     left, top, right, bottom = plan.plot
-    if plan.breakout is not None:
+    levels = view.levels
+    if plan.breakout is not None and levels is not None:
         entry, column = round(plan.breakout.y), plan.breakout.column
-        for price, ink in ((view.target, Ink.REWARD), (view.stop, Ink.RISK)):
+        ends = right if plan.exit is None else plan.exit.column + 1
+        for price, ink in ((levels.target, Ink.REWARD), (levels.stop, Ink.RISK)):
             edge = min(max(round(plan.prices.y(price)), top), bottom)
-            canvas.fill((column, min(entry, edge), right, max(entry, edge)), ink)
+            canvas.fill((column, min(entry, edge), ends, max(entry, edge)), ink)
+    if plan.rays is None:
+        return
     upper, lower = plan.rays.upper, plan.rays.lower
     first, last = max(upper.start, lower.start), min(upper.end, lower.end)
     start = max(left, int(plan.sessions.x(first)))
@@ -172,12 +177,34 @@ def _dots(canvas: Canvas, plan: Layout) -> None:
     if not radius:
         return
     dots = [(x, y, radius, Ink.LINE) for x, y in plan.touches]
-    for spot, ink in ((plan.breakout, Ink.ENTRY), (plan.trigger, Ink.TRIGGER)):
+    spots = ((plan.breakout, Ink.ENTRY), (plan.exit, Ink.ENTRY), (plan.trigger, Ink.TRIGGER))
+    for spot, ink in spots:
         if spot is not None:
             dots.append((spot.column + 0.5, spot.y, radius * 1.25, ink))
     for x, y, reach, ink in dots:
         canvas.disc(x, y, reach + RING, Ink.PAPER)
         canvas.disc(x, y, reach, ink)
+
+
+def _marks(canvas: Canvas, plan: Layout) -> None:
+    """Each past trade as a dotted line from its entry, an arrow head, to its exit: a full dot at
+    the target, else a ring.
+    """
+    radius = plan.sheet.touch
+    for placed in plan.marks if radius else ():
+        entry, left = placed.entry, placed.exit
+        ink = Ink.TARGET if placed.mark.won else Ink.STOP
+        if entry is not None and left is not None:
+            start, end = ((spot.column + 0.5, spot.y) for spot in (entry, left))
+            canvas.stroke(start, end, plan.plot, Ink.ENTRY, plan.sheet.line, dotted=True)
+        if entry is not None:
+            half, down = round(radius * 1.6), placed.mark.direction == "bearish"
+            canvas.arrow(entry.column, round(entry.y), down, half, Ink.ENTRY)
+        if left is not None:
+            canvas.disc(left.column + 0.5, left.y, radius + RING, Ink.PAPER)
+            canvas.disc(left.column + 0.5, left.y, radius, ink)
+            if not placed.mark.won:
+                canvas.disc(left.column + 0.5, left.y, radius / 2, Ink.PAPER)
 
 
 def _words(canvas: Canvas, plan: Layout) -> None:

@@ -1,4 +1,4 @@
-"""Flags: what the date axis names besides dates: breakout, fold, and the trigger's session."""
+"""Flags: what the date axis names besides dates: breakout, exit, fold, the trigger's session."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ class Flag:
     ink: Ink
 
 
-def flags(
-    view: ChartView, entered: int | None, sessions: SessionAxis, sheet: Sheet
-) -> Iterator[Flag]:
+def flags(view: ChartView, sessions: SessionAxis, sheet: Sheet) -> Iterator[Flag]:
     """The flags of a view, none over another: where there is no room for both, the earlier one
     gives way to the left, and is left out if it would leave the chart.
     """
@@ -38,13 +36,15 @@ def flags(
     if sessions.is_folded:
         text = sheet.fold.format(sessions.folded)
         wanted.append((text, sessions.fold_column, Ink.FOLD))
-    if view.entry is None and view.next_session is not None:
+    if view.trigger is not None and view.entry is None and view.next_session is not None:
         text = f"Trigger for {near_label(view.next_session, view.as_of)}"
         wanted.append((text, sessions.right, Ink.TRIGGER))
-    if view.entry is not None and entered is not None and entered >= sessions.first:
-        text = f"Breakout {near_label(view.entry[0], view.as_of)}"
-        half = lettering.width(text, sheet.axis_size, "SemiBold") // 2 + sheet.pill_pad
-        wanted.append((text, int(sessions.x(entered)) - half, Ink.ENTRY))
+    for name, point in (("Exit", view.exit), ("Breakout", view.entry)):
+        if point is not None and (index := view.index(point)) is not None:
+            text = f"{name} {near_label(point[0], view.as_of)}"
+            half = lettering.width(text, sheet.axis_size, "SemiBold") // 2 + sheet.pill_pad
+            if index >= sessions.first:
+                wanted.append((text, int(sessions.x(index)) - half, Ink.ENTRY))
     for text, left, ink in wanted:
         width = lettering.width(text, sheet.axis_size, "SemiBold") + 2 * sheet.pill_pad
         left = min(max(sheet.margin, left), edge - width)

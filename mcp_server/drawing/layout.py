@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mcp_server.drawing import dates, lettering, words
-from mcp_server.drawing.axes import SessionAxis, session_axis, session_index
+from mcp_server.drawing.axes import SessionAxis, session_axis
 from mcp_server.drawing.candles import Candles
 from mcp_server.drawing.canvas import Box
 from mcp_server.drawing.flags import Flag, flags
@@ -26,15 +26,27 @@ from mcp_server.drawing.palette import Ink
 from mcp_server.drawing.pills import Level, Pill, levels, pill_width, pills
 from mcp_server.drawing.prices import PriceAxis, price_axis, price_ticks, tick_decimals
 from mcp_server.drawing.sheet import SHEETS, Sheet
-from mcp_server.drawing.view import ChartView
+from mcp_server.drawing.view import ChartView, Point, TradeMark
+
+LEAD = 10
+"""Bars before a trade that must be shown where no lines are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A price on a session, in pixels: the breakout, or the trigger of the next session."""
+    """A price on a session, in pixels: the breakout, the exit, or the trigger of the next one."""
 
     column: int
     y: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedMark:
+    """A past trade, in pixels: its entry and its exit, as far as they are among the bars."""
+
+    mark: TradeMark
+    entry: Spot | None
+    exit: Spot | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ class Layout:
     sessions: SessionAxis
     prices: PriceAxis
     candles: Candles
-    rays: Rays
+    rays: Rays | None
     grid_rows: tuple[int, ...]
     grid_columns: tuple[int, ...]
     labels: tuple[Label, ...]
@@ -56,8 +68,10 @@ class Layout:
     pole: Segment | None
     touches: tuple[tuple[float, float], ...]
     breakout: Spot | None
+    exit: Spot | None
     trigger: Spot | None
     """Where a forming pattern's trigger is for the next session."""
+    marks: tuple[PlacedMark, ...]
 
     @property
     def plot(self) -> Box:
@@ -79,15 +93,14 @@ def layout(view: ChartView, look: Look = USUAL) -> Layout:
     right = sheet.width - sheet.margin
     if sheet.written:
         right = sheet.width - sheet.margin // 2 - pill_width(shown, sheet) - sheet.leader
-    entered = _entered(view)
+    entered = None if view.entry is None else view.index(view.entry)
     count = len(view.dates)
-    start = min(max(0, math.floor(rays.start)), count - 1)
+    start = _start(view, rays, sheet)
     sessions = session_axis(count, start, entered, sheet, right)
     candles = Candles.of(view, sessions)
     prices = _price_axis(view, rays, sessions, shown, sheet, start, candles.volume is None)
     placed = pills(shown, prices, right + sheet.leader, sheet) if sheet.written else ()
-    breakout = _breakout(view, entered, sessions, prices)
-    named = tuple(flags(view, entered, sessions, sheet)) if sheet.written else ()
+    named = tuple(flags(view, sessions, sheet)) if sheet.written else ()
     ticks = price_ticks(prices, sheet.price_gap) if sheet.written else ()
     days = _date_labels(view, sessions, named, sheet) if sheet.written else []
     volume = tuple(_volume_label(candles, placed, sheet))
@@ -111,25 +124,31 @@ def layout(view: ChartView, look: Look = USUAL) -> Layout:
         flags=named,
         levels=shown,
         pills=placed,
-        segments=tuple(rays.segments(view, sessions, prices)),
-        pole=_pole(rays, sessions, prices),
-        touches=tuple(rays.touches(view, sessions, prices)),
-        breakout=breakout,
+        segments=tuple(rays.segments(view, sessions, prices)) if rays else (),
+        pole=_pole(rays, sessions, prices) if rays else None,
+        touches=tuple(rays.touches(view, sessions, prices)) if rays else (),
+        breakout=_spot(view, view.entry, sessions, prices),
+        exit=_spot(view, view.exit, sessions, prices),
         trigger=_trigger(view, sessions, prices),
+        marks=tuple(_marks(view, sessions, prices)),
     )
 
 
-def _entered(view: ChartView) -> int | None:
-    """The index of the breakout's bar; None while forming, or where the bars begin later."""
-    if view.entry is None:
-        return None
-    index = round(session_index(view.dates, view.entry[0]))
-    return index if 0 <= index < len(view.dates) else None
+def _start(view: ChartView, rays: Rays | None, sheet: Sheet) -> int:
+    """The first bar that must be shown: where the lines begin, or without lines the first trade,
+    and so many bars that there is something to see.
+    """
+    last = len(view.dates) - 1
+    if rays is not None:
+        return min(max(0, math.floor(rays.start)), last)
+    points = [mark.entry for mark in view.marks] + ([view.entry] if view.entry else [])
+    known = [index for point in points if (index := view.index(point)) is not None]
+    return max(0, min([last - 2 * sheet.fewest_bars, *(index - LEAD for index in known)]))
 
 
 def _price_axis(
     view: ChartView,
-    rays: Rays,
+    rays: Rays | None,
     sessions: SessionAxis,
     shown: Sequence[Level],
     sheet: Sheet,
@@ -141,7 +160,7 @@ def _price_axis(
     lows, highs = np.array(view.low), np.array(view.high)
     core = [float(lows[start:].min()), float(highs[start:].max()), float(view.close[-1])]
     reach = max(core) / min(core)
-    for line in (rays.upper, rays.lower):
+    for line in (rays.upper, rays.lower) if rays else ():
         ends = [min(max(end, first), last) for end in (line.start, line.end)]
         prices = (line.price(end) for end in ends)
         # A line far away from the bars is wrong or out of date; it must not flatten them.
@@ -151,17 +170,25 @@ def _price_axis(
     return price_axis(core, around, [level.price for level in shown], sheet.top, bottom)
 
 
-def _breakout(
-    view: ChartView, entered: int | None, sessions: SessionAxis, prices: PriceAxis
+def _spot(
+    view: ChartView, point: Point | None, sessions: SessionAxis, prices: PriceAxis
 ) -> Spot | None:
-    if view.entry is None or entered is None or entered < sessions.first:
+    """Where a point is; None if its bar is not shown."""
+    index = None if point is None else view.index(point)
+    if point is None or index is None or index < sessions.first:
         return None
-    y = min(max(prices.y(view.entry[1]), prices.top), prices.bottom)
-    return Spot(int(sessions.x(entered)), y)
+    y = min(max(prices.y(point[1]), prices.top), prices.bottom)
+    return Spot(int(sessions.x(index)), y)
+
+
+def _marks(view: ChartView, sessions: SessionAxis, prices: PriceAxis) -> Iterator[PlacedMark]:
+    for mark in view.marks:
+        ends = (_spot(view, point, sessions, prices) for point in (mark.entry, mark.exit))
+        yield PlacedMark(mark, *ends)
 
 
 def _trigger(view: ChartView, sessions: SessionAxis, prices: PriceAxis) -> Spot | None:
-    if view.entry is not None or not prices.holds(view.trigger):
+    if view.trigger is None or view.entry is not None or not prices.holds(view.trigger):
         return None
     return Spot(int(sessions.x(len(view.dates))), prices.y(view.trigger))
 

@@ -53,8 +53,10 @@ class Rays:
     pole: Ray | None
 
     @classmethod
-    def of(cls, view: ChartView) -> Rays:
-        """The lines over the indices of the sessions."""
+    def of(cls, view: ChartView) -> Rays | None:
+        """The lines over the indices of the sessions; None where none are drawn."""
+        if view.upper is None or view.lower is None:
+            return None
         upper = ray(view.dates, view.upper.start, view.upper.end)
         lower = ray(view.dates, view.lower.start, view.lower.end)
         return cls(upper, lower, None if view.pole is None else ray(view.dates, *view.pole))
@@ -91,7 +93,7 @@ class Rays:
     ) -> Iterator[tuple[float, float]]:
         """Where each touch is marked: on its line, at its bar."""
         for line, drawn in ((self.upper, view.upper), (self.lower, view.lower)):
-            for date, _ in drawn.touches:
+            for date, _ in drawn.touches if drawn else ():
                 index = session_index(view.dates, date)
                 x, price = sessions.x(index), line.price(index)
                 if sessions.left <= x < sessions.right and prices.holds(price):

@@ -47,13 +47,17 @@ def levels(view: ChartView, sheet: Sheet) -> tuple[Level, ...]:
     def named(name: str, percent: float) -> str:
         return f"{name} {change(percent)}" if sheet.shares else name
 
-    plan = view.plan
-    shown = [Level(named("Target", plan.target_pct), view.target, Ink.TARGET, True)]
+    plan, shown = view.plan, []
+    if plan is not None:
+        shown.append(Level(named("Target", plan.target_pct), plan.target, Ink.TARGET, True))
     if view.entry is not None:
         shown.append(Level("Entry", view.entry[1], Ink.ENTRY, True))
-    if view.entry is None or sheet.shares:
+    if view.trigger is not None and (view.entry is None or sheet.shares):
         shown.append(Level("Trigger", view.trigger, Ink.TRIGGER, True))
-    shown.append(Level(named("Stop", plan.stop_pct), view.stop, Ink.STOP, True))
+    if plan is not None:
+        shown.append(Level(named("Stop", plan.stop_pct), plan.stop, Ink.STOP, True))
+    if view.exit is not None:
+        return (*shown, Level("Exit", view.exit[1], Ink.LAST, False))
     return (*shown, Level("Last", float(view.close[-1]), Ink.LAST, False))
 
 

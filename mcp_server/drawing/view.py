@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from mcp_server.drawing.axes import session_index
 from store.setup_view import PlanView
 
 Point: TypeAlias = tuple[dt.date, float]
@@ -36,11 +37,24 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class ChartView:
-    """One setup with its bars, oldest first; all prices positive, in dollars or quote currency.
+class TradeMark:
+    """A past trade, marked at its entry and its exit."""
 
-    `entry` is the breakout session of a running trade and the price it was entered at.
-    `attempts` is how many its formation had, if that is known.
+    direction: Literal["bullish", "bearish"]
+    entry: Point
+    exit: Point | None
+    won: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChartView:
+    """Bars, oldest first, with a setup, a past trade, or neither; all prices positive, in dollars
+    or quote currency.
+
+    `upper` and `lower` are both None where no lines are drawn. Without a stop and a target no level
+    but the last close is. A trade has `entry`, its breakout session and the price it was entered
+    at, and if it is past, `exit`. A `note` is said in place of direction and status. `marks` are
+    past trades. `attempts` is how many its formation had, if that is known.
     `next_session` is the one that a forming setup's levels are for. `pole` runs from the base to
     the tip of a pennant's pole. A volume is not negative, NaN where it is not known.
     """
@@ -55,12 +69,15 @@ class ChartView:
     high: Sequence[float]
     low: Sequence[float]
     close: Sequence[float]
-    upper: TrendLine
-    lower: TrendLine
-    trigger: float
-    stop: float
-    target: float
+    upper: TrendLine | None
+    lower: TrendLine | None
+    trigger: float | None
+    stop: float | None
+    target: float | None
     entry: Point | None = None
+    exit: Point | None = None
+    marks: Sequence[TradeMark] = ()
+    note: str = ""
     next_session: dt.date | None = None
     volume: Sequence[float] | None = None
     pole: tuple[Point, Point] | None = None
@@ -82,8 +99,16 @@ class ChartView:
         if len({len(column) for column in columns}) != 1 or not len(self.dates):
             raise ValueError("A chart needs at least one bar, and columns of one length.")
 
+    def index(self, point: Point) -> int | None:
+        """The bar of a point on a session; None where the bars begin later or end before."""
+        at = round(session_index(self.dates, point[0]))
+        return at if 0 <= at < len(self.dates) else None
+
     @property
-    def plan(self) -> PlanView:
-        """The levels, with the entry of a running trade."""
+    def plan(self) -> PlanView | None:
+        """The levels, with the entry of a trade; None without."""
         entry = None if self.entry is None else self.entry[1]
-        return PlanView(self.direction, self.trigger, self.stop, self.target, entry)
+        trigger = entry if self.trigger is None else self.trigger
+        if trigger is None or self.stop is None or self.target is None or self.direction is None:
+            return None
+        return PlanView(self.direction, trigger, self.stop, self.target, entry)

@@ -26,24 +26,27 @@ def facts(view: ChartView, sessions: SessionAxis, since: int | None) -> dict[str
     `since` is the number of sessions since the breakout.
     """
     plan = view.plan
+    multiple = plan.reward_to_risk if plan else None
+    entered = plan is not None and plan.entry is not None
     bars = "daily bars" if sessions.pack == 1 else f"{sessions.pack} sessions a candle"
-    reward = "" if plan.reward_to_risk is None else f"reward to risk {ratio(plan.reward_to_risk)}"
-    target, stop = map(change, (plan.target_pct, plan.stop_pct))
-    running = plan.entry is not None
-    moves = (
-        f"Entry to target {target}, to stop {stop}" if running else f"Target {target}, stop {stop}"
-    )
+    reward = "" if multiple is None else f"reward to risk {ratio(multiple)}"
+    moves = ""
+    if plan:
+        target, stop = map(change, (plan.target_pct, plan.stop_pct))
+        moves = f"Target {target}, stop {stop}"
+        if entered:
+            moves = f"Entry to target {target}, to stop {stop}"
     return {
         "symbol": view.symbol,
         "name": view.name,
         "pattern": view.pattern,
-        "status": f"{view.direction}, {status_words(view.status)}",
+        "status": view.note or f"{view.direction}, {status_words(view.status)}",
         "age": age_words(since),
         "attempt": attempt_words(view.attempt, view.attempts),
         "as_of": f"As of {view.as_of.isoformat()}",
         "levels": moves,
         "short_reward": reward,
-        "reward": f"{reward} from the entry" if reward and running else reward,
+        "reward": f"{reward} from the entry" if reward and entered else reward,
         "axis": f"{bars}, log price axis",
         "record": _record(view),
         "short_record": _record(view, short=True),

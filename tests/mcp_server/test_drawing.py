@@ -91,6 +91,7 @@ def test_the_pattern_is_shaded_between_its_lines_and_nowhere_else() -> None:
     x = plan.sessions.column(90 - plan.sessions.first) + plan.sessions.slot // 2
     rows = np.flatnonzero(shaded[:, x])
     index = plan.sessions.index(x + 0.5)
+    assert plan.rays is not None
     assert rows[0] == pytest.approx(plan.prices.y(plan.rays.upper.price(index)), abs=3)
     assert rows[-1] == pytest.approx(plan.prices.y(plan.rays.lower.price(index)), abs=3)
 
@@ -133,10 +134,12 @@ def test_rising_candles_are_hollow_and_falling_ones_full_and_each_has_its_ink() 
 @pytest.mark.parametrize("width", [720, 1200])
 def test_touches_are_dots_on_the_line_at_their_bar(width: Width) -> None:
     shown = view(120)
+    assert shown.upper is not None
     touched = TrendLine(shown.upper.start, shown.upper.end, ((shown.dates[80], 112.0),))
     shown = dataclasses.replace(shown, upper=touched)
     plan, pixels = layout(shown, Look(width=width)), picture(shown, Look(width=width))
     x, y = plan.touches[0]
+    assert plan.rays is not None
     assert (x, y) == (plan.sessions.x(80), plan.prices.y(plan.rays.upper.price(80)))
     assert (pixels[int(y) - 1 : int(y) + 2, int(x) - 1 : int(x) + 2] == Ink.LINE).all()
 
