@@ -60,6 +60,7 @@ from store.errors import DatabaseUnavailableError
 from store.events import AuditLog
 from store.grants import Grants
 from store.keys import Keys
+from store.ledger import Ledger
 from store.of_night import OfNight
 from store.principals import Principals, changes_of
 from store.progress import ProgressFile
@@ -119,6 +120,7 @@ def build_app(
         audit=AuditLog(database),
         audit_days=settings.audit_days,
         policies=policies_of(settings),
+        ledger=Ledger(settings.data_dir),
         news=news,
         origins=origins,
         authorization=Authorization(grants, resource, clients),

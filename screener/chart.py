@@ -1,20 +1,18 @@
-"""The chart of a setup, drawn for the command line and written to a file."""
+"""The chart of a setup or a symbol, drawn for the command line and written to a file."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mcp_server.drawing import Look, draw
 from mcp_server.drawing.look import LOOKS, THEMES, WIDTHS
-from mcp_server.operations.charts import chart_view
+from mcp_server.operations.charts import view_of
+from mcp_server.operations.past import Past, past_words
 from screener.console import fail
+from store.book import Book, StoredSetup
 from store.companies import company_names
 from store.files import replace_file
 from store.setup_words import caption
-
-if TYPE_CHECKING:
-    from store.book import Book
 
 
 def look_of(theme: str, width: int) -> Look:
@@ -29,23 +27,24 @@ def look_of(theme: str, width: int) -> Look:
 
 def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tuple[bytes, str]:
     """The PNG of a current setup of a symbol, that of the highest rank if none is named, and its
-    caption.
+    caption; without any setup that of its bars and past trades.
     """
     views = sorted(book.views(symbol), key=lambda view: view.rank)
     current = [view.setup_id for view in views]
-    if not current:
-        fail(f"{symbol} has no setup on {book.session}; `screener show {symbol}` says more.")
-    setup = book.setup(symbol, setup_id or current[0])
+    wanted = setup_id or next(iter(current), None)
+    setup = book.setup(symbol, wanted) if wanted else Past(symbol)
     if setup is None:
         fail(
-            f"{symbol} has no setup {setup_id!r} on {book.session}; it has {', '.join(current)}. "
-            "Ids change every night."
+            f"{symbol} has no setup {setup_id!r} on {book.session}; it has "
+            f"{', '.join(current) or 'none'}. Ids change every night."
         )
-    prices = book.prices(symbol)
-    if prices is None:
+    prices, words = book.prices(symbol), past_words(book, Past(symbol))
+    if prices is None or words is None:
         fail(f"the night keeps no prices of {symbol} for charts; see SCREENER_CHART_SYMBOLS.")
-    view = chart_view(book, setup, prices, company_names(book).get(symbol, ""))
-    return draw(view, look), caption(setup.view, book.disclaimer)
+    view = view_of(book, setup, prices, company_names(book).get(symbol, ""))
+    if isinstance(setup, StoredSetup):
+        words = caption(setup.view, book.disclaimer)
+    return draw(view, look), words
 
 
 def write_picture(path: Path, png: bytes, *, replace: bool) -> None:

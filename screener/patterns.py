@@ -134,7 +134,7 @@ def chart(
     width: Annotated[int, typer.Option(help="Pixels: 320 (a thumbnail), 720 or 1200.")] = 1200,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Draw the chart of a symbol's setup as a PNG file.
+    """Draw the chart of a symbol's setup, or without one of its past trades, as a PNG file.
 
     \b
     screener chart AAPL

@@ -11,7 +11,7 @@ import datetime as dt
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
@@ -37,10 +37,13 @@ from store.ledger_file import (
     wrong,
 )
 from store.manifest import Manifest
-from store.served import Line, Tally
+from store.served import Key, Line, ServedSetup, Tally
 
 SIMULATED = "simulated"
 """The folder in the data folder for nights that were replayed and never published."""
+
+FEW_NIGHTS = 5
+"""Nights that are read at most to learn how one trade was served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,26 @@ class Ledger:
             head = self.head(name)
             if isinstance(head, NightHead) and head.sample == sample:
                 return Served(head, self._lines(name))
+        return None
+
+    def running(self, key: Key, entered: dt.date, left: dt.date | None) -> ServedSetup | None:
+        """A trade as the first recorded night served it that served it as running; None if none of
+        the first few nights did. It was entered on a day, and left on another if it ended.
+
+        Raises:
+            LedgerError: an object that may have it is damaged.
+        """
+        names = self.names()
+        gone = {name.version for name in names if name.withdrawal}
+        begin, end = f"{entered:%Y%m%d}", f"{left:%Y%m%d}" if left else "9"
+        ran = [n for n in names if begin <= n.day < end and n.version not in gone]
+        for name in sorted(ran, key=lambda n: (n.day, n.number))[:FEW_NIGHTS]:
+            written = self.read(name)
+            # Most lines are of others: to check them all would take many times as long.
+            rows = [row for row in written.rows if row.get("lineage_id") == key.lineage_id]
+            for line in replace(written, rows=rows).lines():
+                if isinstance(line, ServedSetup) and line.key == key and line.entry_date:
+                    return line
         return None
 
     def withdrawals(self) -> Mapping[str, Withdrawal]:

@@ -1,18 +1,21 @@
-"""Charts: those of setups for pages, each as a PNG in one of a few looks and as data.
+"""Charts: those of setups, symbols and past trades for pages, as PNGs in a few looks and as data.
 
-Thumbnails are for everybody who may see the scan; larger charts and the bars behind them are for
-those who may see the ticker.
+Thumbnails, on which no past trade is marked, are for everybody who may see the scan; larger charts,
+the bars behind them and past trades are for those who may see the ticker.
 """
 
 from __future__ import annotations
 
+from anyio.to_thread import run_sync
 from starlette.requests import Request
 
 from mcp_server.drawing.look import LOOKS, THEMES, USUAL, WIDTHS, Look
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.chart_data import chart_data
+from mcp_server.operations.charts import Subject
 from mcp_server.operations.errors import ApiError
+from mcp_server.operations.past import Past, with_lines
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.book import Book, StoredSetup
 from web.access import NO_PLAN, Access
@@ -28,7 +31,8 @@ THUMBNAIL = min(WIDTHS)
 
 NO_LOOK = f"theme is one of {', '.join(THEMES)}, and width one of {', '.join(map(str, WIDTHS))}."
 NO_SETUP = "There is no such setup tonight; ids change every night."
-NO_PRICES = "This setup cannot be drawn: its price history is not stored."
+NO_TRADE = "The night knows no such trade."
+NO_PRICES = "This cannot be drawn: its price history is not stored."
 STRANGER = "Sign in to see this chart."
 UNTRACKED = "Track this ticker to see its charts."
 
@@ -39,14 +43,16 @@ class SetupCharts:
     def __init__(self, site: Site, access: Access) -> None:
         self._services = site.services
         self._access = access
+        self._ledger = site.ledger
         self._turns = Turns()
 
     async def png(self, visit: Visit) -> HttpResponse:
-        """The picture of a setup."""
+        """The picture of a setup, of a past trade, or if none is named, of the symbol."""
         symbol, look = symbol_of(visit.request), look_of(visit.request)
-        await self._check(visit, symbol, scan=look.width == THUMBNAIL)
+        scan = look.width == THUMBNAIL and "trade" not in visit.request.query_params
+        await self._check(visit, symbol, scan=scan)
         with self._services.active_night.pin() as book:
-            png = await self._services.charts.kept(book, self._setup(book, visit, symbol), look)
+            png = await self._services.charts.kept(book, self._subject(book, visit, symbol), look)
         if png is None:
             png = await self._drawn(visit, symbol, look)
         return self._response(visit, symbol, Answer(png, PNG))
@@ -54,9 +60,11 @@ class SetupCharts:
     async def _drawn(self, visit: Visit, symbol: str, look: Look) -> bytes:
         async with self._turns.turn(visit.secret if visit.account else visit.network):
             with self._services.active_night.pin() as book:
-                setup = self._setup(book, visit, symbol)
+                subject = self._subject(book, visit, symbol)
+                if isinstance(subject, Past):
+                    subject = await run_sync(with_lines, subject, self._ledger)
                 try:
-                    return await self._services.charts.png(book, setup, look)
+                    return await self._services.charts.png(book, subject, look)
                 except ApiError as error:
                     raise _refusal(error) from error
 
@@ -76,6 +84,15 @@ class SetupCharts:
         if visit.account is None:
             raise Refusal(403, STRANGER)
         raise Refusal(403, UNTRACKED if self._access.scan(visit) else NO_PLAN)
+
+    def _subject(self, book: Book, visit: Visit, symbol: str) -> Subject:
+        query = visit.request.query_params
+        if "setup_id" in query:
+            return self._setup(book, visit, symbol)
+        past = Past.of(book, symbol, query["trade"]) if "trade" in query else Past(symbol)
+        if past is None:
+            raise Refusal(404, NO_TRADE)
+        return past
 
     def _setup(self, book: Book, visit: Visit, symbol: str) -> StoredSetup:
         setup = book.setup(symbol, visit.request.query_params.get("setup_id", ""))

@@ -44,6 +44,7 @@ from web.status import PATH as STATUS
 from web.status import StatusPage
 from web.symbol import PATH as SYMBOL
 from web.symbol import SEARCH_PATH, SymbolPage
+from web.symbol import TRADE_PATH as TRADE
 from web.texts import TextPage
 from web.usage import Usage
 from web.visits import Visits
@@ -76,6 +77,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         Route(FAMILY, visits.anyone(families.show)),
         Route(SEARCH_PATH, visits.anyone(symbol.find)),
         _page(SYMBOL, visits.anyone(symbol.show), visits.members(symbol.change)),
+        Route(TRADE, visits.anyone(symbol.trade)),
         Route(PNG_PATH, visits.parts(charts.png)),
         Route(DATA_PATH, visits.parts(charts.data)),
         Route(EVENTS, visits.anyone(Events(access, site.news).open)),

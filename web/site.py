@@ -14,6 +14,7 @@ from store.browsers import Browsers
 from store.events import AuditLog
 from store.grants import Grants
 from store.keys import Keys
+from store.ledger import Ledger
 from store.passwords import Passwords
 from store.sessions import Sessions
 from telemetry.degraded import Degraded
@@ -36,6 +37,7 @@ class Site:
     audit_days: int
     """Days for which events of the audit log are kept."""
     policies: Policies
+    ledger: Ledger
     news: News
     origins: Origins
     """The names under which the service is known."""

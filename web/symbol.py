@@ -8,9 +8,11 @@ from typing import Any
 from urllib.parse import quote
 
 import orjson
+from anyio.to_thread import run_sync
 from starlette.responses import RedirectResponse, Response
 
 from mcp_server.operations.directory import LONGEST, Directory
+from mcp_server.operations.past import Past, past_words, with_lines
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.accounts import Account
 from store.book import Book
@@ -21,6 +23,7 @@ from store.of_night import OfNight
 from store.setup_view import SetupView
 from web.absences import Absences
 from web.access import NO_PLAN, Access
+from web.charts import NO_TRADE
 from web.history import History
 from web.night_head import NightHead
 from web.pages import Pages
@@ -31,6 +34,7 @@ from web.tracking import track
 from web.visit import Visit
 
 PATH, SEARCH_PATH = "/symbols/{symbol}", "/symbols"
+TRADE_PATH = "/symbols/{symbol}/trades/{trade}"
 
 FOUND = 50
 """Most symbols that a search lists."""
@@ -62,6 +66,26 @@ class SymbolPage:
         if symbol != symbol.upper() and SYMBOL_PATTERN.fullmatch(symbol):
             return RedirectResponse(self._address(visit, symbol.upper()))
         return await self._page(visit, symbol)
+
+    async def trade(self, visit: Visit) -> Response:
+        """The page of a past trade, with its chart where its bars are kept."""
+        symbol: str = visit.request.path_params["symbol"]
+        if not await self._access.ticker(visit, symbol):
+            return RedirectResponse(_path_of(symbol), 303)
+        with self._services.active_night.pin() as book:
+            past = Past.of(book, symbol, visit.request.path_params["trade"])
+            if past is None:
+                raise Refusal(404, NO_TRADE)
+            prices = book.prices(symbol)
+            return self._pages.respond(
+                "trade.html",
+                visit,
+                night=NightHead.of(self._site, book),
+                symbol=symbol,
+                past=await run_sync(with_lines, past, self._site.ledger),
+                words=past_words(book, past),
+                kept=len(prices.date) if prices else 0,
+            )
 
     async def change(self, visit: Visit, account: Account) -> Response:
         """Track the ticker, or no longer track it."""
@@ -118,6 +142,7 @@ class SymbolPage:
                 opposite=len({setup.directions for setup in setups}) > 1,
                 summaries=_summaries(book, setups),
                 drawable=book.prices(symbol) is not None,
+                bare=None if setups else past_words(book, Past(symbol)),
                 open=open_to_visitor,
                 demo=symbol in self._services.offer.demo_symbols,
                 tracked=symbol in tracked,

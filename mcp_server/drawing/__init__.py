@@ -7,19 +7,9 @@ It knows no books, records or requests. The only file it reads is its own font, 
 from __future__ import annotations
 
 from mcp_server.drawing.look import THEMES, USUAL, WIDTHS, Look
-from mcp_server.drawing.view import ChartView, Point, Record, TradeMark, TrendLine
+from mcp_server.drawing.view import ChartView, Point, Record, TrendLine
 
-__all__ = [
-    "USUAL",
-    "ChartView",
-    "Look",
-    "Point",
-    "Record",
-    "TradeMark",
-    "TrendLine",
-    "draw",
-    "prepare",
-]
+__all__ = ["USUAL", "ChartView", "Look", "Point", "Record", "TrendLine", "draw", "prepare"]
 
 
 def draw(view: ChartView, look: Look = USUAL) -> bytes:

@@ -191,19 +191,18 @@ def _marks(canvas: Canvas, plan: Layout) -> None:
     the target, else a ring.
     """
     radius = plan.sheet.touch
-    for placed in plan.marks if radius else ():
-        entry, left = placed.entry, placed.exit
-        ink = Ink.TARGET if placed.mark.won else Ink.STOP
+    for mark, entry, left in plan.marks if radius else ():
+        ink = Ink.TARGET if mark.won else Ink.STOP
         if entry is not None and left is not None:
             start, end = ((spot.column + 0.5, spot.y) for spot in (entry, left))
             canvas.stroke(start, end, plan.plot, Ink.ENTRY, plan.sheet.line, dotted=True)
         if entry is not None:
-            half, down = round(radius * 1.6), placed.mark.direction == "bearish"
+            half, down = round(radius * 2), mark.direction == "bearish"
             canvas.arrow(entry.column, round(entry.y), down, half, Ink.ENTRY)
         if left is not None:
             canvas.disc(left.column + 0.5, left.y, radius + RING, Ink.PAPER)
             canvas.disc(left.column + 0.5, left.y, radius, ink)
-            if not placed.mark.won:
+            if not mark.won:
                 canvas.disc(left.column + 0.5, left.y, radius / 2, Ink.PAPER)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -40,13 +41,8 @@ class Spot:
     y: float
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedMark:
-    """A past trade, in pixels: its entry and its exit, as far as they are among the bars."""
-
-    mark: TradeMark
-    entry: Spot | None
-    exit: Spot | None
+PlacedMark: TypeAlias = tuple[TradeMark, Spot | None, Spot | None]
+"""A past trade, and where its entry and its exit are, as far as they are among the bars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +89,8 @@ def layout(view: ChartView, look: Look = USUAL) -> Layout:
     right = sheet.width - sheet.margin
     if sheet.written:
         right = sheet.width - sheet.margin // 2 - pill_width(shown, sheet) - sheet.leader
-    entered = None if view.entry is None else view.index(view.entry)
+    # What came after a past trade is neither folded nor counted.
+    entered = None if view.entry is None or view.exit else view.index(view.entry)
     count = len(view.dates)
     start = _start(view, rays, sheet)
     sessions = session_axis(count, start, entered, sheet, right)
@@ -183,8 +180,8 @@ def _spot(
 
 def _marks(view: ChartView, sessions: SessionAxis, prices: PriceAxis) -> Iterator[PlacedMark]:
     for mark in view.marks:
-        ends = (_spot(view, point, sessions, prices) for point in (mark.entry, mark.exit))
-        yield PlacedMark(mark, *ends)
+        entry = _spot(view, mark.entry, sessions, prices)
+        yield mark, entry, _spot(view, mark.exit, sessions, prices)
 
 
 def _trigger(view: ChartView, sessions: SessionAxis, prices: PriceAxis) -> Spot | None:

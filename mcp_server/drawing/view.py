@@ -69,11 +69,11 @@ class ChartView:
     high: Sequence[float]
     low: Sequence[float]
     close: Sequence[float]
-    upper: TrendLine | None
-    lower: TrendLine | None
-    trigger: float | None
-    stop: float | None
-    target: float | None
+    upper: TrendLine | None = None
+    lower: TrendLine | None = None
+    trigger: float | None = None
+    stop: float | None = None
+    target: float | None = None
     entry: Point | None = None
     exit: Point | None = None
     marks: Sequence[TradeMark] = ()
@@ -109,6 +109,6 @@ class ChartView:
         """The levels, with the entry of a trade; None without."""
         entry = None if self.entry is None else self.entry[1]
         trigger = entry if self.trigger is None else self.trigger
-        if trigger is None or self.stop is None or self.target is None or self.direction is None:
+        if trigger is None or self.stop is None or self.target is None:
             return None
         return PlanView(self.direction, trigger, self.stop, self.target, entry)

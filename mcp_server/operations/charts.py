@@ -1,4 +1,4 @@
-"""Charts: each setup is drawn once per night, in a worker process, and kept beside the book.
+"""Charts: each is drawn once per night, in a worker process, and kept beside the book.
 
 Drawing takes about 10 ms of CPU, so it never runs on the event loop. Calls for one chart that
 arrive together share one drawing, and the queue of drawings is bounded.
@@ -12,17 +12,19 @@ import itertools
 import logging
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, TypeVarTuple
+from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
 import anyio
 import anyio.to_process
 import anyio.to_thread
 from anyio import BrokenWorkerProcess, CapacityLimiter
 
-from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, TrendLine, draw, prepare
+from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, draw, prepare
 from mcp_server.operations.directory import Directory
 from mcp_server.operations.errors import ApiError, busy
+from mcp_server.operations.past import Past, bare_view, past_view, trend_line
 from mcp_server.operations.shared_charts import SharedCharts
 from store.book import Book, Prices, StoredSetup
 from store.errors import StoreError
@@ -41,12 +43,15 @@ WARM_AFTER = 2.0
 
 log = logging.getLogger(__name__)
 
+Subject: TypeAlias = StoredSetup | Past
+"""What a chart is of."""
+
 Made = TypeVar("Made")
 Arguments = TypeVarTuple("Arguments")
 
 
 class Charts:
-    """The chart of every current setup, drawn on first demand."""
+    """The chart of every current setup, symbol and past trade, drawn on first demand."""
 
     def __init__(
         self,
@@ -77,41 +82,42 @@ class Charts:
         except (OSError, BrokenWorkerProcess) as error:
             log.warning("No process for charts yet; the first chart will start one: %s", error)
 
-    async def png(self, book: Book, setup: StoredSetup, look: Look = USUAL) -> bytes:
-        """The PNG of a current setup of a book.
+    async def png(self, book: Book, subject: Subject, look: Look = USUAL) -> bytes:
+        """The PNG of a current setup of a book, or of what became of earlier ones.
 
         Raises:
             ApiError: `chart_unavailable` without stored prices, `unavailable` when too many wait.
         """
-        path = self._path(book, setup, look)
-        png = await self.kept(book, setup, look)
+        path = self._path(book, subject, look)
+        png = await self.kept(book, subject, look)
         charts_cache.count(found=png is not None)
         while png is None:
             under_way = self._drawing.get(path)
             if under_way is None:
-                return await self._draw(path, book, setup, look)
+                return await self._draw(path, book, subject, look)
             await under_way.wait()
-            png = await self.kept(book, setup, look)
+            png = await self.kept(book, subject, look)
         return png
 
-    async def kept(self, book: Book, setup: StoredSetup, look: Look = USUAL) -> bytes | None:
-        """The PNG of a current setup of a book, if it was drawn before."""
-        return await anyio.to_thread.run_sync(_read, self._path(book, setup, look))
+    async def kept(self, book: Book, subject: Subject, look: Look = USUAL) -> bytes | None:
+        """The PNG of the same, if it was drawn before."""
+        return await anyio.to_thread.run_sync(_read, self._path(book, subject, look))
 
-    async def _draw(self, path: Path, book: Book, setup: StoredSetup, look: Look) -> bytes:
-        prices = book.prices(setup.fields["symbol"])
-        if prices is None:
+    async def _draw(self, path: Path, book: Book, subject: Subject, look: Look) -> bytes:
+        symbol = subject.symbol if isinstance(subject, Past) else subject.fields["symbol"]
+        prices = book.prices(symbol)
+        if prices is None or (isinstance(subject, Past) and not subject.is_among(prices)):
             raise ApiError("chart_unavailable")
         if len(self._drawing) >= QUEUE_LIMIT:
             limits_hit.labels("drawings").inc()
             raise busy()
         done = self._drawing[path] = anyio.Event()
         try:
-            png = await self._fetch(path, look)
+            png = None if isinstance(subject, Past) else await self._fetch(path, look)
             if png is None:
                 with drawings_waiting.track_inprogress(), timed(drawing_seconds), span("drawing"):
-                    name = self._directories.of(book).name(setup.fields["symbol"])
-                    view = chart_view(book, setup, prices, name or "")
+                    name = self._directories.of(book).name(symbol) or ""
+                    view = view_of(book, subject, prices, name)
                     png = await self._apart(draw, view, look)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
@@ -136,8 +142,8 @@ class Charts:
         self.is_broken = False
         return made
 
-    def _path(self, book: Book, setup: StoredSetup, look: Look) -> Path:
-        return self._folder / str(book.data_version) / _file(setup, look)
+    def _path(self, book: Book, subject: Subject, look: Look) -> Path:
+        return self._folder / str(book.data_version) / _file(subject, look)
 
     async def draw_all(self, book: Book, drawn: Callable[[int, int], None]) -> None:
         """Draw every chart of a book that is not kept yet.
@@ -161,9 +167,10 @@ class Charts:
                 group.start_soon(work)
 
 
-def _file(setup: StoredSetup, look: Look) -> str:
+def _file(subject: Subject, look: Look) -> str:
     suffix = "" if look == USUAL else f"-{look.theme}-{look.width}"
-    return f"{setup.fields['setup_id']}{suffix}.png"
+    name = subject.name if isinstance(subject, Past) else subject.fields["setup_id"]
+    return f"{name}{suffix}.png"
 
 
 def _read(path: Path) -> bytes | None:
@@ -195,36 +202,32 @@ def _keep(path: Path, png: bytes) -> None:
         log.warning("A chart could not be kept and will be drawn again: %s", error)
 
 
+def view_of(book: Book, subject: Subject, prices: Prices, name: str = "") -> ChartView:
+    """What a chart shows; the name is that of the company."""
+    if isinstance(subject, Past):
+        return past_view(book, subject, prices, name)
+    return chart_view(book, subject, prices, name)
+
+
 def chart_view(book: Book, setup: StoredSetup, prices: Prices, name: str = "") -> ChartView:
     """What a setup's chart shows; the name is that of the company."""
     fields, plan = setup.fields, setup.fields["plans"][0]
-    dates = tuple(dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date)
-    return ChartView(
-        symbol=fields["symbol"],
+    return replace(
+        bare_view(book, fields["symbol"], prices, name),
         pattern=setup.view.pattern,
         direction=plan["direction"],
         status=fields["status"],
         as_of=dt.date.fromisoformat(fields["as_of_session"]),
-        dates=dates,
-        open=tuple(prices.open.tolist()),
-        high=tuple(prices.high.tolist()),
-        low=tuple(prices.low.tolist()),
-        close=tuple(prices.close.tolist()),
-        upper=_line(fields["lines"]["upper"]),
-        lower=_line(fields["lines"]["lower"]),
+        upper=trend_line(fields["lines"]["upper"]),
+        lower=trend_line(fields["lines"]["lower"]),
         trigger=plan["trigger_price"],
         stop=plan["stop_price"],
         target=plan["target_price"],
         entry=_entry(setup.evidence),
-        next_session=book.next_session,
-        volume=None if prices.volume is None else tuple(prices.volume.tolist()),
         pole=_pole(setup.evidence),
-        name=name,
         attempt=int(setup.evidence.get("attempt", 1)),
         attempts=(fields.get("attempt") or {}).get("count"),
         record=_record(setup),
-        disclaimer=book.disclaimer,
-        source=book.source,
     )
 
 
@@ -259,15 +262,3 @@ def _entry(evidence: Mapping[str, Any]) -> Point | None:
     if "entry_date" not in evidence:
         return None
     return dt.date.fromisoformat(evidence["entry_date"]), evidence["entry_price"]
-
-
-def _line(line: Mapping[str, Any]) -> TrendLine:
-    return TrendLine(
-        start=_point(line["start"]),
-        end=_point(line["end"]),
-        touches=tuple(_point(touch) for touch in line["touches"]),
-    )
-
-
-def _point(point: Mapping[str, Any]) -> Point:
-    return dt.date.fromisoformat(point["date"]), point["price"]

@@ -1,0 +1,198 @@
+"""Past: what a symbol's chart shows without a setup, its past trades as marks or one of them alone.
+
+Trades are those of the history of the night. The lines of one are not in it: a night served them
+while the trade ran, and the ledger of nights keeps that.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from mcp_server.drawing import ChartView, Point, TrendLine
+from mcp_server.drawing.view import TradeMark
+from store.book import Book, Prices
+from store.errors import LedgerError
+from store.ledger import Ledger
+from store.served import Key
+from store.setup_words import pattern_words
+
+AFTER = 20
+"""Sessions that are drawn after the exit of a trade."""
+
+MARKS = "An arrow head is an entry, a dot an exit at the target, a ring any other exit."
+LEVELS = ("entry", "stop", "target", "exit")
+
+Trade = Mapping[str, Any]
+"""A HistoryRow."""
+Lines = tuple[TrendLine, TrendLine]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What to draw: one past trade of a symbol, or its bars with all of them as marks."""
+
+    symbol: str
+    trade: Trade | None = None
+    lines: Lines | None = None
+
+    @classmethod
+    def of(cls, book: Book, symbol: str, lineage_id: str) -> Past | None:
+        """The trade of a lineage, with its lines if the night serves it; None without one."""
+        for trade in trades_of(book, symbol):
+            if trade["lineage_id"] == lineage_id:
+                served = orjson.loads(book.patterns(symbol) or b'{"setups":[]}')["setups"]
+                lines = [fields["lines"] for fields in served if _is_of(fields, trade)]
+                return cls(symbol, trade, _lines(lines[0]) if lines else None)
+        return None
+
+    @property
+    def name(self) -> str:
+        """What it is called among the pictures of a night."""
+        return f"trade-{self.trade['lineage_id']}" if self.trade else f"symbol-{self.symbol}"
+
+    def is_among(self, prices: Prices) -> bool:
+        """Whether its bars are among those that are kept."""
+        return self.trade is None or _day(self.trade["entry_date"]) >= _days(prices)[0]
+
+
+def trades_of(book: Book, symbol: str) -> list[Trade]:
+    """The first attempts of a symbol that have a page and a mark, newest entry first."""
+    stored = book.history(symbol)
+    rows = map(orjson.loads, stored.rows if stored else ())
+    return [row for row in rows if row["lineage_id"] and row["entry_date"] and row["direction"]]
+
+
+def with_lines(past: Past, ledger: Ledger) -> Past:
+    """A trade with its lines, if not from the night, as the first night served them that is
+    recorded, in the prices of this one; as it is if none is recorded.
+    """
+    trade = past.trade
+    if trade is None or past.lines is not None:
+        return past
+    key, mark = Key(past.symbol, trade["lineage_id"], 1), _mark(trade)
+    try:
+        served = ledger.running(key, mark.entry[0], mark.exit and mark.exit[0])
+    except LedgerError as error:
+        log.warning("The lines of a past trade cannot be drawn: %s", error)
+        return past
+    if served is None or not served.entry_price:
+        return past
+    # A split since then rescaled the bars; the close of the breakout tells by how much.
+    scale, lines = trade["entry_price"] / served.entry_price, served.lines
+    (a, b), (c, d) = (
+        [(point.date, point.price * scale) for point in ends] for ends in (lines.upper, lines.lower)
+    )
+    return replace(past, lines=(TrendLine(a, b), TrendLine(c, d)))
+
+
+def bare_view(
+    book: Book, symbol: str, prices: Prices, name: str, last: int | None = None
+) -> ChartView:
+    """The bars of a symbol by themselves, so many of them; the name is that of the company."""
+    dates = _days(prices)[:last]
+    return ChartView(
+        symbol=symbol,
+        pattern="",
+        direction="bullish",
+        status="in_progress",
+        as_of=book.session or dates[-1],
+        dates=dates,
+        open=tuple(prices.open[:last].tolist()),
+        high=tuple(prices.high[:last].tolist()),
+        low=tuple(prices.low[:last].tolist()),
+        close=tuple(prices.close[:last].tolist()),
+        volume=None if prices.volume is None else tuple(prices.volume[:last].tolist()),
+        next_session=book.next_session,
+        name=name,
+        disclaimer=book.disclaimer,
+        source=book.source,
+    )
+
+
+def past_view(book: Book, past: Past, prices: Prices, name: str = "") -> ChartView:
+    """What the chart of a symbol's past shows; the name is that of the company."""
+    trade = past.trade
+    if trade is None:
+        view = bare_view(book, past.symbol, prices, name)
+        marks = marks_of(book, past.symbol, prices)
+        note = f"{len(marks)} marked" if marks else "none among these bars"
+        return replace(view, pattern="Past trades", note=note, marks=marks)
+    mark, lines = _mark(trade), past.lines or (None, None)
+    delisted = ", delisted" if trade.get("exit_reason") == "delisted" else ""
+    last = mark.exit and bisect_left(_days(prices), mark.exit[0]) + AFTER + 1
+    return replace(
+        bare_view(book, past.symbol, prices, name, last),
+        pattern=pattern_words(trade),
+        direction=mark.direction,
+        note=f"{mark.direction}, {trade['outcome']}{delisted}",
+        upper=lines[0],
+        lower=lines[1],
+        stop=trade["stop_price"],
+        target=trade["target_price"],
+        entry=mark.entry,
+        exit=mark.exit,
+    )
+
+
+def marks_of(book: Book, symbol: str, prices: Prices) -> list[TradeMark]:
+    """The past trades of a symbol that were entered or left within its kept bars."""
+    first, marks = _days(prices)[0], map(_mark, trades_of(book, symbol))
+    return [mark for mark in marks if (mark.exit or mark.entry)[0] >= first]
+
+
+def past_words(book: Book, past: Past) -> str | None:
+    """What such a chart shows, in words, for a reader who cannot see it; None without its bars."""
+    prices = book.prices(past.symbol)
+    if prices is None or not past.is_among(prices):
+        return None
+    view, trade = past_view(book, past, prices), past.trade
+    shown = f"{past.symbol}: {view.pattern}, {view.note}, as of {view.as_of}."
+    if trade is None:
+        return f"{shown} {MARKS} {book.disclaimer}"
+    levels = ", ".join(
+        f"{level} ${trade[f'{level}_price']}" for level in LEVELS if trade[f"{level}_price"]
+    )
+    return f"{shown} {levels}. {book.disclaimer}"
+
+
+def trend_line(line: Mapping[str, Any]) -> TrendLine:
+    """A line of a setup."""
+    touches = tuple(_point(touch) for touch in line["touches"])
+    return TrendLine(_point(line["start"]), _point(line["end"]), touches)
+
+
+def _lines(lines: Mapping[str, Any]) -> Lines:
+    return trend_line(lines["upper"]), trend_line(lines["lower"])
+
+
+def _is_of(fields: Mapping[str, Any], trade: Trade) -> bool:
+    """Whether a setup is the first attempt of a trade's lineage."""
+    first = (fields.get("attempt") or {}).get("number", 1) == 1
+    return bool(first and fields["lineage_id"] == trade["lineage_id"])
+
+
+def _mark(trade: Trade) -> TradeMark:
+    entry = _day(trade["entry_date"]), trade["entry_price"]
+    left = (_day(trade["exit_date"]), trade["exit_price"]) if trade["exit_date"] else None
+    return TradeMark(trade["direction"], entry, left, trade["outcome"] == "win")
+
+
+def _days(prices: Prices) -> tuple[dt.date, ...]:
+    return tuple(dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date)
+
+
+def _point(point: Mapping[str, Any]) -> Point:
+    return _day(point["date"]), point["price"]
+
+
+def _day(text: str) -> dt.date:
+    return dt.date.fromisoformat(text)
