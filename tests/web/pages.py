@@ -5,8 +5,9 @@ A page is a row for each kind of visitor who sees another page at its address.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from typing import Any, Literal
 from store.database import Database
 from store.keys import Principal
 from store.usage import UsageLog
+from tests.contract.market import active_book
 from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import Browser
 from tests.web.people import authorize_address, new_app, new_person, signed_in
@@ -30,7 +32,8 @@ class Page:
     """The path of its route in the web app; empty if there is none, as of a mistyped address."""
     who: Who
     address: str = ""
-    """Where it is, if not at the path of its route; {app} becomes the query of a consent."""
+    """Where it is, if not at the path of its route; {app} becomes the query of a consent, {newest}
+    and {oldest} a past trade of the symbol."""
     status: int = 200
     night: bool = False
     """Whether it shows numbers of a night, so that it must name the session."""
@@ -46,6 +49,9 @@ class Page:
         return f"{self.who} {self.path}"
 
 
+TRADE = "/symbols/{symbol}/trades/{trade}"
+ENDS = {"newest": 0, "oldest": -1}
+
 PAGES = (
     Page("/", "stranger", night=True),
     Page("/", "member", night=True),
@@ -55,8 +61,9 @@ PAGES = (
     Page("/symbols/{symbol}", "stranger", "/symbols/MSFT", night=True),
     Page("/symbols/{symbol}", "member", "/symbols/GOOG", night=True),
     Page("/symbols/{symbol}", "open", "/symbols/IBM", night=True),
-    Page("/symbols/{symbol}/trades/{trade}", "member", "{trade}", night=True),
-    Page("/symbols/{symbol}/trades/{trade}", "open", "{trade}", night=True),
+    Page(TRADE, "stranger", "/symbols/MSFT/trades/{newest}", night=True),
+    Page(TRADE, "member", "/symbols/GOOG/trades/{newest}", night=True),
+    Page(TRADE, "open", "/symbols/MSFT/trades/{oldest}", night=True),
     Page("/families", "stranger", night=True),
     Page("/families/{family}", "stranger", "/families/triangle", night=True),
     Page("/families/{family}", "stranger", "/families/bearish_pennant", night=True),
@@ -99,10 +106,16 @@ class Walk:
     browsers: dict[Who, Browser]
     app: str
     """The address of a consent page."""
+    trades: dict[str, dict[str, str]]
+    """The newest and the oldest past trade of each symbol with any."""
 
     def address(self, page: Page) -> str:
         """The whole address of a page."""
-        return self.services[page.who].url + page.path.replace("{app}", self.app)
+        path = page.path.replace("{app}", self.app)
+        _, _, symbol, *_ = f"{path}//".split("/", 3)
+        for name, trade in self.trades.get(symbol, {}).items():
+            path = path.replace(f"{{{name}}}", trade)
+        return self.services[page.who].url + path
 
 
 @contextmanager
@@ -123,7 +136,17 @@ def walk_over(night: Path, folder: Path) -> Iterator[Walk]:
             {"stranger": closed, "member": closed, "open": opened},
             {"stranger": Browser(closed), "member": member, "open": Browser(opened)},
             authorize_address(new_app(closed)),
+            _trades(night),
         )
+
+
+def _trades(night: Path) -> dict[str, dict[str, str]]:
+    with closing(active_book(night)) as book:
+        rows = {symbol: stored.rows for symbol, stored in book.histories() if stored.rows}
+    return {
+        symbol: {name: json.loads(of[at])["lineage_id"] for name, at in ENDS.items()}
+        for symbol, of in rows.items()
+    }
 
 
 async def _use(database: Database, principal: Principal) -> None:

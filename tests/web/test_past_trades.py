@@ -1,0 +1,225 @@
+"""Symbols without a setup and past trades: their charts, and why one is missing."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from PIL import Image
+
+from mcp_server.drawing.view import TrendLine
+from mcp_server.operations.past import Past, marks_of, past_view, with_lines
+from nightly.parameters import DETECTORS
+from screener.nightly import order_of, seal
+from screener.settings import Settings
+from store.book import Book
+from store.ledger import Ledger
+from store.ledger_file import decoded, encoded
+from tests.conftest import seal_night
+from tests.contract.market import active_book
+from tests.resealed import reseal
+from tests.service import Service, serving
+from tests.web.browser import Browser
+from tests.web.people import new_person, signed_in
+from web.figures import dollars
+
+RUNNING = dt.date(2012, 6, 1)
+"""On this day a trade of GOOG ran that had ended by the night's session."""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tests' night, and recorded in its ledger one while an earlier trade of GOOG ran."""
+    folder = tmp_path_factory.mktemp("served")
+    settings = Settings(data_dir=folder)
+    earlier = order_of(settings, session=RUNNING)
+    seal(settings, replace(earlier, parameters=DETECTORS["reference"]))
+    seal_night(folder)
+    return folder
+
+
+@pytest.fixture
+def book(night: Path) -> Iterator[Book]:
+    with closing(active_book(night)) as opened:
+        yield opened
+
+
+def trades(book: Book, symbol: str) -> list[dict[str, Any]]:
+    stored = book.history(symbol)
+    return [orjson.loads(row) for row in stored.rows] if stored else []
+
+
+def address(symbol: str, trade: dict[str, Any]) -> str:
+    return f"/symbols/{symbol}/trades/{trade['lineage_id']}"
+
+
+def past_of(book: Book, symbol: str, trade: dict[str, Any]) -> Past:
+    past = Past.of(book, symbol, trade["lineage_id"])
+    assert past is not None
+    return past
+
+
+def test_a_symbol_without_a_setup_has_a_chart_of_its_bars(data_dir: Path) -> None:
+    with serving(data_dir, demo_symbols=("MSFT", "FB")) as live:
+        page = Browser(live).get("/symbols/FB").text
+        assert "It forms no pattern this night" in page
+        assert "/symbols/FB/chart.png?theme=light&amp;width=1200" in page
+        for width in (320, 720, 1200):
+            answer = Browser(live).get(f"/symbols/FB/chart.png?theme=dark&width={width}")
+            assert Image.open(io.BytesIO(answer.content)).width == width
+
+
+def test_who_may_only_scan_sees_the_thumbnail_of_a_symbol_and_no_past_trade(
+    closed: Service, book: Book
+) -> None:
+    scanning = signed_in(closed, new_person(closed))
+    newest = trades(book, "AAPL")[0]
+    trade = f"/symbols/AAPL/chart.png?trade={newest['lineage_id']}"
+
+    assert "width=320" in scanning.get("/symbols/FB").text
+    assert scanning.get("/symbols/AAPL/chart.png?width=320").status_code == 200
+    for refused in ("/symbols/AAPL/chart.png", trade, f"{trade}&width=320"):
+        assert scanning.get(refused).status_code == 403
+    away = scanning.get(address("AAPL", newest))
+    assert (away.status_code, away.headers["location"]) == (303, "/symbols/AAPL")
+
+
+def test_a_history_leads_to_a_page_of_each_trade_with_its_numbers(
+    service: Service, book: Book
+) -> None:
+    browser = Browser(service)
+    history = browser.get("/symbols/GOOG").text
+    for trade in trades(book, "GOOG"):
+        assert f'href="{address("GOOG", trade)}"' in history
+        page = browser.get(address("GOOG", trade)).text
+        for name in ("entry", "stop", "target", "exit"):
+            assert dollars(trade[f"{name}_price"]) in page
+        assert trade["entry_date"] in page
+        assert trade["exit_date"] in page
+
+
+def test_a_trade_is_drawn_where_its_bars_are_kept_and_else_the_page_says_why_not(
+    service: Service, book: Book
+) -> None:
+    browser, prices = Browser(service), book.prices("GOOG")
+    assert prices is not None
+    drawn = 0
+    for trade in trades(book, "GOOG"):
+        page = browser.get(address("GOOG", trade)).text
+        picture = browser.get(f"/symbols/GOOG/chart.png?trade={trade['lineage_id']}")
+        if past_of(book, "GOOG", trade).is_among(prices):
+            drawn += 1
+            assert "width=1200" in page
+            assert picture.headers["content-type"] == "image/png"
+        else:
+            assert f"older than the {len(prices.date)} sessions whose bars the night keeps" in page
+            assert picture.status_code == 404
+    assert 0 < drawn < len(trades(book, "GOOG"))
+
+
+def test_a_night_without_bars_of_a_symbol_says_so(data_dir: Path) -> None:
+    def drop_prices(book: sqlite3.Connection) -> None:
+        book.execute("DELETE FROM prices")
+
+    reseal(data_dir, drop_prices)
+    with closing(active_book(data_dir)) as book:
+        newest = trades(book, "MSFT")[0]
+    with serving(data_dir, demo_symbols=("MSFT", "FB")) as live:
+        assert "chart.png" not in Browser(live).get("/symbols/FB").text
+        assert "keeps no bars of MSFT" in Browser(live).get(address("MSFT", newest)).text
+        assert Browser(live).get("/symbols/FB/chart.png").status_code == 404
+
+
+def test_a_trade_that_the_night_does_not_know_has_no_page(service: Service) -> None:
+    assert Browser(service).get("/symbols/GOOG/trades/nope").status_code == 404
+    assert Browser(service).get("/symbols/NOPE/trades/nope").status_code in (303, 404)
+
+
+def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book) -> None:
+    trade = next(row for row in trades(book, "MSFT") if row["outcome"] == "open")
+    (lines,) = (
+        fields["lines"]
+        for fields in orjson.loads(book.patterns("MSFT") or b"")["setups"]
+        if fields["lineage_id"] == trade["lineage_id"]
+    )
+    past = past_of(book, "MSFT", trade)
+    assert past.lines is not None
+    assert past.lines[0].start[1] == lines["upper"]["start"]["price"]
+
+
+def test_a_past_trade_has_the_lines_that_a_recorded_night_served_or_the_page_says_why_not(
+    served: Path, service: Service
+) -> None:
+    missing = "Its trend lines are not drawn"
+    with closing(active_book(served)) as book:
+        trade = next(row for row in trades(book, "GOOG") if row["entry_date"] < "2012-06-01")
+        past = with_lines(past_of(book, "GOOG", trade), Ledger(served))
+    assert past.lines is not None
+    assert all(line.end[0] < dt.date.fromisoformat(trade["entry_date"]) for line in past.lines)
+    with serving(served, demo_symbols=("GOOG",)) as live:
+        page = Browser(live).get(address("GOOG", trade)).text
+    assert "chart.png" in page
+    assert missing not in page
+    assert missing in Browser(service).get(address("GOOG", trade)).text
+
+
+def test_the_lines_of_a_trade_follow_a_split_of_the_bars_since(served: Path) -> None:
+    with closing(active_book(served)) as book:
+        trade = next(row for row in trades(book, "GOOG") if row["entry_date"] < "2012-06-01")
+    before = with_lines(Past("GOOG", trade), Ledger(served)).lines
+    halved = trade | {"entry_price": trade["entry_price"] / 2}
+    after = with_lines(Past("GOOG", halved), Ledger(served)).lines
+    assert before is not None
+    assert after is not None
+    for one, other in zip(before, after, strict=True):
+        assert other == TrendLine(*((day, price / 2) for day, price in (one.start, one.end)))
+
+
+def test_a_damaged_or_withdrawn_record_gives_no_lines(served: Path, tmp_path: Path) -> None:
+    with closing(active_book(served)) as book:
+        trade = next(row for row in trades(book, "GOOG") if row["entry_date"] < "2012-06-01")
+    first = Ledger(served).names()[0]
+    for name in Ledger(served).names():
+        body = Ledger(served).bytes_of(name)
+        target = tmp_path / "ledger" / name.file
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(b"no gzip" if name == first else body)
+    assert with_lines(Past("GOOG", trade), Ledger(tmp_path)).lines is None
+
+    written = decoded(Ledger(served).bytes_of(first))
+    (tmp_path / "ledger" / first.file).write_bytes(Ledger(served).bytes_of(first))
+    gone = first.file.replace(".jsonl", ".withdrawal.jsonl").replace("000001", "000003")
+    (tmp_path / "ledger" / gone).write_bytes(encoded(written.head))
+    assert with_lines(Past("GOOG", trade), Ledger(tmp_path)).lines is None
+
+
+def test_the_marks_of_a_symbol_are_the_trades_within_its_kept_bars(book: Book) -> None:
+    prices = book.prices("GOOG")
+    assert prices is not None
+    first = dt.date(1970, 1, 1) + dt.timedelta(days=int(prices.date[0]))
+    marks = marks_of(book, "GOOG", prices)
+    inside = [row for row in trades(book, "GOOG") if row["exit_date"] >= f"{first}"]
+
+    assert [f"{mark.entry[0]}" for mark in marks] == [row["entry_date"] for row in inside]
+    assert [mark.won for mark in marks] == [row["outcome"] == "win" for row in inside]
+    assert past_view(book, Past("GOOG"), prices).note == f"{len(inside)} marked"
+
+
+def test_the_chart_of_a_trade_ends_some_sessions_after_its_exit(book: Book) -> None:
+    trade = next(row for row in trades(book, "GOOG") if row["exit_date"] and row["hold_bars"])
+    prices = book.prices("GOOG")
+    assert prices is not None
+    view = past_view(book, past_of(book, "GOOG", trade), prices)
+
+    assert view.exit is not None
+    assert view.exit[0] in view.dates
+    assert len([day for day in view.dates if day > view.exit[0]]) == 20
+    assert (view.stop, view.target) == (trade["stop_price"], trade["target_price"])
