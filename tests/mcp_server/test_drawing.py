@@ -16,6 +16,7 @@ from mcp_server.drawing import ChartView, Look, TrendLine, draw, prepare
 from mcp_server.drawing.layout import layout
 from mcp_server.drawing.look import HEIGHTS, THEMES, WIDTHS, Theme, Width
 from mcp_server.drawing.palette import Ink
+from mcp_server.drawing.view import TradeMark
 from tests.mcp_server.views import FIRST_DAY, line, pennant, picture, running, view, weekdays
 
 THUMBNAIL = Look(width=320)
@@ -296,6 +297,55 @@ def test_a_thumbnail_has_candles_lines_and_levels_and_no_text() -> None:
         for ink in (Ink.UP, Ink.DOWN, Ink.LINE, Ink.TARGET, Ink.STOP):
             assert (pixels == ink).sum() > 20, ink
         assert not np.isin(pixels, (Ink.TITLE, Ink.GRID)).any()
+
+
+BARE: dict[str, Any] = dict.fromkeys(("upper", "lower", "trigger", "stop", "target", "record"))
+
+
+def test_bars_without_a_setup_have_their_last_close_alone_and_no_line() -> None:
+    shown = view(120, **BARE)
+    plan, pixels = layout(shown), picture(shown)
+    assert [level.name for level in plan.levels] == ["Last"]
+    assert not np.isin(pixels, [Ink.LINE, Ink.BODY, Ink.TRIGGER, Ink.STOP, Ink.TARGET]).any()
+    assert plan.flags == ()
+
+
+@pytest.mark.parametrize("width", [720, 1200])
+@pytest.mark.parametrize("won", [True, False])
+def test_a_past_trade_is_marked_at_its_entry_and_its_exit(width: Width, won: bool) -> None:
+    dates = view(120).dates
+    mark = TradeMark("bearish", (dates[90], 101.0), (dates[110], 98.0), won)
+    shown = view(120, marks=[mark], **BARE)
+    pixels = picture(shown, Look(width=width))
+    ((_, entry, left),) = layout(shown, Look(width=width)).marks
+    assert entry is not None
+    assert left is not None
+    assert pixels[round(entry.y), entry.column] == Ink.ENTRY
+    middle = pixels[int(left.y), left.column]
+    assert middle == (Ink.TARGET if won else Ink.PAPER)
+    assert (pixels == (Ink.TARGET if won else Ink.STOP)).any()
+
+
+def test_a_chart_with_marks_begins_before_the_first_and_a_thumbnail_has_none() -> None:
+    dates = view(320).dates
+    mark = TradeMark("bullish", (dates[15], 100.0), (dates[40], 104.0), won=True)
+    shown = view(320, marks=[mark], **BARE)
+    assert layout(shown).sessions.first <= 5
+    assert not (picture(shown, Look(width=320)) == Ink.TARGET).any()
+
+
+def test_a_past_trade_has_its_exit_and_shades_no_further() -> None:
+    shown = running(120, 40)
+    left = (shown.dates[100], 98.0)
+    past = dataclasses.replace(shown, exit=left)
+    plan, pixels = layout(past), picture(past)
+    assert "Exit" in [level.name for level in plan.levels]
+    assert "Last" not in [level.name for level in plan.levels]
+    assert any(flag.label.text.startswith("Exit") for flag in plan.flags)
+    assert plan.exit is not None
+    shaded = np.flatnonzero(np.isin(pixels, [Ink.REWARD, Ink.RISK]).any(axis=0))
+    assert shaded[-1] <= plan.exit.column
+    assert not plan.sessions.is_folded
 
 
 def test_bars_that_cannot_be_drawn_are_refused() -> None:

@@ -413,6 +413,15 @@ def test_a_chart_that_cannot_be_drawn_is_one_sentence(
     check_refusal(run(night, "chart", "MSFT", *arguments), told)
 
 
+def test_a_symbol_without_a_setup_is_drawn_with_its_past_trades(
+    night: Path, tmp_path: Path
+) -> None:
+    drawn = process(night, tmp_path, "chart", "FB", "--width", "720")
+
+    assert (tmp_path / "FB.png").read_bytes().startswith(b"\x89PNG")
+    assert "FB: Past trades" in words(drawn.stdout.decode())
+
+
 def test_a_night_without_prices_says_which_setting_keeps_them(data_dir: Path) -> None:
     def drop_prices(book: sqlite3.Connection) -> None:
         book.execute("DELETE FROM prices")

@@ -24,11 +24,10 @@ def test_what_another_site_loads_is_refused_and_uses_up_nothing_of_its_reader(
     folder = service.settings.data_dir
     with serving(folder, email=f"{dest}{path}@example.com", other_per_minute=LEAST) as live:
         loaded = {Browser(live).get(path, headers=fields).status_code for _ in range(5 * LEAST)}
-        # A picture of no setup is counted too.
         own = httpx.head(live.url + path)
 
     assert loaded == {403}
-    assert own.status_code == (404 if path.endswith(".png") else 200)
+    assert own.status_code == 200
 
 
 @pytest.mark.parametrize(
