@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_server.drawing import Look, draw
 from mcp_server.drawing.look import LOOKS, THEMES, WIDTHS
-from mcp_server.operations.charts import view_of
+from mcp_server.operations.charts import chart_view
 from mcp_server.operations.past import Past, past_words
 from screener.console import fail
 from store.book import Book, StoredSetup
@@ -41,7 +41,7 @@ def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tup
     prices, words = book.prices(symbol), past_words(book, Past(symbol))
     if prices is None or words is None:
         fail(f"the night keeps no prices of {symbol} for charts; see SCREENER_CHART_SYMBOLS.")
-    view = view_of(book, setup, prices, company_names(book).get(symbol, ""))
+    view = chart_view(book, setup, prices, company_names(book).get(symbol, ""))
     if isinstance(setup, StoredSetup):
         words = caption(setup.view, book.disclaimer)
     return draw(view, look), words

@@ -76,7 +76,6 @@ class SymbolPage:
             past = Past.of(book, symbol, visit.request.path_params["trade"])
             if past is None:
                 raise Refusal(404, NO_TRADE)
-            prices = book.prices(symbol)
             return self._pages.respond(
                 "trade.html",
                 visit,
@@ -84,7 +83,7 @@ class SymbolPage:
                 symbol=symbol,
                 past=await run_sync(with_lines, past, self._site.ledger),
                 words=past_words(book, past),
-                kept=len(prices.date) if prices else 0,
+                prices=book.prices(symbol),
             )
 
     async def change(self, visit: Visit, account: Account) -> Response:

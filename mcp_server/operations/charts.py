@@ -117,7 +117,7 @@ class Charts:
             if png is None:
                 with drawings_waiting.track_inprogress(), timed(drawing_seconds), span("drawing"):
                     name = self._directories.of(book).name(symbol) or ""
-                    view = view_of(book, subject, prices, name)
+                    view = chart_view(book, subject, prices, name)
                     png = await self._apart(draw, view, look)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
@@ -202,16 +202,11 @@ def _keep(path: Path, png: bytes) -> None:
         log.warning("A chart could not be kept and will be drawn again: %s", error)
 
 
-def view_of(book: Book, subject: Subject, prices: Prices, name: str = "") -> ChartView:
+def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> ChartView:
     """What a chart shows; the name is that of the company."""
     if isinstance(subject, Past):
         return past_view(book, subject, prices, name)
-    return chart_view(book, subject, prices, name)
-
-
-def chart_view(book: Book, setup: StoredSetup, prices: Prices, name: str = "") -> ChartView:
-    """What a setup's chart shows; the name is that of the company."""
-    fields, plan = setup.fields, setup.fields["plans"][0]
+    fields, plan = subject.fields, subject.fields["plans"][0]
     return replace(
         bare_view(book, fields["symbol"], prices, name),
         pattern=setup.view.pattern,
@@ -223,9 +218,9 @@ def chart_view(book: Book, setup: StoredSetup, prices: Prices, name: str = "") -
         trigger=plan["trigger_price"],
         stop=plan["stop_price"],
         target=plan["target_price"],
-        entry=_entry(setup.evidence),
-        pole=_pole(setup.evidence),
-        attempt=int(setup.evidence.get("attempt", 1)),
+        entry=_entry(subject.evidence),
+        pole=_pole(subject.evidence),
+        attempt=int(subject.evidence.get("attempt", 1)),
         attempts=(fields.get("attempt") or {}).get("count"),
         record=_record(setup),
     )

@@ -46,13 +46,9 @@ class Past:
 
     @classmethod
     def of(cls, book: Book, symbol: str, lineage_id: str) -> Past | None:
-        """The trade of a lineage, with its lines if the night serves it; None without one."""
-        for trade in trades_of(book, symbol):
-            if trade["lineage_id"] == lineage_id:
-                served = orjson.loads(book.patterns(symbol) or b'{"setups":[]}')["setups"]
-                lines = [fields["lines"] for fields in served if _is_of(fields, trade)]
-                return cls(symbol, trade, _lines(lines[0]) if lines else None)
-        return None
+        """The trade of a lineage, as yet without its lines; None without one."""
+        trades = (trade for trade in trades_of(book, symbol) if trade["lineage_id"] == lineage_id)
+        return next((cls(symbol, trade) for trade in trades), None)
 
     @property
     def name(self) -> str:
@@ -72,11 +68,11 @@ def trades_of(book: Book, symbol: str) -> list[Trade]:
 
 
 def with_lines(past: Past, ledger: Ledger) -> Past:
-    """A trade with its lines, if not from the night, as the first night served them that is
-    recorded, in the prices of this one; as it is if none is recorded.
+    """A trade with its lines as the first recorded night served them, in the prices of this one; as
+    it is if none is recorded.
     """
     trade = past.trade
-    if trade is None or past.lines is not None:
+    if trade is None:
         return past
     key, mark = Key(past.symbol, trade["lineage_id"], 1), _mark(trade)
     try:
@@ -168,16 +164,6 @@ def trend_line(line: Mapping[str, Any]) -> TrendLine:
     """A line of a setup."""
     touches = tuple(_point(touch) for touch in line["touches"])
     return TrendLine(_point(line["start"]), _point(line["end"]), touches)
-
-
-def _lines(lines: Mapping[str, Any]) -> Lines:
-    return trend_line(lines["upper"]), trend_line(lines["lower"])
-
-
-def _is_of(fields: Mapping[str, Any], trade: Trade) -> bool:
-    """Whether a setup is the first attempt of a trade's lineage."""
-    first = (fields.get("attempt") or {}).get("number", 1) == 1
-    return bool(first and fields["lineage_id"] == trade["lineage_id"])
 
 
 def _mark(trade: Trade) -> TradeMark:

@@ -142,16 +142,16 @@ def test_a_trade_that_the_night_does_not_know_has_no_page(service: Service) -> N
     assert Browser(service).get("/symbols/NOPE/trades/nope").status_code in (303, 404)
 
 
-def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book) -> None:
+def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book, night: Path) -> None:
     trade = next(row for row in trades(book, "MSFT") if row["outcome"] == "open")
-    (lines,) = (
-        fields["lines"]
+    (upper,) = (
+        fields["lines"]["upper"]
         for fields in orjson.loads(book.patterns("MSFT") or b"")["setups"]
         if fields["lineage_id"] == trade["lineage_id"]
     )
-    past = past_of(book, "MSFT", trade)
-    assert past.lines is not None
-    assert past.lines[0].start[1] == lines["upper"]["start"]["price"]
+    lines = with_lines(past_of(book, "MSFT", trade), Ledger(night)).lines
+    assert lines is not None
+    assert lines[0].start[1] == upper["start"]["price"]
 
 
 def test_a_past_trade_has_the_lines_that_a_recorded_night_served_or_the_page_says_why_not(
