@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 Direction = Literal["bullish", "bearish"]
 
@@ -47,3 +48,10 @@ def family_of(pattern_type: str, direction: Direction) -> Family:
     if pattern_type.endswith("_triangle"):
         return Family.TRIANGLE
     return Family(pattern_type)
+
+
+def pattern_words(fields: Mapping[str, Any]) -> str:
+    """The type where it says more than the family, as `Ascending triangle`, else the family."""
+    words = str(fields["pattern_type"] or "").replace("_", " ")
+    label = str(fields["family_label"])
+    return words.capitalize() if words.endswith(label.lower()) else label

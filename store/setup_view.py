@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from store.families import Direction
+from store.families import Direction, pattern_words
 from store.records import CloseSide, Status, Verdict
-from store.setup_words import pattern_words
 
 Fields: TypeAlias = Mapping[str, Any]
 """The fields of a record, parsed."""

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from store.figures import change, dollars, multiple, percent, ratio
 from store.method import FEW, WORDS
-
-if TYPE_CHECKING:
-    from store.setup_view import RecordView, SetupView
+from store.setup_view import RecordView, SetupView
 
 RANK: Final = (
     "Rank 1 has the largest typical gain if the trade wins, which favours volatile symbols; rank "
     "says nothing of how often such trades win."
 )
 """What a rank means, wherever one is shown."""
-
-
-def pattern_words(fields: Mapping[str, Any]) -> str:
-    """The type where it says more than the family, as `Ascending triangle`, else the family."""
-    words = str(fields["pattern_type"] or "").replace("_", " ")
-    label = str(fields["family_label"])
-    return words.capitalize() if words.endswith(label.lower()) else label
 
 
 def status_words(status: str) -> str:

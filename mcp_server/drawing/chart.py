@@ -47,7 +47,7 @@ def draw(view: ChartView, look: Look = USUAL) -> bytes:
 def _tints(canvas: Canvas, view: ChartView, plan: Layout) -> None:
     """Shade the pattern between its lines, and the reward and the risk of a running trade."""
     left, top, right, bottom = plan.plot
-    levels = view.levels
+    levels = view.plan
     if plan.breakout is not None and levels is not None:
         entry, column = round(plan.breakout.y), plan.breakout.column
         ends = right if plan.exit is None else plan.exit.column + 1

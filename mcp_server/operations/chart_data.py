@@ -17,7 +17,7 @@ import orjson
 
 from mcp_server.drawing.axes import session_index
 from store.book import Book, Prices, StoredSetup
-from store.setup_view import PlanView
+from store.setup_view import PlanView, SetupView
 
 FACTS = (
     *("symbol", "family_label", "direction", "status", "as_of_session", "last_close"),
@@ -55,7 +55,7 @@ def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
         "next_session": book.next_session,
         "bars": _bars(prices),
         "lines": {side: _line(dates, fields["lines"][side]) for side in ("upper", "lower")},
-        "entry": _entry(dates, setup.evidence),
+        "entry": _entry(dates, setup.view),
         "records": {scope: _record(record) for scope, record in fields["track_record"].items()},
         "source": book.source,
         "disclaimer": book.disclaimer,
@@ -106,10 +106,10 @@ def _point(dates: Sequence[dt.date], point: Mapping[str, Any]) -> dict[str, Any]
     return {"index": round(index, 4), "date": point["date"], "price": point["price"]}
 
 
-def _entry(dates: Sequence[dt.date], evidence: Mapping[str, Any]) -> dict[str, Any] | None:
-    if "entry_date" not in evidence:
+def _entry(dates: Sequence[dt.date], view: SetupView) -> dict[str, Any] | None:
+    if view.entry_date is None:
         return None
-    return _point(dates, {"date": evidence["entry_date"], "price": evidence["entry_price"]})
+    return _point(dates, {"date": view.entry_date, "price": view.entry_price})
 
 
 def _record(record: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -206,23 +206,24 @@ def chart_view(book: Book, subject: Subject, prices: Prices, name: str = "") -> 
     """What a chart shows; the name is that of the company."""
     if isinstance(subject, Past):
         return past_view(book, subject, prices, name)
-    fields, plan = subject.fields, subject.fields["plans"][0]
+    view, plan, lines = subject.view, subject.view.plan, subject.fields["lines"]
+    entered = view.entry_date and dt.date.fromisoformat(view.entry_date)
     return replace(
-        bare_view(book, fields["symbol"], prices, name),
-        pattern=setup.view.pattern,
-        direction=plan["direction"],
-        status=fields["status"],
-        as_of=dt.date.fromisoformat(fields["as_of_session"]),
-        upper=trend_line(fields["lines"]["upper"]),
-        lower=trend_line(fields["lines"]["lower"]),
-        trigger=plan["trigger_price"],
-        stop=plan["stop_price"],
-        target=plan["target_price"],
-        entry=_entry(subject.evidence),
+        bare_view(book, view.symbol, prices, name),
+        pattern=view.pattern,
+        direction=view.direction,
+        status=view.status,
+        as_of=dt.date.fromisoformat(view.as_of),
+        upper=trend_line(lines["upper"]),
+        lower=trend_line(lines["lower"]),
+        trigger=plan.trigger,
+        stop=plan.stop,
+        target=plan.target,
+        entry=(entered, plan.entry) if entered and plan.entry else None,
         pole=_pole(subject.evidence),
-        attempt=int(subject.evidence.get("attempt", 1)),
-        attempts=(fields.get("attempt") or {}).get("count"),
-        record=_record(setup),
+        attempt=view.attempt or 1,
+        attempts=view.attempts,
+        record=_record(subject),
     )
 
 

@@ -205,6 +205,7 @@ def test_the_sheet_and_the_charts_have_the_numbers_of_each_row(live: Service, bo
         assert stored is not None
         assert prices is not None
         plan = chart_view(book, stored, prices).plan
+        assert plan is not None
         data = orjson.loads(chart_data(book, stored) or b"")
         in_data = data["plans"][0]
         for stop_pct, target_pct, ratio in (

@@ -20,6 +20,7 @@ from nightly.parameters import DETECTORS
 from screener.nightly import order_of, seal
 from screener.settings import Settings
 from store.book import Book
+from store.figures import dollars
 from store.ledger import Ledger
 from store.ledger_file import decoded, encoded
 from tests.conftest import seal_night
@@ -28,7 +29,6 @@ from tests.resealed import reseal
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
-from web.figures import dollars
 
 RUNNING = dt.date(2012, 6, 1)
 """On this day a trade of GOOG ran that had ended by the night's session."""
