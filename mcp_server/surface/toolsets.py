@@ -156,7 +156,15 @@ FILTERS: Schema = {
     "items": {
         "type": "object",
         "properties": {
-            "kind": {"type": "string", "enum": list(KINDS)},
+            "kind": {
+                "type": "string",
+                "enum": list(KINDS),
+                "description": " ".join(
+                    f"{kind.name}{f' ({kind.unit})' if kind.unit else ''}: {kind.meaning}"
+                    for kind in KINDS.values()
+                    if kind.meaning
+                ),
+            },
             "op": {"type": "string", "enum": ["<", "<=", ">", ">=", "="]},
             "value": {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "boolean"}]},
             "period": {"type": "string"},
@@ -184,11 +192,14 @@ _MORE = _named(
     _tool(
         "scan_setups",
         "Market-wide scan",
-        "The best setups of the whole market tonight, ranked by typical gain if they win, filtered "
-        "and paged; no ticker needs to be tracked. Running trades are left out unless `status` "
-        "says otherwise; `counts` says how many there are. Compact rows carry prices, distance to "
-        "the trigger and the win rate with its sample and average loss.",
-        *("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset"),
+        "The setups of the whole market tonight, filtered, sorted and paged; no ticker needs to be "
+        "tracked. Rank 1 has the largest typical gain if the trade wins, which says nothing of the "
+        "odds: for those sort by -expected_r or read `verdict`. Running trades are left out unless "
+        "`status` says otherwise; `counts` says how many there are. Compact rows carry prices, "
+        "reward to risk, distance to the trigger or the gain so far, and the win rate with its "
+        "sample and average loss.",
+        *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
+        *("limit", "offset"),
         "rows",
         defaults={"limit": 10},
         schemas={"filters": FILTERS},
