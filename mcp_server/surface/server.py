@@ -19,7 +19,6 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.identity import NAME, icons
-from mcp_server.operations.schemas import output_schema
 from mcp_server.operations.services import Offer, Services
 from mcp_server.surface.app_page import PAGE_TYPE, PAGE_URI, page_content
 from mcp_server.surface.clients import APPS
@@ -147,7 +146,7 @@ def _tool(tool: Tool, offer: Offer) -> types.Tool:
         title=tool.title,
         description=tool.describe(offer),
         input_schema=tool.input_schema,
-        output_schema=output_schema(tool.operation),
+        output_schema=tool.output_schema,
         annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=not tool.operation.changes,

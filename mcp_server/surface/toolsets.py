@@ -13,7 +13,7 @@ from typing import Any
 from mcp_server.operations.identity import TITLE
 from mcp_server.operations.kinds import KINDS
 from mcp_server.operations.lean import Schema
-from mcp_server.operations.schemas import input_schema
+from mcp_server.operations.schemas import input_schema, output_schema
 from mcp_server.operations.services import Offer
 from mcp_server.operations.surfaces import Surface
 from mcp_server.operations.table import OPERATIONS, Operation
@@ -34,6 +34,8 @@ class Tool:
     """Defaults that differ from those of the operation."""
     schemas: Mapping[str, Schema] = field(default_factory=dict)
     """Schemas of arguments that differ from those of the operation."""
+    answers: Mapping[str, Schema] = field(default_factory=dict)
+    """Shorter schemas of fields of the answer, which use no definitions."""
 
     def raw_arguments(self, sent: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of the operation, from those of a call; null stands for the default."""
@@ -52,6 +54,15 @@ class Tool:
         result: Schema = {"type": "object", "properties": shown, "additionalProperties": False}
         required = [name for name in whole.get("required", ()) if name in shown]
         return {**result, "required": required} if required else result
+
+    @property
+    def output_schema(self) -> Schema | None:
+        """The JSON Schema of its structured answer; None if the answer is a picture."""
+        whole = output_schema(self.operation)
+        if whole is None or not self.answers:
+            return whole
+        kept = {name: part for name, part in whole.items() if name != "$defs"}
+        return {**kept, "properties": {**whole["properties"], **self.answers}}
 
     def _schema(self, name: str, schema: Schema) -> Schema:
         schema = self.schemas.get(name, schema)
@@ -82,9 +93,10 @@ def _tool(
     operation: str = "",
     defaults: Mapping[str, Any] = MappingProxyType({}),
     schemas: Mapping[str, Schema] = MappingProxyType({}),
+    answers: Mapping[str, Schema] = MappingProxyType({}),
 ) -> Tool:
     row = OPERATIONS[operation or name]
-    return Tool(name, row, title, description, arguments, defaults, schemas)
+    return Tool(name, row, title, description, arguments, defaults, schemas, answers)
 
 
 def _named(*tools: Tool) -> Mapping[str, Tool]:
@@ -143,6 +155,7 @@ SEVEN = _named(
         "The current setups of one demo symbol ({demo_symbols}), with the chart of the first one; "
         "needs no key.",
         "symbol",
+        answers={"setups": {"type": "array", "description": "As get_ticker_patterns has them."}},
     ),
 )
 """The seven tools of the interface."""
