@@ -104,13 +104,13 @@ class Bucket:
             try:
                 found = obstore.get(self._store, checked_name(name), options=options)
             except NotModifiedError:
-                return None
+                return Object(b"", known or "")
             except FileNotFoundError as error:
                 self._check_bucket(error)
                 return None
             self._check_size(name, found.meta, most)
             tag = _tag(found.meta)
-            return None if tag == known else Object(bytes(found.bytes()), tag)
+            return Object(b"" if tag == known else bytes(found.bytes()), tag)
 
     def has(self, name: str) -> bool:
         """Whether there is such an object."""

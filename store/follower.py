@@ -85,17 +85,19 @@ class Follower:
     def is_away(self) -> bool:
         """Whether the store has not been reached for several looks, or not once."""
         now, patience = self._clock(), dt.timedelta(seconds=PATIENCE * self._seconds)
-        if self._asked is not None and now - self._asked > patience:
+        asked = self._asked  # read once: the thread that looks forgets it at any time
+        if asked is not None and now - asked > patience:
             return True
         return bool(self.away) and (self.reached is None or now - self.reached > patience)
 
     @property
     def late(self) -> Late | None:
         """What has been waited for too long, though nothing failed."""
-        if self._lacking is None or self._clock() - self._lacking <= LATE:
+        lacking = self._lacking
+        if lacking is None or self._clock() - lacking <= LATE:
             return None
         held = "another process writes in the data folder"
-        return Late(self._lacking, held if self._held else "it is still being fetched")
+        return Late(lacking, held if self._held else "it is still being fetched")
 
     async def keep_following(self) -> None:
         """Look at the store until cancelled; less often after failures."""
@@ -129,14 +131,14 @@ class Follower:
 
     def _keep(self, found: Object | None) -> None:
         """Keep what the store names; what another process is fetching is looked at again later."""
-        if found is not None:
-            self._published = read_published(found.body, self._objects.place)
-            self._tag = found.tag
-        elif self._published is not None and not self._objects.has(POINTER):
+        if found is None and self._published is not None:
             raise ManifestError(
                 f"There is no {POINTER} at {self._objects.place} any more; publish again from the "
                 "machine that published last."
             )
+        if found is not None and found.tag != self._tag:
+            self._published = read_published(found.body, self._objects.place)
+            self._tag = found.tag
         if self._published is None or self._mirror.holds(self._published):
             self._arrived()
             return

@@ -35,7 +35,8 @@ class Objects(Protocol):
         ...
 
     def read(self, name: str, most: int, known: str | None = None) -> Object | None:
-        """An object of at most so many bytes; None if there is none, or if its tag is `known`.
+        """An object of at most so many bytes, without its body if its tag is `known`; None if there
+        is none. One request says all three.
 
         Raises:
             ObjectsError: it is larger, too.

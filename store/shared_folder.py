@@ -56,7 +56,7 @@ class SharedFolder:
                 return None
             self._check_size(name, len(body), most)
             tag = _tag(body)
-            return None if tag == known else Object(body, tag)
+            return Object(b"" if tag == known else body, tag)
 
     def has(self, name: str) -> bool:
         """Whether there is such an object."""

@@ -58,7 +58,9 @@ class WorkingCopy:
             ManifestError: it holds something else.
         """
         found = self.objects.read(POINTER, MOST_BYTES, known)
-        return (read_published(found.body, self.objects.place), found.tag) if found else None
+        if found is None or found.tag == known:
+            return None
+        return read_published(found.body, self.objects.place), found.tag
 
     def take_ledger(self, newest: Newest) -> bool:
         """Bring the ledger into line with the chain that an object ends; whether it has grown.

@@ -85,8 +85,8 @@ class Proxy:
         """Let requests go wrong within the block: those of a method, or with a name in the path,
         the first so many; all of them unless told otherwise.
         """
+        self.over.clear()  # before the fault: what it hits first waits, too
         self.fault = Fault(kind, method, name, times)
-        self.over.clear()
         try:
             yield self.fault
         finally:

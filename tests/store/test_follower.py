@@ -439,6 +439,32 @@ async def test_a_store_that_is_away_is_said_to_be_once_it_was_missed_for_several
 
 
 @pytest.mark.engine
+def test_a_look_is_one_request_so_that_a_store_is_noticed_whenever_it_falls_silent(
+    s3: S3Server, bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Publisher(tmp_path / "publisher", bucket_url).night(0)
+    now = [NOW]
+    with faulty(s3.address) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+        objects = open_objects(bucket_url)
+        following = Follower(tmp_path / "server", objects, seconds=20, kept=3, clock=lambda: now[0])
+        assert following.look()
+        before = len(proxy.asked)
+        assert following.look()
+        assert [each.method for each in proxy.asked[before:]] == ["GET"]
+
+        looking = threading.Thread(target=following.look, daemon=True)
+        with proxy.failing("silent") as fault:
+            looking.start()
+            until(lambda: fault.struck > 0)
+            now[0] += dt.timedelta(seconds=61)
+            assert following.is_away
+        looking.join()
+        assert following.look()
+        assert not following.is_away
+
+
+@pytest.mark.engine
 @pytest.mark.parametrize("times", [1, None])
 async def test_a_night_whose_commit_has_no_answer_is_published_once_and_followed(
     s3: S3Server,

@@ -37,9 +37,13 @@ def test_an_object_is_read_as_it_was_put(nights_url: str) -> None:
     assert found is not None
     assert found.body == b"second"
     assert objects.has("nights/a.book")
-    assert objects.read("nights/a.book", MOST, known=found.tag) is None
+    assert objects.read("nights/a.book", MOST, known=found.tag) == Object(b"", found.tag)
     objects.put("nights/a.book", b"third")
-    assert objects.read("nights/a.book", MOST, known=found.tag) is not None
+    third = objects.read("nights/a.book", MOST, known=found.tag)
+    assert third is not None
+    assert third.body == b"third"
+    objects.remove("nights/a.book")
+    assert objects.read("nights/a.book", MOST, known=third.tag) is None
 
 
 def test_names_are_those_of_a_folder_and_the_folders_in_it(nights_url: str) -> None:
