@@ -30,13 +30,14 @@ PlanName = Literal["premium_plus", "premium", "none"]
 def add(
     email: Email,
     plan: Annotated[PlanName, typer.Option(help="premium_plus: 200 tickers; premium: 50 in beta.")],
+    ask: Annotated[bool, typer.Option("--password", help="Ask for a sign-in password.")] = False,
     password_stdin: FromStdin = False,
 ) -> None:
     """Add an account."""
     from store.accounts import Plan
     from store.passwords import Passwords
 
-    password = _read_password() if password_stdin else None
+    password = _read_password() if password_stdin else _ask_password() if ask else None
 
     async def work(accounts: Accounts) -> Account:
         hashed = await Passwords().hash(password) if password else None

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from screener.databases import database_of
 from screener.serving import check_active_night
 from screener.settings import Settings
-from store.accounts import Accounts, Plan
+from store.accounts import FIRST_EMAIL, Accounts, Plan
 from store.keys import Keys
 from store.manifest import SAMPLE
 from store.nights import Nights
+from store.passwords import Passwords
 from store.watchlist import Watchlist
 
-FIRST_EMAIL = "me@localhost"
-
 KEYED_CURL = 'curl -H "Authorization: Bearer $SCREENER_KEY"'
+
+PASSWORD_BYTES = 12
+"""96 random bits, which are 16 characters to type."""
+
+
+class First(NamedTuple):
+    """What the first account is opened with, shown once."""
+
+    key: str
+    password: str
 
 
 def seal_first_night(settings: Settings) -> None:
@@ -35,42 +46,46 @@ def seal_first_night(settings: Settings) -> None:
         step.publish(*seal(settings, order_of(settings), step, step.leave_out))
 
 
-async def first_account(settings: Settings, tracked: Sequence[str]) -> str | None:
-    """Make the first account, tracking some symbols; its key's secret, None if not first."""
+async def first_account(settings: Settings, tracked: Sequence[str]) -> First | None:
+    """Make the first account, tracking some symbols; None if there is one already."""
     database = database_of(settings)
     try:
         await database.migrate()
         accounts = Accounts(database)
         if await accounts.all():
             return None
-        account = await accounts.add(FIRST_EMAIL, Plan.PREMIUM_PLUS)
+        password = secrets.token_urlsafe(PASSWORD_BYTES)
+        hashed = await Passwords().hash(password)
+        account = await accounts.add(FIRST_EMAIL, Plan.PREMIUM_PLUS, hashed)
         await Watchlist(database).replace(account.id, tracked, len(tracked))
         keys = Keys(database, prefix=settings.key_prefix)
-        return (await keys.create(FIRST_EMAIL, "first key"))[1]
+        return First((await keys.create(FIRST_EMAIL, "first key"))[1], password)
     finally:
         await database.close()
 
 
-def greeting(settings: Settings, secret: str | None, *, own_bars: bool) -> str:
+def greeting(settings: Settings, first: First | None, *, own_bars: bool) -> str:
     """What to paste next; with bars of the reader's own, what they can be asked."""
     night = Nights(settings.data_dir).active()
     session = f"session {night.as_of_session}" if night else "no night yet"
     offer = settings.offer
-    if secret is None:
+    if first is None:
         return (
-            f"Serving {offer.public_url}, {session}. Your first key was shown once, when "
-            "it was made; make another with:\n"
+            f"Serving {offer.public_url}, {session}. Your first key and password were shown once, "
+            "when they were made; make others with:\n"
             f"  screener key create {FIRST_EMAIL} --name NAME\n"
+            f"  screener account password {FIRST_EMAIL}\n"
         )
     return (
         f"Serving {offer.public_url}, {session}.\n\n"
-        f"Your API key, shown this once:\n\n  {secret}\n\n"
+        f"Your API key, shown this once:\n\n  {first.key}\n\n"
+        "To sign in on the pages, for a watchlist and keys, the same:\n\n"
+        f"  e-mail address  {FIRST_EMAIL}\n  password        {first.password}\n\n"
         "Give it to your shell: this waits for you to paste the key, and keeps it out of the "
         "history:\n"
         "  read -rs SCREENER_KEY && export SCREENER_KEY\n\n"
         f"{_of_own_bars(settings) if own_bars else _of_the_sample(settings)}"
-        "Choose a password, to sign in on the pages:\n"
-        f"  screener account password {FIRST_EMAIL}\n\n"
+        f"Another password: screener account password {FIRST_EMAIL}\n"
         "Here `screener` is .venv/bin/screener; `source .venv/bin/activate` makes it a command.\n"
     )
 

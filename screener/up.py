@@ -65,8 +65,8 @@ def up(
                 check_active_night(chosen)
             warn_at_start(chosen)
             tracked = () if wanted else chosen.demo_symbols
-            secret = anyio.run(first_account, chosen, tracked)
-            for line in greeting(chosen, secret, own_bars=wanted is not None).splitlines():
+            first = anyio.run(first_account, chosen, tracked)
+            for line in greeting(chosen, first, own_bars=wanted is not None).splitlines():
                 err.print(line)
             with nightly_beside(chosen, wanted):
                 serve(chosen, listener)

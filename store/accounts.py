@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
@@ -22,6 +22,10 @@ from store.errors import AccountError, StalePasswordError
 
 EMAIL = re.compile(r"[!-?A-~]{1,64}@[!-?A-~]{1,189}")
 """Of a new account: printable ASCII, in which nothing looks like something else or hides."""
+
+
+FIRST_EMAIL: Final = "me@localhost"
+"""The account that `screener up` makes."""
 
 
 class Plan(StrEnum):
@@ -104,6 +108,15 @@ class Accounts:
         async with self._database.read() as connection:
             query = sa.select(tables.accounts).order_by(tables.accounts.c.id)
             return [to_account(row) for row in await connection.execute(query)]
+
+    async def lacking(self) -> Literal["account", "password"] | None:
+        """What is missing so that nobody can sign in; None if somebody can."""
+        accounts = tables.accounts
+        some = sa.exists().select_from(accounts)
+        query = sa.select(some, some.where(accounts.c.password_hash.is_not(None)))
+        async with self._database.read() as connection:
+            account, password = (await connection.execute(query)).one()
+        return None if password else "password" if account else "account"
 
     async def get(self, email: str) -> Account:
         """An account by its address.

@@ -28,7 +28,7 @@ class Access:
 
     def scan(self, visit: Visit) -> bool:
         """Whether the visitor may see the scan."""
-        if self._is_open(visit):
+        if self.is_open(visit):
             return True
         return (
             visit.account is not None and visit.account.plan in PLANS_WITH_ACCESS[self._offer.beta]
@@ -44,7 +44,7 @@ class Access:
 
     def sees(self, visit: Visit, symbol: str, tracked: Container[str]) -> bool:
         """The same of a visitor who tracks these tickers."""
-        if self._is_open(visit) or self.everybody(symbol):
+        if self.is_open(visit) or self.everybody(symbol):
             return True
         return visit.account is not None and self.scan(visit) and symbol in tracked
 
@@ -54,7 +54,7 @@ class Access:
             return ()
         return await self._site.services.watchlist.symbols(visit.account.id)
 
-    def _is_open(self, visit: Visit) -> bool:
+    def is_open(self, visit: Visit) -> bool:
         """Whether the pages are open to this visitor, whoever it is."""
         if not self._site.open_pages:
             return False

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from mcp_server.operations.callers import PLANS_WITH_ACCESS
-from store.accounts import Account
 from store.changes import KINDS, REASONS
+from web.access import Access
 from web.night_head import NightHead
 from web.pages import Pages
 from web.refusals import Refusal
+from web.return_paths import sign_in_address
 from web.site import Site
 from web.visit import Visit
 
@@ -35,19 +35,21 @@ class Group:
 
 
 class ChangesPage:
-    """The page for people who are signed in and may read the whole market."""
+    """The page for those who may see the scan."""
 
     def __init__(self, site: Site, pages: Pages) -> None:
         self._site = site
         self._pages = pages
+        self._access = Access(site)
 
-    async def show(self, visit: Visit, account: Account) -> Response:
-        """The page."""
-        services = self._site.services
-        if account.plan not in PLANS_WITH_ACCESS[services.offer.beta]:
+    async def show(self, visit: Visit) -> Response:
+        """The page, or the way to it."""
+        if not self._access.scan(visit):
+            if visit.account is None:
+                return RedirectResponse(sign_in_address(visit.request), 303)
             raise Refusal(403, "Your plan does not include the changes of the whole market.")
-        tracked = set(await services.watchlist.symbols(account.id))
-        with services.active_night.pin() as book:
+        tracked = set(await self._access.tracked(visit))
+        with self._site.services.active_night.pin() as book:
             found = book.changes()
             night = NightHead.of(self._site, book)
         return self._pages.respond(

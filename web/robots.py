@@ -9,7 +9,6 @@ PATH = "/robots.txt"
 
 PRIVATE = (
     "/account",
-    "/changes",
     "/keys",
     "/usage",
     "/watchlist",

@@ -84,7 +84,7 @@ def web_routes(site: Site, reference: str) -> list[Route]:
         _page(AUTHORIZE, visits.anyone(consent.show), visits.members(consent.decide, once=True)),
         _page("/keys", visits.members(keys.show), visits.members(keys.change)),
         _page(WATCHLIST, visits.members(watchlist.show), visits.members(watchlist.change)),
-        Route(CHANGES, visits.members(ChangesPage(site, pages).show)),
+        Route(CHANGES, visits.anyone(ChangesPage(site, pages).show)),
         _page(ACCOUNT, visits.members(account.show), visits.members(account.change)),
         Route("/usage", visits.members(usage.show)),
         Route(ACTIVITY, visits.members(Activity(site, pages).show)),

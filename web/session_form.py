@@ -28,7 +28,7 @@ class SessionForm(ABC):
         target = safe_target(visit.request.query_params.get("next", ""))
         if visit.account is not None:
             return RedirectResponse(target, 303)
-        return self._respond(visit, target)
+        return await self._respond(visit, target)
 
     async def submit(self, visit: Visit) -> Response:
         """Start a session, or show the form again with the refusal."""
@@ -37,10 +37,10 @@ class SessionForm(ABC):
             account, password_hash = await self._authenticate(visit)
             return await self._visits.start_session(visit, account, password_hash, target)
         except Refusal as refusal:
-            return self._respond(visit, target, refusal)
+            return await self._respond(visit, target, refusal)
 
-    def _respond(self, visit: Visit, target: str, refusal: Refusal | None = None) -> Response:
-        response = self._form(visit, target, refusal)
+    async def _respond(self, visit: Visit, target: str, refusal: Refusal | None = None) -> Response:
+        response = await self._form(visit, target, refusal)
         self._visits.set_visit_cookie(response, visit)
         return response
 
@@ -53,5 +53,5 @@ class SessionForm(ABC):
         """
 
     @abstractmethod
-    def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
+    async def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
         """The page with the form."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from store.accounts import Account
+from store.accounts import FIRST_EMAIL, Account
 from store.errors import AccountError
+from web.access import Access
 from web.consent import AUTHORIZE
 from web.proof import verify_password
 from web.refusals import Refusal
@@ -32,7 +33,7 @@ class SignIn(SessionForm):
         except AccountError as error:  # deleted meanwhile
             raise Refusal(400, WRONG) from error
 
-    def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
+    async def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
         # After sign-in, a faulty request is redirected to its app, so the form may leave the site.
         connecting = target.startswith(AUTHORIZE)
         return self._pages.respond(
@@ -42,4 +43,6 @@ class SignIn(SessionForm):
             redirects_off_site=connecting,
             target=target,
             connecting=connecting,
+            lacking=None if self._site.sign_up else await self._site.accounts.lacking(),
+            local=FIRST_EMAIL if Access(self._site).is_open(visit) else None,
         )

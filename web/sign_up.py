@@ -36,5 +36,5 @@ class SignUp(SessionForm):
         except AccountError as error:
             raise Refusal(400, UNUSABLE) from error
 
-    def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
+    async def _form(self, visit: Visit, target: str, refusal: Refusal | None) -> Response:
         return self._pages.respond("sign_up.html", visit, refusal=refusal, target=target)

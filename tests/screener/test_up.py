@@ -23,6 +23,7 @@ from tests.nightly.test_night import write_csv
 from tests.screener.command import COMMAND, check_refusal, environment, run
 from tests.screener.process import serving_process, until
 from tests.service import copy_night
+from tests.web.browser import Forms
 from tests.web.streams import Event, stream
 
 BUSY = "graceful shutdown exceeded"
@@ -135,6 +136,24 @@ def test_the_first_key_of_own_bars_answers_as_the_greeting_says(tmp_path: Path, 
     assert empty == []
     assert [answer.status_code for answer in (scan, listed, record)] == [200, 200, 200]
     assert "tonight in the 20 symbols that the night covers" in calm
+
+
+def test_the_password_that_is_shown_opens_every_page_of_the_account(tmp_path: Path) -> None:
+    with started(tmp_path) as up:
+        words = up.err.read_text().split()
+        email, password = (words[words.index(name) + 1] for name in ("address", "password"))
+        with httpx.Client(base_url=up.url, follow_redirects=True, timeout=30) as browser:
+            changes = browser.get("/changes")
+            asked = browser.get("/watchlist")
+            fields = Forms(asked.text).found[0].fields
+            form = {**fields, "email": email, "password": password}
+            came = browser.post("/sign-in", data=form, headers={"Origin": up.url})
+            pages = [browser.get(path) for path in ("/keys", "/account", "/usage", "/changes")]
+
+    assert (changes.status_code, changes.url.path) == (200, "/changes")
+    assert (email, came.url.path) == ("me@localhost", "/watchlist")
+    assert "MSFT" in came.text
+    assert all(page.status_code == 200 and not page.history for page in pages)
 
 
 def test_a_killed_nightly_leaves_the_service_and_the_page_says_so(

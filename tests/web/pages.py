@@ -77,6 +77,7 @@ PAGES = (
     Page("/sign-up", "stranger"),
     Page("/watchlist", "member", night=True),
     Page("/changes", "member", night=True),
+    Page("/changes", "open", night=True),
     Page("/keys", "member"),
     Page("/usage", "member"),
     Page("/account", "member"),

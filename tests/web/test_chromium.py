@@ -81,8 +81,8 @@ def test_a_person_signs_in_makes_a_key_tracks_tickers_and_connects_an_app(
     tracked = on_database(service, lambda database: Watchlist(database).symbols(account.id))
     assert tracked == ["IBM", "AAPL"]
 
-    page.get_by_role("button", name="Sign out").click()
-    page.get_by_role("banner").get_by_role("link", name="Sign in").wait_for()
+    page.get_by_role("contentinfo").get_by_role("button", name="Sign out").click()
+    page.get_by_role("heading", name="Chart patterns, found every night").wait_for()
     assert complaints == []
 
 

@@ -5,6 +5,8 @@ Over 400 lines, because these rows all concern one page and share its steps.
 
 from __future__ import annotations
 
+import html
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -16,7 +18,9 @@ import pytest
 from argon2 import Parameters, extract_parameters
 
 from store import passwords
+from store.accounts import Plan
 from store.passwords import Passwords
+from tests.screener.command import run
 from tests.service import Service, apart, serving
 from tests.web.browser import PASSWORD, PASSWORD_HASH, Browser, unfilled
 from tests.web.people import new_person, signed_in
@@ -267,6 +271,7 @@ def test_of_fifty_sign_ins_at_once_from_one_network_four_are_verified_and_two_at
 
     monkeypatch.setattr(passwords, "_matches", counted)
     with serving(tmp_path_factory.mktemp("crowd")) as live:
+        new_person(live)
         browser = Browser(live)
         browser.timeout = httpx.Timeout(120)
         form = browser.form("/sign-in")
@@ -318,6 +323,7 @@ def test_a_forwarded_scheme_and_address_count_only_from_a_trusted_proxy(
 ) -> None:
     """U16 and U17: both for the origin of a form and for the address in the log of attempts."""
     with serving(tmp_path_factory.mktemp("proxy"), trusted_proxies=trusted) as live:
+        new_person(live)
         browser = Browser(live)
         form = browser.form("/sign-in")
         forwarded = {
@@ -381,6 +387,45 @@ def test_guessing_is_stopped_for_known_and_unknown_accounts_alike(
         assert 0 < int(refused.headers["retry-after"]) <= 900
         assert "Too many attempts" in refused.text
         assert browser.sign_in(other.email).status_code == 303
+
+
+def commands_of(page: str) -> list[str]:
+    """The commands that a page tells to type."""
+    return [html.unescape(found) for found in re.findall(r"<code>(screener [^<]*)</code>", page)]
+
+
+def test_where_nobody_can_sign_in_the_page_says_the_command_instead_of_a_form(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("first")
+    with serving(folder, open_pages=True) as live:
+        live.accounts(lambda accounts: accounts.delete("reader@example.com"))
+        browser, data = Browser(live), live.settings.data_dir
+        typed = f"{PASSWORD}\n{PASSWORD}\n"
+
+        none = browser.get("/watchlist", follow_redirects=True)
+        (add,) = commands_of(none.text)
+        live.accounts(lambda accounts: accounts.add("me@localhost", Plan.PREMIUM_PLUS))
+        without = browser.get("/sign-in")
+        (password,) = commands_of(without.text)
+        assert "<input" not in none.text + without.text
+        for command in (add, password):
+            assert run(data, *command.split()[1:], stdin=typed).returncode == 0
+
+        for email in ("you@example.com", "me@localhost"):
+            assert Browser(live).sign_in(email).status_code == 303
+        assert "screener account password me@localhost" in browser.get("/sign-in").text
+
+
+def test_a_stranger_learns_no_address_where_nobody_can_sign_in(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with serving(tmp_path_factory.mktemp("strange")) as live:
+        live.accounts(lambda accounts: accounts.add("ada@example.com", Plan.PREMIUM_PLUS))
+        page = Browser(live).get("/sign-in").text
+
+    assert commands_of(page) == ["screener account password EMAIL"]
+    assert "@" not in page.split("<main")[1]
 
 
 def test_signing_out_ends_the_session_itself(service: Service) -> None:

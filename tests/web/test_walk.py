@@ -103,6 +103,15 @@ def test_a_page_answers_as_html_in_english_with_one_headline(
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
+def test_every_page_has_the_same_head(documents: dict[Page, Element]) -> None:
+    heads = set()
+    for document in documents.values():
+        (head,) = (one for one in document.all("header") if one.attributes.get("class") == "top")
+        heads.add(tuple((one.text, one.attributes["href"]) for one in head.all("a")))
+        assert not head.all("form", "button")
+    assert len(heads) == 1
+
+
 def test_titles_and_descriptions_tell_pages_apart(documents: dict[Page, Element]) -> None:
     heads = dict[str, dict[str, str]]()
     for page, document in documents.items():
