@@ -24,14 +24,14 @@
       if (!inBox && line.right > wide.clientWidth + 1) tell("text leaves the page", node.data);
       boxes.push({ line, node });
     }
-    if (holder.closest("table")) {
+    if (holder.closest("table, .facts")) {
       // An address longer than a column may be broken; a name never.
       for (const name of node.data.matchAll(/(?<!\S)\S{2,28}(?!\S)/g)) {
         for (const word of name[0].matchAll(/[\w.]+/g)) {
           range.setStart(node, name.index + word.index);
           range.setEnd(node, name.index + word.index + word[0].length);
           const lines = new Set([...range.getClientRects()].map((one) => Math.round(one.top)));
-          if (lines.size > 1) tell("a word of a table is split", word[0]);
+          if (lines.size > 1) tell("a word or number is split", word[0]);
         }
       }
     }

@@ -211,7 +211,10 @@ def test_the_page_says_what_nights_had_served_before_trades_ended() -> None:
         summary="Thirty-one trades.",
     )
     told = method(measure()).model_copy(update={"as_served": [(Family.TRIANGLE, record)]})
-    row = "Triangle 2023-01-03 to 2024-03-08 10 of 31 32.3% (18.6 to 49.9) 12.3% -5.7% -0.123 4"
+    row = (
+        "Triangle 2023-01-03 to 2024-03-08 10 of 31 "
+        "32.3% (18.6 to 49.9) average loss -5.7% 12.3% -0.123 4"
+    )
 
     assert row.replace("-5.7", f"{MINUS}5.7").replace("-0.123", f"{MINUS}0.123") in words(
         rendered(told)

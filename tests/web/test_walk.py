@@ -229,6 +229,19 @@ def test_the_content_rules_hold_in_markdown_too(page: Page, walk: Walk) -> None:
 
 
 @every_page
+def test_the_average_loss_stands_in_the_cell_of_the_win_rate(
+    page: Page, documents: dict[Page, Element]
+) -> None:
+    """A phone shows a part of a wide table, and never a win rate without what a loss costs."""
+    for table in documents[page].all("table"):
+        heads = [head.text for head in table.all("thead")[0].all("th")]
+        places = [place for place, head in enumerate(heads) if RATE_NAME.search(head)]
+        for row in table.all("tbody")[0].all("tr"):
+            cells = [cell.text for cell in row.all("th", "td")]
+            assert all(LOSS.search(cells[place]) for place in places if cells[place])
+
+
+@every_page
 def test_a_summary_is_quoted_whole(page: Page, walk: Walk, documents: dict[Page, Element]) -> None:
     families = walk.services["stranger"].get("/families", key="").json()["families"]
     summaries = {one["track_record"]["summary"] for one in families if one["track_record"]}

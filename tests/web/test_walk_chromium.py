@@ -111,6 +111,19 @@ def test_every_page_can_be_read_at_every_width_in_both_themes(
     assert not found, "\n".join(found)
 
 
+def test_a_number_of_millions_is_whole_on_a_narrow_phone(
+    walk: Walk, chromium: BrowserContext
+) -> None:
+    tab = chromium.new_page()
+    tab.set_viewport_size({"width": 360, "height": 844})
+    tab.goto(f"{walk.services['stranger'].url}/status")
+    tab.evaluate(
+        "document.querySelectorAll('.facts dd').forEach((one) => one.textContent = '47,155,984')"
+    )
+
+    assert tab.evaluate(LOOKING) == []
+
+
 def test_the_keyboard_reaches_everything_in_sight_and_skips_the_navigation(
     walk: Walk, chromium: BrowserContext
 ) -> None:
