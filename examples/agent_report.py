@@ -18,7 +18,6 @@ from screener_client import (
     Json,
     RefusedError,
     Screener,
-    ScreenerError,
     connected,
     finish,
     key_from_environment,
@@ -55,6 +54,9 @@ def main() -> None:
     options = _options()
     with connected(options.url, key_from_environment()) as screener:
         symbols = [symbol.upper() for symbol in options.symbols] or best(screener, options.best)
+        if not symbols:
+            print("No symbol of the market has a setup tonight; name the tickers to report on.")
+            return
         changes = track(screener, symbols)
         for change in changes:
             print(change)
@@ -67,8 +69,6 @@ def best(screener: Screener, count: int) -> list[str]:
     """The tickers that the scan ranks first."""
     page = screener.get("/scan", status="all", limit=200)
     ranked = sorted(page["setups"], key=lambda setup: setup["rank"])
-    if not ranked:
-        raise ScreenerError("The scan has no setups tonight; name the tickers to report on.")
     return list(dict.fromkeys(setup["symbol"] for setup in ranked))[:count]
 
 

@@ -4,7 +4,8 @@
 #   SCREENER_KEY=ps_live_... sh curl_tour.sh [chart.png]
 #
 # SCREENER_URL is the address of the service (default http://127.0.0.1:8000). Without SCREENER_KEY
-# the tour ends after the part that needs none. The one file it writes is the chart it saves.
+# the tour ends after the part that needs none. With it, the account tracks the symbol that is shown
+# from then on. The one file it writes is the chart it saves.
 # Exit codes: 0 done, 1 the service refused, 2 no service there.
 set -eu
 
@@ -71,8 +72,22 @@ first_setup_id() {
     tr ',' '\n' <"$body" | sed -n 's/.*"setup_id":"\([^"]*\)".*/\1/p' | sed -n 1p
 }
 
+# symbol_with PATTERN: the first symbol of the last answer whose entry matches.
+symbol_with() {
+    tr '{' '\n' <"$body" | sed -n "/$1/s/.*\"symbol\":\"\([^\"]*\)\".*/\1/p" | sed -n 1p
+}
+
+step "Without a key: the demo symbols, and how many setups each has tonight"
+get /demo
+symbol="$(symbol_with '"setups":[1-9]')"
+if [ -z "$symbol" ]; then
+    echo "None of them has a setup tonight."
+fi
+covered="${symbol:-$(symbol_with '"covered":true')}"
+demo="${covered:-$(symbol_with '"symbol"')}"
+
 step "Without a key: one demo symbol, its two lines, its plan and how the pattern did before"
-get /demo/MSFT
+get "/demo/$demo"
 pretty
 
 step "Without a key: how one pattern family did; /families has all five"
@@ -88,33 +103,40 @@ step "With your key: your plan, your limits, and where the docs and the MCP endp
 keyed /me
 pretty
 
-step "The tickers you track, in your order, and how many you may track"
-keyed /tickers
-pretty
-
-step "The current setups of one tracked ticker, in the shape of the demo above"
-keyed /tickers/MSFT/patterns
-setup_id="$(first_setup_id)"
-pretty 20
-
-step "How its last two resolved setups ended: a win or a loss, and its R multiple"
-keyed /tickers/MSFT/history -G --data-urlencode outcome=resolved --data-urlencode limit=2
-pretty
-
-step "The chart of that setup, saved as $chart"
-if [ -n "$setup_id" ]; then
-    keyed /tickers/MSFT/chart.png -G --data-urlencode "setup_id=$setup_id"
-    cp "$body" "$chart"
-    echo "$chart: $(wc -c <"$chart" | tr -d ' ') bytes of PNG"
-else
-    echo "Nothing forms on MSFT tonight, so there is nothing to draw."
-fi
-
 step "The best setup of the market that trades below \$100, forming or with its trade running"
 keyed /scan -G \
     --data-urlencode 'filters=[{"kind":"price","op":"<","value":100}]' \
     --data-urlencode status=all --data-urlencode limit=1
 pretty
+
+symbol="${symbol:-$(symbol_with '"symbol":')}"
+symbol="${symbol:-$covered}"
+if [ -z "$symbol" ]; then
+    printf '\nNo symbol has a setup tonight, and the night covers no demo symbol.\n'
+    exit 0
+fi
+
+step "The tickers you track from now on, in your order, and how many you may track"
+keyed /tickers -X PATCH -H 'Content-Type: application/json' --data "{\"add\":[\"$symbol\"]}"
+pretty
+
+step "The current setups of one tracked ticker, in the shape of the demo above"
+keyed "/tickers/$symbol/patterns"
+setup_id="$(first_setup_id)"
+pretty 20
+
+step "How its last two resolved setups ended: a win or a loss, and its R multiple"
+keyed "/tickers/$symbol/history" -G --data-urlencode outcome=resolved --data-urlencode limit=2
+pretty
+
+step "The chart of that setup, saved as $chart"
+if [ -n "$setup_id" ]; then
+    keyed "/tickers/$symbol/chart.png" -G --data-urlencode "setup_id=$setup_id"
+    cp "$body" "$chart"
+    echo "$chart: $(wc -c <"$chart" | tr -d ' ') bytes of PNG"
+else
+    echo "Nothing forms on $symbol tonight, so there is nothing to draw."
+fi
 
 step "An error on purpose: a limit that is not a number"
 ask /scan -H "Authorization: Bearer $SCREENER_KEY" -G --data-urlencode limit=many

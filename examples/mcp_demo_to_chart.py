@@ -29,6 +29,7 @@ from screener_client import (
     parser,
     refusal,
 )
+from screener_client import connected as screener_connected
 
 EPILOG = """\
 examples:
@@ -44,14 +45,33 @@ class ToolError(ScreenerError):
 
 async def run(options: argparse.Namespace, key: str) -> None:
     """The demo and, with a key, a tracked ticker."""
+    symbol = options.symbol or shown_symbol(options.url)
     async with connected(f"{options.url}/mcp/demo") as client:
         await show_tools(client)
-        await show_demo(client, options.symbol, options.folder)
-    if not key:
+        if symbol:
+            await show_demo(client, symbol, options.folder)
+    if not symbol:
+        print("\nThe night covers no demo symbol; name one that you track, by --symbol.")
+    elif not key:
         print("\nSet SCREENER_KEY to go on to the tickers that your account tracks.")
-        return
-    async with connected(f"{options.url}/mcp", key) as client:
-        await show_tracked(client, options.symbol, options.folder)
+    else:
+        track(options.url, key, symbol)
+        async with connected(f"{options.url}/mcp", key) as client:
+            await show_tracked(client, symbol, options.folder)
+
+
+def shown_symbol(url: str) -> str:
+    """The demo symbol with the most setups tonight; empty if the night covers none."""
+    with screener_connected(url, "") as screener:
+        entries = [each for each in screener.get("/demo")["symbols"] if each["covered"]]
+    return max(entries, key=lambda each: each["setups"], default={"symbol": ""})["symbol"]
+
+
+def track(url: str, key: str, symbol: str) -> None:
+    """See that the account tracks a ticker, and say so where it did not."""
+    with screener_connected(url, key) as screener:
+        if screener.patch("/tickers", {"add": [symbol]})["added"]:
+            print(f"\nAdded {symbol} to the tracked list, where it stays.")
 
 
 @asynccontextmanager
@@ -147,7 +167,7 @@ def save_chart(result: types.CallToolResult, path: Path) -> None:
 def main() -> None:
     """Run the example; report any failure in one line."""
     made = parser("Connect to the MCP demo, list its tools and save a chart.", EPILOG)
-    made.add_argument("--symbol", default="MSFT", help="a demo symbol (default: %(default)s)")
+    made.add_argument("--symbol", help="a demo symbol (default: the one with the most setups)")
     made.add_argument(
         "--folder", type=Path, default=Path(), help="where charts go (default: this folder)"
     )

@@ -133,7 +133,12 @@ class Settings(BaseSettings):
         "loopback.",
     )
     demo_symbols: Words = Field(
-        default=("MSFT", "AAPL", "GOOG", "IBM"), description="Symbols that anybody may read."
+        default=(  # large companies, those of the sample first
+            *("MSFT", "AAPL", "GOOG", "IBM", "NVDA", "AMZN", "META", "TSLA", "ORCL", "CSCO"),
+            *("INTC", "DIS", "JPM", "BAC", "V", "JNJ", "UNH", "MRK", "PG", "KO", "WMT", "HD"),
+            *("XOM", "CVX", "CAT"),
+        ),
+        description="Symbols that anybody may read.",
     )
     key_prefix: str = Field(default="ps_live_", description="First 8 characters of every API key.")
     open_pages: bool = Field(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on; SCREENER_HOST.")]
 Port = Annotated[int | None, typer.Option(help="Port to listen on; SCREENER_PORT.")]
+
+TRACKED: Final = 4
+"""Demo symbols that the first account tracks; the sample has as many."""
 
 
 def up(
@@ -64,7 +67,7 @@ def up(
             else:
                 check_active_night(chosen)
             warn_at_start(chosen)
-            tracked = () if wanted else chosen.demo_symbols
+            tracked = () if wanted else chosen.demo_symbols[:TRACKED]
             first = anyio.run(first_account, chosen, tracked)
             for line in greeting(chosen, first, own_bars=wanted is not None).splitlines():
                 err.print(line)

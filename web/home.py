@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from starlette.responses import Response
 
+from mcp_server.operations.host_values import curl_demo
 from mcp_server.operations.hosts import hosts
 from store.book import Book
 from store.families import Family
@@ -19,6 +20,9 @@ from web.night_head import NightHead
 from web.pages import Pages
 from web.site import Site
 from web.visit import Visit
+
+EXAMPLES: Final = 5
+"""Demo symbols with a setup that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +63,15 @@ class Home:
         offer = self._services.offer
         with self._services.active_night.pin() as book:
             found = [example_of(book, symbol) for symbol in offer.demo_symbols]
+            examples = [example for example in found if example is not None]
+            symbol = next((example.symbol for example in examples), None)
             return self._pages.respond(
                 "home.html",
                 visit,
                 offer=offer,
                 hosts=self._hosts,
-                examples=[example for example in found if example is not None],
+                examples=examples[:EXAMPLES],
+                curl=curl_demo(offer.base_url, symbol) if symbol else self._ways["curl"].value,
                 ways=self._ways,
                 tonight=self._tonight.of(book),
                 night=NightHead.of(self._site, book),

@@ -90,10 +90,13 @@ def _compact(entry: Entry) -> Entry:
 
 
 async def demo_symbols(call: Call[Arguments]) -> Answer:
-    """The fixed demo symbols, and whether the night covers each."""
-    symbols = call.services.offer.demo_symbols
+    """The fixed demo symbols, whether the night covers each, and how many setups each has."""
+    symbols, counts = call.services.offer.demo_symbols, call.book.scan.counts
     found = ((symbol, call.book.coverage(symbol)) for symbol in symbols)
-    entries = [{"symbol": s, "covered": known is not None and known.covered} for s, known in found]
+    entries = [
+        {"symbol": s, "covered": known is not None and known.covered, "setups": counts.get(s, 0)}
+        for s, known in found
+    ]
     return call.answer(orjson.dumps({"symbols": entries, "count": len(entries)}))
 
 

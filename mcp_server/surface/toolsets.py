@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from mcp_server.operations.identity import TITLE
 from mcp_server.operations.kinds import KINDS
@@ -17,6 +17,9 @@ from mcp_server.operations.schemas import input_schema, output_schema
 from mcp_server.operations.services import Offer
 from mcp_server.operations.surfaces import Surface
 from mcp_server.operations.table import OPERATIONS, Operation
+
+NAMED: Final = 4
+"""Demo symbols that a description names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,9 @@ class Tool:
 
     def describe(self, offer: Offer) -> str:
         """What it does, for a service with these demo symbols."""
-        return self.description.format(demo_symbols=", ".join(offer.demo_symbols))
+        some, more = offer.demo_symbols[:NAMED], len(offer.demo_symbols[NAMED:])
+        rest = f" and {more} more, which a refusal names" if more else ""
+        return self.description.format(demo_symbols=", ".join(some) + rest)
 
     @property
     def input_schema(self) -> Schema:

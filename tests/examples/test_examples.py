@@ -139,7 +139,7 @@ def test_the_curl_tour_shows_every_answer_and_saves_a_chart(
     text = succeed("curl_tour.sh", "msft.png", url=service.url, key=service.key, folder=tmp_path)
 
     check_pictures(tmp_path, ["msft.png"])
-    assert text.count("\n== ") == 9
+    assert text.count("\n== ") == 10
     assert text.count('"win_rate_pct"') == text.count('"win_rate_trades"') + text.count(
         '"avg_loss_pct"'
     )
@@ -182,9 +182,56 @@ def test_the_curl_tour_shows_what_needs_no_key_and_then_asks_for_one(
 ) -> None:
     text = succeed("curl_tour.sh", url=service.url, folder=tmp_path)
 
-    assert text.count("\n== ") == 2
+    assert text.count("\n== ") == 3
     assert text.endswith("Set SCREENER_KEY to go on: the rest needs a key.\n")
     check_pictures(tmp_path, [])
+
+
+NIGHTS = {
+    "setups of demo symbols": (("FB", "MSFT"), ("demo-MSFT.png",)),
+    "setups of others alone": (("NVDA", "FB"), ()),
+    "no demo symbol": (("NVDA",), ()),
+}
+"""Demo symbols over the sample, of which MSFT alone has setups, and the charts of the MCP demo."""
+
+
+@pytest.mark.parametrize("night", NIGHTS)
+def test_every_example_ends_well_for_a_new_account_whatever_the_night_holds(
+    night: str, product_night: Path, tmp_path: Path
+) -> None:
+    copy_night(product_night, tmp_path / "data")
+    symbols, pictures = NIGHTS[night]
+    with serving(tmp_path / "data", demo_symbols=symbols) as live:
+        key = new_key(live.settings, "new@example.com", tracked=())
+        text = {
+            script: succeed(script, url=live.url, key=key, folder=_new(tmp_path / script))
+            for script in SCRIPTS
+        }
+        tracked = [row["symbol"] for row in live.get("/tickers", key=key).json()["tickers"]]
+
+    assert "MSFT" in tracked
+    check_pictures(tmp_path / "curl_tour.sh", ["chart.png"])
+    drawn = {path.name for path in (tmp_path / "mcp_demo_to_chart.py").glob("demo-*.png")}
+    assert drawn == set(pictures)
+    assert ("None of them has a setup tonight." in text["curl_tour.sh"]) == (not pictures)
+
+
+def test_every_example_says_in_a_sentence_that_there_is_no_setup(tmp_path: Path) -> None:
+    with serving(_new(tmp_path / "data")) as live:
+        text = {
+            script: succeed(script, url=live.url, key=live.key, folder=_new(tmp_path / script))
+            for script in SCRIPTS
+        }
+
+    assert "No symbol has a setup tonight" in text["curl_tour.sh"]
+    assert "The night covers no demo symbol" in text["mcp_demo_to_chart.py"]
+    assert "There is no book for this session yet." in text["morning_scan.py"]
+    assert "No symbol of the market has a setup tonight" in text["agent_report.py"]
+
+
+def _new(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
 
 
 def test_the_mcp_demo_draws_a_chart_without_a_key(product: Service, tmp_path: Path) -> None:

@@ -98,6 +98,11 @@ def test_a_folder_that_is_not_there_yet_is_no_fault_and_is_not_made(tmp_path: Pa
     assert not (tmp_path / "none").exists()
 
 
+def test_of_the_default_demo_symbols_one_that_the_night_knows_is_enough(data_dir: Path) -> None:
+    """A night of few symbols is no fault of its operator, who named none of them."""
+    assert levels(examined(data_dir))["demo symbols"] == "ok"
+
+
 def test_symbols_that_the_night_does_not_know_are_named_by_doctor(data_dir: Path) -> None:
     done = examined(data_dir, SCREENER_DEMO_SYMBOLS="MSFT,MSFTT")
 

@@ -7,6 +7,7 @@ import html
 import re
 from pathlib import Path
 
+import httpx
 import pytest
 from jinja2 import Environment
 
@@ -14,7 +15,7 @@ from store.accounts import utc_now
 from store.database import Database
 from store.keys import Principal
 from store.usage import UsageLog
-from tests.service import Service, on_database, serving
+from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 from web import pages
@@ -48,6 +49,28 @@ def test_home_without_a_night_says_so(tmp_path_factory: pytest.TempPathFactory) 
 
     assert "There is no night yet" in page
     assert "<img" not in page
+
+
+@pytest.mark.parametrize("accept", ["text/html", "text/markdown"])
+def test_home_shows_a_record_where_no_demo_symbol_has_a_setup(
+    product_night: Path, tmp_path: Path, accept: str
+) -> None:
+    copy_night(product_night, tmp_path)
+    with serving(tmp_path, demo_symbols=("FB", "NVDA")) as live:
+        text = httpx.get(live.url, headers={"Accept": accept}).text
+        families = live.get("/families", key="").json()["families"]
+    records = [family["track_record"] for family in families if family["track_record"]]
+
+    assert "None of the 2 demo symbols has a setup in th" in text
+    assert max(records, key=lambda record: record["sample_size"])["summary"] in text
+
+
+def test_home_leads_to_a_demo_symbol_that_has_a_setup(product_night: Path, tmp_path: Path) -> None:
+    copy_night(product_night, tmp_path)
+    with serving(tmp_path, demo_symbols=("NVDA", "FB", "MSFT")) as live:
+        assert f"curl {live.base}/demo/MSFT" in httpx.get(live.url).text
+        assert live.get("/demo/NVDA", key="").json()["available"] is False
+        assert httpx.get(f"{live.url}/symbols/NVDA").status_code == 404
 
 
 def test_home_sets_no_cookie_and_greets_who_signed_in(service: Service) -> None:
