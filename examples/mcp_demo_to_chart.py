@@ -45,33 +45,28 @@ class ToolError(ScreenerError):
 
 async def run(options: argparse.Namespace, key: str) -> None:
     """The demo and, with a key, a tracked ticker."""
-    symbol = options.symbol or shown_symbol(options.url)
+    symbol = options.symbol or shown_symbol(options.url, key)
     async with connected(f"{options.url}/mcp/demo") as client:
         await show_tools(client)
-        if symbol:
-            await show_demo(client, symbol, options.folder)
-    if not symbol:
-        print("\nThe night covers no demo symbol; name one that you track, by --symbol.")
-    elif not key:
+        if not symbol:
+            print("\nThe night covers no demo symbol, so there is nothing to show.")
+            return
+        await show_demo(client, symbol, options.folder)
+    if not key:
         print("\nSet SCREENER_KEY to go on to the tickers that your account tracks.")
-    else:
-        track(options.url, key, symbol)
-        async with connected(f"{options.url}/mcp", key) as client:
-            await show_tracked(client, symbol, options.folder)
+        return
+    with screener_connected(options.url, key) as screener:
+        screener.patch("/tickers", {"add": [symbol]})
+    print(f"\nYour account tracks {symbol} from now on.")
+    async with connected(f"{options.url}/mcp", key) as client:
+        await show_tracked(client, symbol, options.folder)
 
 
-def shown_symbol(url: str) -> str:
+def shown_symbol(url: str, key: str) -> str:
     """The demo symbol with the most setups tonight; empty if the night covers none."""
-    with screener_connected(url, "") as screener:
+    with screener_connected(url, key) as screener:
         entries = [each for each in screener.get("/demo")["symbols"] if each["covered"]]
     return max(entries, key=lambda each: each["setups"], default={"symbol": ""})["symbol"]
-
-
-def track(url: str, key: str, symbol: str) -> None:
-    """See that the account tracks a ticker, and say so where it did not."""
-    with screener_connected(url, key) as screener:
-        if screener.patch("/tickers", {"add": [symbol]})["added"]:
-            print(f"\nAdded {symbol} to the tracked list, where it stays.")
 
 
 @asynccontextmanager

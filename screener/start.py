@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from screener.databases import database_of
@@ -18,16 +17,6 @@ from store.passwords import Passwords
 from store.watchlist import Watchlist
 
 KEYED_CURL = 'curl -H "Authorization: Bearer $SCREENER_KEY"'
-
-PASSWORD_BYTES = 12
-"""96 random bits, which are 16 characters to type."""
-
-
-class First(NamedTuple):
-    """What the first account is opened with, shown once."""
-
-    key: str
-    password: str
 
 
 def seal_first_night(settings: Settings) -> None:
@@ -46,25 +35,27 @@ def seal_first_night(settings: Settings) -> None:
         step.publish(*seal(settings, order_of(settings), step, step.leave_out))
 
 
-async def first_account(settings: Settings, tracked: Sequence[str]) -> First | None:
-    """Make the first account, tracking some symbols; None if there is one already."""
+async def first_account(settings: Settings, tracked: Sequence[str]) -> tuple[str, str] | None:
+    """Make the first account, tracking some symbols; its key's secret and its password, None if
+    there is an account already.
+    """
     database = database_of(settings)
     try:
         await database.migrate()
         accounts = Accounts(database)
         if await accounts.all():
             return None
-        password = secrets.token_urlsafe(PASSWORD_BYTES)
+        password = secrets.token_urlsafe(12)  # 96 random bits, which are 16 characters
         hashed = await Passwords().hash(password)
         account = await accounts.add(FIRST_EMAIL, Plan.PREMIUM_PLUS, hashed)
         await Watchlist(database).replace(account.id, tracked, len(tracked))
         keys = Keys(database, prefix=settings.key_prefix)
-        return First((await keys.create(FIRST_EMAIL, "first key"))[1], password)
+        return (await keys.create(FIRST_EMAIL, "first key"))[1], password
     finally:
         await database.close()
 
 
-def greeting(settings: Settings, first: First | None, *, own_bars: bool) -> str:
+def greeting(settings: Settings, first: tuple[str, str] | None, *, own_bars: bool) -> str:
     """What to paste next; with bars of the reader's own, what they can be asked."""
     night = Nights(settings.data_dir).active()
     session = f"session {night.as_of_session}" if night else "no night yet"
@@ -76,11 +67,12 @@ def greeting(settings: Settings, first: First | None, *, own_bars: bool) -> str:
             f"  screener key create {FIRST_EMAIL} --name NAME\n"
             f"  screener account password {FIRST_EMAIL}\n"
         )
+    key, password = first
     return (
         f"Serving {offer.public_url}, {session}.\n\n"
-        f"Your API key, shown this once:\n\n  {first.key}\n\n"
+        f"Your API key, shown this once:\n\n  {key}\n\n"
         "To sign in on the pages, for a watchlist and keys, the same:\n\n"
-        f"  e-mail address  {FIRST_EMAIL}\n  password        {first.password}\n\n"
+        f"  e-mail address  {FIRST_EMAIL}\n  password        {password}\n\n"
         "Give it to your shell: this waits for you to paste the key, and keeps it out of the "
         "history:\n"
         "  read -rs SCREENER_KEY && export SCREENER_KEY\n\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 Host = Annotated[str | None, typer.Option(help="Address to listen on; SCREENER_HOST.")]
 Port = Annotated[int | None, typer.Option(help="Port to listen on; SCREENER_PORT.")]
-
-TRACKED: Final = 4
-"""Demo symbols that the first account tracks; the sample has as many."""
 
 
 def up(
@@ -67,7 +64,7 @@ def up(
             else:
                 check_active_night(chosen)
             warn_at_start(chosen)
-            tracked = () if wanted else chosen.demo_symbols[:TRACKED]
+            tracked = () if wanted else chosen.demo_symbols[:4]  # the sample has so many
             first = anyio.run(first_account, chosen, tracked)
             for line in greeting(chosen, first, own_bars=wanted is not None).splitlines():
                 err.print(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import orjson
 from starlette.responses import Response
@@ -20,9 +20,6 @@ from web.night_head import NightHead
 from web.pages import Pages
 from web.site import Site
 from web.visit import Visit
-
-EXAMPLES: Final = 5
-"""Demo symbols with a setup that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +61,14 @@ class Home:
         with self._services.active_night.pin() as book:
             found = [example_of(book, symbol) for symbol in offer.demo_symbols]
             examples = [example for example in found if example is not None]
-            symbol = next((example.symbol for example in examples), None)
+            curl = self._ways["curl"].value
             return self._pages.respond(
                 "home.html",
                 visit,
                 offer=offer,
                 hosts=self._hosts,
-                examples=examples[:EXAMPLES],
-                curl=curl_demo(offer.base_url, symbol) if symbol else self._ways["curl"].value,
+                examples=examples[:5],
+                curl=curl_demo(offer.base_url, examples[0].symbol) if examples else curl,
                 ways=self._ways,
                 tonight=self._tonight.of(book),
                 night=NightHead.of(self._site, book),

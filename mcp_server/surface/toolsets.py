@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from mcp_server.operations.identity import TITLE
 from mcp_server.operations.kinds import KINDS
@@ -17,9 +17,6 @@ from mcp_server.operations.schemas import input_schema, output_schema
 from mcp_server.operations.services import Offer
 from mcp_server.operations.surfaces import Surface
 from mcp_server.operations.table import OPERATIONS, Operation
-
-NAMED: Final = 4
-"""Demo symbols that a description names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +43,10 @@ class Tool:
         return {**self.defaults, **taken}
 
     def describe(self, offer: Offer) -> str:
-        """What it does, for a service with these demo symbols."""
-        some, more = offer.demo_symbols[:NAMED], len(offer.demo_symbols[NAMED:])
-        rest = f" and {more} more, which a refusal names" if more else ""
-        return self.description.format(demo_symbols=", ".join(some) + rest)
+        """What it does, for a service with these demo symbols, of which it names four."""
+        some, more = ", ".join(offer.demo_symbols[:4]), len(offer.demo_symbols[4:])
+        words = f"{some} and {more} more, which a refusal names" if more else some
+        return self.description.format(demo_symbols=words)
 
     @property
     def input_schema(self) -> Schema:
