@@ -68,7 +68,7 @@ class Home:
                 offer=offer,
                 hosts=self._hosts,
                 examples=examples[:5],
-                curl=curl_demo(offer.base_url, examples[0].symbol) if examples else curl,
+                curl=curl_demo(offer.base_url, examples[0].setup.symbol) if examples else curl,
                 ways=self._ways,
                 tonight=self._tonight.of(book),
                 night=NightHead.of(self._site, book),
