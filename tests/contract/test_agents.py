@@ -18,7 +18,10 @@ from tests.service import Service, apart, new_key, serving
 
 ARGUMENTS = {
     "get_ticker_patterns": ({"symbol"}, {"symbol"}),
-    "get_pattern_history": ({"symbol", "limit", "outcome"}, {"symbol"}),
+    "get_pattern_history": (
+        {"symbol", "limit", "outcome", "family", "since", "until"},
+        {"symbol"},
+    ),
     "get_pattern_chart": ({"symbol", "setup_id"}, {"symbol", "setup_id"}),
     "list_tracked_tickers": (set(), set()),
     "set_tracked_tickers": ({"symbols"}, {"symbols"}),
@@ -92,7 +95,10 @@ async def test_the_demo_endpoint_needs_no_credentials_and_says_how_to_connect_pr
 ) -> None:
     arguments = {"symbol": "AAPL", "symbols": ["AAPL"], "setup_id": "x"}
     async with connected(f"{service.mcp_url}/demo", era=era) as client:
-        results = {name: await call(client, name, **arguments) for name in ARGUMENTS}
+        results = {
+            name: await call(client, name, **{each: arguments[each] for each in required})
+            for name, (_, required) in ARGUMENTS.items()
+        }
 
     answered = {name for name, result in results.items() if not result.is_error}
     assert answered == {"demo", "get_family_track_record"}
