@@ -112,8 +112,7 @@ def current_formations(
 ) -> list[Formation]:
     """The forming versions and running trades of a series, in serving order.
 
-    Of a lineage with several open trades only that of the earliest attempt is served, and none that
-    runs for too many sessions.
+    Every attempt of a lineage that still runs is served, but none that runs for too many sessions.
     """
     oldest = len(bars) - 1 - market.running_sessions
     live = np.flatnonzero(log.versions["end_reason"] == EndReason.FORMING)
@@ -136,13 +135,9 @@ def current_formations(
 
 
 def running_trades(log: EventLog) -> Rows:
-    """For each lineage its open trade of the earliest attempt, oldest entry first."""
-    trades = log.trades[log.trades["outcome"] == Outcome.OPEN]
-    versions = log.versions[trades["version"]]
-    order = np.lexsort((trades["entry"], versions["attempt"], versions["lineage"]))
-    _, first = np.unique(versions["lineage"][order], return_index=True)
-    earliest: Rows = trades[np.sort(order[first])]
-    return earliest
+    """The open trades, oldest entry first."""
+    trades: Rows = log.trades[log.trades["outcome"] == Outcome.OPEN]
+    return trades
 
 
 def _forming(bars: Bars, version: Rows, name: _Name, market: Market) -> Formation:

@@ -133,6 +133,7 @@ class _Comparison:
         if isinstance(trade, ServedOutcome):
             self._closed(trade)
         else:
+            self.found.followed.append(trade)
             self._change(trade, "expired", self._why_gone(key))
 
     def _end_of(self, setup: ServedSetup) -> ChangeReason:
@@ -200,10 +201,7 @@ class _Comparison:
         """Why a running trade is not served although neither its stop nor its target was hit."""
         if not self._tonight.covered:
             return "left_out"
-        if settled or not self._log.is_open(key):
-            return "revised"
-        lineages = {other.lineage_id for other in self._running}
-        return "superseded" if key.lineage_id in lineages else "too_old"
+        return "revised" if settled or not self._log.is_open(key) else "too_old"
 
     def _add_new(self) -> None:
         for key, formation in self._forming.items():

@@ -132,6 +132,9 @@ class Record:
                 trade = setup.trade()
                 assert trade is not None  # noqa: S101 - it runs
                 self.trades[pair] = _values(trade)
+        elif row["record"] == "followed" and row["attempt"] == 1:
+            if pair not in self.trades and self._is_new(row["terms"]["entry_date"]):
+                self.trades[pair] = _values(line_of(row))
         elif row["record"] == "outcome":
             if row["attempt"] > 1:
                 self.later_attempts += 1

@@ -408,7 +408,7 @@ def night_of(tmp_path: Path, name: str, reference: Path) -> tuple[dict[Key, Row]
     return rows, method
 
 
-def test_of_a_lineage_one_forming_and_one_running_setup_are_served(tmp_path: Path) -> None:
+def test_of_a_lineage_one_forming_setup_and_each_running_attempt_are_served(tmp_path: Path) -> None:
     for seed in range(30):
         write_csv(tmp_path / "bars" / f"S{seed}.csv", walk(700, seed=seed))
     order = Order(open_source(tmp_path / "bars"), "bars", parameters=LENIENT, jobs=1)
@@ -418,13 +418,15 @@ def test_of_a_lineage_one_forming_and_one_running_setup_are_served(tmp_path: Pat
         manifest, _ = make_night(replace(order, session=session), nights, now=NOW)
         book = Book.open(nights.folder / manifest.book.file, manifest)
         rows = [orjson.loads(body) for body in book.evidence.bodies]
-        served = [(row["symbol"], row["lineage_id"], row["status"]) for row in rows]
+        forming = [row["lineage_id"] for row in rows if row["status"] == "forming"]
+        served = [(row["lineage_id"], row["attempt"]["number"]) for row in rows]
         tickers = {
             setup["setup_id"]
             for seed in range(30)
             for setup in orjson.loads(book.patterns(f"S{seed}") or b'{"setups": []}')["setups"]
         }
         book.close()
+        assert len(forming) == len(set(forming)) > 0
         assert len(served) == len(set(served)) > 3
         assert {row["setup_id"] for row in rows} == tickers
 

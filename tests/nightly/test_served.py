@@ -24,7 +24,6 @@ import pytest
 from nightly.analysis import Task, analyse_symbol
 from nightly.bars import Bars, to_date, to_day
 from nightly.detector import walk_on
-from nightly.events import EventLog, Outcome
 from nightly.followed import Part
 from nightly.formations import RUNNING_SESSIONS
 from nightly.history import Lineages
@@ -505,32 +504,75 @@ def test_a_trade_that_no_night_served_has_triggered_only_if_it_was_entered_since
         assert mine == (["new", "triggered"] if told else ["new"])
 
 
-def test_a_trade_behind_an_earlier_attempt_that_still_runs_is_superseded() -> None:
-    bars, log, number = two_open()
-    lineage = Lineages("X", bars, log).id(number)
-    now = looked(bars, int(bars.date[-1]))
-    (first,) = (s for s in now.setups if s.lineage_id == lineage and s.entry_date)
-    second = first.model_copy(update={"attempt": first.attempt + 1})
+def test_an_attempt_that_fires_while_an_earlier_one_runs_is_served_until_its_stop_or_target() -> (
+    None
+):
+    bars, number, first, last = three_attempts()
+    lineage = Lineages("X", bars, walk_on(None, Series.sound(bars), LENIENT).log).id(number)
+    told: dict[int, list[str]] = {}
+    served: list[list[tuple[int, str]]] = []
+    before: Told | None = None
+    for bar in range(first - 1, last + 1):
+        earlier = before.earlier(to_date(bars.date[bar - 1])) if before else None
+        now = looked(bars, int(bars.date[bar]), earlier)
+        check_step(before, now)
+        mine = [c for c in now.since.changes if before and c.lineage_id == lineage]
+        for change in mine:
+            told.setdefault(change.attempt, []).append(change.change)
+        served.append([(s.attempt, s.status) for s in now.setups if s.lineage_id == lineage])
+        before = now
 
-    found = looked(bars, int(bars.date[-1]), Earlier(to_date(bars.date[-1]), [first, second]))
+    assert 1 not in told, "it runs all the while"
+    assert told[2][0] == "new"
+    assert told[2][-2:] in (["triggered", "stopped"], ["triggered", "reached"])
+    assert told[3] == ["new"]
+    assert any({(1, "in_progress"), (2, "in_progress")} <= set(setups) for setups in served)
 
-    gone = [(c.attempt, c.reason) for c in found.since.changes if c.change == "expired"]
-    assert gone == [(second.attempt, "superseded")]
-    assert [trade.key for trade in found.since.followed] == [second.key]
 
-
-def two_open() -> tuple[Bars, EventLog, int]:
-    """A walk that ends with two open trades of one lineage, and its number."""
-    for seed, end in itertools.product(range(200), range(BARS, 400, -50)):
-        bars = walk(BARS, seed=seed).take(slice(0, end))
+def three_attempts() -> tuple[Bars, int, int, int]:
+    """A walk with a lineage whose second attempt fires and ends while the first one runs: its
+    number, and the bars at which the second attempt and then the third one form, or the second one
+    ends, whichever is later.
+    """
+    for seed in range(400):
+        bars = walk(BARS, seed=seed)
         log = walk_on(None, Series.sound(bars), LENIENT).log
-        left = log.trades[log.trades["outcome"] == Outcome.OPEN]
-        rows = log.versions[left["version"]]
-        for number, times in Counter(rows["lineage"].tolist()).items():
-            attempts = sorted(rows["attempt"][rows["lineage"] == number].tolist())
-            if times == 2 and attempts[1] == attempts[0] + 1:
-                return bars, log, number
+        exits = np.where(log.trades["exit"] < 0, BARS, log.trades["exit"])
+        versions = log.versions[log.trades["version"]]
+        for number in np.unique(versions["lineage"][versions["attempt"] == 2]):
+            mine = log.versions[log.versions["lineage"] == number]
+            formed = {
+                n: int(v["first_served"]) for n in (2, 3) for v in mine[mine["attempt"] == n][:1]
+            }
+            ends = {
+                n: int(e)
+                for n in (1, 2)
+                for e in exits[(versions["lineage"] == number) & (versions["attempt"] == n)]
+            }
+            last = max(formed.get(3, BARS), ends[2])
+            if last < ends.get(1, 0) and last - formed[2] < 60:
+                return bars, int(number), formed[2], last
     raise AssertionError
+
+
+def test_an_attempt_that_fired_before_a_night_that_leaves_its_symbol_out_is_followed() -> None:
+    bars, setup = running()
+    assert setup.entry_date
+    entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
+    before = looked(bars, int(bars.date[entry - 1]))
+    (formed,) = (s for s in before.setups if s.key == setup.key)
+    log = walk_on(None, Series.sound(bars), LENIENT).log
+    part = Part(bars, log, Lineages("X", bars, log))
+
+    now = since("X", Earlier(formed.last_session, [formed]), Tonight((), [part]))
+
+    assert [c.change for c in now.changes] == ["triggered", "expired"]
+    assert now.changes[-1].reason == "left_out"
+    (trade,) = now.followed
+    later = Earlier(to_date(bars.date[-1]), (), now.followed)
+    ended = looked(stopping(bars, trade), to_day(next_session(later.session, "stock")), later)
+    assert [outcome.key for outcome in ended.since.outcomes] == [setup.key]
+    assert ("stopped", "stop") in ended.kinds()
 
 
 def test_a_running_trade_that_is_no_longer_served_is_too_old_and_still_followed() -> None:
