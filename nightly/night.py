@@ -12,6 +12,7 @@ from itertools import islice
 from nightly.analysis import Analysis, Task, analyse
 from nightly.assembly import Statistics
 from nightly.errors import NightlyError, Refusal
+from nightly.kernel.compiler import is_compiled
 from nightly.market import Returns
 from nightly.plan import Order, Plan, Step, held_back, inputs_of, plan, pool_of, renamed, silent
 from nightly.pool import Pool
@@ -40,7 +41,9 @@ LeaveOut = Callable[[str, str, str], None]
 SOME = 3
 """Symbols whose reasons are given if none can be used."""
 
-FINDING = "finding patterns (compiling them first on a new machine)"
+FINDING = "finding patterns"
+COMPILING = "compiling the detector"
+"""The step before, on a machine on which this version has not run yet."""
 
 
 def make_night(
@@ -226,7 +229,10 @@ def _analyses(
     hear: LeaveOut,
 ) -> Iterator[Analysis]:
     """The analyses as they arrive; the sum of all returns so far is in `market`."""
-    step(FINDING, 0, total)
+    if is_compiled():
+        step(FINDING, 0, total)
+    else:
+        step(COMPILING, 0, 0)
     done = 0
     for batch in pool.run(analyse, tasks):
         for analysis in batch.analyses:

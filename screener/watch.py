@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.text import Text
 
 
 class Watch:
@@ -29,6 +31,8 @@ class Watch:
     def __call__(self, name: str, done: int, total: int) -> None:
         """Note that so much of a step is done."""
         if name not in self._tasks:
+            for earlier in self._tasks.values():
+                self._progress.update(earlier, completed=1, total=1)
             self._tasks[name] = self._progress.add_task(name, total=total or None)
             self._begun[name] = time.perf_counter()
         self._progress.update(self._tasks[name], completed=done, total=total or None)
@@ -41,17 +45,27 @@ class Watch:
         }
 
 
+class _Count(ProgressColumn):
+    """How much of a step is done, as far as that is known."""
+
+    def render(self, task: Task) -> Text:
+        if task.finished:
+            return Text("done")
+        total = "" if task.total is None else f"/{task.total:,.0f}"
+        return Text(f"{task.completed:,.0f}{total}" if task.completed or total else "")
+
+
 @contextmanager
-def watched() -> Iterator[Watch]:
-    """Progress on stderr: a bar for each step."""
+def watched(console: Console | None = None) -> Iterator[Watch]:
+    """Progress on a console, stderr if none is given: a bar for each step."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        _Count(),
         TimeElapsedColumn(),
     )
-    console = Console(stderr=True)
+    console = console or Console(stderr=True)
     shown = console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
         yield Watch(progress)

@@ -70,6 +70,11 @@ def is_ours(folder: Path) -> bool:
         return False
 
 
+def is_compiled() -> bool:
+    """Whether the cache has the machine code of the walk, so that nothing need be compiled."""
+    return any(Path(SETTINGS["CACHE_DIR"]).rglob("walk.walk-*.nbc"))
+
+
 def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Compile a function with numba: cached, without the GIL, IEEE arithmetic (no fast-math)."""
     compile_ = numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -13,7 +13,7 @@ from obstore.store import from_url
 
 import nightly.cluster
 from benchmarks.market import write_market
-from nightly.night import FINDING
+from nightly.night import COMPILING, FINDING
 from screener.console import USAGE
 from store.nights import Nights
 from store.opening import open_objects
@@ -102,7 +102,7 @@ def killing_a_worker(
 def begun(data: Path) -> bool:
     """Whether the workers have their tasks."""
     progress = ProgressFile(data).read()
-    return progress is not None and progress.step == FINDING
+    return progress is not None and progress.step in (COMPILING, FINDING)
 
 
 @pytest.mark.engine
