@@ -1,18 +1,20 @@
 """Names: read the symbol, the interval and the period of bars from the name of a file.
 
 Each program names its files in its own way: Binance `BTCUSDT-1d-2024-01.zip`, TradingView
-`NASDAQ_AAPL, 1D.csv`, Stooq `aapl.us.txt`. Some names hold no symbol; any other name is the symbol
-itself. No file is opened here.
+`NASDAQ_AAPL, 1D.csv`, Stooq `aapl.us.txt`. Of any other name the one part that can be a ticker is
+the symbol, as AAPL of `yahoofinance-AAPL-20040819-20180120.csv`. No file is opened here.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
+
+from nightly.symbols import QUOTES
 
 DAILY: Final = "1d"
 SUFFIXES: Final = (
@@ -74,6 +76,25 @@ NO_SYMBOL: Final[Mapping[str, re.Pattern[str]]] = {
 DAYS: Final = frozenset({"", "1d", "d", "day", "daily", "d1", "1440", "1day"})
 """How names say that bars are daily, in lower case."""
 
+WORDS: Final = frozenset(
+    {
+        *("adj", "adjusted", "all", "bars", "candles", "chart", "close", "csv", "daily", "data"),
+        *("day", "days", "download", "eod", "equities", "equity", "etf", "etfs", "export", "file"),
+        *("from", "full", "historic", "historical", "history", "intraday", "klines", "latest"),
+        *("market", "max", "ohlc", "ohlcv", "past", "price", "prices", "quote", "quotes", "raw"),
+        *("series", "share", "shares", "split", "stock", "stocks", "ticker", "tickers", "to"),
+        *("unadjusted", "amex", "arca", "bats", "nasdaq", "nyse", "alphavantage", "barchart"),
+        *("binance", "bitfinex", "bitstamp", "bybit", "coinbase", "eodhd", "google", "investing"),
+        *("kaggle", "kraken", "kucoin", "marketwatch", "okx", "polygon", "quandl", "stooq"),
+        *("tiingo", "tradingview", "yahoo", "yahoofinance", "yfinance"),
+    }
+)
+"""What stands beside a symbol in names, in lower case."""
+_NUMBER: Final = re.compile(r"\d+(d|days?|h|m|min|mo|s|w|y|yrs?|years?)?|[dhmw]\d+", re.IGNORECASE)
+"""A date, an interval or a length, as 20240102, 1d or 5yr."""
+_CLASS: Final = re.compile(r"[A-Z]|P[A-Z]|WS|RT", re.IGNORECASE)
+"""A class of shares behind a ticker, as B of BRK-B."""
+
 _COPY: Final = re.compile(r" ?\(\d+\)$")
 """What browsers add to the name of a second download."""
 _PERPETUAL: Final = re.compile(r"(?P<name>.+_(?P<quote>[A-Z0-9]+))_[A-Z0-9]+")
@@ -110,13 +131,36 @@ def read_name(path: str) -> FileName | None:
     form = next((form for form, name in NO_SYMBOL.items() if name.fullmatch(stem)), None)
     if form is not None and not parts:
         return FileName("", suffix, unnamed=_unnamed(base, form))
+    symbol = _symbol(parts.get("symbol") or stem, parts.get("kind"))
+    found = [symbol] if parts.get("kind") else _tickers(symbol)
     return FileName(
-        _symbol(parts.get("symbol") or stem, parts.get("kind")),
+        found[0] if len(found) == 1 else "",
         suffix,
         _interval(parts.get("interval") or ""),
         parts.get("period") or "",
         parts.get("kind") in TRADED,
+        unnamed="" if len(found) == 1 else _unclear(base, found),
     )
+
+
+def _tickers(name: str) -> list[str]:
+    """The parts of a name that can be its symbol; in capitals, if any is."""
+    parts = list(re.finditer(r"[^-_ ,]+", name))
+    if len(parts) > 1:
+        parts = [part for part in parts if not _NUMBER.fullmatch(part[0])]
+    found: list[str] = []
+    begin = end = -2  # of the last ticker
+    for part in parts:
+        if part.start() == end + 1 and (part[0].upper() in QUOTES or _CLASS.fullmatch(part[0])):
+            end = part.end()
+            found[-1] = name[begin:end]
+        elif not WORDS.issuperset(part[0].lower().split(".")):
+            begin, end = part.span()
+            found.append(part[0])
+    # A word alone in capitals is a ticker after all, as ALL of ALL_daily.
+    words = [part[0] for part in parts if part[0].isupper()] if not found else []
+    written = [one for one in found if one.isupper()] or words[: len(words) == 1]
+    return written or found
 
 
 def _plain(stem: str) -> str:
@@ -137,8 +181,13 @@ def _interval(said: str) -> str:
     return DAILY if said.lower() in DAYS else said
 
 
+def _unclear(base: str, found: Sequence[str]) -> str:
+    said = f"may be of {' or '.join(found[:3])}" if found else "gives no symbol"
+    return f"{base} {said}; {_RENAME}"
+
+
 def _unnamed(base: str, form: str) -> str:
-    return (
-        f"{base} is named by {form} without its symbol; rename it to the symbol, as AAPL.csv, or "
-        "give it alone with --symbol."
-    )
+    return f"{base} is named by {form} without its symbol; {_RENAME}"
+
+
+_RENAME: Final = "rename it to the symbol, as AAPL.csv, or give it alone with --symbol."

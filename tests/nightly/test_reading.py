@@ -379,6 +379,17 @@ def test_no_damaged_file_ends_in_anything_but_bars_or_one_sentence(seed: int) ->
         ("7203.jp.txt", "7203.jp", "1d"),
         ("AAPL (2).csv", "AAPL", "1d"),
         ("BF_B.csv", "BF_B", "1d"),
+        ("yahoofinance-AAPL-20040819-20180120.csv", "AAPL", "1d"),
+        ("google_stock_price_GOOG_2019.csv", "GOOG", "1d"),
+        ("brk-b_daily.csv", "brk-b", "1d"),
+        ("stooq-aapl-ohlcv-5yr.csv", "aapl", "1d"),
+        ("1INCH-USDT.csv", "1INCH-USDT", "1d"),
+        ("ALL_daily.csv", "ALL", "1d"),
+        ("DATA.csv", "DATA", "1d"),
+        ("prices.csv", "", "1d"),
+        ("daily-prices.csv", "", "1d"),
+        ("full.history.csv", "", "1d"),
+        ("AAPL-MSFT.csv", "", "1d"),
     ],
 )
 def test_a_file_s_name_gives_symbol_and_interval(name: str, symbol: str, interval: str) -> None:

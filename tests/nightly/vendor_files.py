@@ -177,6 +177,8 @@ READ = (
         "Date,Open,High,Low,Close,Adj Close,Volume",
         "{day} 00:00:00-05:00," + PRICES + ",1.5,{volume:.0f}",
     ),
+    Example("Yahoo, by a script", "yahoofinance-AAPL-20040819-20180120.csv", TITLED),
+    Example("a symbol in no part of the name", "daily-prices.csv", TITLED, symbol=""),
     Example(
         "yfinance, many tickers",
         "prices.csv",

@@ -138,6 +138,7 @@ def test_names_that_cannot_be_symbols_are_told_and_stop_no_other(tmp_path: Path)
     assert code == PUBLISHED, errors
     assert "1 symbols covered" in output
     (line,) = (line for line in output.splitlines() if line.startswith("Left out"))
+    names[0] += ".csv"  # of such a name no part is the symbol
     told = {name.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for name in names}
     assert set(line.removeprefix("Left out, bad_symbol: ").removesuffix(".").split(", ")) == told
     nights = Nights(tmp_path / "data")
