@@ -10,14 +10,11 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
-    ProgressColumn,
     SpinnerColumn,
-    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
-from rich.text import Text
 
 
 class Watch:
@@ -30,12 +27,13 @@ class Watch:
 
     def __call__(self, name: str, done: int, total: int) -> None:
         """Note that so much of a step is done."""
+        count = f"{done:,}/{total:,}" if total else f"{done:,}" if done else ""
         if name not in self._tasks:
             for earlier in self._tasks.values():
-                self._progress.update(earlier, completed=1, total=1)
-            self._tasks[name] = self._progress.add_task(name, total=total or None)
+                self._progress.update(earlier, completed=1, total=1, count="done")
+            self._tasks[name] = self._progress.add_task(name, total=total or None, count=count)
             self._begun[name] = time.perf_counter()
-        self._progress.update(self._tasks[name], completed=done, total=total or None)
+        self._progress.update(self._tasks[name], completed=done, total=total or None, count=count)
 
     def seconds(self) -> dict[str, float]:
         """The seconds from the beginning of each step to that of the next, or to now."""
@@ -45,16 +43,6 @@ class Watch:
         }
 
 
-class _Count(ProgressColumn):
-    """How much of a step is done, as far as that is known."""
-
-    def render(self, task: Task) -> Text:
-        if task.finished:
-            return Text("done")
-        total = "" if task.total is None else f"/{task.total:,.0f}"
-        return Text(f"{task.completed:,.0f}{total}" if task.completed or total else "")
-
-
 @contextmanager
 def watched(console: Console | None = None) -> Iterator[Watch]:
     """Progress on a console, stderr if none is given: a bar for each step."""
@@ -62,7 +50,7 @@ def watched(console: Console | None = None) -> Iterator[Watch]:
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        _Count(),
+        TextColumn("{task.fields[count]}"),
         TimeElapsedColumn(),
     )
     console = console or Console(stderr=True)
