@@ -20,6 +20,8 @@ from nightly.sources import Loaded
 from nightly.symbols import normalise, resolve
 
 CHECKING = "checking bars"
+UNREAD = ("undated_row", "repeated_date")
+"""Rules by which rows are dropped before they are bars."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class Seen:
     """One symbol after cleaning: its usable bars, what was found in them, or why there are none."""
 
     symbol: str
+    rows: int = 0
+    """Of its files."""
     bars: int = 0
     first: dt.date | None = None
     last: dt.date | None = None
@@ -40,6 +44,7 @@ class Seen:
     def series(self) -> dict[str, int | str | None]:
         """How many usable bars it has, from which day to which, and why it is left out if it is."""
         return {
+            "rows": self.rows,
             "bars": self.bars,
             "first": str(self.first),
             "last": str(self.last),
@@ -64,6 +69,8 @@ class Check:
     """Why the night would be held back, if it would be."""
     later: Sequence[str] = ()
     """Symbols with sessions after the night's, which too few symbols reach."""
+    wider: str = ""
+    """Which session covers more symbols, if one does."""
     inferred: Sequence[str] = ()
     """Symbols that are taken for crypto because they trade on weekends."""
     adjustment: str = "split"
@@ -89,12 +96,14 @@ class Check:
             "trouble": self.trouble,
             "symbols": len(self.seen),
             "covered": self.covered,
+            "rows": sum(one.rows for one in self.seen),
             "bars": sum(one.bars for one in self.seen),
             "first": min(firsts).isoformat() if firsts else None,
             "last": max(lasts).isoformat() if lasts else None,
             "held_back": self.held_back,
             "series": {one.symbol: one.series() for one in self.seen if one.bars},
             "later": sorted(self.later),
+            "wider": self.wider,
             "assumed": {
                 "crypto": sorted(self.inferred),
                 "adjustment": self.adjustment,
@@ -133,6 +142,7 @@ def check(order: Order, now: dt.datetime, step: Step = silent) -> Check:
         chosen.refused,
         session=chosen.as_of,
         later=chosen.later,
+        wider=chosen.wider,
         inferred=chosen.inferred,
         held_back=held_back(order, chosen) or "",
         adjustment=order.adjustment,
@@ -152,11 +162,13 @@ def _seen(loaded: Loaded, listing: Listing, task: Task) -> Seen:
         return Seen(listing.symbol, refusal=loaded.refusal, findings=loaded.findings)
     cleaned = task.clean(loaded, listing)
     findings = {**loaded.findings, **cleaned.findings}
+    rows = len(loaded.bars) + sum(loaded.findings.get(rule, 0) for rule in UNREAD)
     if not cleaned.series:
         refusal = cleaned.refusal or Refusal("too_few_bars", "No bar was left after cleaning.")
-        return Seen(listing.symbol, refusal=refusal, findings=findings)
+        return Seen(listing.symbol, rows, refusal=refusal, findings=findings)
     return Seen(
         listing.symbol,
+        rows,
         sum(map(len, cleaned.series)),
         to_date(cleaned.series[0].bars.date[0]),
         to_date(cleaned.series[-1].bars.date[-1]),

@@ -160,6 +160,7 @@ def _write(
     report = replace(
         Report.of(analyses, run.chosen.refused, statistics, candidates, order.adjustment),
         later=run.chosen.later,
+        wider=run.chosen.wider,
         inferred=run.chosen.inferred,
         since=last.session if last else None,
         changes=follow_up.changes,
@@ -229,10 +230,8 @@ def _analyses(
     hear: LeaveOut,
 ) -> Iterator[Analysis]:
     """The analyses as they arrive; the sum of all returns so far is in `market`."""
-    if is_compiled():
-        step(FINDING, 0, total)
-    else:
-        step(COMPILING, 0, 0)
+    name, known = (FINDING, total) if is_compiled() else (COMPILING, 0)
+    step(name, 0, known)
     done = 0
     for batch in pool.run(analyse, tasks):
         for analysis in batch.analyses:

@@ -6,6 +6,7 @@ It chooses the day that the night is as of, and says which symbols are read, lat
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nightly.analysis import Task
-from nightly.bars import Adjustment, to_day
+from nightly.bars import Adjustment, to_date, to_day
 from nightly.cluster import cluster_pool
 from nightly.errors import Refusal
 from nightly.formations import RUNNING_SESSIONS
@@ -106,6 +107,8 @@ class Plan:
     """Active symbols without the last session of their calendar."""
     current: int
     """How many symbols have it."""
+    wider: str
+    """Which session covers more symbols, if newer bars of a few made the others stale."""
     inferred: Sequence[str]
     """Symbols that are taken for crypto because they trade on weekends."""
     future_dates: int
@@ -148,6 +151,7 @@ def plan(order: Order, now: dt.datetime) -> Plan:
         later=later if order.session is None else (),
         behind=behind,
         current=current,
+        wider=_wider([day for _, day in ends], current) if order.session is None else "",
         inferred=[
             its.symbol
             for _, its in listings
@@ -196,6 +200,17 @@ def _places(
         if min(day, completed[listing.asset_type]) > to_day(window.last):
             later.append(listing.symbol)
     return behind, current, later
+
+
+def _wider(days: Sequence[int], current: int) -> str:
+    """Name the day on which most symbols end, if these are more than the session has."""
+    ends = Counter(days)
+    last = max(ends, key=lambda day: (ends[day], day))
+    if ends[last] <= current:
+        return ""
+    session, symbols = to_date(last), sum(day >= last for day in days)
+    held = f"Few symbols have bars of this session, and {symbols:,} up to {session}"
+    return f"{held}: `--session {session}` makes a night of them."
 
 
 def _active_kinds(

@@ -36,6 +36,8 @@ class Report:
     """The symbols by how their walk began. Not in the book, whose bytes do not depend on it."""
     later: Sequence[str] = ()
     """Symbols with sessions after the night's, which too few symbols reach. Not in the book."""
+    wider: str = ""
+    """Which session covers more symbols. Only a night with one has it in its book."""
     inferred: Sequence[str] = ()
     """Symbols that are taken for crypto because they trade on weekends."""
     assumed_dollars: int = 0
@@ -102,6 +104,7 @@ class Report:
             "found": {symbol: dict(counts) for symbol, counts in sorted(self.found.items())},
             "forming": {family.value: n for family, n in self.forming.items()},
             "running": {family.value: n for family, n in self.running.items()},
+            **({"wider": self.wider} if self.wider else {}),
         }
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.console import USAGE, Table, err, fail, out, plainly, prepare_data_dir, settings
-from screener.options import Jobs, ReferenceTable, Symbol, read_adjustment
+from screener.options import Jobs, ReferenceTable, Symbol, read_adjustment, read_date
 
 if TYPE_CHECKING:
     from nightly.providers.fetch import Fetched
@@ -67,7 +67,6 @@ def fetch(
     from nightly.providers.kept import BarStore
     from nightly.providers.provider import open_provider
     from nightly.providers.run import Run
-    from screener.nightly import read_date
 
     with plainly():
         if store is None:

@@ -38,6 +38,7 @@ class Wanted:
     reference: Path | None = None
     symbol: str | None = None
     adjustment: Adjustment = "split"
+    session: str | None = None
 
 
 @contextmanager
@@ -76,6 +77,7 @@ def _run(wanted: Wanted) -> None:
             symbol=wanted.symbol,
             reference=wanted.reference,
             adjustment=wanted.adjustment,
+            session=wanted.session,
         )
     except typer.Exit as end:
         sys.exit(end.exit_code)

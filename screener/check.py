@@ -6,14 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nightly.errors import Refusal
-from screener.console import Table, out
-from screener.quality import Quality
+from nightly.rules import FINDINGS
+from screener.console import out
+from screener.quality import Quality, Total
 
 if TYPE_CHECKING:
     from nightly.check import Check
 
 MOST = 8
 """Names for each reason; `--json` has them all."""
+DROPPING = frozenset(
+    {"repeated_date", *(rule.code for rule in FINDINGS if rule.done.startswith("dropped"))}
+)
+"""The rules by which rows are not used."""
 ADJUSTED = {
     "split": "for splits and not for dividends",
     "none": "for nothing",
@@ -24,18 +29,22 @@ ADJUSTED = {
 def print_check(name: str, found: Check) -> None:
     """Print what a night would make of the bars."""
     said = found.as_dict()
-    lines = (*_summary(name, said), *_series(said["series"]))
-    for line in (*lines, *_source(said["source"]), *_assumed(said)):
-        out.print(line)
-    for line in left_out(said["refused"]):
-        out.print(line)
-    counted = Quality.of({"refused": {}, "found": said["found"]}).totals
-    if counted:
-        table = Table("found", "symbols", "bars", "when", "done")
-        for total in counted:
-            cells = (f"{total.symbols:,}", f"{total.bars or 0:,}", total.when, total.done)
-            table.add_row(total.rule, *cells)
-        out.print(table)
+    totals = Quality.of({"refused": {}, "found": said["found"]}).totals
+    lines = (*_summary(name, said, totals), *_series(said["series"]))
+    for line in (*lines, *_source(said["source"]), *_assumed(said), *left_out(said["refused"])):
+        text = line.lstrip()
+        out.print_text(text, " " * (len(line) - len(text)))
+    print_totals(totals)
+
+
+def print_totals(totals: Sequence[Total]) -> None:
+    """Print what each rule found, what it is about and what is done about it."""
+    if totals:
+        out.print(f"{'found':<19}  symbols       bars")
+    for total in totals:
+        bars = "-" if total.bars is None else f"{total.bars:,}"
+        told = "; ".join(filter(None, (total.when, total.done)))
+        out.print_text(told, f"{total.rule:<19}  {total.symbols:>7,}  {bars:>9}  ")
 
 
 def left_out(refused: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
@@ -54,13 +63,26 @@ def named(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST]) + more
 
 
-def _summary(name: str, said: Mapping[str, Any]) -> Iterator[str]:
+def _summary(name: str, said: Mapping[str, Any], totals: Sequence[Total]) -> Iterator[str]:
+    rows, bars, symbols = said["rows"], said["bars"], said["symbols"]
     days = f" from {said['first']} to {said['last']}" if said["first"] else ""
-    yield f"{name}: {said['symbols']:,} symbols, {said['bars']:,} usable bars{days}."
+    yield f"{name}: {symbols:,} symbols, {rows:,} rows, of which {bars:,} are usable bars{days}."
+    if rows > bars:
+        by_rule = sum(total.bars or 0 for total in totals if total.rule in DROPPING)
+        dropped = min(by_rule, rows - bars)
+        yield (
+            f"Of the other {rows - bars:,} rows {dropped:,} are dropped by the rules below, and "
+            f"{rows - bars - dropped:,} lie after the session or where bars cannot be trusted."
+        )
     if said["session"] is None:
         yield f"There can be no night: {said['trouble']}"
         return
-    yield f"A night would be of session {said['session']} and cover {said['covered']:,} symbols."
+    covered = f"{said['covered']:,} of {symbols:,} symbols"
+    served = sum(one["bars"] for one in said["series"].values() if not one["left_out"])
+    rest = f"; the other {bars - served:,} count for past trades alone" if served < bars else ""
+    yield f"A night of session {said['session']} would cover {covered}, by {served:,} bars{rest}."
+    if said["wider"]:
+        yield said["wider"]
     if said["held_back"]:
         yield f"It would be held back: {said['held_back']}."
     if said["later"]:
@@ -74,7 +96,8 @@ def _series(series: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """The first symbols that were read, with their bars."""
     for symbol, one in sorted(series.items())[:MOST]:
         told = f"; left out ({one['left_out']})" if one["left_out"] else ""
-        yield f"    {symbol}: {one['bars']:,} bars from {one['first']} to {one['last']}{told}"
+        rows = f" of {one['rows']:,} rows" if one["rows"] > one["bars"] else ""
+        yield f"    {symbol}: {one['bars']:,} bars{rows} from {one['first']} to {one['last']}{told}"
     if len(series) > MOST:
         yield f"    and {len(series) - MOST:,} more; --json has them all"
 

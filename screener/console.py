@@ -138,7 +138,7 @@ class Output:
         lines = textwrap.wrap(
             harmless(text),
             terminal_width(),
-            initial_indent=label,
+            initial_indent=harmless(label),
             subsequent_indent=" " * len(label),
             break_long_words=False,
             break_on_hyphens=False,

@@ -139,7 +139,8 @@ def backfill(
     The nights are kept apart from the published ones. Interrupted, it goes on where it stopped.
     """
     from screener.backfill import replay
-    from screener.nightly import order_of, read_date, working
+    from screener.nightly import order_of, working
+    from screener.options import read_date
 
     chosen = settings()
     with plainly():

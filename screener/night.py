@@ -20,6 +20,9 @@ nights_app = typer.Typer(
     help="List, show, compare, verify, activate, withdraw and prune sealed nights.",
 )
 
+MOST_FINDINGS = 30
+"""Findings that a report shows unless all are asked for."""
+
 Version = Annotated[str, typer.Argument(help="The data_version of a sealed night.")]
 MaybeVersion = Annotated[
     str | None,
@@ -64,8 +67,9 @@ def nightly(
     docs/scheduling.md tells the exit codes.
     """
     from screener.difference import told
-    from screener.nightly import order_of, read_date, seal, timed, try_out, working
+    from screener.nightly import order_of, seal, timed, try_out, working
     from screener.nightly import wait_for_session as wait
+    from screener.options import read_date
     from screener.recording import recorded
     from screener.report import drift, print_report
     from screener.setups import print_forming
@@ -166,6 +170,7 @@ def show(
 def report(
     version: MaybeVersion = None,
     symbol: Annotated[str | None, typer.Option(help="This symbol alone.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every finding.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="The findings as CSV.")] = False,
 ) -> None:
@@ -179,13 +184,15 @@ def report(
     with plainly():
         nights = looking(settings())
         manifest = nights.get(version) if version else nights.check_active()
-        quality = Quality.of(nights.report(manifest), symbol.upper() if symbol else None)
+        stored = nights.report(manifest)
+        quality = Quality.of(stored, symbol.upper() if symbol else None)
     if as_json:
         out.print_json(quality.as_dict())
     elif as_csv:
         out.print_csv(quality.rows())
     else:
-        print_quality(manifest, quality)
+        most = None if every or symbol else MOST_FINDINGS
+        print_quality(manifest, quality, stored.get("wider", ""), most)
 
 
 @nights_app.command("changes")

@@ -48,9 +48,6 @@ from store.manifest import SAMPLE, Manifest
 from store.nights import Nights
 from store.publish import fall_behind
 
-EARLIEST = dt.date(1900, 1, 1)
-"""No day before it can be asked for, since the exchange's calendar is not known then."""
-
 LOOK_SECONDS = 60.0
 """How often a wait looks at the clock."""
 
@@ -264,20 +261,3 @@ def timed() -> Iterator[Callable[[], float]]:
     """Seconds since entering."""
     start = time.perf_counter()
     yield lambda: time.perf_counter() - start
-
-
-def read_date(text: str | None, option: str = "--session") -> dt.date | None:
-    """A day given on the command line.
-
-    Raises:
-        SourceError: it is not a date.
-    """
-    if text is None:
-        return None
-    try:
-        day = dt.date.fromisoformat(text)
-    except ValueError as error:
-        raise SourceError(f"{option} {text!r} is not a date; write it as 2024-03-08.") from error
-    if day < EARLIEST:
-        raise SourceError(f"{option} {text} is before {EARLIEST.year}; choose a later day.")
-    return day

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
+from nightly.errors import SourceError
 from screener.console import fail
 
 if TYPE_CHECKING:
     from nightly.bars import Adjustment
+
+EARLIEST = dt.date(1900, 1, 1)
+"""No day before it can be asked for, since the exchange's calendar is not known then."""
 
 Bars = Annotated[
     str,
@@ -57,3 +62,20 @@ def read_adjustment(text: str) -> Adjustment:
     if text not in get_args(Adjustment):
         fail(f"--adjustment {text!r} is not one of {', '.join(get_args(Adjustment))}.")
     return text  # type: ignore[return-value]
+
+
+def read_date(text: str | None, option: str = "--session") -> dt.date | None:
+    """A day given on the command line.
+
+    Raises:
+        SourceError: it is not a date.
+    """
+    if text is None:
+        return None
+    try:
+        day = dt.date.fromisoformat(text)
+    except ValueError as error:
+        raise SourceError(f"{option} {text!r} is not a date; write it as 2024-03-08.") from error
+    if day < EARLIEST:
+        raise SourceError(f"{option} {text} is before {EARLIEST.year}; choose a later day.")
+    return day

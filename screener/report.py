@@ -6,15 +6,13 @@ import resource
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from screener.check import named, print_totals
 from screener.console import Table, out
 
 if TYPE_CHECKING:
     from nightly.report import Report
     from screener.quality import Quality
     from store.manifest import Manifest
-
-MOST = 8
-"""Symbols named for each reason; `screener night report` names them all."""
 
 
 def print_report(
@@ -57,41 +55,39 @@ def print_report(
         f"({report.bars / seconds:,.0f} bars a second), largest process {memory / 1024:.0f} MiB."
     )
     out.print(f"Of these: {', '.join(f'{name} {took:.1f} s' for name, took in phases.items())}.")
+    out.print_text(report.wider)
 
 
-def print_quality(manifest: Manifest, quality: Quality) -> None:
-    totals = Table("rule", "symbols", "bars", "done")
-    for total in quality.totals:
-        totals.add_row(total.rule, f"{total.symbols:,}", _number(total.bars), total.done)
-    found = Table("symbol", "rule", "bars", "done", "reason")
-    for finding in quality.findings:
-        bars = _number(finding.bars)
-        found.add_row(finding.symbol, finding.rule, bars, finding.done, finding.reason)
+def print_quality(manifest: Manifest, quality: Quality, wider: str, most: int | None) -> None:
+    """Print the findings of a night, the first `most` of them, and a session that covers more."""
     out.print(f"Night {manifest.data_version}, session {manifest.as_of_session}.")
-    out.print(totals)
+    out.print_text(wider)
+    print_totals(quality.totals)
     out.print()
-    out.print(found)
-
-
-def _number(bars: int | None) -> str:
-    return "-" if bars is None else f"{bars:,}"
+    out.print(f"{'symbol':<12}  {'rule':<19}       bars")
+    for finding in quality.findings[:most]:
+        bars = "-" if finding.bars is None else f"{finding.bars:,}"
+        label = f"{finding.symbol:<12}  {finding.rule:<19}  {bars:>9}  "
+        out.print_text(finding.reason or finding.done, label)
+    if most is not None and len(quality.findings) > most:
+        out.print(f"And {len(quality.findings) - most:,} more; --all shows them.")
 
 
 def drift(symbols: Sequence[str]) -> str:
     return (
-        f"Drift in {len(symbols):,} of the kept walks ({_named(symbols)}): their bars give others. "
+        f"Drift in {len(symbols):,} of the kept walks ({named(symbols)}): their bars give others. "
         "The night is made of the right ones; look for a changed machine or library."
     )
 
 
 def _reasons(report: Report) -> Iterator[str]:
     for code, symbols in sorted(report.refused.items()):
-        yield f"Left out, {code}: {_named(sorted(symbols))}."
+        yield f"Left out, {code}: {named(sorted(symbols))}."
     for rule, (bars, symbols_touched) in report.findings.items():
         yield f"Found, {rule}: {bars:,} bars of {symbols_touched:,} symbols."
     if report.inferred:
         yield (
-            f"Taken for crypto, since they trade on weekends: {_named(report.inferred)}; an asset "
+            f"Taken for crypto, since they trade on weekends: {named(report.inferred)}; an asset "
             "type in --reference says otherwise."
         )
     if report.assumed_dollars:
@@ -102,7 +98,7 @@ def _reasons(report: Report) -> Iterator[str]:
     if report.later:
         yield (
             f"Warning: later sessions of {len(report.later):,} symbols are not used, since too few "
-            f"others reach them ({_named(report.later)}); update the bars, or ask with --session."
+            f"others reach them ({named(report.later)}); update the bars, or ask with --session."
         )
 
 
@@ -112,10 +108,5 @@ def _changes(report: Report) -> Iterator[str]:
     kinds: dict[str, list[str]] = {}
     for change in report.changes:
         kinds.setdefault(f"{change.change} ({change.reason})", []).append(change.symbol)
-    told = "; ".join(f"{kind} {len(them):,}: {_named(them)}" for kind, them in kinds.items())
+    told = "; ".join(f"{kind} {len(them):,}: {named(them)}" for kind, them in kinds.items())
     yield f"Changed since {report.since}: {told or 'nothing'}."
-
-
-def _named(symbols: Sequence[str]) -> str:
-    more = f" and {len(symbols) - MOST} more" if len(symbols) > MOST else ""
-    return ", ".join(symbols[:MOST]) + more

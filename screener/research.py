@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from screener.console import err, fail, plainly, settings
-from screener.options import Bars, Executor, Jobs, ReferenceTable, Symbol
+from screener.options import Bars, Executor, Jobs, ReferenceTable, Symbol, read_date
 
 if TYPE_CHECKING:
     from nightly.parameters import Parameters
@@ -59,7 +59,7 @@ def detect(
     With --explain, print why one symbol has a pattern on a session, or why it has none.
     """
     from nightly.parameters import DETECTORS
-    from screener.nightly import order_of, read_date, working
+    from screener.nightly import order_of, working
 
     if detector not in DETECTORS:
         fail(f"--detector {detector!r} is not one of {', '.join(DETECTORS)}.")

@@ -139,8 +139,11 @@ def _print_records(
     for record in own:
         _print_record(record)
     if not own:
-        sealed = "this night was sealed without records of tickers"
-        out.print_text(f"{sealed if reason == 'not_sealed' else 'no resolved trade yet'}.", "  ")
+        reasons = {
+            "not_sealed": "this night was sealed without records of tickers",
+            "not_covered": "a night has none of a symbol that it does not cover",
+        }
+        out.print_text(f"{reasons.get(reason or '', 'no resolved trade yet')}.", "  ")
     families = {row["family"] for row in setups or own}
     entries = [orjson.loads(book.family(family)) for family in Family if family in families]
     if entries:

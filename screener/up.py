@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.console import err, fail, plainly, prepare_data_dir, settings
-from screener.options import ReferenceTable, Symbol, read_adjustment
+from screener.options import ReferenceTable, Symbol, read_adjustment, read_date
 
 if TYPE_CHECKING:
     from screener.settings import Settings
@@ -28,6 +28,10 @@ def up(
     adjustment: Annotated[
         str, typer.Option(help="What the bars are: split, none (raw) or split+div.")
     ] = "split",
+    session: Annotated[
+        str | None,
+        typer.Option(help="Use no bar after this date (YYYY-MM-DD), however few symbols reach it."),
+    ] = None,
     port: Port = None,
     host: Host = None,
 ) -> None:
@@ -50,7 +54,10 @@ def up(
     wanted = None
     if bars is not None:
         kind = read_adjustment(adjustment)
-        wanted = Wanted(_existing(bars), reference and _existing(reference), symbol, kind)
+        with plainly():
+            read_date(session)
+        table = reference and _existing(reference)
+        wanted = Wanted(_existing(bars), table, symbol, kind, session)
     chosen = opened(settings(host=host, port=port))
     with plainly():
         policies_of(chosen)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
@@ -76,20 +76,15 @@ NO_SYMBOL: Final[Mapping[str, re.Pattern[str]]] = {
 DAYS: Final = frozenset({"", "1d", "d", "day", "daily", "d1", "1440", "1day"})
 """How names say that bars are daily, in lower case."""
 
-WORDS: Final = frozenset(
-    {
-        *("adj", "adjusted", "all", "bars", "candles", "chart", "close", "csv", "daily", "data"),
-        *("day", "days", "download", "eod", "equities", "equity", "etf", "etfs", "export", "file"),
-        *("from", "full", "historic", "historical", "history", "intraday", "klines", "latest"),
-        *("market", "max", "ohlc", "ohlcv", "past", "price", "prices", "quote", "quotes", "raw"),
-        *("series", "share", "shares", "split", "stock", "stocks", "ticker", "tickers", "to"),
-        *("unadjusted", "amex", "arca", "bats", "nasdaq", "nyse", "alphavantage", "barchart"),
-        *("binance", "bitfinex", "bitstamp", "bybit", "coinbase", "eodhd", "google", "investing"),
-        *("kaggle", "kraken", "kucoin", "marketwatch", "okx", "polygon", "quandl", "stooq"),
-        *("tiingo", "tradingview", "yahoo", "yahoofinance", "yfinance"),
-    }
+WORDS: Final = re.compile(
+    r"adj(usted)?|all|bars|candles|chart|close|csv|daily|data|days?|download|eod|equit(y|ies)|etfs?"
+    r"|export|from|full|histor(y|ic|ical)|intraday|klines|latest|market|max|ohlcv?|past|prices?"
+    r"|quotes?|raw|series|shares?|split|stocks?|tickers?|to|unadjusted|amex|arca|bats|nasdaq|nyse"
+    r"|alphavantage|binance|bitfinex|bitstamp|bybit|coinbase|eodhd|google|investing|kaggle|kraken"
+    r"|kucoin|okx|polygon|quandl|stooq|tiingo|tradingview|yahoo(finance)?|yfinance",
+    re.IGNORECASE,
 )
-"""What stands beside a symbol in names, in lower case."""
+"""What stands beside a symbol in names."""
 _NUMBER: Final = re.compile(r"\d+(d|days?|h|m|min|mo|s|w|y|yrs?|years?)?|[dhmw]\d+", re.IGNORECASE)
 """A date, an interval or a length, as 20240102, 1d or 5yr."""
 _CLASS: Final = re.compile(r"[A-Z]|P[A-Z]|WS|RT", re.IGNORECASE)
@@ -133,13 +128,14 @@ def read_name(path: str) -> FileName | None:
         return FileName("", suffix, unnamed=_unnamed(base, form))
     symbol = _symbol(parts.get("symbol") or stem, parts.get("kind"))
     found = [symbol] if parts.get("kind") else _tickers(symbol)
+    said = f"may be of {' or '.join(found[:3])}" if found else "gives no symbol"
     return FileName(
         found[0] if len(found) == 1 else "",
         suffix,
         _interval(parts.get("interval") or ""),
         parts.get("period") or "",
         parts.get("kind") in TRADED,
-        unnamed="" if len(found) == 1 else _unclear(base, found),
+        unnamed="" if len(found) == 1 else f"{base} {said}; {_RENAME}",
     )
 
 
@@ -154,7 +150,7 @@ def _tickers(name: str) -> list[str]:
         if part.start() == end + 1 and (part[0].upper() in QUOTES or _CLASS.fullmatch(part[0])):
             end = part.end()
             found[-1] = name[begin:end]
-        elif not WORDS.issuperset(part[0].lower().split(".")):
+        elif not all(map(WORDS.fullmatch, part[0].split("."))):
             begin, end = part.span()
             found.append(part[0])
     # A word alone in capitals is a ticker after all, as ALL of ALL_daily.
@@ -179,11 +175,6 @@ def _symbol(name: str, kind: str | None) -> str:
 def _interval(said: str) -> str:
     """The interval that a name says: `1d` for daily, or as it is spelled."""
     return DAILY if said.lower() in DAYS else said
-
-
-def _unclear(base: str, found: Sequence[str]) -> str:
-    said = f"may be of {' or '.join(found[:3])}" if found else "gives no symbol"
-    return f"{base} {said}; {_RENAME}"
 
 
 def _unnamed(base: str, form: str) -> str:

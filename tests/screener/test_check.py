@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from screener.check import MOST
+from screener.night import MOST_FINDINGS
 from store.nights import Nights
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
@@ -65,8 +69,10 @@ def test_the_text_has_the_figures_of_the_json_and_bounded_lists(bars: Path, tmp_
 
     assert shown.returncode == 0
     text = shown.stdout
-    assert f"{said['symbols']} symbols, {said['bars']:,} usable bars from {said['first']}" in text
-    assert f"session {said['session']} and cover {said['covered']} symbols" in text
+    usable = f"of which {said['bars']:,} are usable bars from {said['first']}"
+    assert f"{said['symbols']} symbols, {said['rows']:,} rows, {usable}" in text
+    covered = f"{said['covered']} of {said['symbols']} symbols"
+    assert f"session {said['session']} would cover {covered}" in text
     assert "Left out, behind: 1\n    S01: The last bar is of " in text
     lines = text.splitlines()
     start = lines.index(f"Left out, too_few_bars: {len(SHORT)}")
@@ -120,8 +126,6 @@ def test_bars_of_which_nothing_can_be_used_are_all_named(tmp_path: Path) -> None
 
 
 def test_bars_that_are_all_dated_ahead_are_no_crash(tmp_path: Path) -> None:
-    import datetime as dt
-
     ahead = walk(BARS, seed=1, last=dt.date(2199, 3, 27))
     write_csv(tmp_path / "bars" / "A.csv", ahead)
     shown = check(tmp_path / "data", tmp_path / "bars")
@@ -224,3 +228,95 @@ def test_the_check_says_that_a_night_would_be_held_back(tmp_path: Path) -> None:
     assert (shown.returncode, made.returncode) == (0, 4)
     assert "It would be held back: 1 of 8 symbols are behind" in shown.stdout
     assert "1 of 8 symbols are behind" in made.stderr
+
+
+@pytest.fixture(scope="module")
+def stale(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight series that end together, and one that goes on for two years."""
+    folder = tmp_path_factory.mktemp("stale") / "bars"
+    for number in range(8):
+        write_csv(folder / f"S{number}.csv", walk(100, seed=number, last=dt.date(2022, 5, 13)))
+    write_csv(folder / "NEW.csv", walk(600, seed=9, last=dt.date(2024, 3, 28)))
+    return folder
+
+
+def test_where_newer_bars_of_a_few_make_the_others_stale_the_session_of_most_is_named(
+    stale: Path, tmp_path: Path
+) -> None:
+    said = "and 9 up to 2022-05-13: `--session 2022-05-13` makes a night of them."
+    data = tmp_path / "data"
+
+    checked = check(tmp_path, stale)
+    made = run(data, "nightly", "--bars", str(stale), "--jobs", "1")
+    report = run(data, "night", "report")
+    asked = run(data, *("nightly", "--bars", str(stale), "--session", "2022-05-13", "--jobs", "1"))
+
+    assert "session 2024-03-28 would cover 1 of 9 symbols" in checked.stdout
+    assert all(said in done.stdout for done in (checked, made, report))
+    assert "9 symbols covered" in asked.stdout
+    assert "Few symbols" not in asked.stdout
+
+
+def test_the_rows_of_a_file_add_up_in_words(tmp_path: Path) -> None:
+    bars = tmp_path / "bars"
+    write_csv(bars / "GOOD.csv", walk(200, seed=1))
+    write_csv(bars / "WILD.csv", walk(200, seed=2))
+    lines = (bars / "WILD.csv").read_text().splitlines()
+    wild = [re.sub(r"(,[\d.e+]+){4}", ",1,9,1,9", line) for line in lines[150:]]
+    (bars / "WILD.csv").write_text(
+        "\n".join([*lines[:150], *wild[:20], "soon,1,1,1,1,1", *wild[20:]])
+    )
+
+    said = json.loads(check(tmp_path, bars, "--json").stdout)
+    text = check(tmp_path, bars).stdout
+
+    assert said["rows"] == 401
+    counts = re.search(r"Of the other (\d+) rows (\d+) are dropped .* and (\d+) lie", text)
+    assert counts is not None, text
+    other, dropped, rest = map(int, counts.groups())
+    assert other == dropped + rest == said["rows"] - said["bars"]
+    served = re.search(r"would cover (\d) of 2 symbols, by (\d+) bars; the other (\d+)", text)
+    assert served is not None, text
+    assert int(served[2]) + int(served[3]) == said["bars"]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_no_line_of_the_check_or_of_a_report_is_wider_than_the_terminal(
+    bars: Path, tmp_path: Path, columns: int
+) -> None:
+    settings = {"COLUMNS": str(columns)}
+    run(tmp_path, "nightly", "--bars", str(bars), "--jobs", "1")
+    for command in (["bars", "check", "market"], ["night", "report", "--all"]):
+        with contextlib.chdir(bars.parent):
+            shown = run(tmp_path, *command, **settings)
+        assert shown.returncode == 0, shown.stderr
+        assert max(map(len, shown.stdout.splitlines())) <= columns
+
+
+def test_a_report_shows_the_first_findings_and_counts_the_others(tmp_path: Path) -> None:
+    for number in range(MOST_FINDINGS + 5):
+        write_csv(tmp_path / "bars" / f"F{number:02}.csv", walk(20, seed=1))
+    write_csv(tmp_path / "bars" / "GOOD.csv", walk(BARS, seed=1))
+    run(tmp_path, "nightly", "--bars", str(tmp_path / "bars"), "--jobs", "1")
+
+    shown = run(tmp_path, "night", "report").stdout
+    everything = run(tmp_path, "night", "report", "--all").stdout
+
+    assert "And 5 more; --all shows them." in shown
+    assert shown.count("20 bars are left") == MOST_FINDINGS
+    assert everything.count("20 bars are left") == MOST_FINDINGS + 5
+    assert "more; --all" not in everything
+
+
+def test_a_symbol_that_is_not_covered_is_not_said_to_have_no_resolved_trade(
+    tmp_path: Path,
+) -> None:
+    for seed in range(6):
+        last = dt.date(2022, 5, 13) if seed == 3 else dt.date(2024, 3, 28)
+        write_csv(tmp_path / "bars" / f"S{seed}.csv", walk(1500, seed=seed, last=last))
+    run(tmp_path, "nightly", "--bars", str(tmp_path / "bars"), "--jobs", "1")
+
+    shown = run(tmp_path, "show", "S3").stdout
+
+    assert "a night has none of a symbol that it does not cover" in shown
+    assert "no resolved trade yet" not in shown

@@ -369,7 +369,7 @@ def test_a_night_reports_what_was_found_in_each_symbols_bars(tmp_path: Path) -> 
         ("FEW", "too_few_bars"),
     ]
     assert alone.splitlines()[1:] == ["FEW,too_few_bars,,left out,5 bars are left; 60 are needed."]
-    assert shown.stdout.index("rule") < shown.stdout.index("symbol  rule")
+    assert shown.stdout.index("found") < shown.stdout.index("\nsymbol  ")
     assert "contradict themselves (weekend 19)." in shown.stdout
     check_refusal(run(tmp_path, "night", "report", "--json", "--csv"), "one of them")
     check_refusal(run(tmp_path, "night", "report", "20200101-000000000000"), "no night")

@@ -120,6 +120,21 @@ def test_bars_become_a_page_that_says_what_was_left_out(tmp_path: Path, bars: Pa
     assert "20 symbols covered" in up.out.read_text()
 
 
+def test_the_night_is_of_the_session_that_was_asked_for(tmp_path: Path, bars: Path) -> None:
+    with (
+        started(tmp_path, "--bars", str(bars), "--session", "2024-03-26") as up,
+        stream(up.url) as news,
+    ):
+        night = first(news, "night")
+
+    assert night.data["as_of_session"] == "2024-03-26"
+
+
+def test_a_session_that_is_no_date_ends_the_start(tmp_path: Path, bars: Path) -> None:
+    refused = run(tmp_path, "up", "--bars", str(bars), "--session", "soon")
+    check_refusal(refused, "--session 'soon' is not a date")
+
+
 def test_the_first_key_of_own_bars_answers_as_the_greeting_says(tmp_path: Path, bars: Path) -> None:
     with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
         first(news, "night")
