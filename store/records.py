@@ -521,6 +521,7 @@ WITHOUT_EVIDENCE: Final = (
     "By kind of filter: setups of the status, family and direction that have no number for it, and "
     "so cannot match."
 )
+NOTES: Final = "What filters mean that count another number than rows show."
 
 
 class Scan(Record):
@@ -531,6 +532,7 @@ class Scan(Record):
     filters: AppliedFilters
     sort: str = Field(default="rank", description="The order of the rows.")
     without_evidence: dict[str, int] = Field(default={}, description=WITHOUT_EVIDENCE)
+    notes: list[str] = Field(default=[], description=NOTES)
     count: Count = Field(description="Matches before paging.")
     limit: Count
     offset: Count
@@ -545,6 +547,7 @@ class ScanRows(Record):
     filters: dict[str, Any]
     sort: str
     without_evidence: dict[str, int] = Field(description=WITHOUT_EVIDENCE)
+    notes: list[str] = Field(description=NOTES)
     count: Count = Field(description="Matches before paging.")
     limit: Count
     offset: Count

@@ -29,6 +29,8 @@ class Kind:
     meaning: str
     periods: tuple[Period, ...] = ()
     choices: tuple[str, ...] = ()
+    apart: bool = False
+    """Whether it counts another number than the one that rows show under such a name."""
 
     def column(self, period: Period | None) -> str:
         """The evidence column of this kind, for a period if it takes one."""
@@ -59,17 +61,21 @@ _ROWS = (
         "%",
         "Absolute distance of the last price to the trigger; of a running trade to its entry.",
     ),
-    _number(
+    Kind(
         "min_win_rate",
+        "number",
         "%",
         "Win rate of this pattern on this ticker alone, from 5 trades on; most tickers have fewer "
         "and never match. For the win rate that rows show, use win_rate.",
+        apart=True,
     ),
-    _number(
+    Kind(
         "min_avg_r",
+        "number",
         "R",
         "Average R per past trade on this ticker alone, from 5 trades on; most tickers have fewer "
-        "and never match.",
+        "and never match. For what rows show, use min_expected_r.",
+        apart=True,
     ),
     _number("min_expected_r", "R", "Expected R as rows show it (drift included)."),
     _number("typical_return", "%", "Typical gain if the trade wins, as rows show it."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -141,10 +141,16 @@ def _head(book: Book, arguments: ScanArguments, found: Found, count: int) -> dic
         },
         "sort": arguments.sort,
         "without_evidence": found.without_evidence,
+        "notes": list(dict.fromkeys(_notes(found.predicates))),
         "count": count,
         "limit": arguments.limit,
         "offset": arguments.offset,
     }
+
+
+def _notes(predicates: Sequence[Predicate]) -> Iterator[str]:
+    kinds = (predicate.kind for predicate in predicates)
+    return (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
 
 
 def _body(head: Mapping[str, Any], bodies: Sequence[bytes]) -> bytes:

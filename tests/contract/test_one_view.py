@@ -286,5 +286,6 @@ def test_rows_without_a_number_for_a_condition_are_counted(service: Service) -> 
     without = answer["without_evidence"]["min_win_rate"]
 
     assert without + answer["count"] == every["count"]
-    assert every["without_evidence"] == {}
+    assert (every["without_evidence"], every["notes"]) == ({}, [])
+    assert [note.split(":")[0] for note in answer["notes"]] == ["min_win_rate"]
     assert f"Win rate of the ticker alone: {without} setups have no number" in page
