@@ -154,7 +154,8 @@ def test_the_data_of_a_chart_is_that_of_its_setup(closed: Service, setups: dict[
     served = closed.get("/demo/MSFT", key="").json()["setups"]
     setup = next(one for one in served if one["setup_id"] == setups["MSFT"])
 
-    assert data["plans"] == setup["plans"]
+    levels = ("direction", "trigger_price", "stop_price", "target_price")
+    assert [{name: plan[name] for name in levels} for plan in data["plans"]] == setup["plans"]
     assert data["symbol"] == "MSFT"
     assert data["disclaimer"]
 
@@ -162,11 +163,17 @@ def test_the_data_of_a_chart_is_that_of_its_setup(closed: Service, setups: dict[
 def test_fifty_thumbnails_that_a_page_asks_for_at_once_all_come(data_dir: Path) -> None:
     def copy(connection: sqlite3.Connection) -> None:
         row = connection.execute("SELECT * FROM setups WHERE symbol = 'AAPL'").fetchone()
+        bodies = connection.execute("SELECT body FROM scan").fetchall()
+        scanned = next(body for (body,) in bodies if orjson.loads(body)["setup_id"] == row[0])
         for number in range(MANY):
             name = f"copy{number}"
             body = orjson.dumps({**orjson.loads(row[2]), "setup_id": name})
             connection.execute(
                 "INSERT INTO setups VALUES (?, ?, ?, ?)", (name, *row[1:2], body, row[3])
+            )
+            listed = orjson.dumps({**orjson.loads(scanned), "setup_id": name})
+            connection.execute(
+                "INSERT INTO scan VALUES (?, 'in_progress', ?)", (1000 + number, listed)
             )
 
     reseal(data_dir, copy)

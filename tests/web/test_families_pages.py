@@ -18,7 +18,6 @@ from tests.contract.market import active_book
 from tests.resealed import reseal
 from tests.service import Service, serving
 from tests.web.browser import Browser
-from tests.web.test_method import MINUS
 from tests.web.test_symbol_page import words
 
 
@@ -41,8 +40,8 @@ def test_a_family_is_shown_with_its_record_sample_and_average_loss(
     assert record["summary"] in text
     assert f"Resolved trades {record['sample_size']:,}" in text
     low, high = record["win_rate_ci95"]
-    assert f"95%: {low:.1f} to {high:.1f}" in text
-    assert f"Average loss {record['avg_loss_pct']:.1f}%".replace("-", MINUS) in text
+    assert f"95%: {low:.2f} to {high:.2f}" in text
+    assert f"Average loss {record['avg_loss_pct']:.2f}%" in text
     assert ("Too few to say anything." in text) == (record["verdict"] == "too_few")
 
 
@@ -93,7 +92,7 @@ def test_each_measure_of_a_family_stands_in_a_table_and_small_ones_are_marked(
     for measure in mine:
         low, high = measure.win_rate_range
         assert f"{measure.wins:,} of {measure.trades:,}" in text
-        assert f"{measure.win_rate_pct:.1f}% ({low:.1f} to {high:.1f})" in text
+        assert f"{measure.win_rate_pct:.2f}% ({low:.2f} to {high:.2f})" in text
     shown = Counter(re.findall(r'<td class="words">([^<]*)</td>', html.unescape(page)))
     assert shown == Counter(measure.words for measure in mine)
 

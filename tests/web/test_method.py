@@ -24,7 +24,6 @@ from web.standing import Standing
 from web.whiskers import Picture
 
 CURRENT = Standing(Age(dt.date(2024, 3, 8), dt.date(2024, 3, 11), 0, 252, False), None)
-MINUS = "\N{MINUS SIGN}"
 
 
 def measure(
@@ -105,10 +104,10 @@ def test_the_page_shows_every_group_of_the_served_night(service: Service) -> Non
     assert "set-cookie" not in response.headers
     for group in record.measures:
         low, high = group.win_rate_range
-        assert f"{group.win_rate_pct:.1f}% ({low:.1f} to {high:.1f})" in text
-        assert f"{group.avg_r.mean:+.3f}".replace("-", MINUS) in text
+        assert f"{group.win_rate_pct:.2f}% ({low:.2f} to {high:.2f})" in text
+        assert f"{group.avg_r.mean:+.3f}" in text
         for cost in group.after_costs if group.decade is None else []:
-            assert f"{cost.avg_r:+.3f}".replace("-", MINUS) in text
+            assert f"{cost.avg_r:+.3f}" in text
     assert str(record.as_of_session) in text
     assert text.count("too few to say anything") >= sum(group.few for group in record.measures)
     assert "Small samples." in text
@@ -172,7 +171,7 @@ def test_a_difference_is_told_in_words(difference: float, verdict: Verdict, said
     text = words(rendered(method(measure(difference=difference, verdict=verdict))))
 
     row = f"All +0.050 ± 0.040 400 +0.060 ± 0.030 +0.020 ± 0.015 {difference:+.3f} ± 0.020 {said}"
-    assert row.replace("-", MINUS) in text
+    assert row in text
 
 
 def test_the_picture_has_a_dot_for_each_group_and_says_it_in_words() -> None:
@@ -213,10 +212,10 @@ def test_the_page_says_what_nights_had_served_before_trades_ended() -> None:
     told = method(measure()).model_copy(update={"as_served": [(Family.TRIANGLE, record)]})
     row = (
         "Triangle 2023-01-03 to 2024-03-08 10 of 31 "
-        "32.3% (18.6 to 49.9) average loss -5.7% 12.3% -0.123 4"
+        "32.26% (18.57 to 49.86) average loss -5.67% 12.34% -0.123 4"
     )
 
-    assert row.replace("-5.7", f"{MINUS}5.7").replace("-0.123", f"{MINUS}0.123") in words(
+    assert row in words(
         rendered(told)
     )
     assert "As it was served" not in rendered(method(measure()))
