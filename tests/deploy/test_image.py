@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.footprint import BOUNDS, DOCKER, footprint, install, warm, wheel
 from tests.node import NotInstalledError, install_python
-from tests.screener.test_up import free_port
+from tests.screener.process import free_port
 
 pytestmark = [
     pytest.mark.engine,

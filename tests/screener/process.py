@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,12 +40,21 @@ def until(is_so: Callable[[], bool], seconds: float = 60) -> None:
         threading.Event().wait(0.05)
 
 
+def free_port() -> int:
+    """A port on which nobody listens, below those that the system gives to connections: until the
+    server listens, a connection of another test could take one of these.
+    """
+    while True:
+        port = random.randrange(20_000, 32_000)  # noqa: S311 - no secret
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
 @contextmanager
 def serving_process(folder: Path, *options: str, **settings: str) -> Iterator[Server]:
     """Run `screener serve` on a data folder within the block."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     server = Server(port, folder / "stdout.txt", folder / "stderr.txt")
     with server.stdout.open("w") as stdout, server.stderr.open("w") as stderr:
         process = subprocess.Popen(
@@ -56,7 +66,10 @@ def serving_process(folder: Path, *options: str, **settings: str) -> Iterator[Se
         try:
             transport = httpx.HTTPTransport(retries=8)  # until it listens
             with httpx.Client(transport=transport, timeout=60) as client:
-                client.get(f"{server.url}/docs").raise_for_status()
+                try:
+                    client.get(f"{server.url}/docs").raise_for_status()
+                except httpx.ConnectError as error:
+                    raise AssertionError(server.stderr.read_text()) from error
             yield server
         finally:
             process.send_signal(signal.SIGINT)

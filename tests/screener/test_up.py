@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from store.progress import ProgressFile
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
 from tests.screener.command import COMMAND, check_refusal, environment, run
-from tests.screener.process import serving_process, until
+from tests.screener.process import free_port, serving_process, until
 from tests.service import copy_night
 from tests.web.browser import Forms
 from tests.web.streams import Event, stream
@@ -59,13 +58,6 @@ def bars(tmp_path: Path) -> Path:
         write_csv(folder / f"S{number:02}.csv", walk(300, seed=number))
     (folder / "NOTES.csv").write_text("remember the milk\n")
     return folder
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager
