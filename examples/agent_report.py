@@ -202,8 +202,12 @@ def _or_dash(number: float | None, unit: str) -> str:
 
 def _options() -> argparse.Namespace:
     made = parser("Track tickers and write a report on their chart patterns.", EPILOG)
-    made.add_argument("symbols", nargs="*", help="tickers; the first of the scan by rank when left out")
-    made.add_argument("--best", type=int, default=3, help="how many of the scan, by rank (default: 3)")
+    made.add_argument(
+        "symbols", nargs="*", help="tickers; the first of the scan by rank when left out"
+    )
+    made.add_argument(
+        "--best", type=int, default=3, help="how many of the scan, by rank (default: 3)"
+    )
     made.add_argument(
         "--out", type=Path, default=Path("report.md"), help="the report (default: %(default)s)"
     )

@@ -137,9 +137,14 @@ def is_local(host: bytes) -> bool:
     found = HOST.fullmatch(host)
     name = found[1].decode().lower() if found else ""
     try:
-        return name == "localhost" or bool(ip_address(name.strip("[]")))
+        return name == "localhost" or _is_address(name)
     except ValueError:
         return False
+
+
+def _is_address(name: str) -> bool:
+    """Whether a host is an IP address: IPv6 in brackets, IPv4 without (RFC 3986 section 3.2.2)."""
+    return ip_address(name.strip("[]")).version == (6 if name.startswith("[") else 4)
 
 
 class Origins:

@@ -215,16 +215,14 @@ def test_the_page_says_what_nights_had_served_before_trades_ended() -> None:
         "32.26% (18.57 to 49.86) average loss -5.67% 12.34% -0.123 4"
     )
 
-    assert row in words(
-        rendered(told)
-    )
+    assert row in words(rendered(told))
     assert "As it was served" not in rendered(method(measure()))
 
 
 def test_a_market_s_regimes_stand_in_a_table_of_their_own() -> None:
     calm = measure().model_copy(update={"regime": "calm", "trades": 400})
 
-    assert "Calm 100 of 400 25.0%" in words(rendered(method(measure(), calm)))
+    assert "Calm 100 of 400 25.00%" in words(rendered(method(measure(), calm)))
     assert "Calm" not in rendered(method(measure())).replace("calm", "")
 
 
