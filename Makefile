@@ -113,7 +113,7 @@ format: $(DEV) ## Format the code and mend what ruff can
 LOCK = $(BIN)/uv pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock"
 OURS = pyproject.toml --constraint locks/dev.lock
-SERVED = --extra fast --extra objects --extra postgresql --extra redis --extra traces
+SERVED = --extra fast --extra objects --extra postgresql --extra redis
 
 lock: $(RUN) ## Write every lock anew from pyproject.toml; UPGRADE=--upgrade takes newer versions
 	$(LOCK) pyproject.toml --group dev --extra dask --extra nightly $(SERVED) -o locks/dev.lock

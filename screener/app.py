@@ -51,7 +51,6 @@ from screener.sessions import sessions_of
 from screener.settings import Settings
 from screener.supervisor import Loop, Supervisor
 from screener.sweeping import sweeper_of
-from screener.tracing import traces_wanted
 from store.accounts import Accounts, utc_now
 from store.active_night import ActiveNight
 from store.browsers import Browsers
@@ -68,8 +67,6 @@ from store.tokens import Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
 from telemetry.metrics import record
-from telemetry.traces import Traces
-from telemetry.version import VERSION
 from web.errors import exception_handlers
 from web.news import News
 from web.pages import compile_templates
@@ -137,7 +134,6 @@ def build_app(
         for toolset in toolsets(offer)
     ]
     measured = settings.metrics_port is not None
-    traces = Traces(VERSION) if traces_wanted() else None
     sweeper = sweeper_of(settings, database)
     loops = [
         Loop("night", "that looks for a new night", services.active_night.keep_polling),
@@ -156,8 +152,6 @@ def build_app(
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            if traces is not None:
-                stack.push_async_callback(traces.end)
             await _migrate(database)
             stack.push_async_callback(database.close)
             stack.push_async_callback(standing.close)
@@ -217,8 +211,6 @@ def build_app(
         is_https=offer.public_url.startswith("https:"),
         docs_url=offer.docs_url,
     )
-    if traces is not None:
-        app = traces.around(app)
     app = Observed(app, record if measured else None)
     if settings.trusted_proxies:
         app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]

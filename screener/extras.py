@@ -14,7 +14,6 @@ EXTRAS = {
     "asyncpg": "postgresql",
     "obstore": "objects",
     "redis": "redis",
-    "opentelemetry": "traces",
 }
 """The extra that brings a package."""
 

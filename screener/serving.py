@@ -31,7 +31,6 @@ from screener.following import fetch_first
 from screener.logs import log_config
 from screener.settings import Settings, SettingsError
 from screener.supervisor import EXIT_CODE
-from screener.tracing import traces_wanted
 from store.errors import StoreError
 from store.lock import locked, restore_is_pending
 from store.nights import Nights
@@ -132,7 +131,6 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         SettingsError: the system does not allow so many connections.
         SystemExit: a worker could not start.
     """
-    traces_wanted()  # what it says of them, it says once and before anything is started
     allow_files(settings.connections)
     anyio.run(_migrate, settings)  # once, and with one clear line if it fails
     if settings.workers == 1:

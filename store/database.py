@@ -42,7 +42,6 @@ from store.sqlite import new_engine
 from store.tables import DECISIVE
 from store.timing import time_statements
 from telemetry.metrics import database_failures, database_seconds, timed
-from telemetry.traces import span
 
 POOL = 8
 """Connections of a process to PostgreSQL, at most."""
@@ -93,7 +92,7 @@ class Database:
             DatabaseUnavailableError: the database did not answer in time.
             DatabaseError: the database refused the statement.
         """
-        with _translated(self.url), span("database"), self._in_time():
+        with _translated(self.url), self._in_time():
             async with AsyncExitStack() as stack:
                 with timed(CONNECTING):
                     connection = await stack.enter_async_context(self._reads.connect())
@@ -112,7 +111,7 @@ class Database:
         """
         decisive: list[str] = []
         engine = self.engine.execution_options(writes=True, decisive=decisive)
-        with _translated(self.url), span("database"), self._in_time(patient=patient):
+        with _translated(self.url), self._in_time(patient=patient):
             try:
                 async with AsyncExitStack() as stack:
                     with timed(CONNECTING):

@@ -1,4 +1,4 @@
-"""Request: what is known of the request under way, for its metrics, its trace and its log lines."""
+"""Request: what is known of the request under way, for its metrics and its log lines."""
 
 from __future__ import annotations
 

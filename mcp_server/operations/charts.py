@@ -31,7 +31,6 @@ from store.errors import StoreError
 from store.files import private_folder, replace_file
 from store.of_night import OfNight
 from telemetry.metrics import charts_cache, drawing_seconds, drawings_waiting, limits_hit, timed
-from telemetry.traces import span
 
 QUEUE_LIMIT = 32
 """Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
@@ -115,7 +114,7 @@ class Charts:
         try:
             png = None if isinstance(subject, Past) else await self._fetch(path, look)
             if png is None:
-                with drawings_waiting.track_inprogress(), timed(drawing_seconds), span("drawing"):
+                with drawings_waiting.track_inprogress(), timed(drawing_seconds):
                     name = self._directories.of(book).name(symbol) or ""
                     view = chart_view(book, subject, prices, name)
                     png = await self._apart(draw, view, look)

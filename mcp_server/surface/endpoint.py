@@ -63,7 +63,7 @@ METHODS = frozenset((
     "resources/list", "resources/templates/list", "resources/read",
     "notifications/initialized", "notifications/cancelled",
 ))  # fmt: skip
-"""The methods that are told apart in metrics, traces and logs."""
+"""The methods that are told apart in metrics and logs."""
 
 Decoded = dict[str, Any]
 """A JSON-RPC message."""
