@@ -41,7 +41,7 @@ from rest_facade.listing import listing_routes
 from screener import seen
 from screener.counting import Standing, counting_of
 from screener.databases import database_of
-from screener.following import follower_of, loops_of, shared_charts_of
+from screener.following import follower_of, loops_of
 from screener.front import Front
 from screener.health import Health, Probes
 from screener.measuring import keep_measuring
@@ -260,9 +260,7 @@ def services_of(
         watchlist=watchlist,
         usage=UsageLog(database),
         limiter=Limiter(settings.quotas, counting),
-        charts=Charts(
-            settings.data_dir / "charts", directories=directories, shared=shared_charts_of(settings)
-        ),
+        charts=Charts(settings.data_dir / "charts", directories=directories),
         directories=directories,
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from mcp_server.operations.shared_charts import SharedCharts
 from screener.console import err
 from screener.settings import Settings, SettingsError
 from screener.supervisor import Loop
@@ -47,12 +46,6 @@ def loops_of(follower: Follower | None) -> list[Loop]:
     if follower is None:
         return []
     return [Loop("nights", "that follows the store of nights", follower.keep_following)]
-
-
-def shared_charts_of(settings: Settings) -> SharedCharts | None:
-    """Where to look for a chart before it is drawn: in the store, if the nightly draws them."""
-    objects = objects_of(settings) if settings.charts_at_night else None
-    return None if objects is None else SharedCharts(objects)
 
 
 def fetch_first(settings: Settings, seconds: float = START_SECONDS) -> None:

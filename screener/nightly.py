@@ -9,12 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
-import anyio
-
-from mcp_server.operations.charts import Charts
 from nightly.bars import Adjustment
 from nightly.errors import SourceError
 from nightly.night import LeaveOut, make_night
@@ -39,10 +35,8 @@ from screener.console import err, prepare_data_dir
 from screener.settings import Settings
 from screener.sharing import looking, nights_of
 from screener.watch import Watch, watched
-from store.book import Book
 from store.checkpoints import Checkpoints
 from store.difference import Difference, difference
-from store.errors import ObjectsError
 from store.lock import locked
 from store.manifest import SAMPLE, Manifest
 from store.nights import Nights
@@ -184,25 +178,7 @@ def seal(
         err.print(
             f"{checkpoints.path} was damaged ({checkpoints.damage}); every symbol was walked anew."
         )
-    if settings.charts_at_night:
-        anyio.run(_draw_all, settings, nights, made[0], order.jobs, step)
-        try:
-            nights.share_charts(made[0].data_version)
-        except ObjectsError as error:  # the night is published; servers draw what they lack
-            err.print(f"The charts are not shared: {error}")
     return made
-
-
-async def _draw_all(
-    settings: Settings, nights: Nights, manifest: Manifest, jobs: int, step: Step
-) -> None:
-    # After publishing: a chart that is missing yet is drawn when somebody asks for it.
-    book = Book.open(nights.folder / manifest.book.file, manifest)
-    try:
-        charts = Charts(settings.data_dir / "charts", workers=jobs)
-        await charts.draw_all(book, partial(step, "drawing charts"))
-    finally:
-        book.close()
 
 
 def try_out(

@@ -239,9 +239,6 @@ class Settings(BaseSettings):
         description="Whether the process that draws charts (about 45 MB) starts with the service; "
         "else it starts with the first chart, which then takes a second longer.",
     )
-    charts_at_night: bool = Field(
-        default=False, description="Whether the nightly draws every chart, not the first call."
-    )
     log_level: str = Field(default="warning", description="debug, info, warning or error.")
     log_format: LogFormat = Field(
         default="console", description="How log lines are written: console, for people, or json."

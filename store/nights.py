@@ -64,9 +64,6 @@ class Nights:
     def bring(self) -> None:
         """Bring the folder into line with what other machines published; here nothing is shared."""
 
-    def share_charts(self, version: str) -> None:
-        """Let other machines have the charts of a night; here nothing is shared."""
-
     def _end_killed_run(self) -> None:
         self.ledger.note()
         newest = self.ledger.newest()

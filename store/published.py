@@ -4,7 +4,6 @@
     nights/VERSION-DIGEST.book       a sealed book; the digest's first 16 characters
     nights/VERSION-DIGEST.json       its manifest
     ledger/NUMBER-DIGEST.jsonl.gz    of the ledger; each names the digest of the one before
-    charts/VERSION/FILE              charts, where the nightly draws them
 
 Everything else is put before the commit and never changed. Two machines may make the same night
 with other bytes, or append other objects with the same number; the digests keep them apart, and
@@ -87,8 +86,3 @@ def manifest_object(key: str) -> str:
 def ledger_object(number: int, digest: str) -> str:
     """The name of an object of the ledger; the number and SHA-256 as `newest` or `previous` say."""
     return f"ledger/{number:06}-{digest}.jsonl.gz"
-
-
-def chart_object(version: str, file: str) -> str:
-    """The name of a chart of a night."""
-    return f"charts/{version}/{file}"

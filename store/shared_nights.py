@@ -27,13 +27,12 @@ from store.ledger import Appended
 from store.ledger_file import NOTHING, Newest
 from store.manifest import Manifest
 from store.nights import Nights
-from store.objects import NAME, Objects
+from store.objects import Objects
 from store.published import (
     MOST_BYTES,
     POINTER,
     Published,
     book_object,
-    chart_object,
     key_of,
     ledger_object,
     manifest_object,
@@ -264,13 +263,11 @@ class SharedNights(Nights):
             return super().prune(keep)
         keys = set(published.kept) - set(map(key_of, surplus))
         # Listed first: what a run puts from now on commits only with the pointer of this swap.
-        listed = [n for f in ("nights", "ledger", "charts") for n in self._objects.names(f)]
+        listed = [n for f in ("nights", "ledger") for n in self._objects.names(f)]
         if not self._swap(published.active, keys):
             raise OvertakenError("Another machine published meanwhile; nothing was removed.")
         needed = self._needed(keys)
-        self._remove_objects(
-            name for name in listed if not needed.intersection((name, name.rpartition("/")[0]))
-        )
+        self._remove_objects(name for name in listed if name not in needed)
         for manifest in super().sealed():
             if key_of(manifest) not in keys:
                 self._remove(manifest)
@@ -286,24 +283,11 @@ class SharedNights(Nights):
             self._objects.remove(name)
 
     def _needed(self, keys: set[str]) -> set[str]:
-        """The names that servers need, and the folders of charts."""
+        """The names that servers need."""
         heads = [self.ledger.head(name) for name in self.ledger.names()]
         chain = {ledger_object(head.number - 1, head.previous) for head in heads if head.previous}
         nights = {name(key) for key in keys for name in (book_object, manifest_object)}
-        charts = {f"charts/{key[:21]}" for key in keys}
-        return nights | charts | chain | {_stored(self._newest())}
-
-    def share_charts(self, version: str) -> None:
-        """Put the charts of a night that were drawn into the folder.
-
-        Raises:
-            ObjectsError: the store does not answer; servers then draw the others themselves.
-        """
-        there = set(self._objects.names(f"charts/{version}"))
-        for path in (self.charts / version).glob("*"):
-            name = chart_object(version, path.name)
-            if NAME.fullmatch(name) and name not in there:
-                self._objects.put(name, path)
+        return nights | chain | {_stored(self._newest())}
 
 
 def _stored(newest: Newest) -> str:

@@ -6,6 +6,7 @@ the bars behind them and past trades are for those who may see the ticker.
 
 from __future__ import annotations
 
+from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from starlette.requests import Request
 
@@ -13,7 +14,7 @@ from mcp_server.drawing.look import LOOKS, THEMES, USUAL, WIDTHS, Look
 from mcp_server.http.responses import PRIVATE_HOUR, PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import PNG, Answer
 from mcp_server.operations.chart_data import chart_data
-from mcp_server.operations.charts import Subject
+from mcp_server.operations.charts import QUEUE_LIMIT, Subject
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.past import Past, with_lines
 from mcp_server.operations.symbols import SYMBOL_PATTERN
@@ -21,10 +22,13 @@ from store.book import Book, StoredSetup
 from web.access import NO_PLAN, Access
 from web.refusals import Refusal
 from web.site import Site
-from web.turns import Turns
 from web.visit import Visit
 
 PNG_PATH, DATA_PATH = "/symbols/{symbol}/chart.png", "/symbols/{symbol}/chart.json"
+
+DRAWINGS = QUEUE_LIMIT // 2
+"""Drawings of all pages at once. A page asks for fifty pictures in one moment, which wait here; the
+rest of the queue is for programs."""
 
 THUMBNAIL = min(WIDTHS)
 """The width of the picture that shows no more than the scan says."""
@@ -44,7 +48,7 @@ class SetupCharts:
         self._services = site.services
         self._access = access
         self._ledger = site.ledger
-        self._turns = Turns()
+        self._room = CapacityLimiter(DRAWINGS)
 
     async def png(self, visit: Visit) -> HttpResponse:
         """The picture of a setup, of a past trade, or if none is named, of the symbol."""
@@ -58,7 +62,7 @@ class SetupCharts:
         return self._response(visit, symbol, Answer(png, PNG))
 
     async def _drawn(self, visit: Visit, symbol: str, look: Look) -> bytes:
-        async with self._turns.turn(visit.secret if visit.account else visit.network):
+        async with self._room:
             with self._services.active_night.pin() as book:
                 subject = self._subject(book, visit, symbol)
                 if isinstance(subject, Past):

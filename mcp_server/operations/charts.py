@@ -6,11 +6,8 @@ arrive together share one drawing, and the queue of drawings is bounded.
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
-import itertools
 import logging
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +22,6 @@ from mcp_server.drawing import USUAL, ChartView, Look, Point, Record, draw, prep
 from mcp_server.operations.directory import Directory
 from mcp_server.operations.errors import ApiError, busy
 from mcp_server.operations.past import Past, bare_view, past_view, trend_line
-from mcp_server.operations.shared_charts import SharedCharts
 from store.book import Book, Prices, StoredSetup
 from store.errors import StoreError
 from store.files import private_folder, replace_file
@@ -34,8 +30,6 @@ from telemetry.metrics import charts_cache, drawing_seconds, drawings_waiting, l
 
 QUEUE_LIMIT = 32
 """Most drawings under way or waiting; a call for one more is refused with `unavailable`."""
-
-SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 WARM_AFTER = 2.0
 """Seconds after its start in which a service has the processor for its first answers."""
@@ -55,17 +49,12 @@ class Charts:
     def __init__(
         self,
         folder: Path,
-        workers: int = 1,
         directories: OfNight[Directory] | None = None,
-        shared: SharedCharts | None = None,
     ) -> None:
-        """Keep the charts in a folder; the `directories` of nights name their companies. One that
-        is not kept is looked for among the `shared` ones before it is drawn.
-        """
+        """Keep the charts in a folder; the `directories` of nights name their companies."""
         self._folder = folder
         self._directories = directories or OfNight(Directory.of)
-        self._workers = CapacityLimiter(workers)
-        self._shared = shared
+        self._worker = CapacityLimiter(1)
         self._drawing: dict[Path, anyio.Event] = {}
         self.is_broken = False
         """Whether the process that draws could not be used last time."""
@@ -112,29 +101,20 @@ class Charts:
             raise busy()
         done = self._drawing[path] = anyio.Event()
         try:
-            png = None if isinstance(subject, Past) else await self._fetch(path, look)
-            if png is None:
-                with drawings_waiting.track_inprogress(), timed(drawing_seconds):
-                    name = self._directories.of(book).name(symbol) or ""
-                    view = chart_view(book, subject, prices, name)
-                    png = await self._apart(draw, view, look)
+            with drawings_waiting.track_inprogress(), timed(drawing_seconds):
+                name = self._directories.of(book).name(symbol) or ""
+                view = chart_view(book, subject, prices, name)
+                png = await self._apart(draw, view, look)
             await anyio.to_thread.run_sync(_keep, path, png)
         finally:
             del self._drawing[path]
             done.set()
         return png
 
-    async def _fetch(self, path: Path, look: Look) -> bytes | None:
-        """The chart as the nightly drew it, which draws the usual look alone; None without it."""
-        if self._shared is None or look != USUAL:
-            return None
-        png = await self._shared.read(path.parent.name, path.name)
-        return png if png is not None and _is_whole(png) else None
-
     async def _apart(self, work: Callable[[*Arguments], Made], *arguments: *Arguments) -> Made:
         """Do something in the worker process."""
         try:
-            made = await anyio.to_process.run_sync(work, *arguments, limiter=self._workers)
+            made = await anyio.to_process.run_sync(work, *arguments, limiter=self._worker)
         except (OSError, BrokenWorkerProcess):
             self.is_broken = True
             raise
@@ -144,27 +124,6 @@ class Charts:
     def _path(self, book: Book, subject: Subject, look: Look) -> Path:
         return self._folder / str(book.data_version) / _file(subject, look)
 
-    async def draw_all(self, book: Book, drawn: Callable[[int, int], None]) -> None:
-        """Draw every chart of a book that is not kept yet.
-
-        `drawn` is called after each setup with how many are done and how many there are.
-        A setup without stored prices has no chart and counts as done.
-        """
-        setups = book.setup_ids()
-        waiting, done = iter(setups), itertools.count(1)
-
-        async def work() -> None:
-            for symbol, setup_id in waiting:
-                setup = book.setup(symbol, setup_id)
-                if setup is not None:
-                    with contextlib.suppress(ApiError):
-                        await self.png(book, setup)
-                drawn(next(done), len(setups))
-
-        async with anyio.create_task_group() as group:
-            for _ in range(int(self._workers.total_tokens)):
-                group.start_soon(work)
-
 
 def _file(subject: Subject, look: Look) -> str:
     suffix = "" if look == USUAL else f"-{look.theme}-{look.width}"
@@ -173,24 +132,11 @@ def _file(subject: Subject, look: Look) -> str:
 
 
 def _read(path: Path) -> bytes | None:
-    """The chart in a file; None if there is none, or if it is damaged and must be drawn again."""
+    """The chart in a file, which was written whole; None if there is none."""
     try:
-        png = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         return None
-    return png if _is_whole(png) else None
-
-
-def _is_whole(png: bytes) -> bool:
-    """Whether a PNG is as it was written, by the checksum of each of its chunks (RFC 2083)."""
-    at, kind = len(SIGNATURE), b""
-    while at + 12 <= len(png):
-        size, kind = int.from_bytes(png[at : at + 4], "big"), png[at + 4 : at + 8]
-        end = at + 8 + size
-        if zlib.crc32(png[at + 4 : end]).to_bytes(4, "big") != png[end : end + 4]:
-            return False
-        at = end + 4
-    return png.startswith(SIGNATURE) and kind == b"IEND" and at == len(png)
 
 
 def _keep(path: Path, png: bytes) -> None:

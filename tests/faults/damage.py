@@ -63,7 +63,6 @@ def files(data: Path, version: str) -> Iterator[tuple[str, Path]]:
     yield "ledger head", ledger / "head.json"
     yield "checkpoints", data / "checkpoints.sqlite"
     yield "progress", data / "progress.json"
-    yield "chart", min((data / "charts" / version).glob("*.png"))
 
 
 def of_nights(folder: Path, nights: Nights) -> Found:

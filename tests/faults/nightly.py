@@ -25,7 +25,7 @@ SIDE_BY_SIDE = 2
 PUBLISHED, NOTHING_NEW, BUSY = 0, 5, 3
 TOLD = ("open", "os.rename", "os.remove", "sqlite3.connect")
 """Changes before which it is killed; a kill before another one leaves what the next one finds."""
-MAY_STAY = ("progress", "charts")
+MAY_STAY = ("progress",)
 """What may leave a draft behind, which nobody reads; docs/storage.md says so."""
 PROGRESS = 3
 """Changes of the record of progress before which it is killed."""
@@ -89,7 +89,6 @@ def _kind(change: str) -> str:
         (".book", "book"),
         ("checkpoints", "checkpoints"),
         ("/ledger/", "ledger"),
-        ("/charts/", "charts"),
         ("manifest", "manifest switch"),
         (".json", "night's manifest"),
         (".verified", "stamp"),
@@ -112,7 +111,7 @@ def command(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _process(command: list[str], data: Path) -> subprocess.CompletedProcess[str]:
-    given = environment(data, SCREENER_CHARTS_AT_NIGHT="1")
+    given = environment(data)
     return subprocess.run(command, env=given, capture_output=True, text=True, timeout=300)
 
 

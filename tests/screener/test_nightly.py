@@ -219,23 +219,6 @@ def test_a_dry_run_tells_the_difference_and_leaves_no_file(
     assert contents(data) == before
 
 
-def test_every_chart_is_drawn_at_night_where_the_operator_wants_it(
-    bars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = tmp_path / "few"
-    few.mkdir()
-    write_csv(few / "ONE.csv", patterned(1))
-    write_csv(few / "TWO.csv", patterned(2))
-    monkeypatch.setenv("SCREENER_CHARTS_AT_NIGHT", "true")
-
-    code, _, errors = run(tmp_path / "data", "--bars", str(few))
-
-    assert code == PUBLISHED, errors
-    manifest = Nights(tmp_path / "data").check_active()
-    drawn = list((tmp_path / "data" / "charts" / manifest.data_version).glob("*.png"))
-    assert len(drawn) == manifest.counts.setups > 0
-
-
 def draft(data: Path) -> bool:
     return any((data / "nights").glob(".*.draft"))
 

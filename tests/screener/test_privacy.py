@@ -53,14 +53,14 @@ def test_the_nightly_that_comes_first_makes_nothing_that_others_read(
 ) -> None:
     data = tmp_path / "new" / "data"
 
-    run_with(umask, data, "nightly", SCREENER_CHARTS_AT_NIGHT="true")
+    run_with(umask, data, "nightly")
     made = {path.relative_to(data).parts[0] for path in data.rglob("*")}
     after_night = wide(data.parent)
     run_with(umask, data, "night", "verify")
     run_with(umask, data, "account", "add", "ada@example.com", "--plan", "premium")
     run_with(umask, data, "key", "create", "ada@example.com", "--name", "laptop")
 
-    assert {"nights", "charts", "ledger", "manifest.json", "nightly.lock"} <= made
+    assert {"nights", "ledger", "manifest.json", "nightly.lock"} <= made
     assert after_night == []
     assert wide(data.parent) == []
 

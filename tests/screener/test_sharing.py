@@ -78,7 +78,7 @@ class Machines:
         return read_published(found.body, self.url)
 
     def stored(self) -> set[str]:
-        return {n for f in ("nights", "ledger", "charts") for n in self.objects.names(f)}
+        return {n for f in ("nights", "ledger") for n in self.objects.names(f)}
 
     def check(self, name: str) -> Manifest:
         """A machine's night after it looked, and that its whole ledger is what was appended."""
@@ -181,8 +181,6 @@ def test_a_withdrawal_of_another_night_is_published_too(machines: Machines) -> N
 
 def test_pruning_removes_from_the_store_what_no_server_needs(machines: Machines) -> None:
     made = [machines.seal("a", day) for day in DAYS]
-    machines.objects.put(f"charts/{made[0].data_version}/one.png", b"png")
-    machines.objects.put(f"charts/{made[2].data_version}/one.png", b"png")
     machines.objects.put(book_object("20120101-0123456789ab-0123456789abcdef"), b"not committed")
     with changing(machines.settings("b")) as nights:
         assert nights.prune(1) == [made[1].data_version, made[0].data_version]
@@ -191,9 +189,8 @@ def test_pruning_removes_from_the_store_what_no_server_needs(machines: Machines)
     assert {name for name in stored if "ledger" not in name} == {
         book_object(key_of(made[2])),
         f"nights/{key_of(made[2])}.json",
-        f"charts/{made[2].data_version}/one.png",
     }
-    assert len(stored) == 6
+    assert len(stored) == 5
     assert machines.check("fresh") == made[2]
 
 
@@ -313,17 +310,6 @@ def test_a_first_start_takes_the_shared_night_and_makes_no_sample(machines: Mach
     seal_first_night(machines.settings("fresh"))
     assert machines.published().active == made
     assert Nights(machines.settings("fresh").data_dir).check_active() == made
-
-
-def test_charts_that_were_drawn_are_shared(machines: Machines) -> None:
-    made = machines.seal("a", DAYS[0])
-    nights = nights_of(machines.settings("a"))
-    folder = nights.charts / made.data_version
-    folder.mkdir(parents=True)
-    (folder / "one.png").write_bytes(b"png")
-    (folder / ".two.draft").write_bytes(b"half")
-    nights.share_charts(made.data_version)
-    assert list(machines.objects.names("charts")) == [f"charts/{made.data_version}/one.png"]
 
 
 def test_a_store_that_does_not_answer_is_one_line(tmp_path: Path) -> None:

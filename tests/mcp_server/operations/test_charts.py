@@ -53,23 +53,6 @@ def test_every_look_of_a_chart_is_drawn_and_kept_by_itself(book: Book, tmp_path:
     assert len(set(drawn)) == len(looks) == len(list(tmp_path.rglob("*.png")))
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "emptied"])
-def test_a_damaged_chart_is_drawn_again(book: Book, tmp_path: Path, damage: str) -> None:
-    setup, _ = next(setups(book))
-
-    async def png() -> bytes:
-        return await Charts(tmp_path).png(book, setup)
-
-    drawn = anyio.run(png)
-    (kept,) = tmp_path.rglob("*.png")
-    middle = len(drawn) // 2
-    flipped = drawn[:middle] + bytes([drawn[middle] ^ 1]) + drawn[middle + 1 :]
-    kept.write_bytes({"cut": drawn[:middle], "flipped": flipped, "emptied": b""}[damage])
-
-    assert anyio.run(png) == drawn
-    assert kept.read_bytes() == drawn
-
-
 def test_a_process_for_charts_that_cannot_start_is_a_warning_and_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
