@@ -242,11 +242,6 @@ class Book:
     def _evidence(self, setup_id: str) -> bytes:
         return self._value("SELECT evidence FROM setups WHERE setup_id = ?", setup_id) or b"{}"
 
-    def setup_ids(self) -> list[tuple[str, str]]:
-        """The symbol and the id of every current setup, by symbol."""
-        rows = self._connection.execute("SELECT symbol, setup_id FROM setups ORDER BY 1, 2")
-        return rows.fetchall()
-
     def history(self, symbol: str) -> StoredHistory | None:
         """The stored occurrences of a symbol, or None when none are stored for it."""
         row = self._row("SELECT outcomes, rows FROM history WHERE symbol = ?", symbol)

@@ -21,23 +21,18 @@ from store.setup_view import PlanView, SetupView
 
 FACTS = (
     *("symbol", "family_label", "direction", "status", "as_of_session", "last_close"),
-    "trigger_rule",
+    *("trigger_rule", "attempt", "sessions_since_trigger", "last_close_side"),
 )
-"""Fields of a Setup that go in as they are."""
+"""Fields of a Setup that go in as they are; null where the night was sealed before they were."""
 
 OF_VIEW = ("pattern", "gain_pct", "gain_r", "distance_pct")
 """Fields of a SetupView that go in as they are."""
 
-SINCE_V1 = ("attempt", "sessions_since_trigger", "last_close_side")
-"""Fields that a night sealed earlier may lack; they are null then."""
-
 OF_RECORD = (
     *("sample_size", "win_rate_pct", "avg_win_pct", "avg_loss_pct", "avg_r"),
-    *("backtest_range", "summary"),
+    *("backtest_range", "summary", "placebo_win_rate_pct", "verdict"),
 )
-"""Fields of a TrackRecord that go in as they are."""
-
-RECORD_SINCE_V1 = ("placebo_win_rate_pct", "verdict")
+"""Fields of a TrackRecord that go in likewise."""
 
 
 def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
@@ -48,8 +43,7 @@ def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
         return None
     dates = [dt.date(1970, 1, 1) + dt.timedelta(days=int(day)) for day in prices.date]
     data = {
-        **{name: fields[name] for name in FACTS},
-        **{name: fields.get(name) for name in SINCE_V1},
+        **{name: fields.get(name) for name in FACTS},
         **{name: getattr(setup.view, name) for name in OF_VIEW},
         "plans": [_plan(plan) for plan in setup.view.plans],
         "next_session": book.next_session,
@@ -115,5 +109,4 @@ def _entry(dates: Sequence[dt.date], view: SetupView) -> dict[str, Any] | None:
 def _record(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if record is None:
         return None
-    added = {name: record.get(name) for name in RECORD_SINCE_V1}
-    return {**{name: record[name] for name in OF_RECORD}, **added}
+    return {name: record.get(name) for name in OF_RECORD}

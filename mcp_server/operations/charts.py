@@ -197,9 +197,3 @@ def _pole(evidence: Mapping[str, Any]) -> tuple[Point, Point] | None:
         return None
     start, tip = (dt.date.fromisoformat(evidence[f"pole_{end}_date"]) for end in ("start", "tip"))
     return (start, evidence["pole_start_price"]), (tip, evidence["pole_tip_price"])
-
-
-def _entry(evidence: Mapping[str, Any]) -> Point | None:
-    if "entry_date" not in evidence:
-        return None
-    return dt.date.fromisoformat(evidence["entry_date"]), evidence["entry_price"]

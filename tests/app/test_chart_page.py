@@ -43,7 +43,7 @@ def data(night: Path) -> dict[str, dict[str, Any]]:
     """The chart data of each symbol's first setup."""
     book = active_book(night)
     found: dict[str, dict[str, Any]] = {}
-    for symbol, setup_id in book.setup_ids():
+    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
         setup = book.setup(symbol, setup_id)
         assert setup is not None
         found.setdefault(symbol, orjson.loads(chart_data(book, setup) or b""))

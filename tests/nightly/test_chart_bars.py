@@ -38,7 +38,7 @@ def daily(count: int) -> Bars:
 def test_every_setup_of_a_night_has_its_whole_pattern_and_its_pole_among_the_bars(
     book: Book,
 ) -> None:
-    for symbol, setup_id in book.setup_ids():
+    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
         setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
         assert setup is not None
         assert prices is not None
@@ -50,7 +50,9 @@ def test_a_night_keeps_the_last_bars_of_every_symbol_that_it_covers_and_of_no_ot
     book: Book,
 ) -> None:
     symbols = {entry["symbol"] for entry in json.loads(b"{%b}" % book.universe())["symbols"]}
-    assert symbols - {symbol for symbol, _ in book.setup_ids()}
+    assert symbols - {
+        symbol for symbol, _ in sorted((view.symbol, view.setup_id) for view in book.scan.rows)
+    }
     for symbol in symbols:
         prices, coverage = book.prices(symbol), book.coverage(symbol)
         assert coverage is not None
@@ -60,7 +62,7 @@ def test_a_night_keeps_the_last_bars_of_every_symbol_that_it_covers_and_of_no_ot
 
 def test_the_evidence_of_a_pennant_has_its_pole_and_that_of_others_has_none(book: Book) -> None:
     pennants = 0
-    for symbol, setup_id in book.setup_ids():
+    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
         setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
         assert setup is not None
         assert prices is not None

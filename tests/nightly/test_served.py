@@ -118,7 +118,7 @@ def publish(order: Order, data: Path, session: dt.date) -> Seen:
         found = book.changes()
         served = {
             Key(symbol, setup.fields["lineage_id"], setup.evidence["attempt"])
-            for symbol, setup_id in book.setup_ids()
+            for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows)
             if (setup := book.setup(symbol, setup_id))
         }
     seen = Seen(

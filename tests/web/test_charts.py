@@ -27,7 +27,7 @@ def setups(night: Path) -> dict[str, str]:
     """The id of each symbol's first setup."""
     book = active_book(night)
     found: dict[str, str] = {}
-    for symbol, setup_id in book.setup_ids():
+    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
         found.setdefault(symbol, setup_id)
     book.close()
     return found

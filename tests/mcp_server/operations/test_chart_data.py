@@ -29,7 +29,10 @@ def book(night: Path) -> Iterator[Book]:
 
 
 def setups(book: Book) -> list[StoredSetup]:
-    found = [book.setup(symbol, setup_id) for symbol, setup_id in book.setup_ids()]
+    found = [
+        book.setup(symbol, setup_id)
+        for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows)
+    ]
     return [setup for setup in found if setup is not None]
 
 

@@ -30,7 +30,7 @@ def book(night: Path) -> Iterator[Book]:
 
 
 def setups(book: Book) -> Iterator[tuple[StoredSetup, Prices]]:
-    for symbol, setup_id in book.setup_ids():
+    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
         setup, prices = book.setup(symbol, setup_id), book.prices(symbol)
         if setup is not None and prices is not None:
             yield setup, prices
