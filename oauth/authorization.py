@@ -181,7 +181,7 @@ class Authorization:
             if client is not None:
                 return client
         raise PageError(
-            "This app is not registered here. Remove it where you use it; add it again."
+            "This app is not registered here. Remove it where you use it, then add it again."
         )
 
     async def _find(self, client_id: str, network: str | None) -> Client | None:

@@ -103,7 +103,7 @@ class ClientDocuments:
             message = f"This app's description could not be read. Wait {wait} s and try again."
             raise DocumentError(message, 503, wait)
         if self._reading[network] >= NETWORK_SHARE:
-            message = "Other new apps are being looked up from your network. Try again in a moment."
+            message = "Other new apps on your network are being looked up. Try again in a moment."
             raise DocumentError(message, 503, math.ceil(SECONDS))
         try:
             until_free = await self._quota.seconds_to_wait(network)

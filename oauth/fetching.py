@@ -232,7 +232,7 @@ class _Headers:
         if len(kinds) != 1 or not JSON_TYPE.fullmatch(kinds[0].partition(";")[0].strip()):
             raise FetchError("its content type is not application/json")
         if any(value.strip().lower() != "identity" for value in self._values("content-encoding")):
-            raise FetchError("it is sent compressed, which was not asked for")
+            raise FetchError("it is compressed, which was not requested")
 
     @property
     def max_age(self) -> int | None:

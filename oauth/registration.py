@@ -97,7 +97,7 @@ class ClientMetadata(ClientMetadataClaims):  # type: ignore[misc] # authlib has 
             raise InvalidRedirectURIError(f"Name 1 to {MAX_REDIRECTS} redirect_uris.")
         if not all(is_acceptable(uri) for uri in uris):
             raise InvalidRedirectURIError(
-                "Use loopback http, https or an app scheme, without userinfo and fragment."
+                "Use loopback http, https or an app scheme, without userinfo or fragment."
             )
 
     def validate_client_name(self) -> None:

@@ -41,7 +41,7 @@ class AccountPage:
             return RedirectResponse(f"{PATH}?done=everything", 303)
         if await site.sessions.end_own(account.id, form.get("end", ""), actor=visit.actor):
             return RedirectResponse(f"{PATH}?done=ended", 303)
-        refusal = Refusal(404, "You have no such browser signed in, so nothing was changed.")
+        refusal = Refusal(404, "No such browser is signed in, so nothing was changed.")
         return await self._page(visit, account, refusal)
 
     async def _page(

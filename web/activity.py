@@ -30,8 +30,8 @@ WORDS = {
     Kind.APP_APPROVED: "App approved",
     Kind.TOKENS_ISSUED: "App connected",
     Kind.APP_REVOKED: "App disconnected",
-    Kind.TOKEN_REUSED: "App disconnected: a token that was used before was shown again",
-    Kind.ACCOUNT_ADDED: "Account made",
+    Kind.TOKEN_REUSED: "App disconnected: it sent a token that had already been used",
+    Kind.ACCOUNT_ADDED: "Account created",
     Kind.ACCOUNT_DEACTIVATED: "Account deactivated",
     Kind.ACCOUNT_REACTIVATED: "Account reactivated",
     Kind.ACCOUNT_DELETED: "Account deleted",
@@ -74,5 +74,5 @@ def _before(value: str | None) -> int | None:
     if value is None:
         return None
     if not value.isascii() or not value.isdigit() or len(value) > 10 or int(value) > NEWEST:
-        raise Refusal(404, "There is no such page of your activity.")
+        raise Refusal(404, "Your activity has no such page.")
     return int(value)

@@ -47,7 +47,7 @@ class ChangesPage:
         if not self._access.scan(visit):
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
-            raise Refusal(403, "Your plan does not include the changes of the whole market.")
+            raise Refusal(403, "Your plan does not include changes across the whole market.")
         tracked = set(await self._access.tracked(visit))
         with self._site.services.active_night.pin() as book:
             found = book.changes()

@@ -34,9 +34,9 @@ THUMBNAIL = min(WIDTHS)
 """The width of the picture that shows no more than the scan says."""
 
 NO_LOOK = f"theme is one of {', '.join(THEMES)}, and width one of {', '.join(map(str, WIDTHS))}."
-NO_SETUP = "There is no such setup tonight; ids change every night."
-NO_TRADE = "The night knows no such trade."
-NO_PRICES = "This cannot be drawn: its price history is not stored."
+NO_SETUP = "This night has no such setup; ids change every night."
+NO_TRADE = "This night has no such trade."
+NO_PRICES = "This chart cannot be drawn: its price history is not stored."
 STRANGER = "Sign in to see this chart."
 UNTRACKED = "Track this ticker to see its charts."
 

@@ -22,7 +22,7 @@ from web.condition_words import FIELDS, Field
 PARTS = ("kind", "op", "value", "period")
 """The fields of one line of the form; every line sends all four."""
 
-UNREADABLE = "The conditions of this address cannot be read. Start again with those below."
+UNREADABLE = "The conditions in this address cannot be read. Start again from those below."
 UNKNOWN = "The address names a condition that does not exist. Choose one from the list."
 TOO_MANY = f"At most {MAX_PREDICATES} conditions can be applied together."
 
@@ -129,7 +129,7 @@ def _advice(typed: Condition) -> str:
     if field.kind.takes == "number":
         what = "choose a comparison and type a number, such as 10 or -2.5"
     else:
-        what = "choose one of the list"
+        what = "choose one from the list"
     period = " and a period" if field.periods else ""
     return f"{field.label}: {what}{period}."
 

@@ -21,8 +21,8 @@ PROGRAMS = (*AGENT_PATHS, *OAUTH_PATHS, "/.well-known")
 
 SENTENCES = {
     404: "There is no such page. The address may be mistyped.",
-    405: "This address does not do that. Go back, and follow a link or a button.",
-    500: "Something went wrong here, and it was noted. Try again in a moment.",
+    405: "This address does not accept that request. Go back and use a link or a button.",
+    500: "Something went wrong here, and the error was logged. Try again in a moment.",
 }
 
 Handler = Callable[[Request, Any], Awaitable[Response]]

@@ -99,10 +99,10 @@ class Events:
 
     def _check(self, network: str, *, sees_scan: bool) -> None:
         if self._networks[network] >= share_of(MOST):
-            raise Refusal(429, "Too many open pages of your network wait for news.", BUSY_SECONDS)
+            raise Refusal(429, "Too many pages on your network are waiting for news.", BUSY_SECONDS)
         is_full = self._kinds.total() >= MOST
         if is_full or (not sees_scan and self._kinds[False] >= MOST_OF_STRANGERS):
-            raise Refusal(503, "Too many open pages wait for news.", BUSY_SECONDS)
+            raise Refusal(503, "Too many pages are waiting for news.", BUSY_SECONDS)
 
 
 class Stream(EventSourceResponse):

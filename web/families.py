@@ -23,7 +23,7 @@ PATH, ONE_PATH = "/families", "/families/{family}"
 
 SHAPES: Mapping[Family, str] = {
     Family.RISING_WEDGE: "Two rising lines that converge, the lower one steeper: buyers pay more "
-    "each time, by less and less. It is traded when the price closes below the lower line.",
+    "each time, but by less and less. It is traded when the price closes below the lower line.",
     Family.FALLING_WEDGE: "Two falling lines that converge, the upper one steeper. It is traded "
     "when the price closes above the upper line.",
     Family.BULLISH_PENNANT: "A short pause between converging lines after a steep rise, the pole. "
@@ -146,7 +146,7 @@ def tables_of(method: Method, family: Family) -> list[Table]:
             [(f"{m.decade}s", m) for m in mine(method.by_family_and_decade())],
         ),
         Table(
-            "By what the market did at the entry",
+            "By state of the market at entry",
             "Market",
             [(f"{(m.regime or '').capitalize()} market", m) for m in mine(method.untested)],
             tested=False,

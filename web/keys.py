@@ -20,7 +20,7 @@ from web.site import Site
 from web.visit import Visit
 
 NOTICES = {
-    "revoked": "Revoked. It gives no access any more.",
+    "revoked": "Revoked. It no longer gives access.",
     "password": "Your password is changed, and every other browser is signed out.",
 }
 

@@ -43,9 +43,9 @@ def default_privacy(offer: Offer, retention: Retention) -> str:
         "the machine, the proxy or the network around it may log.\n\n"
         "## What is stored\n\n"
         f"{_table(retention)}\n\n"
-        "Of an IPv6 address only the network (its first 64 bits) is stored. "
-        "Charts, patterns and track records are about markets and hold nothing of people. There is "
-        "no advertising, no analytics, no cookie but those of signing in, and nothing is loaded "
+        "Only the network of an IPv6 address (its first 64 bits) is stored. "
+        "Charts, patterns and track records are about markets and hold nothing about people. There "
+        "is no advertising, no analytics and no cookie except for signing in, and nothing comes "
         "from another site. What an agent host does with the answers is for that host to say.\n\n"
         "## Without an account\n\n"
         "Calls, sign-ins and registrations of apps are counted by network address, for as long as "
@@ -53,14 +53,13 @@ def default_privacy(offer: Offer, retention: Retention) -> str:
         "name an address. Nothing else is kept.\n\n"
         "## Who sees it\n\n"
         "You, on the pages of your account; the operator, who has the database and its commands. "
-        "The service sends it to nobody else. An app that you approve may call with your account "
-        "and sees what those calls answer: your tracked tickers among them, and no password.\n\n"
+        "The service sends it to nobody else. An app that you approve may make calls with your "
+        "account and sees their answers: your tracked tickers among them, never your password.\n\n"
         "## How it is deleted\n\n"
-        "You end keys, apps and browsers yourself on the page of keys and in your account. Ask the "
+        "You end keys, apps and browsers yourself, on the keys page and in your account. Ask the "
         "operator to delete the account: `screener account delete` removes it with everything "
-        "above that belongs to it; the audit log keeps that an account was deleted, by its number. "
-        "Copies that the operator made of the database end when the "
-        "operator deletes them.\n"
+        "above that belongs to it; the audit log still shows the number of the deleted account. "
+        "The operator's copies of the database last until the operator deletes them.\n"
     )
 
 
@@ -71,17 +70,17 @@ def default_terms(offer: Offer, disclaimer: str) -> str:
         f"- **{disclaimer}** Repeat this where you act on the data. No edge is implied: track "
         "records describe the past, without costs, and say themselves how they compare with "
         "random entries.\n"
-        "- The data changes once a night and may be late, incomplete or wrong. Nights may be taken "
-        "back.\n"
+        "- The data changes once a night and may be late, incomplete or wrong. Nights may be "
+        "withdrawn.\n"
         "- Show the data as the content rules of the "
-        f"[documentation]({offer.docs_url}) want it: no win rate without its sample and the "
+        f"[documentation]({offer.docs_url}) require: no win rate without its sample and the "
         "average loss, the session's date, the disclaimer.\n"
         "- Keep your keys and your password to yourself. Calls are limited by key, account and "
         "address; do not go around the limits, and do not attack the service or other accounts.\n"
         "- The operator may limit, suspend or end access, and the service, at any time.\n"
         "- The service is provided as it is, without warranty of any kind, as far as the law "
         "allows.\n"
-        f"- What is stored of you: [privacy]({offer.privacy_url}).\n"
+        f"- What is stored about you: [privacy]({offer.privacy_url}).\n"
     )
 
 
@@ -93,8 +92,8 @@ def _table(retention: Retention) -> str:
     rows = (
         (
             "your account",
-            "e-mail address, plan, day it was made; the password as an Argon2id hash, which cannot "
-            "be turned back",
+            "e-mail address, plan, day of creation; the password as an Argon2id hash, which cannot "
+            "be reversed",
             "until it is deleted",
         ),
         ("tracked tickers", "their symbols, in your order", "until you change them"),
@@ -112,7 +111,7 @@ def _table(retention: Retention) -> str:
         (
             "browsers that are known",
             "when one last signed in, as a hash, so that others cannot lock you out",
-            f"{_span(BROWSER_LIFETIME)} without a sign-in, at most {PER_ACCOUNT} of an account",
+            f"{_span(BROWSER_LIFETIME)} without a sign-in, at most {PER_ACCOUNT} per account",
         ),
         (
             "apps that you approve",
@@ -127,14 +126,14 @@ def _table(retention: Retention) -> str:
         ),
         (
             "usage log",
-            "calls of a day by key, operation, and the name that the program or host gives itself; "
+            "calls per day by key, operation, and the name that the program or host gives itself; "
             "no arguments, no network address",
             _days(retention.usage_days),
         ),
         (
             "audit log",
-            "sign-ins, good and failed (those that name no account too), and changes of keys, apps "
-            "and account: time, network address, browser's name for itself",
+            "sign-ins, successful and failed (even if they name no account), and changes of keys, "
+            "apps and account: time, network address, browser's name for itself",
             _days(retention.audit_days),
         ),
     )

@@ -22,12 +22,12 @@ class Copy:
 
 def copies_of(query: Query, offer: Offer) -> list[Copy]:
     """The texts of a query; as an MCP call only where the service offers the tool."""
-    copies = [Copy("curl", "As curl", "SCREENER_KEY holds a key of yours.", _curl(query, offer))]
+    copies = [Copy("curl", "As curl", "SCREENER_KEY holds one of your keys.", _curl(query, offer))]
     if offer.extended:
         words = f"The body of a POST to {offer.extended_url}, with the same key."
-        copies.append(Copy("mcp", "As MCP call", words, _mcp(query)))
+        copies.append(Copy("mcp", "As an MCP call", words, _mcp(query)))
     link = f"{offer.public_url}{query.address()}"
-    return [*copies, Copy("link", "As link", "Whoever may see the scan sees these rows.", link)]
+    return [*copies, Copy("link", "As a link", "Whoever may see the scan sees these rows.", link)]
 
 
 def _curl(query: Query, offer: Offer) -> str:

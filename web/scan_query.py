@@ -49,7 +49,7 @@ PROBLEMS: Mapping[str, str] = {
     "max_distance_pct": "The distance to the trigger is a number of at least 0, such as 5.",
     "limit": "The rows of a page are a whole number from 1 to 200.",
     "offset": "The first row of a page is a whole number.",
-    "sort": "Choose one of the orders of the list.",
+    "sort": "Choose an order from the list.",
 }
 """What to do about a parameter that is not valid."""
 

@@ -25,7 +25,7 @@ from web.scan_query import DEFAULTS, Query, read_query
 from web.site import Site
 from web.visit import Visit
 
-NOT_ASKED = Refusal(400, "The scan cannot be asked like this. See what the form says.")
+NOT_ASKED = Refusal(400, "This scan cannot be run. The form says why.")
 FAMILIES = (("", "All families"), *((str(family), family.label) for family in Family))
 LIMITS = tuple((size, size) for size in ("25", "50", "100", "200"))
 STATUSES = (("forming", "Forming"), ("in_progress", "In progress"), ("all", "All"))

@@ -153,8 +153,8 @@ class SymbolPage:
         text = symbol[:LONGEST]
         nearest = [directory.entry(near) or {} for near in directory.nearest(text)]
         matches = self._matches(visit, book, nearest)
-        words = f"Tonight's data does not know {text}."
-        refusal = Refusal(404, words if matches else f"{words} No symbol is spelt like it.")
+        words = f"This night has no symbol {text}."
+        refusal = Refusal(404, words if matches else f"{words} No symbol has a similar spelling.")
         return self._pages.respond(
             "symbols.html",
             visit,

@@ -16,7 +16,7 @@ async def track(watchlist: Watchlist, account: Account, symbol: str, wanted: str
     """
     cap = TRACKED_CAPS[account.plan]
     if wanted not in ("track", "untrack"):
-        raise Refusal(400, "This form tracks a ticker, or no longer does.")
+        raise Refusal(400, "This form only tracks or untracks a ticker.")
     added, removed = ([symbol], []) if wanted == "track" else ([], [symbol])
     try:
         await watchlist.edit(account.id, added, removed, cap)
@@ -29,6 +29,6 @@ def over_cap(error: OverCapError) -> str:
     if not error.cap:
         return "Your plan tracks no tickers."
     return (
-        f"That would make {error.count} tickers, and your plan tracks {error.cap}. "
+        f"That would make {error.count} tickers, and your plan allows {error.cap}. "
         "Remove some from your watchlist first."
     )

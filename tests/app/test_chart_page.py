@@ -136,8 +136,8 @@ def test_the_page_shows_the_texts_of_the_setup_whole(
     assert host.text("#title").startswith("IBM · Rising wedge")
     assert "As of Wed, Oct 3, 2012" in host.text("#facts")
     assert host.text("#age") == (
-        "This night is old: it is of Wed, Oct 3, 2012, and the session of Thu, Oct 4, 2012 has "
-        "ended since."
+        "This night is old: it is the night of Wed, Oct 3, 2012, and the session of Thu, Oct 4, "
+        "2012 has ended since."
     )
     records = host.text("#records")
     for record in shown["records"].values():

@@ -377,7 +377,7 @@ async def test_slow_servers_of_one_network_leave_places_for_others(reader: Reade
         for number in range(NETWORK_SHARE):
             group.start_soon(ask, number, HERE)
         await until(lambda: len(reading) == NETWORK_SHARE)
-        with pytest.raises(DocumentError, match="from your network") as caught:
+        with pytest.raises(DocumentError, match="on your network") as caught:
             await documents.client(f"{LATER}8", HERE)
         group.start_soon(ask, 9, "198.51.100.7")
         await until(lambda: len(reading) == NETWORK_SHARE + 1)

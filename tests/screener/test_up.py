@@ -143,7 +143,7 @@ def test_the_first_key_of_own_bars_answers_as_the_greeting_says(tmp_path: Path, 
     assert "screener account password me@localhost" in said
     assert empty == []
     assert [answer.status_code for answer in (scan, listed, record)] == [200, 200, 200]
-    assert "tonight in the 20 symbols that the night covers" in calm
+    assert "in the 20 symbols that this night covers" in calm
 
 
 def test_the_password_that_is_shown_opens_every_page_of_the_account(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def test_the_pages_show_each_event_once(service: Service) -> None:
     assert address == ""
     assert len(shown) == len(events_of(service, account)) == 2 * EVENTS_A_PAGE + 2
     assert "Signed in" in shown[0]
-    assert "Account made" in shown[-1]
+    assert "Account created" in shown[-1]
     assert "There is nothing older." in browser.get(f"{PATH}?before=0").text
 
 

@@ -246,7 +246,7 @@ def test_a_name_in_letters_of_several_alphabets_is_warned_of(
 
     page = browser.get(authorize_address(new_app(service, name))).text
 
-    assert ("letters of several alphabets" in page) is warned
+    assert ("letters from several alphabets" in page) is warned
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_one_network_has_its_share_of_the_streams_and_a_closed_one_gives_its_pla
 
     assert refused.status_code == 429
     assert int(refused.headers["retry-after"]) > 0
-    assert "Too many open pages" in refused.text
+    assert "Too many pages on your network are waiting" in refused.text
     assert again == "night"
 
 

@@ -35,7 +35,7 @@ def test_a_family_is_shown_with_its_record_sample_and_average_loss(
     assert f"As of {body['as_of_session']}" in text
     assert body["disclaimer"] in text
     if record is None:
-        assert "No trade of this family was resolved yet." in text
+        assert "No trade of this family has been resolved yet." in text
         return
     assert record["summary"] in text
     assert f"Resolved trades {record['sample_size']:,}" in text
@@ -136,7 +136,7 @@ def test_a_night_without_such_counts_says_so(data_dir: Path) -> None:
         text = words(Browser(live).get("/families/triangle").text)
 
     assert "was sealed without these counts; the next one will carry them." in text
-    assert "was sealed without each family by what the market did" in text
+    assert "This night has no market table for each family" in text
 
 
 def test_without_a_night_every_family_says_so(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_costs_survivorship_and_random_entries_are_named(service: Service) -> No
         "A day that reaches both counts as a loss",
         "No costs, no slippage",
         "Survivorship.",
-        "Of the 5 symbols here the bars of 0 stop before the session",
+        "Of the 5 symbols here, 0 have bars that stop before the session",
         "95% Wilson interval",
         "as one cluster",
     ):
@@ -215,8 +215,10 @@ def test_the_page_says_what_nights_had_served_before_trades_ended() -> None:
         "32.26% (18.57 to 49.86) average loss -5.67% 12.34% -0.123 4"
     )
 
-    assert row in words(rendered(told))
-    assert "As it was served" not in rendered(method(measure()))
+    assert row in words(
+        rendered(told)
+    )
+    assert "As served" not in rendered(method(measure()))
 
 
 def test_a_market_s_regimes_stand_in_a_table_of_their_own() -> None:

@@ -119,7 +119,9 @@ def test_a_trade_is_drawn_where_its_bars_are_kept_and_else_the_page_says_why_not
             assert "width=1200" in page
             assert picture.headers["content-type"] == "image/png"
         else:
-            assert f"older than the {len(prices.date)} sessions whose bars the night keeps" in page
+            assert (
+                f"older than the {len(prices.date)} sessions of GOOG that the night stores" in page
+            )
             assert picture.status_code == 404
     assert 0 < drawn < len(trades(book, "GOOG"))
 

@@ -215,7 +215,7 @@ def test_what_cannot_be_applied_stays_as_typed_beside_what_can(market: Service) 
         ({"max_distance_pct": "-1"}, "a number of at least 0"),
         ({"limit": "many"}, "whole number from 1 to 200"),
         ({"offset": "1.5"}, "whole number"),
-        ({"sort": "luck"}, "one of the orders"),
+        ({"sort": "luck"}, "an order"),
         ({"filters": "[{"}, "cannot be read"),
         ({"filters": "[" * 100 + "]" * 100}, "cannot be read"),
         ({"filters": '{"kind":"rsi"}'}, "cannot be read"),
@@ -224,8 +224,8 @@ def test_what_cannot_be_applied_stays_as_typed_beside_what_can(market: Service) 
         ({"filters": '[{"kind":["rsi"]}]'}, "does not exist"),
         ({"filters": '[{"kind":"rsi","op":"<","value":true}]'}, "RSI: choose a comparison"),
         ({"filters": '[{"kind":"rsi","op":"<","value":1,"x":1}]'}, "RSI: choose a comparison"),
-        ({"filters": '[{"kind":"exchange","value":"<b>"}]'}, "Exchange: choose one of the list"),
-        ({"filters": '[{"kind":"sma_cross","value":"maybe"}]'}, "choose one of the list"),
+        ({"filters": '[{"kind":"exchange","value":"<b>"}]'}, "Exchange: choose one from the list"),
+        ({"filters": '[{"kind":"sma_cross","value":"maybe"}]'}, "choose one from the list"),
         ({"kind": "luck", "value": "1"}, "does not exist"),
         ({"add": "luck"}, "does not exist"),
         ({"kind": "rsi", "op": "~", "value": "1"}, "RSI: choose a comparison"),
@@ -373,8 +373,8 @@ def test_a_page_behind_the_end_leads_back(market: Service) -> None:
     answer = screen(market, offset="9007199254740992")
 
     assert answer.status_code == 200
-    assert "behind its end" in answer.text
-    assert 'href="/screen"' in answer.text.split("behind its end")[1]
+    assert "ends before this page" in answer.text
+    assert 'href="/screen"' in answer.text.split("ends before this page")[1]
 
 
 def test_no_forming_setup_is_not_read_as_no_setup(service: Service) -> None:
@@ -383,7 +383,7 @@ def test_no_forming_setup_is_not_read_as_no_setup(service: Service) -> None:
 
     page = browser.get("/screen?max_distance_pct=0").text
 
-    assert "No setup that is forming matches." in words(page)
+    assert "No forming setup matches." in words(page)
     tabs = dict(re.findall(r'>([A-Z][a-z ]+) <span class="size">(\d+)<', page))
     assert tabs == {"Forming": "0", "In progress": str(running), "All": str(running)}
     assert 'href="/screen?status=in_progress&amp;max_distance_pct=0"' in page

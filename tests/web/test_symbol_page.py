@@ -213,7 +213,7 @@ def test_a_full_watchlist_is_said_in_words_and_stays(closed: Service) -> None:
     answer = browser.submit(browser.form("/symbols/AAPL"), change="track")
 
     assert answer.status_code == 400
-    assert "That would make 51 tickers, and your plan tracks 50." in answer.text
+    assert "That would make 51 tickers, and your plan allows 50." in answer.text
     assert "AAPL" not in tracked(closed, account)
 
 
@@ -259,7 +259,7 @@ def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
             page = browser.get("/symbols/INTC", headers={"Accept": accept}).text
             assert "Not covered this night." in page
             assert "forms no pattern" not in page
-            assert "The night holds no history of it." in page
+            assert "This night has no history of INTC." in page
 
 
 def test_a_very_long_name_is_cut_wherever_people_read_it(data_dir: Path) -> None:

@@ -42,10 +42,10 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 /** Whether the night is old on a day: a session has ended from the UTC day after its date on. */
 function ageText(data, today) {
   const night = dateText(isoDate(data.as_of_session));
-  if (!data.next_session) return `This night of ${night} does not say which session follows it.`;
+  if (!data.next_session) return `The night of ${night} does not say which session follows it.`;
   if (today.getTime() < isoDate(data.next_session).getTime() + DAY) return "";
   const next = dateText(isoDate(data.next_session));
-  return `This night is old: it is of ${night}, and the session of ${next} has ended since.`;
+  return `This night is old: it is the night of ${night}, and the session of ${next} has ended since.`;
 }
 
 /** The chart in words, for a reader who cannot see it. */
@@ -120,7 +120,7 @@ function gainText({ gain_pct: gain, gain_r: risk }) {
 /** What a verdict says of the trades of a record beside random entries. */
 const VERDICTS = {
   too_few: "there are too few trades to tell a difference",
-  not_distinguishable: "no difference can be told",
+  not_distinguishable: "no difference can be shown",
   above_random: "the trades did better",
   below_random: "the trades did worse",
 };
@@ -130,7 +130,7 @@ function chanceText(name, record) {
   const verdict = VERDICTS[record.verdict];
   if (!verdict || typeof record.placebo_win_rate_pct !== "number") return "";
   return `${name}: random entries with the same stops and targets reached the target in ` +
-    `${record.placebo_win_rate_pct.toFixed(2)}%; ${verdict}.`;
+    `${record.placebo_win_rate_pct.toFixed(2)}% of cases; ${verdict}.`;
 }
 
 /** The track records: never a win rate without its sample and the average loss. */
@@ -138,7 +138,7 @@ function recordElements(data) {
   const { records, symbol } = data;
   const known = [["Family", records.family], [symbol, records.ticker]].filter(([, record]) => record);
   const heading = element("h2", "", "Track record");
-  if (!known.length) return [heading, element("p", "", "No trade of this pattern was resolved yet.")];
+  if (!known.length) return [heading, element("p", "", "No trade of this pattern has been resolved yet.")];
   const names = ["", "Trades", "Reached target", "Avg. win", "Avg. loss"];
   const head = element("tr", "", ...names.map((name) => element("th", "", name)));
   const rows = known.map(([name, record]) => element("tr", "", element("th", "", name),
