@@ -135,7 +135,7 @@ def test_a_night_without_bars_of_a_symbol_says_so(data_dir: Path) -> None:
         newest = trades(book, "MSFT")[0]
     with serving(data_dir, demo_symbols=("MSFT", "FB")) as live:
         assert "chart.png" not in Browser(live).get("/symbols/FB").text
-        assert "keeps no bars of MSFT" in Browser(live).get(address("MSFT", newest)).text
+        assert "stores no bars of MSFT" in Browser(live).get(address("MSFT", newest)).text
         assert Browser(live).get("/symbols/FB/chart.png").status_code == 404
 
 

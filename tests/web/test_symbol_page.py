@@ -66,7 +66,7 @@ def test_who_may_scan_reads_what_the_scan_says_and_no_history(closed: Service, b
     assert "/assets/chart." not in page
     assert 'id="history"' not in page
     assert setup["track_record"]["ticker"]["summary"] not in text
-    assert "Track AAPL to see its charts" in text
+    assert "Track AAPL to see its full charts" in text
 
 
 def test_who_tracks_it_reads_its_charts_records_history_and_results(
