@@ -47,7 +47,7 @@ def cluster_pool(address: str) -> Iterator[Pool]:
         distributed: Any = importlib.import_module("distributed")
     except ImportError as error:
         raise NightlyError(
-            "--executor needs Dask, which is not installed; `make install` in the checkout does it."
+            "--executor needs Dask, which is not installed; `make install` in the checkout adds it."
         ) from error
     place = "tcp://" + address.removeprefix(SCHEME)
     try:

@@ -62,7 +62,7 @@ class Fate(Enum):
     RIVALLED = "passes every rule, but a better drawing of the same formation is served"
     WAITING = (
         "passes every rule, but pairs are judged only on bars that confirm a swing on one of the "
-        "lines, and this is none"
+        "lines, and this bar confirms none"
     )
     CROWDED = "passes every rule, but as many setups as the detector keeps are forming already"
 

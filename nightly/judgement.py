@@ -66,7 +66,7 @@ PARTS = (
         Weight(0.2, 0.9, -1.208),
         "one bar must not make the shape",
     ),
-    Part("largest_gap", Weight(0.0, 0.5, -2.09), UNUSED, "nor may one gap"),
+    Part("largest_gap", Weight(0.0, 0.5, -2.09), UNUSED, "one gap must not make the shape"),
     Part(
         "outside",
         Weight(0.0, 0.2, -10.116),
@@ -98,8 +98,8 @@ PARTS = (
         Weight(0.2, 0.8, -3.394),
         "a pennant is small against its pole",
     ),
-    Part("pole_step", UNUSED, Weight(0.2, 0.8, -2.287), "a pole is several bars and not one jump"),
-    Part("pole_gap", UNUSED, Weight(0.0, 0.4, -4.45), "nor one gap"),
+    Part("pole_step", UNUSED, Weight(0.2, 0.8, -2.287), "a pole is several bars, not one jump"),
+    Part("pole_gap", UNUSED, Weight(0.0, 0.4, -4.45), "a pole is several bars, not one gap"),
     Part("pole_straightness", UNUSED, Weight(0.4, 1.0, 1.107), "price hardly steps back on a pole"),
 )
 

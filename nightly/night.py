@@ -194,7 +194,7 @@ def _check_new(nights: Nights, version: str) -> None:
     except ManifestError:
         return  # the sealed book is damaged; make the night again
     raise SealedError(
-        f"Nothing new: these bars were made into the night of {sealed.as_of_session} before. If "
+        f"Nothing new: the night of {sealed.as_of_session} was already made from these bars. If "
         f"another one is served, `screener night activate {version}` brings it back."
     )
 

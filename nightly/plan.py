@@ -209,7 +209,7 @@ def _wider(days: Sequence[int], current: int) -> str:
     if ends[last] <= current:
         return ""
     session, symbols = to_date(last), sum(day >= last for day in days)
-    held = f"Few symbols have bars of this session, and {symbols:,} up to {session}"
+    held = f"Few symbols have bars of this session, but {symbols:,} have bars to {session} or later"
     return f"{held}: `--session {session}` makes a night of them."
 
 

@@ -42,13 +42,13 @@ WORDS: Mapping[Rule, Words] = MappingProxyType(
         Rule.RECENCY: Words("one line was last touched {value} of the length ago; {limit}", SHARE),
         Rule.HEIGHT: Words("it is {value} ATR high where the second line starts; {limit}", NUMBER),
         Rule.SLOPES: Words(
-            "the flatter line moves {value} widths, no type has that; {limit}", NUMBER
+            "the flatter line moves {value} widths, which fits no type; {limit}", NUMBER
         ),
         Rule.POLE_HEIGHT: Words("the pole is {value} ATR high; {limit}", NUMBER),
         Rule.POLE_BARS: Words("the length of the pole in bars is {value}; {limit}", COUNT),
         Rule.POLE_SPEED: Words("the pole moves {value} ATR a bar; {limit}", NUMBER),
-        Rule.POLE_STEP: Words("one close makes {value} of the pole; {limit}", SHARE),
-        Rule.POLE_GAP: Words("one gap makes {value} of the pole; {limit}", SHARE),
+        Rule.POLE_STEP: Words("one close makes up {value} of the pole; {limit}", SHARE),
+        Rule.POLE_GAP: Words("one gap makes up {value} of the pole; {limit}", SHARE),
         Rule.POLE_STRAIGHTNESS: Words(
             "the pole's net move is {value} of all its moves; {limit}", SHARE
         ),
@@ -58,14 +58,14 @@ WORDS: Mapping[Rule, Words] = MappingProxyType(
         Rule.EARLY_CLOSE: Words(
             "a close before the second line starts is {value} ATR beyond it; {limit}", NUMBER
         ),
-        Rule.TOUCHES: Words("the touches of both lines together are {value}; {limit}", COUNT),
+        Rule.TOUCHES: Words("both lines together have {value} touches; {limit}", COUNT),
         Rule.CROSSINGS: Words(
             "the changes of side between its touches are {value}; {limit}", COUNT
         ),
         Rule.TOUCH_GAP: Words("no touch lies in {value} of the length; {limit}", SHARE),
         Rule.LARGEST_BAR: Words("one bar spans {value} of the width; {limit}", SHARE),
         Rule.LARGEST_GAP: Words("one gap spans {value} of the width; {limit}", SHARE),
-        Rule.DIRECTNESS: Words("its legs make {value} of all moves of the closes; {limit}", SHARE),
+        Rule.DIRECTNESS: Words("its legs make up {value} of all moves of closes; {limit}", SHARE),
         Rule.THIN: Words("{value} of its bars have no range; {limit}", SHARE),
         Rule.SCORE: Words("its score is {value}; {limit}", PERCENT),
     }

@@ -141,7 +141,7 @@ REFUSALS: Final = (
         "bad_bars",
         f"{', '.join(CONTRADICTIONS[:-1])} and {CONTRADICTIONS[-1]} together exceed {BAD_BARS} and "
         f"{BAD_SHARE:.0%} of the bars so far",
-        "left out from then on, until they do not",
+        "left out from then on, until they no longer do",
     ),
     Rule(
         "price_jumps",
@@ -153,7 +153,7 @@ REFUSALS: Final = (
         "unconfirmed_close",
         f"the last close is over {SPIKE:.0f} times the one before, or under 1/{SPIKE:.0f}: the "
         "next bar will tell",
-        "left out tonight",
+        "left out of this night",
     ),
     Rule(
         "flat_bars",
@@ -178,7 +178,7 @@ REFUSALS: Final = (
         "behind",
         f"the last bar is not of its calendar's last session, but of one of the "
         f"{ACTIVE_SESSIONS} before",
-        "left out tonight",
+        "left out of this night",
     ),
     Rule("stale", f"no bar in these {ACTIVE_SESSIONS + 1} sessions", "left out"),
 )

@@ -63,7 +63,7 @@ class Scratch:
                 )
             if hashlib.sha256(found.body).hexdigest() == name.partition(".")[0]:
                 return found.body
-        raise SourceError(f"{self.url} gives other bytes for {name} than were put there.")
+        raise SourceError(f"{self.url} returns other bytes for {name} than were written there.")
 
     def share(self, source: SpilledSource, folder: Path, step: Step) -> SpilledSource:
         """Put the files of a source there, and return a source that reads them there.

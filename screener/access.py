@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from store.grants import Client, Grant
     from store.sessions import Session
 
-sessions_app = typer.Typer(no_args_is_help=True, help="List and end the sign-ins of browsers.")
-grants_app = typer.Typer(no_args_is_help=True, help="List and revoke what accounts approved.")
+sessions_app = typer.Typer(no_args_is_help=True, help="List and end browser sign-ins.")
+grants_app = typer.Typer(no_args_is_help=True, help="List and revoke access granted to apps.")
 clients_app = typer.Typer(no_args_is_help=True, help="List and delete agent hosts.")
 
 Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
@@ -52,7 +52,7 @@ def end_sessions(email: Email) -> None:
 
 @grants_app.command("list")
 def list_grants() -> None:
-    """List which account let which host in."""
+    """List which accounts granted access to which hosts."""
     from store.accounts import Accounts
     from store.grants import Grants
 
@@ -135,4 +135,4 @@ def purge() -> None:
         f"Removed {', '.join(f'{count} {what}' for what, count in rows.items()) or 'nothing'}."
     )
     if failures:
-        fail("some of what is expired could not be removed; run `screener purge` again.")
+        fail("some expired rows could not be removed; run `screener purge` again.")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from store.accounts import Account, Accounts
 
 accounts_app = typer.Typer(
-    no_args_is_help=True, help="Add, list, change, silence and delete accounts."
+    no_args_is_help=True, help="Add, list, change, deactivate and delete accounts."
 )
 
 Email = Annotated[str, typer.Argument(help="E-mail address of the account.")]
@@ -64,7 +64,7 @@ def set_plan(email: Email, plan: Annotated[PlanName, typer.Argument(help="The ne
     from store.accounts import Plan
 
     account = with_accounts(lambda accounts: accounts.set_plan(email, Plan(plan)))
-    err.print(f"{account.email} has plan {account.plan} now.")
+    err.print(f"{account.email} now has plan {account.plan}.")
 
 
 @accounts_app.command("password")
@@ -86,14 +86,14 @@ def set_password(
         return await accounts.set_password(email, hashed, end_access=end_keys)
 
     ended = with_accounts(work)
-    err.print(f"{email} has a new password; {ended.sessions} browser sessions are ended.")
+    err.print(f"{email} has a new password; browser sessions ended: {ended.sessions}.")
     if end_keys:
-        err.print(f"{ended.keys} keys and {ended.apps} apps are revoked.")
+        err.print(f"Keys revoked: {ended.keys}; apps revoked: {ended.apps}.")
 
 
 @accounts_app.command("delete")
 def delete(
-    email: Email, yes: Annotated[bool, typer.Option("--yes", help="Do not ask before.")] = False
+    email: Email, yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False
 ) -> None:
     """Delete an account with everything about it: keys, apps, list, sign-ins, usage and events."""
     with_accounts(lambda accounts: accounts.get(email))
@@ -107,14 +107,14 @@ def delete(
 
 @accounts_app.command("deactivate")
 def deactivate(email: Email) -> None:
-    """Silence an account: its keys answer 401 until it is reactivated. Its browsers sign out."""
+    """Deactivate an account: its keys answer 401 until it is reactivated. Its browsers sign out."""
     with_accounts(lambda accounts: accounts.set_active(email, active=False))
-    err.print(f"{email} is inactive now.")
+    err.print(f"{email} is now inactive.")
 
 
 @accounts_app.command("reactivate")
 def reactivate(email: Email) -> None:
-    """Bring a silenced account back."""
+    """Reactivate an account that was deactivated."""
     with_accounts(lambda accounts: accounts.set_active(email, active=True))
     err.print(f"{email} is active again.")
 

@@ -48,7 +48,7 @@ def handed_over() -> socket.socket | None:
     listener = _listener()
     if listener is None:
         raise SettingsError(
-            "What the service manager handed over is no listening TCP socket; "
+            "The service manager handed over no listening TCP socket; "
             "ListenStream= of the socket unit must be an address and a port."
         )
     listener.set_inheritable(False)

@@ -223,7 +223,7 @@ async def _migrate(database: Database) -> None:
     except DatabaseUnavailableError as error:
         # `screener serve` has migrated it. A worker that is replaced while the database is away
         # must serve what needs no account.
-        log.warning("Keyed calls answer 503 until the database does: %s", error)
+        log.warning("Calls with a key get a 503 until the database answers: %s", error)
 
 
 async def resume_days(services: Services) -> None:
@@ -231,7 +231,7 @@ async def resume_days(services: Services) -> None:
     try:
         await services.limiter.resume(await services.usage.calls_today())
     except DatabaseUnavailableError as error:
-        log.warning("The calls of today are counted from nought: %s", error)
+        log.warning("Today's calls are counted from zero: %s", error)
 
 
 def services_of(

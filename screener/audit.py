@@ -23,7 +23,7 @@ def audit(
     email: Annotated[str | None, typer.Argument(help="Only this account; all when unset.")] = None,
     kind: Annotated[str | None, typer.Option(help="Only this kind, such as sign_in.")] = None,
     since: Annotated[
-        str | None, typer.Option(help="Only since then: days, as 7d, or a UTC date.")
+        str | None, typer.Option(help="Only events since then: days, such as 7d, or a UTC date.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most events.")] = 100,
     before: Annotated[
@@ -84,4 +84,4 @@ def _start(since: str, now: dt.datetime) -> dt.datetime:
             return now - dt.timedelta(days=int(days[1]))
         return dt.datetime.combine(dt.date.fromisoformat(since), dt.time(), dt.UTC)
     except (ValueError, OverflowError):
-        fail(f"--since takes days, as 7d, or a date, as 2026-01-31, not {since!r}.")
+        fail(f"--since takes days, such as 7d, or a date, such as 2026-01-31, not {since!r}.")

@@ -102,7 +102,7 @@ def _check_goes_on(nights: Nights, order: Order, now: dt.datetime) -> None:
         raise _others(nights, f"of {made.inputs.bars}", f"of {asked.bars}")
     for field, what in SHAPING.items():
         if getattr(made.inputs, field) != getattr(asked, field):
-            raise _others(nights, f"made of other {what}", f"of these {what}")
+            raise _others(nights, f"made from other {what}", f"from these {what}")
 
 
 def _others(nights: Nights, these: str, those: str) -> LedgerError:
@@ -118,7 +118,7 @@ def _sessions(
     """The sessions of a range that bars reach: New York's, or every day if all is crypto."""
     first, last = days
     if first is None or last is None or first > last:
-        raise SourceError("--from must be a day up to --to.")
+        raise SourceError("--from must not be later than --to.")
     looked = plan(replace(order, session=last), now)
     known = [listing for task in looked.tasks for _, listing in task.symbols]
     kind: AssetType = "crypto" if all(listing.crypto for listing in known) else "stock"

@@ -127,7 +127,7 @@ def _target(file: Path, force: bool) -> Iterator[IO[bytes]]:
     """The file to write to, a draft until the block ends without an error; private to its owner."""
     if file == STDOUT:
         if sys.stdout.isatty():
-            fail("a backup is no text; send it into a file or a pipe.")
+            fail("a backup is not text; write it to a file or a pipe.")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return

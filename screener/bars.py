@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 bars_app = typer.Typer(
     no_args_is_help=True,
-    help="Check daily bars, fetch them from a provider, list those kept.",
+    help="Check daily bars, fetch them from a provider, list those stored.",
 )
 
 PARTIAL = 1
@@ -46,7 +46,7 @@ def fetch(
     symbols: Annotated[
         str | None,
         typer.Option(
-            help="As the provider spells them: AAPL,MSFT or @FILE; those kept if left out."
+            help="As the provider spells them: AAPL,MSFT or @FILE; those stored if left out."
         ),
     ] = None,
     since: Annotated[
@@ -54,7 +54,7 @@ def fetch(
     ] = None,
     store: Store = None,
     url: Annotated[
-        str | None, typer.Option(help="Another address of the provider's interface: a mirror.")
+        str | None, typer.Option(help="Another address for the provider's API, such as a mirror.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
 ) -> None:
@@ -76,7 +76,7 @@ def fetch(
             known.origin.symbol for known in kept.all() if known.origin.provider == provider
         ]
         if not wanted:
-            fail(f"No symbol of {provider} is kept yet; name some with --symbols.")
+            fail(f"No symbol of {provider} is stored yet; name some with --symbols.")
         opened = open_provider(provider, url)
         kept.prepare()
         ending = Event()
@@ -108,14 +108,14 @@ def _follow(run: Run, ending: Event, total: int) -> tuple[list[Fetched], bool]:
                 step("fetching bars", len(done), total)
         except KeyboardInterrupt:
             interrupted = True
-            err.print("Ending; what is under way is waited for.")
+            err.print("Stopping, once the requests under way are finished.")
         ending.set()
         return done + run.end("The run was interrupted."), interrupted
 
 
 @bars_app.command("list")
 def list_bars(store: Store = None) -> None:
-    """List the symbols that are kept, with their first and last day."""
+    """List the symbols that are stored, with their first and last day."""
     from nightly.providers.kept import BarStore
 
     with plainly():
@@ -209,7 +209,7 @@ def _report(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:
         out.print(f"And {len(moved) - MOST} more.")
     if refetched := _of(done, "refetched"):
         told = _named(refetched)
-        out.print(f"Fetched anew as a whole, for their history moved or goes further back: {told}")
+        out.print(f"Fetched again in full, as their history changed or goes further back: {told}")
     failed = _of(done, "failed")
     for fetched in failed[:MOST]:
         err.print(f"Failed: {fetched.symbol}: {fetched.reason}")
@@ -218,9 +218,9 @@ def _report(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:
     if gave_up:
         err.print(f"Ended early: {gave_up}")
     if untried := _of(done, "untried"):
-        err.print(f"Not asked for: {_named(untried)}")
+        err.print(f"Not tried: {_named(untried)}")
     counts = ", ".join(f"{number} {status}" for status, number in _counts(done).items())
-    out.print(f"{len(done)} symbols: {counts}; kept in {folder}")
+    out.print(f"Symbols: {len(done)} ({counts}); stored in {folder}")
 
 
 def _report_json(done: Sequence[Fetched], gave_up: str, folder: Path) -> None:

@@ -16,7 +16,7 @@ def told(manifest: Manifest, found: Mapping[str, Any] | None) -> Iterator[str | 
     """The changes as lines and tables, a table for each kind; kinds without any are left out."""
     yield f"Night {manifest.data_version}, session {manifest.as_of_session}."
     if found is None:
-        yield "It is compared with no night before it, so no change is known."
+        yield "It was not compared with an earlier night, so no change is known."
         return
     yield f"Changes since night {found['since_version']}, session {found['since_session']}:"
     groups = _by_kind(found["changes"])

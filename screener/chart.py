@@ -40,7 +40,7 @@ def draw_setup(book: Book, symbol: str, setup_id: str | None, look: Look) -> tup
         )
     prices, words = book.prices(symbol), past_words(book, Past(symbol))
     if prices is None or words is None:
-        fail(f"the night keeps no prices of {symbol} for charts; see SCREENER_CHART_SYMBOLS.")
+        fail(f"the night stores no prices of {symbol} for charts; see SCREENER_CHART_SYMBOLS.")
     view = chart_view(book, setup, prices, company_names(book).get(symbol, ""))
     if isinstance(setup, StoredSetup):
         words = caption(setup.view, book.disclaimer)
@@ -53,7 +53,7 @@ def write_picture(path: Path, png: bytes, *, replace: bool) -> None:
     """
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            fail(f"{path} is no ordinary file; choose another with --out.")
+            fail(f"{path} is not a regular file; choose another with --out.")
         if path.exists() and not replace:
             fail(f"{path} exists; choose another file with --out, or replace it with --force.")
         replace_file(path, png, 0o644)

@@ -66,7 +66,7 @@ def named(names: Sequence[str]) -> str:
 def _summary(name: str, said: Mapping[str, Any], totals: Sequence[Total]) -> Iterator[str]:
     rows, bars, symbols = said["rows"], said["bars"], said["symbols"]
     days = f" from {said['first']} to {said['last']}" if said["first"] else ""
-    yield f"{name}: {symbols:,} symbols, {rows:,} rows, of which {bars:,} are usable bars{days}."
+    yield f"{name}: symbols {symbols:,}, rows {rows:,}, usable bars {bars:,}{days}."
     if rows > bars:
         by_rule = sum(total.bars or 0 for total in totals if total.rule in DROPPING)
         dropped = min(by_rule, rows - bars)
@@ -75,11 +75,11 @@ def _summary(name: str, said: Mapping[str, Any], totals: Sequence[Total]) -> Ite
             f"{rows - bars - dropped:,} lie after the session or where bars cannot be trusted."
         )
     if said["session"] is None:
-        yield f"There can be no night: {said['trouble']}"
+        yield f"No night can be made: {said['trouble']}"
         return
     covered = f"{said['covered']:,} of {symbols:,} symbols"
     served = sum(one["bars"] for one in said["series"].values() if not one["left_out"])
-    rest = f"; the other {bars - served:,} count for past trades alone" if served < bars else ""
+    rest = f"; the other {bars - served:,} count only for past trades" if served < bars else ""
     yield f"A night of session {said['session']} would cover {covered}, by {served:,} bars{rest}."
     if said["wider"]:
         yield said["wider"]
@@ -109,7 +109,7 @@ def _source(source: Mapping[str, Any]) -> Iterator[str]:
         yield f"Column {column}: {said}."
     if renamed := source.get("renamed"):
         shown = [f"{raw} is {symbol}" for raw, symbol in renamed.items()]
-        yield f"Symbols by another name: {named(shown)}."
+        yield f"Symbols renamed: {named(shown)}."
 
 
 def _assumed(said: Mapping[str, Any]) -> Iterator[str]:
@@ -122,8 +122,8 @@ def _assumed(said: Mapping[str, Any]) -> Iterator[str]:
     if number := assumed["adjustment_symbols"]:
         kind = assumed["adjustment"]
         yield (
-            f"Taken as adjusted {ADJUSTED[kind]}, since nothing tells: {number:,} symbols; "
+            f"Taken as adjusted {ADJUSTED[kind]}, since nothing says so: {number:,} symbols; "
             "--adjustment says otherwise."
         )
     if number := assumed["currency_symbols"]:
-        yield f"Taken to be in dollars, since nothing tells: {number:,} symbols."
+        yield f"Taken to be in dollars, since nothing says so: {number:,} symbols."

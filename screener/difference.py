@@ -15,7 +15,7 @@ def told(found: Difference) -> Iterator[str]:
     for name, (before, now) in found.counts.items():
         yield f"{name}: {before:,} -> {now:,} ({now - before:+,})"
     yield from _line("Covered now", found.gained)
-    yield from _line("Covered no longer", [f"{s} ({why})" for s, why in found.lost.items()])
+    yield from _line("No longer covered", [f"{s} ({why})" for s, why in found.lost.items()])
     yield from _line("New setups", [_name(shown) for shown in found.new])
     yield from _line("Setups gone", [_name(shown) for shown in found.gone])
     moves = [f"{_name(shown)} {was} -> {now}" for shown, (was, now) in found.moved.items()]

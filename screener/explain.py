@@ -92,12 +92,12 @@ def _series(task: Task, raw: str, listing: Listing, session: dt.date | None) -> 
         first, last = (to_date(loaded.bars.date[bar]) for bar in (0, -1))
         if not first <= session <= last:
             raise SourceError(
-                f"The bars of {listing.symbol} are of {first} to {last}; choose a --session there."
+                f"The bars of {listing.symbol} run from {first} to {last}; choose such a --session."
             )
     cleaned = task.clean(loaded, listing)
     if cleaned.refusal is not None:
         raise SourceError(
-            f"Nothing of {listing.symbol} is served on {task.as_of}: {cleaned.refusal.reason}"
+            f"No pattern on {listing.symbol} is served on {task.as_of}: {cleaned.refusal.reason}"
         )
     return cleaned.series[-1]
 
@@ -108,7 +108,7 @@ def _print(symbol: str, found: Explanation, asked: dt.date | None) -> None:
     judged = "1 pair of lines was" if pairs == 1 else f"{pairs or 'no'} pairs of lines were"
     out.print(f"{symbol} on {found.session}: {patterns}, {judged} judged.")
     if asked is not None and asked != found.session:
-        out.print(f"There is no bar of {asked}; this is as of the last one before it.")
+        out.print(f"There is no bar for {asked}; this is as of the last bar before it.")
     for served in found.served:
         _print_served(served)
     if found.candidates:
@@ -116,7 +116,7 @@ def _print(symbol: str, found: Explanation, asked: dt.date | None) -> None:
         _print_furthest(found)
     else:
         out.print(
-            "No trend line above price has one below it of its scale: there is nothing to judge."
+            "No trend line above price has one of its scale below it, so there is nothing to judge."
         )
 
 
@@ -125,7 +125,7 @@ def _print_served(served: Served) -> None:
     out.print()
     out.print(
         f"Served: {kind_name(served.kind)}, {_direction(served.version, served.trade)}, "
-        f"{state}; as of its last bar the score is {served.score.percent:.1f}%, when it was drawn "
+        f"{state}; its score is {served.score.percent:.1f}% as of its last bar; when it was drawn "
         f"on {served.since} it was {float(served.version['quality']):.1f}%."
     )
     out.print(f"Upper line {_line(served.upper)}; lower line {_line(served.lower)}.")
@@ -135,7 +135,7 @@ def _print_served(served: Served) -> None:
 
 def _parts(score: Score) -> Table:
     table = Table("part", "value", "log-odds", "why it counts")
-    table.add_row("the type at its best", "", f"{score.best:+.2f}", "")
+    table.add_row("best score of the type", "", f"{score.best:+.2f}", "")
     for part in sorted(score.parts, key=lambda part: part.added):
         table.add_row(part.name, f"{part.value:.3g}", f"{part.added + 0.0:+.2f}", part.reason)
     total = score.best + sum(part.added for part in score.parts)
@@ -154,9 +154,9 @@ def _print_counts(found: Explanation) -> None:
 
 def _reached(candidate: Candidate) -> str:
     if candidate.fate is Fate.SERVED:
-        return "none, is served"
+        return "none; served"
     rule = Rule(candidate.finding.rule)
-    return "none, is not served" if rule is Rule.NONE else rule.name.lower().replace("_", " ")
+    return "none; not served" if rule is Rule.NONE else rule.name.lower().replace("_", " ")
 
 
 def _print_furthest(found: Explanation) -> None:

@@ -150,9 +150,9 @@ class Health:
         for what in self._supervisor.failed_lately:
             yield Degraded("loops", f"The loop {what} failed and is started again.")
         if services.charts.is_broken:
-            yield Degraded("charts", "The process that draws failed; kept charts are served.")
+            yield Degraded("charts", "The process that draws failed; stored charts are served.")
         if services.active_night.restore_is_pending:
-            yield Degraded("restore", "A restore has not ended; restart the service to end it.")
+            yield Degraded("restore", "A restore has not finished; restart the service to end it.")
 
     async def _database_fault(self) -> str | None:
         try:

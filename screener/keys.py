@@ -29,7 +29,7 @@ def create(
     name: Annotated[str, typer.Option(help="What the key is for.")],
     expires: Annotated[
         str | None,
-        typer.Option(help="When it ends: after days (90d) or a last day in UTC (2027-01-31)."),
+        typer.Option(help="When it expires: after days (90d) or a last day in UTC (2027-01-31)."),
     ] = None,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="It cannot change the list of tracked tickers.")
@@ -81,7 +81,7 @@ def read_end(text: str, now: dt.datetime) -> dt.datetime:
             fail("--expires is a number of days, such as 90d, or a date, such as 2027-01-31.")
         end = dt.datetime.combine(day, dt.time(23, 59, 59), dt.UTC)
     if not now < end <= now + dt.timedelta(days=MOST_DAYS):
-        fail(f"--expires lies in the future, and at most {MOST_DAYS} days away.")
+        fail(f"--expires must lie in the future, at most {MOST_DAYS} days away.")
     return end
 
 

@@ -9,7 +9,7 @@ import typer
 
 from screener.console import err, fail, out, settings
 
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="It is made if need be.")]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="It is made if it does not exist.")]
 
 
 def listing(folder: Folder) -> None:

@@ -32,7 +32,7 @@ def print_method(manifest: Manifest, method: Method | None) -> None:
         f"Session {manifest.as_of_session}, {method.symbols:,} symbols; the bars of "
         f"{method.ended:,} stop before it, {method.delisted:,} of them with their listing. "
         f"{method.delisted_trades:,} trades closed there and count as losses; "
-        f"{method.open_trades:,} open trades in no number; no costs but where they are named."
+        f"{method.open_trades:,} open trades count in no number; no costs except where named."
     )
     if method.version > 1:
         out.print(

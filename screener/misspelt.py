@@ -21,7 +21,7 @@ class Stranger(NamedTuple):
     def words(self) -> str:
         """One sentence about it."""
         meant = f"did you mean {self.meant}? " if self.meant else ""
-        return f"{self.name} is no setting; {meant}`screener settings` lists them all."
+        return f"{self.name} is not a setting; {meant}`screener settings` lists them all."
 
 
 def strangers(environment: Iterable[str], settings: Collection[str]) -> list[Stranger]:

@@ -69,8 +69,8 @@ def published(
         f"Published: the night of {manifest.as_of_session}",
         [
             *earlier,
-            f"{counts.covered:,} symbols covered, {counts.setups:,} setups, {counts.resolved:,} "
-            "resolved trades in all.",
+            f"Symbols covered: {counts.covered:,}; setups: {counts.setups:,}; resolved trades in "
+            f"all: {counts.resolved:,}.",
             *([drift] if drift else []),
             *_changes(url, changes, followed),
             *_not_covered(book, followed),
@@ -97,7 +97,7 @@ def withdrawn(url: str, gone: Manifest, reason: str, active: Manifest | None) ->
         "warning",
         f"Withdrawn: the night of {gone.as_of_session}",
         [
-            f"Night {gone.data_version} is taken back for good. Use none of its numbers.",
+            f"Night {gone.data_version} is withdrawn for good. Use none of its numbers.",
             f"The reason: {short(reason, LONGEST_REASON)}",
             *_served(active),
             *_links(url),
@@ -110,7 +110,7 @@ def trial(url: str) -> News:
     return News(
         "info",
         "A test of the pattern screener",
-        ["Whoever reads this is told of nights that are published, held back or failed.", url],
+        ["A message comes here when a night is published, held back, fails or is withdrawn.", url],
     )
 
 
@@ -148,8 +148,8 @@ def _served(active: Manifest | None) -> Iterator[str]:
 def _earlier(manifest: Manifest, before: Manifest | None) -> Iterator[str]:
     if before and not before.sample and manifest.as_of_session < before.as_of_session:
         yield (
-            f"It is of an earlier session than the night served before, {before.as_of_session}. "
-            "See whether the bars are complete."
+            f"Its session is earlier than that of the night served before, {before.as_of_session}. "
+            "Check whether the bars are complete."
         )
 
 
@@ -160,7 +160,7 @@ def _links(url: str) -> Iterator[str]:
 
 def _changes(url: str, found: Mapping[str, Any] | None, followed: Sequence[str]) -> Iterator[str]:
     if found is None:
-        yield "It is compared with no night before it, so no change is known."
+        yield "It was not compared with an earlier night, so no change is known."
         return
     since, changes = found["since_session"], found["changes"]
     number = Counter(change["change"] for change in changes)
@@ -172,7 +172,7 @@ def _changes(url: str, found: Mapping[str, Any] | None, followed: Sequence[str])
     if len(mine) > MOST_CHANGES:
         yield f"And {len(mine) - MOST_CHANGES:,} more changes of your symbols: {url}/changes"
     if followed and not mine:
-        yield "Of your symbols none changed."
+        yield "None of your symbols changed."
 
 
 def _told(url: str, change: Mapping[str, Any]) -> str:

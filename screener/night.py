@@ -148,10 +148,10 @@ def list_nights() -> None:
 def show(
     version: MaybeVersion = None,
     statistics: Annotated[
-        bool, typer.Option("--statistics", help="What its trades came to beside random entries.")
+        bool, typer.Option("--statistics", help="How its trades did, compared with random entries.")
     ] = False,
 ) -> None:
-    """Show a night's manifest, and whom it left out and why, as JSON."""
+    """Show a night's manifest, and which symbols it left out and why, as JSON."""
     from screener.method import print_method
     from screener.sharing import looking
 
@@ -169,7 +169,7 @@ def show(
 @nights_app.command("report")
 def report(
     version: MaybeVersion = None,
-    symbol: Annotated[str | None, typer.Option(help="This symbol alone.")] = None,
+    symbol: Annotated[str | None, typer.Option(help="Only this symbol.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every finding.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="The findings as CSV.")] = False,
@@ -243,7 +243,7 @@ def withdraw(
         str, typer.Option(help="Why, in 1 to 500 printable characters; readers see it.")
     ],
 ) -> None:
-    """Take a night back for good: it is never served or made again, and the ledger says why.
+    """Withdraw a night for good: it is never served or made again, and the ledger says why.
 
     If it is active, the newest other night of its session or before becomes active.
     """

@@ -176,7 +176,8 @@ def seal(
         )
     if checkpoints.damage:
         err.print(
-            f"{checkpoints.path} was damaged ({checkpoints.damage}); every symbol was walked anew."
+            f"{checkpoints.path} was damaged ({checkpoints.damage}); every symbol was "
+            "walked from its first bar."
         )
     return made
 

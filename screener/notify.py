@@ -14,7 +14,7 @@ NOT_TOLD = 1
 
 def notify(
     test: Annotated[
-        bool, typer.Option("--test", help="Send a test to every address; says which failed.")
+        bool, typer.Option("--test", help="Send a test to every address, and say which failed.")
     ] = False,
     message: Annotated[
         str | None, typer.Option(help="Send this text, for example when systemd ended a nightly.")

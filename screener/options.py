@@ -44,9 +44,9 @@ ReferenceTable = Annotated[
 ]
 Symbol = Annotated[
     str | None,
-    typer.Option("--symbol", help="The symbol of --bars with one series that has none of its own."),
+    typer.Option("--symbol", help="The symbol of --bars, if that is one series without a symbol."),
 ]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; one a core when left out.")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Processes; one per core if left out.")]
 Executor = Annotated[
     str | None,
     typer.Option(

@@ -17,7 +17,7 @@ from screener.console import err, fail, out, plainly, settings
 if TYPE_CHECKING:
     from store.book import Book
 
-Symbol = Annotated[str, typer.Argument(help="A symbol of the night, such as AAPL, in any case.")]
+Symbol = Annotated[str, typer.Argument(help="A symbol of the night, such as AAPL or aapl.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
 
 
@@ -147,7 +147,7 @@ def chart(
     if target == "":
         fail("--out names no file; give one, or - for stdout.")
     if target == "-" and sys.stdout.isatty():
-        fail("a picture is no text for a terminal; write it to a file or a pipe.")
+        fail("a picture is not text; write it to a file or a pipe.")
     with plainly(), tonight(settings()) as book:
         known = _known(book, symbol)
         png, words = draw_setup(book, known, setup, look)
@@ -175,7 +175,7 @@ def _known(book: Book, symbol: str) -> str:
 
         near = Directory.of(book).nearest(symbol)
         meant = f"did you mean {' or '.join(near)}?" if near else "`screener scan` lists setups."
-        fail(f"the night of {book.session} knows no symbol {wanted!r}; {meant}")
+        fail(f"the night of {book.session} has no symbol {wanted!r}; {meant}")
     return wanted
 
 

@@ -16,7 +16,7 @@ from store.manifest import SAMPLE, Manifest
 from store.progress import STOPPED, ProgressFile, Recorder, State
 from store.trouble import trouble_of
 
-FAULT = "The run failed in a way that nobody expected; its terminal or log says more."
+FAULT = "The run failed unexpectedly; its terminal or log says more."
 
 
 class Record:

@@ -51,7 +51,7 @@ def print_report(
         )
     out.print(
         f"Night {manifest.data_version}, session {manifest.as_of_session}: "
-        f"{report.covered:,} symbols covered, {report.bars:,} bars, {seconds:.1f} s "
+        f"symbols covered {report.covered:,}, bars {report.bars:,}, {seconds:.1f} s "
         f"({report.bars / seconds:,.0f} bars a second), largest process {memory / 1024:.0f} MiB."
     )
     out.print(f"Of these: {', '.join(f'{name} {took:.1f} s' for name, took in phases.items())}.")
@@ -75,8 +75,8 @@ def print_quality(manifest: Manifest, quality: Quality, wider: str, most: int | 
 
 def drift(symbols: Sequence[str]) -> str:
     return (
-        f"Drift in {len(symbols):,} of the kept walks ({named(symbols)}): their bars give others. "
-        "The night is made of the right ones; look for a changed machine or library."
+        f"Drift in {len(symbols):,} of the stored walks ({named(symbols)}): their bars give other "
+        "walks. The night is made of the right walks; look for a changed machine or library."
     )
 
 
@@ -84,7 +84,7 @@ def _reasons(report: Report) -> Iterator[str]:
     for code, symbols in sorted(report.refused.items()):
         yield f"Left out, {code}: {named(sorted(symbols))}."
     for rule, (bars, symbols_touched) in report.findings.items():
-        yield f"Found, {rule}: {bars:,} bars of {symbols_touched:,} symbols."
+        yield f"Found, {rule}: bars {bars:,}, symbols {symbols_touched:,}."
     if report.inferred:
         yield (
             f"Taken for crypto, since they trade on weekends: {named(report.inferred)}; an asset "
@@ -98,7 +98,7 @@ def _reasons(report: Report) -> Iterator[str]:
     if report.later:
         yield (
             f"Warning: later sessions of {len(report.later):,} symbols are not used, since too few "
-            f"others reach them ({named(report.later)}); update the bars, or ask with --session."
+            f"others reach them ({named(report.later)}); use newer bars, or give --session."
         )
 
 

@@ -70,7 +70,7 @@ def _why_not(error: OSError, settings: Settings) -> str:
     elif error.errno == errno.EACCES:
         what, choose = "ports below 1024 are the system's", 8000
     else:
-        words = "it is no address of this machine" if _is_elsewhere(error) else error.strerror
+        words = "it is not an address of this machine" if _is_elsewhere(error) else error.strerror
         return f"{host}:{port} cannot be listened on: {words}; choose another with --host."
     return (
         f"{host}:{port} cannot be listened on: {what}; choose another port with --port {choose} or "

@@ -52,7 +52,7 @@ class Settings(BaseSettings):
         default=8,
         ge=1,
         le=500,
-        description="Connections of one process to PostgreSQL, at most, beside the one that "
+        description="Connections of one process to PostgreSQL, at most, besides the one that "
         "listens.",
     )
     database_seconds: float = Field(
@@ -82,7 +82,7 @@ class Settings(BaseSettings):
         default=20,
         ge=0.2,
         le=3600,
-        description="Seconds between two looks of a server at SCREENER_NIGHTS_URL.",
+        description="Seconds between two checks of SCREENER_NIGHTS_URL by a server.",
     )
     nights_kept: int = Field(
         default=3,
@@ -106,7 +106,7 @@ class Settings(BaseSettings):
     )
     privacy: Path | None = Field(
         default=None,
-        description="Markdown file of your privacy page; one that tells what is stored when unset.",
+        description="Markdown file of your privacy page; one that says what is stored when unset.",
     )
     terms: Path | None = Field(
         default=None, description="Markdown file of your terms; short ones when unset."
@@ -125,11 +125,11 @@ class Settings(BaseSettings):
         description="Proxies whose X-Forwarded-For is believed: addresses or networks.",
     )
     allowed_hosts: Words = Field(
-        default=(), description="Host headers accepted beside the public one and loopback."
+        default=(), description="Host headers accepted besides the public one and loopback."
     )
     allowed_origins: Words = Field(
         default=(),
-        description="Origins of pages that may call a private MCP address, beside its own and "
+        description="Origins of pages that may call a private MCP address, besides its own and "
         "loopback.",
     )
     demo_symbols: Words = Field(
@@ -261,11 +261,12 @@ class Settings(BaseSettings):
         default=(),
         max_length=MOST_ADDRESSES,
         repr=False,  # such addresses hold passwords and tokens
-        description="Addresses of Apprise, separated by spaces or commas, that are told of a night "
-        "that is published, held back, failed or withdrawn; `screener notify --test` tries them.",
+        description="Apprise addresses, separated by spaces or commas, that get a message "
+        "when a night is published, held back, fails or is withdrawn; `screener notify --test` "
+        "tries them.",
     )
     notify_symbols: Words = Field(
-        default=(), description="Symbols whose changes are told with a published night."
+        default=(), description="Symbols whose changes are listed when a night is published."
     )
 
     @field_validator(
@@ -323,7 +324,7 @@ class Settings(BaseSettings):
     @classmethod
     def _reverse_dns(cls, value: str | None) -> str | None:
         if value and not re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", value):
-            raise ValueError("must be a domain backwards, a slash and a name: com.example/screener")
+            raise ValueError("must be a reversed domain, a slash and a name: com.example/screener")
         return value or None
 
     @field_validator("public_url")

@@ -98,7 +98,7 @@ _RANK = Column(
     lambda setup: str(setup.rank),
     right=True,
     spare=8,
-    meaning="rank: by typical gain if the trade wins, which says nothing of how often it does",
+    meaning="rank: by typical gain if the trade wins, which says nothing about how often it does",
 )
 _PATTERN = (
     Column(

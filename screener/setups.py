@@ -112,7 +112,7 @@ def _more(answer: Row) -> str:
     if not rows or offset + rows == count:
         return ""
     last = offset + rows
-    return f"These are {offset + 1:,} to {last:,} of {count:,}; --offset {last} shows the next."
+    return f"Shown: {offset + 1:,} to {last:,} of {count:,}; --offset {last} shows the next."
 
 
 def _print_running(book: Book, arguments: ScanArguments, command: str) -> None:
@@ -131,7 +131,7 @@ def _nothing(book: Book) -> str:
     """What to do when no row is shown."""
     everything = _count(book, scan_arguments(), "all")
     if not everything:
-        return "The night has no setup at all; `screener night show` says what it covers."
+        return "The night has no setups at all; `screener night show` says what it covers."
     return (
         f"The night has {everything:,} setups in all: `screener scan --status all` shows them; "
         "fewer or wider filters, or a smaller --offset, match more."

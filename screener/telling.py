@@ -78,7 +78,7 @@ def tell(settings: Settings, what: Callable[[], News | None]) -> None:
     try:
         line = _tell(settings, what())
     except Exception as error:  # whatever fails here, the night does not
-        line = f"Nobody was told of the night ({type(error).__name__})."
+        line = f"No message about the night was sent ({type(error).__name__})."
     if line:
         with contextlib.suppress(OSError, typer.Exit):
             err.print(line)

@@ -80,7 +80,7 @@ def _state(book: Book, symbol: str, setups: int) -> str:
         stored = (book.report() or {}).get("refused", {}).get(reason, {}).get(symbol, "")
         return f"This night does not cover {symbol}: {reason}. {stored}".strip()
     if not setups:
-        return f"No pattern of {symbol} is forming or in progress."
+        return f"No pattern on {symbol} is forming or in progress."
     return f"Current setups: {setups}."
 
 
@@ -141,7 +141,7 @@ def _print_records(
     if not own:
         reasons = {
             "not_sealed": "this night was sealed without records of tickers",
-            "not_covered": "a night has none of a symbol that it does not cover",
+            "not_covered": "a night has no records of symbols that it does not cover",
         }
         out.print_text(f"{reasons.get(reason or '', 'no resolved trade yet')}.", "  ")
     families = {row["family"] for row in setups or own}

@@ -27,7 +27,7 @@ def tonight(chosen: Settings) -> Iterator[Book]:
     if not pointer.exists():
         fail(
             f"there is no night in {chosen.data_dir} yet; make one with `screener nightly --bars "
-            "PATH`, or of the sample that comes with the program with `screener nightly`.",
+            "PATH`, or one of the sample that comes with the program, with `screener nightly`.",
             NO_NIGHT,
         )
     manifest = read_manifest(pointer)

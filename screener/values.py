@@ -39,7 +39,7 @@ def _instead_of(text: str) -> str:
     try:
         network = ipaddress.ip_network(text, strict=False)
     except ValueError:
-        return "is no address or network; write 127.0.0.1, 10.0.0.0/8 or *"
+        return "is not an address or network; write 127.0.0.1, 10.0.0.0/8 or *"
     return f"is an address within a network; write {network} or {text.partition('/')[0]}"
 
 
@@ -50,7 +50,7 @@ def host(text: str) -> str:
         ValueError: it is none.
     """
     if not re.fullmatch(HOST + PORT, text):
-        raise ValueError(f"{text!r} is no host; write screener.example.com or 10.0.0.7:*")
+        raise ValueError(f"{text!r} is not a host; write screener.example.com or 10.0.0.7:*")
     return text
 
 
@@ -62,7 +62,7 @@ def origin(text: str) -> str:
     """
     if not re.fullmatch(f"[a-z][a-z0-9+.-]*://{HOST}{PORT}", text):
         raise ValueError(
-            f"{text!r} is no origin; write scheme and host, such as https://app.example.com"
+            f"{text!r} is not an origin; write scheme and host, such as https://app.example.com"
         )
     return text
 
@@ -106,7 +106,7 @@ def redis(text: str) -> str:
     except ValueError:
         is_valid = False
     if not is_valid:
-        raise ValueError(f"is no address of a Redis; {REDIS}")
+        raise ValueError(f"is not the address of a Redis; {REDIS}")
     unknown = sorted({name for name, _ in parse_qsl(parts.query)} - REDIS_OPTIONS)
     if unknown:
         raise ValueError(f"has an option that is not known; {', '.join(sorted(REDIS_OPTIONS))} are")

@@ -88,7 +88,7 @@ def open_provider(detail: str, url: str | None) -> Exchange:
         ProviderError: ccxt does not know the name, or the exchange has no daily bars.
     """
     if detail not in ccxt.exchanges:
-        raise ProviderError(f"ccxt knows no exchange {detail}; see its list of exchanges.")
+        raise ProviderError(f"ccxt has no exchange {detail}; see its list of exchanges.")
     client = getattr(ccxt, detail)({"enableRateLimit": True, "timeout": TIMEOUT_MS})
     if not client.has.get("fetchOHLCV"):
         raise ProviderError(f"{detail} offers no bars; choose another exchange.")

@@ -96,7 +96,7 @@ class Fetcher:
                 return self._append(kept, until)
         bars = self._ask(raw, self.since, until)
         if not len(bars):
-            raise ProviderError("The provider has no finished bar of it.")
+            raise ProviderError("The provider has no finished bar for it.")
         origin = Origin(self.provider.name, raw, self.since.isoformat() if self.since else "")
         return self._keep(symbol, bars, origin, "refetched" if kept else "new", len(bars))
 
@@ -123,7 +123,7 @@ class Fetcher:
         if not agrees(kept.bars, fresh):
             whole = self._ask(kept.origin.symbol, day(kept.origin.since), until)
             if not len(whole):
-                raise ProviderError("Its history has moved, but the new one is empty; try again.")
+                raise ProviderError("Its history has changed, but the new one is empty; try again.")
             return self._keep(kept.symbol, whole, kept.origin, "refetched", len(whole))
         bars = pl.concat([kept.bars.filter(pl.col("date") < fresh["date"][0]), fresh])
         added = len(bars) - len(kept.bars)
@@ -143,7 +143,7 @@ class Fetcher:
             except BusyError as error:
                 asked = pause if error.after is None else error.after
                 if asked > LONGEST_WAIT:
-                    reason = f"{error} It asks to be left alone for {asked:.0f} seconds."
+                    reason = f"{error} It asks for a pause of {asked:.0f} seconds."
                     raise BusyError(reason) from error
                 if self.wait(asked):
                     raise

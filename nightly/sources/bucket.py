@@ -115,7 +115,7 @@ class Bucket:
         if not name or "@" in name:
             raise SourceError(
                 f"{parts.scheme}:// needs a bucket and the place of the bars in it, as in "
-                "s3://BUCKET/bars; credentials belong into the variables of the provider."
+                "s3://BUCKET/bars; put credentials into the provider's own variables."
             )
         if find_spec("obstore") is None:
             raise SourceError(f"{url} needs obstore; pip install 'pattern-screener[objects]'.")
@@ -172,7 +172,7 @@ class Bucket:
     def changed(self) -> SourceError:
         """The error that the bars are no longer those that were listed."""
         return SourceError(
-            f"{self.url} was changed while it was read; run it again when nothing writes there."
+            f"{self.url} changed while it was being read; run it again when nothing writes there."
         )
 
     def _alone(self) -> Listed | None:
@@ -192,7 +192,7 @@ class Bucket:
             return None
         plain = all(part and len(os.fsencode(part)) <= LONGEST for part in parts)
         if not plain or "\0" in below or "\\" in below:
-            raise SourceError(f"{self.url} has an object whose name no file can have; rename it.")
+            raise SourceError(f"{self.url} has an object whose name no file may have; rename it.")
         return below
 
     @contextmanager
@@ -210,7 +210,7 @@ class Bucket:
         except PreconditionError as error:
             raise self.changed() from error
         except FileNotFoundError as error:
-            raise SourceError(f"There are no bars at {self.url}, or no longer.") from error
+            raise SourceError(f"There are no bars at {self.url}, or they are gone.") from error
         except (PermissionDeniedError, UnauthenticatedError) as error:
             raise ObjectsError(
                 f"{self.url} refuses these credentials; they must be able to list and to read it."

@@ -24,7 +24,7 @@ def candles(data: bytes, label: str) -> pl.DataFrame:
         raise SourceError(f"{label} is broken JSON; fetch it again.") from error
     if not all(isinstance(row, list) and len(row) >= len(CANDLE) for row in rows):
         raise SourceError(
-            f"{label} is JSON, but no list of candles; write rows of time, prices and volume."
+            f"{label} is JSON, but not a list of candles; write rows of time, prices and volume."
         )
     cut = [row[: len(CANDLE)] for row in rows]
     frame = pl.DataFrame(cut, schema=list(CANDLE), orient="row", strict=False)

@@ -81,7 +81,7 @@ class _Sorting:
             self._told.left[many.label] = Refusal("bad_symbol", reason)
         if own := sorted(names & self._own):
             frame = frame.filter(~pl.col("symbol").is_in(own))
-            reason = f"Files of their own are read of {_some(own)}, and not their rows in it."
+            reason = f"{_some(own)}: files of their own are read instead of these rows."
             self._told.left[many.label] = Refusal("duplicate_symbol", reason)
         self._tabled |= names - self._own
         self.spill.add(frame, many.read.adjustment, many.read.currency)
@@ -109,7 +109,7 @@ class _Sorting:
             if refusal is None:
                 continue
             if refusal.code == "unreadable_file" and tables:
-                reason = f"{refusal.reason} Every symbol lacks its days."
+                reason = f"{refusal.reason} Its days are missing for every symbol."
                 self._told.left[gathered.label] = replace(refusal, reason=reason)
             elif name in self._tabled or name in gathered.left:
                 self._told.left[gathered.label] = refusal

@@ -180,7 +180,7 @@ def _unknown(lines: Sequence[str], label: str) -> Dialect:
         separator = max(SEPARATORS, key=line.count)
         if separator in line:
             return Dialect(separator, _unique(_cells(line, separator), label), number + 1)
-    raise SourceError(f"{label} is no table; write one row a day under a header row.")
+    raise SourceError(f"{label} is not a table; write one row a day under a header row.")
 
 
 def _kind(cell: str) -> str:

@@ -116,7 +116,7 @@ def decimal_mark(groups: Sequence[pl.DataFrame], separator: str, label: str) -> 
     if separator == ";":
         return COMMA
     raise SourceError(
-        f"{label} is ambiguous: {example} can be a thousand or a fraction, and no number of the "
+        f"{label} is ambiguous: {example} can be thousands or a fraction, and no number in the "
         f"columns {', '.join(groups[0].columns)} shows which; write decimals with a point."
     )
 

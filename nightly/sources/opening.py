@@ -145,7 +145,7 @@ def _check_names(path: Path, source: BarSource) -> None:
         raise SourceError(f"{path} has no symbol ({SHAPE}); check its names.")
 
 
-_NAME_IT: Final = "name its files or its column symbol so, or one series with --symbol."
+_NAME_IT: Final = "name its files or its column symbol like that, or one series with --symbol."
 
 
 def _nothing(opened: Opened, dated: Collection[str]) -> str:
@@ -161,7 +161,7 @@ def _nothing(opened: Opened, dated: Collection[str]) -> str:
     told += list(islice(reasons, SOME))
     if len(reasons) > SOME:
         told.append(f"And {len(reasons) - SOME:,} more.")
-    return " ".join([*told, f"Taken are daily bars with the columns {', '.join(BARS)}."])
+    return " ".join([*told, f"Expected: daily bars with the columns {', '.join(BARS)}."])
 
 
 def _reasons(opened: Opened, dated: Collection[str]) -> Iterator[str]:

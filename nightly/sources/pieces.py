@@ -84,7 +84,7 @@ def _walk(top: Path) -> Iterator[Piece]:
                 continue
             itself = folder.stat()
             if (itself.st_dev, itself.st_ino) in entered:
-                yield Piece(folder, None, below, "is a link to a folder that is read already")
+                yield Piece(folder, None, below, "is a link to a folder that has already been read")
                 continue
             entered.add((itself.st_dev, itself.st_ino))
             with os.scandir(folder) as entries:

@@ -60,5 +60,5 @@ def check_regular(path: Path, label: str) -> None:
 def trouble(path: Path, error: OSError) -> str:
     """Why a path cannot be opened and what to do, to be read after its name."""
     if error.errno == errno.ENOENT and path.is_symlink():
-        return "is a link to something that does not exist; link it anew or remove it"
+        return "is a link to something that does not exist; correct or remove the link"
     return _REASONS.get(error.errno or 0, f"cannot be opened ({error.strerror}); write it again")

@@ -82,7 +82,7 @@ def stated_interval(raw: Raw) -> Refusal | None:
         opened, closed = (_first(raw, named[name]) for name in ("opentime", "closetime"))
         unit = 1_000_000 if abs(opened) >= 1e14 else 1_000
         if closed > opened and abs((closed - opened) / unit - A_DAY) > 1:
-            return _stated(raw.label, "they do not close a day after they open")
+            return _stated(raw.label, "they do not close one day after they open")
     return None
 
 

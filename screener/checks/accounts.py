@@ -37,7 +37,7 @@ def accounts(chosen: Settings) -> Iterator[Finding]:
     except StoreError as error:
         yield fault("accounts", str(error))
     except TimeoutError:
-        yield fault("accounts", f"{shown} did not answer within {SECONDS:g} s; look at its server.")
+        yield fault("accounts", f"{shown} did not answer within {SECONDS:g} s; check its server.")
     else:
         yield from _told(found, shown)
 

@@ -51,7 +51,7 @@ def connected(url: str, *, apart: bool = False) -> Iterator[http.client.HTTPConn
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{url!r} is no address; write https://screener.example.com")
+        raise ValueError(f"{url!r} is not an address; write https://screener.example.com")
     source = (OTHER_LOOPBACK, 0) if apart and _is_on_loopback(parts.hostname) else None
     if parts.scheme == "https":
         made: http.client.HTTPConnection = http.client.HTTPSConnection(

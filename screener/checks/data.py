@@ -82,7 +82,7 @@ def lock(chosen: Settings) -> Iterator[Finding]:
     if restore_is_pending(chosen.data_dir) and not held:
         words = (
             f"one into {chosen.data_dir} was killed before it ended; run `screener restore` again, "
-            "or start `screener serve`, which ends it."
+            "or start `screener serve`, which completes or undoes it."
         )
         yield fault("restore", words)
     yield ok("lock", f"held: {held}" if held else "free: no nightly is writing")

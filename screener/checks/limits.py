@@ -19,7 +19,7 @@ SECONDS: Final = 3.0
 OLDEST: Final = (6, 2)
 """The version of Redis that has the commands of the script and is still maintained by somebody."""
 
-AOF: Final = "set `appendonly yes`, or a restart of Redis begins all minutes anew"
+AOF: Final = "set `appendonly yes`, or a restart of Redis resets every count"
 POLICY: Final = (
     "set `maxmemory-policy noeviction`, or a full Redis forgets counts and lets too many calls pass"
 )
@@ -42,13 +42,15 @@ def limits(chosen: Settings) -> Iterator[Finding]:
     try:
         said = within(SECONDS, lambda: _info(url))
     except AuthenticationError:
-        words = "refuses the name or the password; mend them in SCREENER_LIMITS_URL."
+        words = "refuses the name or the password; correct them in SCREENER_LIMITS_URL."
         yield fault("limits", f"{shown} {words}")
     except ResponseError as error:
         said_so = str(error)[:80]
-        yield fault("limits", f"{shown} answers and refuses ({said_so}); mend SCREENER_LIMITS_URL.")
+        yield fault(
+            "limits", f"{shown} answers but refuses ({said_so}); check SCREENER_LIMITS_URL."
+        )
     except (RedisError, OSError, TimeoutError):
-        yield fault("limits", f"{shown} does not answer; {_meanwhile(chosen)}. Look at its server.")
+        yield fault("limits", f"{shown} does not answer; {_meanwhile(chosen)}. Check its server.")
     else:
         yield from _told(said, shown)
 

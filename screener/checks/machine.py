@@ -81,7 +81,7 @@ def files(chosen: Settings) -> Iterator[Finding]:
             "SCREENER_CONNECTIONS.",
         )
     else:
-        yield ok("open files", f"{wanted:,} needed, and allowed")
+        yield ok("open files", f"{wanted:,} needed and allowed")
 
 
 def memory(chosen: Settings) -> Iterator[Finding]:
@@ -118,7 +118,7 @@ def temporary(_chosen: Settings) -> Iterator[Finding]:
         return
     named = os.environ.get("TMPDIR")
     if named and Path(named).resolve() != Path(folder).resolve():
-        words = f"TMPDIR names {named}, which cannot be written, and {folder} is used; mend TMPDIR."
+        words = f"TMPDIR names {named}, which cannot be written; {folder} is used; correct TMPDIR."
         yield warning("temporary files", words)
     else:
         yield ok("temporary files", folder)
@@ -137,6 +137,6 @@ def clock_behind(now: dt.datetime, known: dt.datetime, when: str) -> Finding:
     """The clock shows a time before something that has happened."""
     return warning(
         "clock",
-        f"it shows {now:%Y-%m-%d %H:%M} UTC, and {when} {known:%Y-%m-%d %H:%M} UTC; "
+        f"it shows {now:%Y-%m-%d %H:%M} UTC, but {when} {known:%Y-%m-%d %H:%M} UTC; "
         "set the clock (timedatectl set-ntp true).",
     )

@@ -63,7 +63,7 @@ def _who(chosen: Settings, taken: str) -> Finding:
         return fault("port", taken)
     place = f"the service listens at {chosen.host}:{chosen.port}"
     if ready.status == 503:
-        return fault("port", f"{place} and can serve nothing; read its log and {url}{READY}")
+        return fault("port", f"{place} but can serve nothing; read its log and {url}{READY}")
     if parts:
-        return warning("port", f"{place}, and is degraded: {parts}; {url}{READY} tells more")
+        return warning("port", f"{place}, but is degraded: {parts}; {url}{READY} says more")
     return ok("port", f"{place}, {state.get('status', 'running')}")

@@ -95,14 +95,14 @@ def _client(chosen: Settings, seen: Arrived, source: str) -> Finding:
     if client == FORGED and came and came[-1] != FORGED and _is_trusted(came[-1], chosen):
         return warning(
             "X-Forwarded-For",
-            f"this machine asks from {came[-1]}, which SCREENER_TRUSTED_PROXIES has, so that its "
-            "callers cannot be told; narrow it to the addresses of the proxies.",
+            f"this machine asks from {came[-1]}, which SCREENER_TRUSTED_PROXIES has, so its "
+            "callers cannot be told apart; narrow it to the addresses of the proxies.",
         )
     if client == FORGED:
         return fault(
             "X-Forwarded-For",
-            "what callers write is believed, so anybody passes for anybody; let the proxy replace "
-            "it, and have the addresses of proxies alone in SCREENER_TRUSTED_PROXIES.",
+            "what callers write is believed, so any caller can pose as another; let the proxy "
+            "replace it, and list only the addresses of proxies in SCREENER_TRUSTED_PROXIES.",
         )
     if client == source or (came[-1:] == [client]):
         return ok(
@@ -115,7 +115,7 @@ def _client(chosen: Settings, seen: Arrived, source: str) -> Finding:
         return fault("X-Forwarded-For", words)
     return fault(
         "X-Forwarded-For",
-        f"arrives and is not believed: all callers are {client}; SCREENER_TRUSTED_PROXIES={client}",
+        f"arrives but is not believed: all callers are {client}; SCREENER_TRUSTED_PROXIES={client}",
     )
 
 
@@ -133,7 +133,7 @@ def _scheme(url: str, seen: Arrived) -> Iterator[Finding]:
     if seen.scheme == wanted:
         yield ok("X-Forwarded-Proto", wanted)
     elif wanted == "http":
-        yield warning("X-Forwarded-Proto", f"{came!r} arrives, and {url} is http.")
+        yield warning("X-Forwarded-Proto", f"{came!r} arrives, but {url} is http.")
     else:
         said = f"{came!r} arrives" if came else "it does not arrive"
         yield fault(
@@ -179,9 +179,9 @@ def certificate(_chosen: Settings, url: str) -> Iterator[Finding]:
         yield warning("TLS", f"{url} is not encrypted; put a proxy with TLS in front.")
         return
     ends = dt.datetime.fromtimestamp(ssl.cert_time_to_seconds(said), dt.UTC)
-    words = f"the certificate ends on {ends:%Y-%m-%d}"
+    words = f"the certificate expires on {ends:%Y-%m-%d}"
     if ends - dt.datetime.now(dt.UTC) < dt.timedelta(days=RENEW_DAYS):
-        yield warning("TLS", f"{words}; renew it and look why that did not happen by itself.")
+        yield warning("TLS", f"{words}; renew it, and see why that did not happen automatically.")
     else:
         yield ok("TLS", words)
 
@@ -212,12 +212,11 @@ def metrics(_chosen: Settings, url: str) -> Iterator[Finding]:
     said = ask(url, "/metrics")
     if said.status == 200 and b"# TYPE" in said.body:
         words = (
-            f"{url}/metrics can be read by everybody; let the proxy pass the port of the service "
-            "alone."
+            f"{url}/metrics can be read by everybody; let the proxy pass only the service's port."
         )
         yield fault("metrics", words)
     else:
-        yield ok("metrics", "not to be read from outside")
+        yield ok("metrics", "cannot be read from outside")
 
 
 def preflight(_chosen: Settings, url: str) -> Iterator[Finding]:
@@ -250,7 +249,7 @@ def proxy(chosen: Settings, url: str, seconds: float = SECONDS) -> Iterator[Find
             yield fault("TLS", f"the certificate of {url} is not valid: {error.verify_message}.")
             return
         except (OSError, ValueError, http.client.HTTPException) as error:
-            yield fault("service", f"{url} cannot be asked: {_reason(error)}.")
+            yield fault("service", f"{url} cannot be reached: {_reason(error)}.")
             return
 
 

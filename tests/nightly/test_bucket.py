@@ -71,7 +71,7 @@ def test_bars_that_change_while_they_are_copied_are_refused(
     for symbol in ("AAPL", "MSFT"):
         obstore.put(store, f"{symbol}.csv", b"0123456789" * 20)
 
-    with pytest.raises(SourceError, match=r"/market was changed while it was read; run it again"):
+    with pytest.raises(SourceError, match=r"/market changed while it was being read; run it again"):
         fetch_bars(url, tmp_path, once(lambda: obstore.put(store, name, b"abc")))
 
 

@@ -208,7 +208,7 @@ def test_every_rule_has_words_with_its_number_and_its_bound(rule: Rule) -> None:
         ),
         (
             Finding(Rule.TOUCHES, 4.0, 5.0),
-            "the touches of both lines together are 4; the least is 5",
+            "both lines together have 4 touches; the least is 5",
         ),
     ],
 )

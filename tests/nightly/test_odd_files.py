@@ -137,7 +137,7 @@ def test_a_linked_folder_is_read_once_and_a_loop_of_links_ends(bars: Path, tmp_p
 
     assert opened.source.names() == ["FAR", "NEAR"]
     assert opened.left.keys() == {"loop"}
-    assert "read already" in opened.left["loop"].reason
+    assert "already been read" in opened.left["loop"].reason
 
 
 @posix

@@ -101,7 +101,7 @@ def test_bars_that_are_not_what_was_shared_end_the_run(nights_url: str, tmp_path
         source = shared(nights_url, run, tmp_path)
         (part,) = (name for name in names(nights_url) if name.endswith(".parquet"))
         store.put(part, b"other bytes")
-        with pytest.raises(SourceError, match="gives other bytes"):
+        with pytest.raises(SourceError, match="returns other bytes"):
             list(source.load(["A"]))
         store.remove(part)
         with pytest.raises(SourceError, match="are gone from scratch/"):

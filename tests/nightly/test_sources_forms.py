@@ -210,7 +210,7 @@ def test_a_broken_day_file_is_named_and_the_other_days_are_read(tmp_path: Path) 
     ((label, refusal),) = opened.left.items()
     assert (label, refusal.code) == ("2024/12/2024-12-02.csv.gz", "unreadable_file")
     assert "cannot be read" in refusal.reason
-    assert refusal.reason.endswith("Every symbol lacks its days.")
+    assert refusal.reason.endswith("Its days are missing for every symbol.")
     whole = series(crypto=False)
     for loaded in opened.source.load(STOCKS):
         days = whole[loaded.name].filter(pl.col("date") != dt.date(2024, 12, 2))
@@ -248,7 +248,7 @@ def test_a_symbol_with_a_file_before_a_table_is_read_from_its_file(tmp_path: Pat
     own, other = opened.source.load(["AAPL", "MSFT"])
     check_same(own.bars, stocks["AAPL"])
     check_same(other.bars, stocks["MSFT"])
-    assert "Files of their own are read of AAPL" in opened.left["MANY.csv"].reason
+    assert "AAPL: files of their own are read" in opened.left["MANY.csv"].reason
 
 
 def test_what_files_tell_of_their_prices_is_kept_unless_they_differ(tmp_path: Path) -> None:

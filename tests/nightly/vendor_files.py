@@ -508,7 +508,7 @@ REFUSED = (
         "numbers of two readings",
         "AAPL.csv",
         row='{day},"1,234","1,240","1,230","1,234",7',
-        refused="1,234 can be a thousand or a fraction",
+        refused="1,234 can be thousands or a fraction",
     ),
     Example(
         "CoinGecko",

@@ -157,7 +157,7 @@ def test_symbols_that_fail_are_told_by_name_and_exit_code(tmp_path: Path, floor:
         (("yfinance", "--symbols", ","), "names no symbol"),
         (("yfinance", "--symbols", "@absent.txt"), "absent.txt cannot be read"),
         (("yfinance", "--since", "soon"), "--since 'soon' is not a date"),
-        (("yfinance",), "No symbol of yfinance is kept yet"),
+        (("yfinance",), "No symbol of yfinance is stored yet"),
     ],
 )
 def test_a_mistake_is_one_line(
@@ -226,7 +226,7 @@ def test_an_interrupted_fetch_keeps_what_came_and_names_what_is_missing(
         assert process.stderr is not None
         assert floor.reached.wait(120)
         process.send_signal(signal.SIGINT)
-        assert process.stderr.readline() == "Ending; what is under way is waited for.\n"
+        assert process.stderr.readline() == "Stopping, once the requests under way are finished.\n"
         for event in floor.held.values():
             event.set()
         told = json.loads(process.stdout.read())
@@ -256,7 +256,7 @@ def test_an_exchange_that_refuses_everything_is_left_alone_and_the_rest_is_named
     assert done.returncode == 2
     assert done.stderr.count("Failed: ") <= 4
     assert "Ended early: 3 symbols in a row failed: " in done.stderr
-    assert "left alone for 3600 seconds" in done.stderr
+    assert "a pause of 3600 seconds" in done.stderr
     assert "E/USDT, F/USDT, G/USDT, H/USDT" in done.stderr
     assert 3 <= 100_000 - floor.busy <= 4
     told = json.loads(run(tmp_path, "bars", "fetch", *asked, "--json").stdout)

@@ -46,7 +46,7 @@ def test_a_night_with_none_before_it_and_one_without_changes_say_so(data_dir: Pa
     reseal(data_dir, lambda book: write_changes(book, []))
     same = run(data_dir, "night", "changes")
 
-    assert "It is compared with no night before it" in first.stdout
+    assert "It was not compared with an earlier night" in first.stdout
     assert (as_json["available"], as_json["since_session"], as_json["changes"]) == (False, None, [])
     assert same.stdout.splitlines()[-1] == "None."
 

@@ -165,8 +165,8 @@ def test_a_new_password_signs_an_account_out_everywhere(tmp_path: Path) -> None:
         )
     second = run(tmp_path, *arguments, stdin="a staple for the horse\n")
 
-    assert first.stderr == "ada@example.com has a new password; 0 browser sessions are ended.\n"
-    assert second.stderr == "ada@example.com has a new password; 1 browser sessions are ended.\n"
+    assert first.stderr == "ada@example.com has a new password; browser sessions ended: 0.\n"
+    assert second.stderr == "ada@example.com has a new password; browser sessions ended: 1.\n"
     assert (second.returncode, second.stdout) == (0, "")
     assert password_fits(tmp_path, "a staple for the horse")
     assert not password_fits(tmp_path, "correct horse battery")

@@ -122,7 +122,7 @@ def test_symbols_that_the_night_does_not_know_are_named_by_doctor(data_dir: Path
             "open pages",
             "unset it",
         ),
-        ({"SERVICE_HOST": "10.0.0.7"}, "settings", "is no setting"),
+        ({"SERVICE_HOST": "10.0.0.7"}, "settings", "is not a setting"),
     ],
 )
 def test_settings_that_contradict_each_other_are_warned_of(
@@ -164,14 +164,14 @@ def test_a_forged_address_that_is_believed_is_a_fault(data_dir: Path) -> None:
         done = asked(data_dir, live.url)
 
     assert done.returncode == 1
-    assert "anybody passes for anybody" in words(done, "X-Forwarded-For")
+    assert "any caller can pose as another" in words(done, "X-Forwarded-For")
 
 
 def test_an_address_where_nobody_answers_is_a_fault(data_dir: Path) -> None:
     done = examined(data_dir, "--url", f"http://127.0.0.1:{free_port()}")
 
     assert done.returncode == 1
-    assert "cannot be asked" in words(done, "service")
+    assert "cannot be reached" in words(done, "service")
 
 
 def test_a_service_of_another_folder_is_a_fault(data_dir: Path, tmp_path: Path) -> None:

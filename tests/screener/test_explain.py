@@ -64,7 +64,7 @@ def test_a_served_pattern_is_told_with_its_score_by_part(tmp_path: Path, folder:
 
     assert text.startswith(f"TRI on {DAYS[BREAK - 1]}: 1 pattern is served, ")
     assert "Served: symmetrical triangle, bullish, forming" in text
-    for name in ("the type at its best", "white", "run_in", "a score of"):
+    for name in ("best score of the type", "white", "run_in", "a score of"):
         assert name in text
     assert "lines must not cut through prices" in text
     assert "passes every rule and is served" in text
@@ -114,7 +114,7 @@ def test_a_day_without_a_bar_is_explained_as_of_the_bar_before(
     text = explained(tmp_path, folder, str(saturday))
 
     assert text.startswith(f"TRI on {friday}: ")
-    assert f"There is no bar of {saturday}" in text
+    assert f"There is no bar for {saturday}" in text
 
 
 def test_a_symbol_may_be_written_as_its_source_writes_it(tmp_path: Path, folder: Path) -> None:

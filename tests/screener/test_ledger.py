@@ -265,7 +265,7 @@ def test_crypto_alone_is_replayed_every_day_of_the_week(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("first", "last", "words"),
     [
-        ("2024-03-28", "2024-03-01", "--from must be a day up to --to"),
+        ("2024-03-28", "2024-03-01", "--from must not be later than --to"),
         ("monday", "2024-03-01", "--from 'monday' is not a date"),
     ],
 )

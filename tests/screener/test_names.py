@@ -87,7 +87,7 @@ def test_what_is_told_of_an_account_is_one_line_too(tmp_path: Path) -> None:
     told = run(tmp_path, "account", "deactivate", email)
     refused = run(tmp_path, "key", "list", "\x1b[2J@example.com")
 
-    assert told.stderr == "[/x]\N{REPLACEMENT CHARACTER}[2j@example.com is inactive now.\n"
+    assert told.stderr == "[/x]\N{REPLACEMENT CHARACTER}[2j@example.com is now inactive.\n"
     assert refused.stderr.startswith("screener: There is no account \N{REPLACEMENT CHARACTER}[2J@")
 
 

@@ -105,8 +105,8 @@ def test_a_published_night_is_told_with_its_counts_changes_and_links(
     assert message["type"] == "success"
     text = message["message"]
     assert text.startswith(
-        f"{night.counts.covered} symbols covered, {night.counts.setups} setups, "
-        f"{night.counts.resolved} resolved trades in all."
+        f"Symbols covered: {night.counts.covered}; setups: {night.counts.setups}; "
+        f"resolved trades in all: {night.counts.resolved}."
     )
     assert f"Since the night of {FIRST_DAY}: " in text
     for change in changes[:MOST_CHANGES]:
@@ -142,7 +142,7 @@ def test_symbols_that_did_not_change_are_told_so(second: Path) -> None:
     with_changes = {row["symbol"] for row in (opened(second).changes() or {})["changes"]}
     quiet = next(f"S{n}" for n in range(SYMBOLS) if f"S{n}" not in with_changes)
     done = run(second, "notify", SCREENER_NOTIFY_SYMBOLS=quiet)
-    assert "Of your symbols none changed.\n" in done.stdout
+    assert "None of your symbols changed.\n" in done.stdout
 
 
 def test_a_night_of_an_earlier_session_than_the_one_before_is_told_so(
@@ -155,7 +155,7 @@ def test_a_night_of_an_earlier_session_than_the_one_before_is_told_so(
     (message,) = hook.got()
     assert message["type"] == "warning"
     assert message["message"].startswith(
-        f"It is of an earlier session than the night served before, {newest}. "
+        f"Its session is earlier than that of the night served before, {newest}. "
     )
 
 

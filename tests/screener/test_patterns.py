@@ -130,7 +130,7 @@ def test_forming_setups_come_before_running_ones_and_pages_follow_each_other(nig
     second = run(night, "scan", "--status", "all", "--limit", "9", "--offset", "2").stdout
     listed = run(night, "scan", "--status", "all").stdout
 
-    assert "These are 1 to 2 of 5; --offset 2 shows the next." in first
+    assert "Shown: 1 to 2 of 5; --offset 2 shows the next." in first
     assert "shows the next" not in second + listed
     assert listed.index("Forming:") < listed.index("In progress:")
     for row in rows_of(night, "--status", "all"):
@@ -318,7 +318,7 @@ def test_past_trades_are_the_newest_and_as_many_as_asked_for(service: Service, n
 def test_an_unknown_symbol_is_refused_with_the_nearest_ones(night: Path) -> None:
     for command in ("show", "chart"):
         check_refusal(run(night, command, "AAPPL"), "did you mean AAPL?")
-        check_refusal(run(night, command, "\x1b[2J"), "knows no symbol")
+        check_refusal(run(night, command, "\x1b[2J"), "has no symbol")
 
 
 def test_a_symbol_that_is_not_covered_is_shown_with_the_reason(data_dir: Path) -> None:
@@ -375,7 +375,7 @@ def test_a_chart_never_takes_the_place_of_a_link_a_pipe_or_a_folder(
 
     for name in ("link", "dangling", "folder", "pipe"):
         refused = run(night, "chart", "GOOG", "--out", str(tmp_path / name), *force)
-        check_refusal(refused, f"{name} is no ordinary file")
+        check_refusal(refused, f"{name} is not a regular file")
 
     assert {path.name: path.lstat().st_ino for path in tmp_path.iterdir()} == before
     assert mine.read_bytes() == b"mine"

@@ -72,7 +72,7 @@ def test_a_new_password_ends_the_keys_if_asked(tmp_path: Path) -> None:
     ended = run(tmp_path, *word, "--end-keys", stdin="a long enough password\n")
 
     assert "keys" not in kept.stderr
-    assert "1 keys and 0 apps are revoked." in ended.stderr
+    assert "Keys revoked: 1; apps revoked: 0." in ended.stderr
 
 
 @pytest.fixture(scope="module")

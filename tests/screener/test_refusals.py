@@ -24,7 +24,7 @@ IN_USE = "another process listens there"
 def test_a_misspelt_setting_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
     refused = run(tmp_path, "account", "list", SCREENER_WROKERS="2")
 
-    check_refusal(refused, "SCREENER_WROKERS is no setting; did you mean SCREENER_WORKERS?")
+    check_refusal(refused, "SCREENER_WROKERS is not a setting; did you mean SCREENER_WORKERS?")
 
 
 def test_a_variable_unlike_any_setting_is_warned_of(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_a_variable_unlike_any_setting_is_warned_of(tmp_path: Path) -> None:
 
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        "screener: warning: SCREENER_SERVICE_HOST is no setting; "
+        "screener: warning: SCREENER_SERVICE_HOST is not a setting; "
         "`screener settings` lists them all."
     ]
 
@@ -40,10 +40,10 @@ def test_a_variable_unlike_any_setting_is_warned_of(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("TRUSTED_PROXIES", "nginx", "'nginx' is no address or network"),
+        ("TRUSTED_PROXIES", "nginx", "'nginx' is not an address or network"),
         ("TRUSTED_PROXIES", "127.0.0.1,10.0.0.1/8", "write 10.0.0.0/8 or 10.0.0.1"),
-        ("ALLOWED_HOSTS", "http://screener.example.com", "is no host"),
-        ("ALLOWED_ORIGINS", "app.example.com", "is no origin"),
+        ("ALLOWED_HOSTS", "http://screener.example.com", "is not a host"),
+        ("ALLOWED_ORIGINS", "app.example.com", "is not an origin"),
         ("PUBLIC_URL", "https://screener.example.com:99999", "must be scheme and host"),
         ("PUBLIC_URL", "https://", "must be scheme and host"),
         ("METRICS_PORT", "8000", "is the port of the service"),
@@ -149,7 +149,7 @@ def test_a_port_in_use_is_refused_with_the_variable_that_make_takes(tmp_path: Pa
 def test_an_address_of_another_machine_is_refused(tmp_path: Path) -> None:
     refused = run(tmp_path, "serve", "--host", "203.0.113.9")
 
-    check_refusal(refused, "it is no address of this machine; choose another with --host")
+    check_refusal(refused, "it is not an address of this machine; choose another with --host")
 
 
 def limited(data: Path, most: int, *arguments: str) -> Finished:

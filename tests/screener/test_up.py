@@ -109,7 +109,7 @@ def test_bars_become_a_page_that_says_what_was_left_out(tmp_path: Path, bars: Pa
     assert (ended.data["state"], ended.data["data_version"]) == ("published", version)
     left = {name for reason in ended.data["left"] for name in reason["named"]}
     assert left == {"NOTES"}
-    assert "20 symbols covered" in up.out.read_text()
+    assert "symbols covered 20" in up.out.read_text()
 
 
 def test_the_night_is_of_the_session_that_was_asked_for(tmp_path: Path, bars: Path) -> None:

@@ -215,9 +215,7 @@ def test_the_page_says_what_nights_had_served_before_trades_ended() -> None:
         "32.26% (18.57 to 49.86) average loss -5.67% 12.34% -0.123 4"
     )
 
-    assert row in words(
-        rendered(told)
-    )
+    assert row in words(rendered(told))
     assert "As served" not in rendered(method(measure()))
 
 
