@@ -134,7 +134,7 @@ def test_bars_that_are_all_dated_ahead_are_no_crash(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ("nothing", "is no table"),
+        ("nothing", "is not a table"),
         (
             "".join(f"\n2024-01-0{1 + hour // 24} {hour % 24:02}:00,1,1,1,1" for hour in range(99)),
             "T: The bars are intraday",

@@ -135,12 +135,12 @@ def only(found: Iterator[Finding], name: str) -> Finding:
         ({"client": "10.0.0.9"}, "X-Forwarded-For", "fault", "SCREENER_TRUSTED_PROXIES=10.0.0.9"),
         ({"client": None}, "X-Forwarded-For", "fault", "not believed"),
         ({"client": FORGED}, "X-Forwarded-For", "warning", "narrow it"),
-        ({"client": FORGED, "forwarded_for": []}, "X-Forwarded-For", "fault", "anybody passes"),
+        ({"client": FORGED, "forwarded_for": []}, "X-Forwarded-For", "fault", "pose as another"),
         (
             {"client": FORGED, "forwarded_for": [FORGED]},
             "X-Forwarded-For",
             "fault",
-            "anybody passes",
+            "pose as another",
         ),
     ],
 )

@@ -158,9 +158,9 @@ def test_without_a_pair_of_lines_there_is_no_chart_and_it_says_so(
         (("--out", "x.json", "--chart", "x.png"), "go with --explain"),
         (("--explain", "NVDA"), "has no bars of NVDA; name one of its symbols"),
         (("--explain", "FEW", "--session", DAYS[20]), "21 bars are left; 60 are needed"),
-        (("--explain", "TRI", "--session", "2021-02-19"), "choose a --session there"),
-        (("--explain", "TRI", "--session", "2024-02-19"), "choose a --session there"),
-        (("--explain", "TRI", "--session", "1900-01-01"), "choose a --session there"),
+        (("--explain", "TRI", "--session", "2021-02-19"), "choose such a --session"),
+        (("--explain", "TRI", "--session", "2024-02-19"), "choose such a --session"),
+        (("--explain", "TRI", "--session", "1900-01-01"), "choose such a --session"),
         (("--explain", "TRI", "--session", "soon"), "is not a date"),
         (
             ("--explain", "TRI", "--session", DAYS[89], "--chart", "/no/such/folder/x.png"),

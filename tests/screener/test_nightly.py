@@ -178,7 +178,7 @@ def test_a_night_tells_who_is_behind_its_session_who_ahead_and_who_in_days_to_co
     assert code == PUBLISHED, errors
     assert "session 2024-03-27: symbols covered 17" in output
     assert "Left out, too_few_bars: AHEAD." in output
-    assert "Found, future_date: 1 bars of 1 symbols." in output
+    assert "Found, future_date: bars 1, symbols 1." in output
     assert "Left out, behind: LATE." in output
     assert re.search(r"Warning: later sessions of 1 symbols are not used, .* \(EARLY\)", output)
 
