@@ -183,8 +183,8 @@ def _readme(offer: Offer) -> str:
     )
     return (
         f"# {TITLE}\n\n{SUMMARY}\n\n"
-        f"This plugin connects Claude to {offer.mcp_url} and has a skill that says how to read "
-        "what it answers. Claude asks you to sign in when it first calls a tool.\n\n"
+        f"This plugin connects Claude to {offer.mcp_url} and has a skill that says how to read its "
+        "answers. Claude asks you to sign in when it first calls a tool.\n\n"
         "With the repository that holds this marketplace:\n\n"
         f"    /plugin marketplace add <owner>/<repo>\n    /plugin install {NAME}@{NAME}\n\n"
         f"- Documentation: {offer.docs_url}\n"

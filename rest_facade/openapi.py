@@ -60,9 +60,9 @@ def openapi(offer: Offer) -> Schema:
 def _description() -> str:
     rules = "\n".join(f"{n}. {rule}" for n, rule in enumerate(CONTENT_RULES, 1))
     return (
-        "Everything is sealed once a night and every JSON answer names its session. Of a repeated "
-        "query parameter the last value counts; unknown ones are ignored.\n\nRules for clients "
-        f"that show the data to people:\n\n{rules}"
+        "Everything is sealed once a night and every JSON answer names its session. If a query "
+        "parameter is repeated, its last value counts; unknown ones are ignored.\n\nRules for "
+        f"clients that show the data to people:\n\n{rules}"
     )
 
 
@@ -85,7 +85,7 @@ def _error_schema() -> Schema:
             "docs_url": {"type": "string", "format": "uri"},
             "details": {
                 "type": "object",
-                "description": "Only when there is structure to give: rejected, unknown, cap, "
+                "description": "Present only when there is more to name: rejected, unknown, cap, "
                 "retry_after_seconds, demo_symbols or allowed.",
             },
         },
@@ -174,7 +174,7 @@ def _refusals(statuses: set[int]) -> Schema:
 
 
 def _unchanged() -> Schema:
-    return {"304": {"description": "The ETag in If-None-Match still names the answer."}}
+    return {"304": {"description": "The ETag in If-None-Match still matches the answer."}}
 
 
 def _quota_headers() -> Schema:
@@ -224,7 +224,7 @@ def _parameters(route: RestRoute, operation: Operation) -> list[Schema]:
             {
                 "name": "If-Match",
                 "in": "header",
-                "description": "The ETag of the list as GET answered it; any other list stays.",
+                "description": "The ETag that GET gave; a list that has changed since stays.",
                 "schema": {"type": "string"},
             }
         )

@@ -59,14 +59,14 @@ def _basics(offer: Offer) -> str:
         "and names its session in `as_of_session` and its night in `data_version`. Data changes "
         "only with the nightly; poll, there is no push.\n"
         "- Compare `next_session` with today's UTC date: once that date is past, the night is old. "
-        "Say so to people. `night` in `GET /` counts the sessions since and says it in words; "
+        "Say so to people. `night` in `GET /` counts the sessions since then and says so in words; "
         "`withdrawn` lists nights that were taken back.\n"
         "- Setups and their ids change every night. Never reuse a `setup_id` in another session; "
         "`lineage_id` stays the same from night to night. `GET /changes` says what became of each "
         "lineage since the night before.\n"
         "- Symbols are upper-case letters, digits and dots. A crypto pair has no separator: "
         "`BTCUSD`, `ETHUSDT`; a class of shares has a dot: `BRK.B`. `GET /universe?search=apple` "
-        "finds symbols by symbol, beginning or name, also misspelt.\n"
+        "finds symbols by symbol, first letters or name, even misspelt.\n"
         "- The scan, the families, the universe and the demo need no tracked ticker. Patterns, "
         "history, records and charts work only on tickers that the account tracks.\n"
         f"- The five families are {families}.\n"
@@ -101,8 +101,8 @@ def _connecting(offer: Offer) -> str:
         f"{table(('host', 'access', 'how to add it', 'with'), rows)}\n\n"
         f"Without an account `{offer.demo_url}` takes the place of `{offer.mcp_url}` in any of "
         f"these, as in `{claude_mcp_add(offer.demo_url, DEMO)}`; `demo` and "
-        f"`get_family_track_record` answer there. {offer.public_url}/connect has it all for each "
-        "host, with settings and programs."
+        f"`get_family_track_record` answer there. {offer.public_url}/connect explains every host, "
+        "with settings and programs."
     )
 
 
@@ -126,7 +126,7 @@ def _endpoints(offer: Offer) -> str:
         "## REST routes\n\n"
         f"{table(('method', 'path', 'key', 'answers'), documents + rows)}\n\n"
         "Trailing slashes are optional, symbols are upper-cased, unknown query parameters are "
-        "ignored, and of a repeated one the last value counts. `limit` and `offset` are clamped. "
+        "ignored, and the last value of a repeated one counts. `limit` and `offset` are clamped. "
         f"Example: `curl {offer.base_url}/demo/{(*offer.demo_symbols, 'AAPL')[0]}`."
     )
 
@@ -174,7 +174,7 @@ def _reading() -> str:
         "- `attempt.number` above 1: the lineage has triggered before. Track records count first "
         "attempts only, so they say nothing of a later one.\n"
         "- `last_close_side` `beyond`: the last close is already beyond the trigger of the next "
-        "session, so a close that merely stays there fires.\n"
+        "session, so a close that just stays there fires.\n"
         "- `sessions_since_trigger`: how long a running trade has been open.\n"
         "- `expected_gain_pct` is the typical gain *if it wins*, never an expectation; "
         "`win_rate_trades` says how many trades stand behind `win_rate_pct`.\n"
@@ -197,7 +197,7 @@ def _evidence() -> str:
         ["`compared`", "Trades that have random entries of their own."],
         [
             "`placebo_win_rate_pct`, `placebo_avg_r`",
-            "What random entries with the stops and targets of these trades came to.",
+            "How random entries with the stops and targets of these trades did.",
         ],
         [
             "`lift_r`, `lift_r_se`",
@@ -206,26 +206,29 @@ def _evidence() -> str:
         ],
         [
             "`verdict`",
-            "What the lift says, corrected for all lines that were tested: `too_few`, "
+            "What the lift says, corrected for every comparison made: `too_few`, "
             "`not_distinguishable`, `above_random`, `below_random`.",
         ],
         [
             "`by_direction`",
-            "Bullish and bearish trades apart, in a family that is traded both ways.",
+            "Bullish and bearish trades separately, in a family that is traded both ways.",
         ],
         ["`avg_r_after_costs`", "Average R after round trips of 10 and 25 basis points."],
-        ["`as_served` (of a family)", "How trades did that past nights served before they ended."],
+        [
+            "`as_served` (of a family)",
+            "Trades that past nights served before they ended.",
+        ],
     ]
     return (
         "## Reading a track record\n\n"
         f"{table(('field', 'what it is'), rows)}\n\n"
-        "`GET /tickers/{symbol}/record` has a ticker's own record of every family, also without a "
-        "current setup. The same record is shown beside its setups, with `expected_r` in their "
-        "direction; without a setup, that of a family traded both ways is of both directions.\n\n"
+        "`GET /tickers/{symbol}/record` has a ticker's own record of every family, even without a "
+        "current setup. The same record stands with its setups, with `expected_r` in their "
+        "direction; without a setup, `expected_r` of a family traded both ways covers both.\n\n"
         "Never present `not_distinguishable` or `too_few` as an edge. A field is null where there "
         "is nothing to say: `by_direction` in a family that is traded one way, `lift_r_se` with "
-        "`too_few`, the placebo without any compared trade, `as_served` under 30 trades that were "
-        "served and have ended; and in a night that was sealed before the field was."
+        "`too_few`, the placebo without any compared trade, `as_served` below 30 served trades "
+        "that have ended; and in a night that was sealed before the field existed."
     )
 
 
@@ -234,7 +237,7 @@ def _changes() -> str:
     rows = [[f"`{reason}`", words] for reason, words in REASONS.items()]
     return (
         "## Changes since the night before\n\n"
-        f"`change` is one of {kinds}; `expired` means no longer served, also of a trade that still "
+        f"`change` is one of {kinds}; `expired` means no longer served, even if the trade still "
         f"runs.\n\n{table(('reason', 'what it says'), rows)}"
     )
 
@@ -272,10 +275,9 @@ def _errors() -> str:
     return (
         "## Errors\n\nBranch on `error`, never on `message`; `fix` says what to do next.\n\n"
         f"{table(('status', 'code', 'when', 'fix'), rows)}\n\n"
-        f"`bad_request` also comes with 414: the query is over {MAX_QUERY // 1024} KB. What is not "
-        "HTTP, comes too late, or has a header over "
-        f"{MAX_FIELD_BYTES // 1024} KB or {MAX_FIELDS} fields is refused in plain text (400, 408, "
-        "431), and the connection ends."
+        f"`bad_request` also comes with 414: the query is over {MAX_QUERY // 1024} KB. A request "
+        f"that is not HTTP, comes too late, or has a header over {MAX_FIELD_BYTES // 1024} KB or "
+        f"{MAX_FIELDS} fields is refused in plain text (400, 408, 431), and the connection ends."
     )
 
 
@@ -286,9 +288,9 @@ def _limits(quotas: Quotas) -> str:
         f"day, REST and MCP together. All keys and apps of an account: {quotas.account_per_minute} "
         f"and {quotas.account_per_day:,}. Without a key: {quotas.keyless_per_minute} calls in any "
         "60 seconds for each address, counted apart for REST and MCP. The handshake and lists of "
-        f"MCP count beside calls ({quotas.other_per_minute} in any 60 seconds), and so does what "
-        f"is nowhere (404, 405). An IPv6 address is its /64; a /48 has {SITE} times its calls. A "
-        "refused call does not count. Every answer says what is left in `RateLimit` and "
-        "`RateLimit-Policy`, a tool result in `_meta`; a 429 says how long to wait in "
-        "`details.retry_after_seconds` and `Retry-After`."
+        f"MCP are counted apart from calls ({quotas.other_per_minute} in any 60 seconds), and so "
+        "are requests that find nothing there (404, 405). An IPv6 address counts as its /64; a /48 "
+        f"has {SITE} times its calls. A refused call does not count. Every answer says what is "
+        "left in `RateLimit` and `RateLimit-Policy`, a tool result in `_meta`; a 429 says how long "
+        "to wait in `details.retry_after_seconds` and `Retry-After`."
     )

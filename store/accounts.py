@@ -101,7 +101,7 @@ class Accounts:
                 await note(connection, Kind.ACCOUNT_ADDED, actor, at, account.id, plan)
                 return account
         except IntegrityError as error:
-            raise AccountError(f"There is an account {email} already.") from error
+            raise AccountError(f"There is already an account {email}.") from error
 
     async def all(self) -> list[Account]:
         """Every account, oldest first."""
@@ -174,7 +174,7 @@ class Accounts:
                 .values(password_hash=password_hash)
             )
             if changed.rowcount == 0:
-                raise StalePasswordError("The password has been changed meanwhile. Sign in again.")
+                raise StalePasswordError("The password has changed in the meantime. Sign in again.")
             await note(connection, Kind.PASSWORD_CHANGED, actor, now, account.id)
             ended = Ended(await end_sessions(connection, account.id))
             if end_access:

@@ -198,7 +198,7 @@ class _Entry(tarfile.TarInfo):
         """The header in a block."""
         entry = super().frombuf(buf, encoding, errors)
         if entry.type != tarfile.REGTYPE or not NAME.fullmatch(entry.name):
-            raise BackupError(f"The backup holds {entry.name!r}, which no backup holds.")
+            raise BackupError(f"The backup holds {entry.name!r}, which no backup has.")
         return entry
 
 
@@ -241,7 +241,7 @@ class ArchiveReader:
             end = self._file.read(TRAILER_BYTES + 1)
         if end != TRAILER + found.digest():
             raise BackupError(
-                f"{self.path} is no backup, or is damaged or cut short; take another copy of it."
+                f"{self.path} is not a backup, or is damaged or cut short; take another copy of it."
             )
         return found.hexdigest()
 

@@ -38,8 +38,8 @@ SETTLE_SECONDS: Final = 10.0
 
 AGAIN: Final = "Nights are being published again and again; try again later."
 UNSETTLED: Final = (
-    "A night was published or withdrawn by half, by a run that was killed; end that with `screener "
-    "nightly` or `screener night activate VERSION`, then take the backup again."
+    "A run was killed while it published or withdrew a night; finish that with `screener nightly` "
+    "or `screener night activate VERSION`, then back up again."
 )
 
 
@@ -102,7 +102,7 @@ async def _check_not_restored(database: Database, mark: str | None) -> None:
     """Check that no restore was committed since a snapshot whose newest mark is given."""
     async with database.snapshot() as connection:
         if await newest_mark(connection) != mark:
-            raise BusyError("A restore ended while the backup was taken; take it again.")
+            raise BusyError("A restore ended while the backup was being made; back up again.")
 
 
 def _header(revision: str | None, taken: Taken) -> Header:
@@ -143,7 +143,7 @@ def _add_night(
     if digest != manifest.book.sha256:
         raise BackupError(
             f"The book {manifest.book.file} is not the one that was sealed; `screener night "
-            "verify` tells more. Activate another night, then back up again."
+            "verify` says more. Activate another night, then back up again."
         )
 
 

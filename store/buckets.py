@@ -188,7 +188,7 @@ class Bucket:
         if there is not None and there.body == body:
             return there.tag
         if (there.tag if there else None) != tag:
-            raise ConflictError(f"{name} of {self.place} was replaced meanwhile.") from error
+            raise ConflictError(f"{name} of {self.place} was replaced in the meantime.") from error
         raise error
 
     def _check_size(self, name: str, meta: ObjectMeta, most: int) -> None:
@@ -199,7 +199,7 @@ class Bucket:
 
     def _check_bucket(self, error: FileNotFoundError) -> None:
         if (code := CODE.search(str(error))) and code[1] == "NoSuchBucket":
-            raise ObjectsError(f"There is no bucket at {self.place}; make it first.") from error
+            raise ObjectsError(f"There is no bucket at {self.place}; create it first.") from error
 
     @contextmanager
     def _told(self, name: str) -> Iterator[None]:
@@ -210,7 +210,7 @@ class Bucket:
             self._check_bucket(error)
             raise ObjectsError(f"There is no {name} at {self.place}.") from error
         except (AlreadyExistsError, PreconditionError) as error:
-            raise ConflictError(f"{name} of {self.place} was replaced meanwhile.") from error
+            raise ConflictError(f"{name} of {self.place} was replaced in the meantime.") from error
         except REFUSED as error:
             raise ObjectsError(
                 f"{self.place} refuses these credentials for {name}{_why(error)}; "
@@ -219,7 +219,7 @@ class Bucket:
         except (BaseError, ValueError, OSError) as error:
             if "BadScheme" in str(error):
                 raise ObjectsError(
-                    f"{self.place} is at an http address, which would show what is sent; set "
+                    f"{self.place} is at an http address, which would expose what is sent; set "
                     "AWS_ALLOW_HTTP=true if the network is your own."
                 ) from error
             if OF_THE_MACHINE.search(str(error)):
@@ -228,8 +228,8 @@ class Bucket:
                     "machine has any; docs/nights-store.md names the variables."
                 ) from error
             raise ObjectsError(
-                f"{self.place} does not answer for {name}{_why(error)}; look whether it runs, and "
-                "at the address in the provider's variables (docs/nights-store.md)."
+                f"{self.place} does not answer for {name}{_why(error)}; check that it runs, and "
+                "check the address in the provider's variables (docs/nights-store.md)."
             ) from error
 
 

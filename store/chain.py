@@ -82,7 +82,7 @@ class Chain:
         for path in files:
             draft = path.name.startswith(".") and path.name.endswith(DRAFT)
             if Name.read(path.name) is None and path.name != NEWEST and not draft:
-                self._fault(path.name, "it is no file of a ledger")
+                self._fault(path.name, "it is not a file of a ledger")
 
     def _add(self, name: Name, body: bytes, expected: str | None, simulated: bool) -> None:
         if name.number != self._last + 1:
@@ -115,13 +115,13 @@ class Chain:
         outcomes = _outcomes(written)
         since = None if head.since is None else self.nights.get(head.since)
         if head.since is not None and since is None:
-            yield f"it is compared with object {head.since}, which is no night before it"
+            yield f"it is compared with object {head.since}, which is not an earlier night"
             return
         if since is not None and since.as_of_session >= head.as_of_session:
             yield "it is compared with a night that is not earlier"
         begun = Tally.begun(head.as_of_session) if since is None else since.as_served
         if begun.plus(outcomes) != head.as_served:
-            yield "its totals are not those before and its outcomes"
+            yield "its totals are not the earlier ones plus its outcomes"
 
     def _end(self, noted: Newest) -> None:
         before = self._digests.get(self._last - 1)

@@ -36,9 +36,9 @@ UNLOCKED = ("55P03", "40P01")
 """PostgreSQL's codes for a lock that was not got in time, and for a deadlock."""
 
 UNSURE = (
-    "The copy may have failed in its last step: {error} The first database is closed already. Look "
-    "into the second with `screener db check`: if it has accounts, all are there. Else run this "
-    "again, or take the first one back with `screener db reopen`."
+    "The copy may have failed in its last step: {error} The first database is closed already. "
+    "Check the second with `screener db check`: if it has accounts, all are there. Otherwise run "
+    "this again, or take the first one back with `screener db reopen`."
 )
 
 
@@ -135,8 +135,7 @@ async def _compare(
     for table, digest in expected.digests.items():
         if sums.digests.get(table) != digest:
             raise DatabaseError(
-                f"The rows of the table {table} are others when they are read again; nothing was "
-                "copied."
+                f"The rows of the table {table} differ when they are read back; nothing was copied."
             )
 
 
@@ -164,7 +163,7 @@ def _hold(connection: sa.Connection) -> None:
     end = time.monotonic() + WAIT_SECONDS
     while names and not _locked(connection, names):
         if time.monotonic() > end:
-            raise DatabaseUnavailableError("Others write to the accounts all the time; try again.")
+            raise DatabaseUnavailableError("Others keep writing to the accounts; try again.")
 
 
 def _locked(connection: sa.Connection, names: Sequence[str]) -> bool:
@@ -189,7 +188,7 @@ def _check_schema(connection: sa.Connection) -> None:
     revision = revision_of(connection)
     check_known(revision)
     if revision is None:
-        raise DatabaseError("The database to copy from holds no accounts; look for a slip in FROM.")
+        raise DatabaseError("The database to copy from holds no accounts; check FROM for a typo.")
     if revision != HEAD:
         raise DatabaseError(
             f"The database to copy from is at schema {revision}, older than {HEAD}; name it in "
@@ -211,7 +210,7 @@ def _check_empty(connection: sa.Connection) -> None:
         if table.name not in OWN and connection.execute(some).first():
             raise DatabaseError(
                 f"The database to copy into holds rows already (table {table.name}); name an empty "
-                "one, or make this one anew."
+                "one, or recreate this one."
             )
 
 
@@ -235,7 +234,7 @@ def _check_there(database: Database) -> None:
     """Check that a file is there, which opening it would make."""
     file = _file(database)
     if file is not None and not file.exists():
-        raise DatabaseError(f"{file} does not exist; look for a slip in its name.")
+        raise DatabaseError(f"{file} does not exist; check its name for a typo.")
 
 
 def _place(database: Database) -> object:

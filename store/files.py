@@ -76,8 +76,8 @@ def narrow(paths: Iterable[Path]) -> None:
             waiting += _narrowed(waiting.pop())
     except OSError as error:
         raise StoreError(
-            f"Others may read {error.filename}, and it cannot be made private ({error.strerror}); "
-            "let its owner run this."
+            f"Other users can read {error.filename}, and it cannot be made private "
+            f"({error.strerror}); run this as its owner."
         ) from error
 
 

@@ -120,13 +120,13 @@ class Follower:
             self._asked = None
         self.reached = self._clock()
         nights_reached.set(self.reached.timestamp())
-        self.away = _ended(self.away, "The store of nights is reached again.")
+        self.away = _ended(self.away, "The store of nights can be reached again.")
         try:
             self._keep(found)
         except Exception as error:
             self.fault = _reported(error, self.fault)
             return False
-        self.fault = _ended(self.fault, "What the store of nights names is kept here again.")
+        self.fault = _ended(self.fault, "The data folder is level with the store of nights again.")
         return True
 
     def _keep(self, found: Object | None) -> None:

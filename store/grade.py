@@ -174,7 +174,7 @@ def _path(ledger: Ledger, version: str) -> list[Name]:
     if not mine:
         raise LedgerError(
             f"Night {version or '(none)'} is not in the ledger; it holds what was published since "
-            "it was begun. Run `screener nightly`."
+            "it began. Run `screener nightly`."
         )
     path: list[Name] = []
     number: int | None = mine[-1].number
@@ -225,7 +225,7 @@ def _disagreements(
         known = served or row or {}
         if served is None:
             kind: Kind = "never_served"
-            why = "served while forming alone" if pair in record.formed else "not served"
+            why = "served only while forming" if pair in record.formed else "not served"
         elif row is None:
             kind, why = "missing_from_history", _absence(book, pair[0])
         else:
@@ -245,7 +245,7 @@ def _absence(book: Book, symbol: str) -> str:
     coverage = book.coverage(symbol)
     if coverage is None:
         return "the symbol is not among the bars"
-    return f"left out: {coverage.reason}" if coverage.reason else "the bars know no such trade"
+    return f"left out: {coverage.reason}" if coverage.reason else "the bars show no such trade"
 
 
 def _differences(served: Values, row: Values) -> Iterator[str]:

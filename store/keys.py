@@ -106,7 +106,7 @@ class Keys:
         """
         name = _check_name(name)
         if expires_at is not None and expires_at <= self._clock():
-            raise AccountError("A key's end lies in the future.")
+            raise AccountError("A key must end in the future.")
         async with self._database.write() as connection:
             account = await account_of(connection, email)
             await lock_account(connection, account.id)

@@ -199,8 +199,8 @@ class Ledger:
         if withdrawal := self.withdrawals().get(version):
             raise WithdrawnError(
                 f"Night {version} was withdrawn on {withdrawal.at:%Y-%m-%d}: "
-                f"{ended(withdrawal.reason)} It is never served again; correct what it was made of "
-                "and run `screener nightly`."
+                f"{ended(withdrawal.reason)} It is never served again; correct what it was made "
+                "from and run `screener nightly`."
             )
 
     def recorded(self) -> Mapping[str, int]:
@@ -291,7 +291,7 @@ class Ledger:
         except OSError as error:
             raise LedgerError(
                 f"The ledger in {self.folder} cannot be written ({error.strerror}); make room "
-                "there, and let its owner run this."
+                "there, and run this as its owner."
             ) from error
         self._note(appended.newest.model_copy(update={"pending": not appended.name.withdrawal}))
 

@@ -43,7 +43,7 @@ def refuse_over_restore(data_dir: Path) -> None:
     """
     if restore_is_pending(data_dir):
         raise BusyError(
-            f"A restore into {data_dir} is at work or was killed before it ended; run `screener "
+            f"A restore into {data_dir} is running or was killed before it ended; run `screener "
             "restore` again, or start `screener serve`, which ends it."
         )
 

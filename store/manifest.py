@@ -135,9 +135,9 @@ def check_readable(version: int, what: str) -> None:
     """
     if version > SCHEMA_VERSION:
         raise ManifestError(
-            f"{what} is of a newer version of this program (schema {version}, this one reads up to "
-            f"{SCHEMA_VERSION}); run that version, or choose an older night of `screener night "
-            "list` with `screener night activate`."
+            f"{what} comes from a newer version of this program (schema {version}, this one reads "
+            f"up to {SCHEMA_VERSION}); run that version, or choose an older night of `screener "
+            "night list` with `screener night activate`."
         )
     if version < OLDEST_SCHEMA:
         raise ManifestError(

@@ -97,7 +97,7 @@ def faults(connection: sa.Connection) -> list[str]:
     for table in metadata.sorted_tables:
         for key in table.foreign_keys:
             if count := connection.scalar(_dangling(table, key)):
-                found.append(f"{count} rows of {table.name} name no row of {key.column.table.name}")
+                found.append(f"rows of {table.name} without their {key.column.table.name}: {count}")
     return found
 
 

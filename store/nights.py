@@ -208,8 +208,8 @@ class Nights:
         manifest = self.verify(version)
         if self._off_record(manifest):
             raise ManifestError(
-                f"Night {version} is not in the ledger, because the run that made it did not end; "
-                "run `screener nightly` again."
+                f"Night {version} is not in the ledger, because the run that made it did not "
+                "finish; run `screener nightly` again."
             )
         self._commit(manifest)
         return manifest

@@ -27,14 +27,14 @@ def open_objects(url: str, setting: str = NIGHTS) -> Objects:
     parts = urlsplit(url)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ObjectsError(
-            f"{setting} must be a place alone; credentials belong into the variables of "
-            "the provider (docs/nights-store.md)."
+            f"{setting} must name only a place; credentials belong in the variables of the "
+            "provider (docs/nights-store.md)."
         )
     if parts.scheme == "file":
         return _folder(url, setting)
     if parts.scheme not in BUCKETS or not parts.netloc:
         raise ObjectsError(
-            f"{setting} {url} is no place for objects; write s3://BUCKET/PREFIX, "
+            f"{setting} {url} is not a place for objects; write s3://BUCKET/PREFIX, "
             "gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///SHARED/FOLDER."
         )
     if find_spec("obstore") is None:

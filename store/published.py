@@ -64,7 +64,7 @@ def read_published(body: bytes, place: str) -> Published:
     check_readable(found.active.schema_version, f"{POINTER} of {place}")
     version = found.active.data_version
     if key_of(found.active) not in found.kept or found.active.book.file != f"{version}.book":
-        raise ManifestError(f"{POINTER} of {place} names a night that it does not keep.")
+        raise ManifestError(f"{POINTER} of {place} names a night that it does not hold.")
     return found
 
 

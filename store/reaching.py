@@ -37,8 +37,8 @@ REFUSALS: Final = {
     "28P01": "the password is wrong",
     "28000": "this user may not sign in from here",
     "3D000": "there is no such database on the server; make it with createdb",
-    "53300": "the server has as many connections as it takes; raise max_connections",
-    "42501": "the user may not do this; let it own the database",
+    "53300": "the server has no connections left; raise max_connections",
+    "42501": "the user may not do this; make it the owner of the database",
     "57P03": "the server is starting or stopping; try again",
     "53100": "the disk of the server is full; make room there",
     "25006": "the database is read-only; name the primary server",
@@ -83,19 +83,19 @@ def why_not(error: Exception, url: str) -> str:
     if slip := _slip(cause, place):
         return slip
     if isinstance(cause, socket.gaierror):
-        return f"the host {place.host} is not known; look for a slip in its name"
+        return f"the host {place.host} is not known; check its name for a typo"
     if isinstance(cause, TimeoutError):
-        return f"{server} does not answer; look for a firewall, or whether the server runs"
+        return f"{server} does not answer; check for a firewall, and that the server runs"
     refused = REFUSALS.get(getattr(cause, "sqlstate", None) or "")
     if refused:
         return f"{server}, database {place.database}, user {place.username}: {refused}"
     if isinstance(cause, ssl.SSLError):
         reason = cause.reason or "it ended"
-        return f"{server}: TLS failed ({reason}); look at sslmode and sslrootcert"
+        return f"{server}: TLS failed ({reason}); check sslmode and sslrootcert"
     if type(cause) is ConnectionError:  # the driver's own
-        return f"{server} takes no connection of this sslmode; look whether it has TLS"
+        return f"{server} accepts no connection with this sslmode; check whether it has TLS"
     if isinstance(cause, OSError):
-        return f"nothing listens at {server}; look whether the server runs there"
+        return f"nothing listens at {server}; check that the server runs there"
     return f"{server}: {type(cause).__name__}"
 
 

@@ -138,8 +138,8 @@ class SideRecord(Record):
     avg_r: Number
     expected_r: Number
     compared: Count = Field(
-        description="Trades with random entries of their own; the next four fields are of these "
-        "alone, null if there is none.",
+        description="Trades with random entries of their own; the next four fields cover only "
+        "these, and are null if there are none.",
         json_schema_extra=short("Trades with random entries of their own."),
     )
     placebo_win_rate_pct: Share | None
@@ -179,7 +179,7 @@ class TrackRecord(Record):
         description="Null when there was no win.", json_schema_extra=short()
     )
     avg_trade_pct: Percent
-    avg_r: Number = Field(description="Average R multiple a trade.")
+    avg_r: Number = Field(description="Average R multiple per trade.")
     expected_r: Number = Field(
         description="Average R, each trade within -3 and 10, shrunk with the weight of 60 trades: "
         "of a family towards zero; of a ticker, in the direction of its setup, towards the "
@@ -209,8 +209,8 @@ class TrackRecord(Record):
     )
     compared: Count | None = Field(
         default=None,
-        description="Trades with random entries of their own; the next four fields are of these "
-        "alone, null if there is none.",
+        description="Trades with random entries of their own; the next four fields cover only "
+        "these, and are null if there are none.",
     )
     placebo_win_rate_pct: Share | None = Field(
         default=None,
@@ -230,7 +230,7 @@ class TrackRecord(Record):
         description="Standard error of lift_r, by half years of entry; null with too few trades.",
     )
     verdict: Verdict | None = Field(
-        default=None, description="What lift_r says, corrected for every line that was tested."
+        default=None, description="What lift_r says, corrected for every comparison made."
     )
     avg_r_after_costs: AfterCosts | None = Field(
         default=None,
@@ -239,7 +239,7 @@ class TrackRecord(Record):
     )
     by_direction: Sides | None = Field(
         default=None,
-        description="Both directions apart; null in a family that is traded one way.",
+        description="Each direction separately; null in a family that is traded one way.",
         json_schema_extra=short("Null in a family that is traded one way."),
     )
     measured: str = Field(description="What was measured, without open trades.")
@@ -280,7 +280,7 @@ class Setup(Record):
     lines: Lines = Field(description="Straight over sessions on a log price axis.")
     trigger_rule: str
     plans: Annotated[list[Plan], Field(min_length=1)] = Field(
-        description="Where a trade fires, is wrong and is done, in dollars."
+        description="Trigger, stop and target of a trade, in dollars."
     )
     track_record: TrackRecords
     attempt: Attempt | None = Field(
@@ -292,8 +292,8 @@ class Setup(Record):
     )
     last_close_side: CloseSide | None = Field(
         default=None,
-        description="Which side of a trigger of the next session, of either plan, the last close "
-        "is on; null while running.",
+        description="Which side of the next session's trigger, of either plan, the last close is "
+        "on; null while running.",
     )
     entry_price: Dollars | None = Field(
         default=None,
@@ -304,8 +304,8 @@ class Setup(Record):
     entry_date: dt.date | None = Field(default=None, description="Session of the entry.")
     gain_pct: Percent | None = Field(
         default=None,
-        description="What a running trade has gained at the last close, percent of `entry_price`, "
-        "positive in its favour; null while forming.",
+        description="Gain of a running trade at the last close, percent of `entry_price`, positive "
+        "in its favour; null while forming.",
         json_schema_extra=short("Of a running trade so far, positive in its favour."),
     )
     gain_r: Number | None = Field(
@@ -319,14 +319,14 @@ class ScanSetup(Setup):
     """A row of the market-wide scan: a setup with its rank and the numbers behind the rank."""
 
     rank: Annotated[int, Field(ge=1)] = Field(
-        description="1 has the largest `expected_gain_pct`; that says nothing of the odds."
+        description="1 has the largest `expected_gain_pct`; that says nothing about the odds."
     )
     expected_gain_pct: Percent | None = Field(description="Typical gain if it wins, percent.")
     win_rate_pct: Share | None
     win_rate_trades: Count
     distance_to_trigger_pct: Percent = Field(
-        description="Of a forming setup to its trigger; of a running one to its entry: for "
-        "its gain read `gain_pct`."
+        description="From the last close to the trigger; of a running trade, to its entry: for its "
+        "gain read `gain_pct`."
     )
 
 
@@ -461,8 +461,9 @@ class AsServed(Record):
     )
     avg_r: Number
     open: Count = Field(
-        description="Served trades that are not resolved, also those whose symbol left the bars.",
-        json_schema_extra=short("Not resolved, also those whose symbol left the bars."),
+        description="Served trades that are not resolved, including those whose symbol left the "
+        "bars.",
+        json_schema_extra=short("Not resolved, even if the symbol left the bars."),
     )
     first_session: dt.date = Field(description="The first night of the ledger.")
     last_session: dt.date
@@ -477,7 +478,7 @@ class FamilyEntry(Record):
     track_record: TrackRecord | None
     as_served: AsServed | None = Field(
         default=None,
-        description="The record of trades that nights served before they ended, beside the "
+        description="The record of trades that nights served before they ended, unlike the "
         "backtest of `track_record`; null until 30 of the family are resolved.",
         json_schema_extra=short(
             "Record of trades that nights served before they ended; null until 30 are resolved."
@@ -518,8 +519,8 @@ class AppliedFilters(Record):
 
 
 WITHOUT_EVIDENCE: Final = (
-    "By kind of filter: setups of the status, family and direction that have no number for it, and "
-    "so cannot match."
+    "By kind of filter: how many setups of this status, family and direction have no number for it "
+    "and so cannot match."
 )
 NOTES: Final = "What filters mean that count another number than rows show."
 
@@ -551,12 +552,12 @@ class ScanRows(Record):
     count: Count = Field(description="Matches before paging.")
     limit: Count
     offset: Count
-    counts: dict[str, int] = Field(description="Matches by status, also those not asked for.")
+    counts: dict[str, int] = Field(description="Matches by status, including those not asked for.")
     setups: list[dict[str, Any]] = Field(
         description="Compact rows: rank, symbol, setup_id, family, direction, status, attempt, "
         "distance_to_trigger_pct and last_close_side (forming), gain_pct, gain_r, entry_price and "
         "entry_date (in_progress), last_close, trigger_price, stop_price, target_price, "
-        "reward_to_risk (from the entry once running), expected_r and verdict (beside random "
+        "reward_to_risk (from the entry once running), expected_r and verdict (against random "
         "entries), expected_gain_pct (if it wins), and win_rate_pct with win_rate_scope, "
         "win_rate_trades and avg_loss_pct; other_attempts: setup_ids of the same formation."
     )
@@ -566,7 +567,7 @@ class Change(Record):
     """What became of a setup since the night before."""
 
     change: ChangeKind = Field(
-        description="`expired`: no longer served, also of a trade that still runs."
+        description="`expired`: no longer served, even if the trade still runs."
     )
     reason: ChangeReason = Field(description="Why; the agent reference explains each.")
     symbol: Symbol
@@ -575,7 +576,7 @@ class Change(Record):
     pattern_type: PatternType
     direction: Direction
     lineage_id: str
-    setup_id: str | None = Field(description="Tonight's id; null if it is no longer served.")
+    setup_id: str | None = Field(description="This night's id; null if no longer served.")
     attempt: Annotated[int, Field(ge=1)] = Field(description="Which attempt of the lineage.")
     session: dt.date | None = Field(description="Of the breakout or the exit, if there was one.")
     price: Dollars | None = Field(description="Entry or exit price.")
@@ -585,7 +586,7 @@ class Change(Record):
 class Changes(Record):
     """What changed since the night before, the last one of an earlier session."""
 
-    available: bool = Field(description="False when there was no night before it.")
+    available: bool = Field(description="False when there is no earlier night.")
     since_session: dt.date | None
     since_version: str | None
     change: ChangeKind | None = Field(description="The kind asked for; null for all.")
@@ -602,7 +603,7 @@ class KeyView(Record):
     name: str
     created_at: dt.datetime
     expires_at: dt.datetime | None = Field(
-        description="When the key stops working; null if it does not, or for a connected app."
+        description="When the key stops working; null if never, or for a connected app."
     )
     read_only: bool = Field(description="Whether it cannot change the list of tracked tickers.")
 

@@ -221,17 +221,17 @@ async def _check_empty(database: Database, data_dir: Path) -> None:
 
 def _header(member: Member) -> Header:
     if member.name != HEADER:
-        raise BackupError("The file does not begin as a backup does.")
+        raise BackupError("The file does not begin like a backup.")
     try:
         header = Header.model_validate_json(member.read())
     except ValidationError as error:
         raise BackupError(
-            "The backup is of another format than this program knows; restore it with the version "
+            "The backup has a format that this program does not know; restore it with the version "
             "that made it, or a newer one."
         ) from error
     check_known(header.revision)
     if header.revision is not None and header.revision < FIRST:
-        raise BackupError(f"The backup names schema {header.revision}, which there never was.")
+        raise BackupError(f"The backup names schema {header.revision}, which never existed.")
     return header
 
 

@@ -98,7 +98,7 @@ class Loading:
         columns, rows = read_chunk(body)
         into = self._tables.get(table)
         if into is None or table in OWN or set(columns) != set(into.columns.keys()):
-            raise BackupError(f"The backup's table {table} is not one of its schema.")
+            raise BackupError(f"The backup's table {table} is not in its schema.")
         readers = [_reader(into.columns[name]) for name in columns]
         try:
             values = [

@@ -92,7 +92,7 @@ class Sessions:
         token, now = self._token_factory(), self._clock()
         async with self._database.write() as connection:
             if not await _still_holds(connection, account_id, password_hash):
-                raise StalePasswordError("The account has been changed meanwhile. Sign in again.")
+                raise StalePasswordError("The account has changed in the meantime. Sign in again.")
             if replacing is not None:
                 await self._end(connection, replacing, actor)
             await _make_room(connection, account_id)

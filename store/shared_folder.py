@@ -84,7 +84,7 @@ class SharedFolder:
             path = self._path(name)
             there = _tag_of(path) if path.exists() else None
             if there != tag:
-                raise ConflictError(f"{name} of {self.place} was replaced meanwhile.")
+                raise ConflictError(f"{name} of {self.place} was replaced in the meantime.")
             self._sweep()
             self._replace(path, body)
             return _tag(body)
@@ -142,8 +142,8 @@ class SharedFolder:
                 yield
         except Timeout as error:
             raise ObjectsError(
-                f"{self.place} is locked by another machine for more than {LOCK_SECONDS:.0f} s; "
-                "see that the locks of the share work."
+                f"{self.place} has been locked by another machine for more than {LOCK_SECONDS:.0f} "
+                "s; check that locks work on the share."
             ) from error
 
     def _check_folder(self) -> None:

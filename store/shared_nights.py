@@ -148,8 +148,8 @@ class SharedNights(Nights):
             # Its name holds its digest and the moment that it was made: nobody else uses it.
             self._objects.remove(_stored(appended.newest))
         raise OvertakenError(
-            f"Another machine published to {self._objects.place} meanwhile; nothing of this run "
-            "was published. Run it again if it is still needed."
+            f"Another machine published to {self._objects.place} in the meantime; nothing of this "
+            "run was published. Run it again if it is still needed."
         )
 
     def _put(self, active: Manifest, appended: Appended | None) -> None:
@@ -170,7 +170,7 @@ class SharedNights(Nights):
             if appended is not None and not self._objects.has(_stored(appended.newest)):
                 self._objects.put(_stored(appended.newest), appended.body)
         except StoreError as error:
-            log.warning("It is published, but what it needs could not be looked at: %s", error)
+            log.warning("It is published, but what it needs could not be checked: %s", error)
 
     def _put_all(self) -> None:
         """Put what the folder holds into an empty store: its ledger and its nights."""
@@ -231,8 +231,8 @@ class SharedNights(Nights):
             self._follow(published, grown=appended is not None)
         except (StoreError, OSError) as error:
             log.warning(
-                "It is published, but the copy in the data folder does not follow; the next "
-                "command mends that: %s",
+                "It is published, but the copy in the data folder was not updated; the next "
+                "command does that: %s",
                 trouble_of(error) or error,
             )
 
@@ -265,7 +265,7 @@ class SharedNights(Nights):
         # Listed first: what a run puts from now on commits only with the pointer of this swap.
         listed = [n for f in ("nights", "ledger") for n in self._objects.names(f)]
         if not self._swap(published.active, keys):
-            raise OvertakenError("Another machine published meanwhile; nothing was removed.")
+            raise OvertakenError("Another machine published in the meantime; nothing was removed.")
         needed = self._needed(keys)
         self._remove_objects(name for name in listed if name not in needed)
         for manifest in super().sealed():

@@ -101,8 +101,8 @@ class ToldChanges:
             try:
                 await self._watch()
             except (PostgresError, InterfaceError, OSError) as error:
-                self._blame("Changes of accounts are not told; every call looks its account up.")
-                log.info("Changes are not told: %s.", why_not(error, self._database.url))
+                self._blame("Account changes are not announced; every call looks its account up.")
+                log.info("Changes are not announced: %s.", why_not(error, self._database.url))
             await anyio.sleep(RETRY_SECONDS)
 
     async def _watch(self) -> None:
@@ -137,10 +137,10 @@ class ToldChanges:
         if self._was_told or changed:
             self._untold = 0 if self._was_told else self._untold + 1
         if self._untold >= UNTOLD:
-            self._blame("Changes of accounts are noticed by asking alone, within a second.")
+            self._blame("Account changes are noticed only by polling, within a second.")
         elif self.fault:
             self.fault = None
-            log.warning("Changes of accounts are told again.")
+            log.warning("Account changes are announced again.")
         self._was_told = False
 
     def _blame(self, fault: str) -> None:

@@ -17,11 +17,11 @@ WORDS: Final[Mapping[int, str]] = {
     errno.EDQUOT: "the disk quota of this user is used up; make room and run it again",
     errno.EFBIG: "the file would be larger than this process may write; raise `ulimit -f`",
     errno.EROFS: "the file system is read-only; mount it writable or choose another folder",
-    errno.EACCES: "this user may not use it; let its owner run this or choose another folder",
-    errno.EPERM: "this user may not change it; let its owner run this or choose another folder",
+    errno.EACCES: "this user may not use it; run this as its owner or choose another folder",
+    errno.EPERM: "this user may not change it; run this as its owner or choose another folder",
     errno.EMFILE: "this process has too many files open; raise `ulimit -n` (LimitNOFILE=)",
     errno.ENFILE: "the system has too many files open; raise fs.file-max",
-    errno.EIO: "the disk is full or fails; make room, or look at the system's log",
+    errno.EIO: "the disk is full or fails; make room, or look at the system log",
 }
 """By error number: what is wrong, and what to do."""
 
@@ -45,7 +45,7 @@ def trouble_of(error: BaseException) -> str | None:
     if isinstance(error, MemoryError):
         return MEMORY
     if isinstance(error, FileNotFoundError) and str(error.strerror).startswith(TEMPORARY):
-        return "No folder for temporary files can be written; make room in one and name it: TMPDIR."
+        return "No folder for temporary files can be written; make room in one and set TMPDIR."
     words = words_of(error)
     if words is None:
         return None

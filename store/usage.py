@@ -142,7 +142,7 @@ class UsageLog:
                 self._pending[line] = self._pending.get(line, 0) + calls
             self._pending_bytes += taken_bytes
             if isinstance(error, IntegrityError):
-                raise DatabaseUnavailableError("An account has been deleted meanwhile.") from error
+                raise DatabaseUnavailableError("An account was deleted just now.") from error
             raise
 
     async def sweep(self, days: int) -> int:

@@ -61,7 +61,7 @@ def _read(path: Path) -> Withdrawn:
     with path.open("rb") as file:
         head = decoded(file.read(LONGEST_HEAD), LONGEST_HEAD).head
     if not isinstance(head, Withdrawal):
-        raise LedgerError("it is of a night")
+        raise LedgerError("it is a night's, not a withdrawal's")
     return Withdrawn(
         head.data_version,
         head.as_of_session,

@@ -184,9 +184,9 @@ class WorkingCopy:
 
     def _forked(self, number: int) -> LedgerError:
         return LedgerError(
-            f"The ledger in {self.ledger.folder} is not that of {self.objects.place} from object "
-            f"{number} on. If SCREENER_NIGHTS_URL is right, move that folder away; the ledger is "
-            "then fetched anew."
+            f"The ledger in {self.ledger.folder} differs from that of {self.objects.place} from "
+            f"object {number} on. If SCREENER_NIGHTS_URL is right, move that folder away; the "
+            "ledger is then fetched anew."
         )
 
 

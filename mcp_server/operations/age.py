@@ -41,14 +41,14 @@ class Age:
             return "There is no night yet."
         if self.sample:
             return (
-                f"This is the sample night of {self.session}, made of the bars that come with the "
-                "program; it never gets newer."
+                f"This is the sample night of {self.session}, made from the bars that come with "
+                "the program; it never gets newer."
             )
         if self.missed is None:
-            return f"This night is of {self.session} and does not say which sessions follow it."
+            return f"This is the night of {self.session}; it does not say which sessions follow."
         if self.missed == 0:
             return f"This night is current: no session has ended since {self.session}."
-        return f"{self._ended} since this night of {self.session}; it is not current."
+        return f"{self._ended} since the night of {self.session}; it is not current."
 
     @property
     def _ended(self) -> str:

@@ -242,9 +242,9 @@ class ScanArguments(Arguments):
         Word,
         WithJsonSchema(
             {
-                "description": "`rank` (largest typical gain if it wins first; of all, forming "
-                "first) or a column, with - in front the other way round. Rows without a number "
-                "come last.",
+                "description": "`rank` (largest typical gain if it wins first; with status all, "
+                "forming first) or a column; a leading - reverses it. Rows without a number come "
+                "last.",
                 "enum": list(SORTS),
                 "type": "string",
             }
@@ -261,7 +261,7 @@ class ScanSetupsArguments(ScanArguments):
         Literal["compact", "full"],
         BeforeValidator(_lower),
         Word,
-        Field(description="compact, or full as get_ticker_patterns answers."),
+        Field(description="compact, or full as in get_ticker_patterns."),
     ] = "compact"
 
 
@@ -287,8 +287,8 @@ class UniverseArguments(Arguments):
         str | None,
         Word,
         Field(
-            description="A symbol, its beginning, words of a name, also misspelt, or an industry: "
-            "`BTC/USDT`, `berkshire`, `semiconductor`. The best match comes first.",
+            description="A symbol or its first letters, words of a name (even misspelt) or an "
+            "industry: `BTC/USDT`, `berkshire`, `semiconductor`. The best match comes first.",
         ),
     ] = None
     limit: Annotated[
@@ -316,7 +316,7 @@ class SymbolsArguments(Arguments):
 
     symbols: Annotated[
         list[str],
-        Field(description="The symbols, in the order to keep."),
+        Field(description="The whole list, in its order."),
     ]
 
 
@@ -326,13 +326,13 @@ class EditArguments(Arguments):
     add: Annotated[list[str], Field(description="Symbols to append.")] = []
     remove: Annotated[
         list[str],
-        Field(description="Symbols to drop first; untracked are ignored."),
+        Field(description="Symbols to drop first; untracked ones are ignored."),
     ] = []
 
 
 _REQUIREMENTS = {
-    "symbol": f"symbol must be given, as text of at most {MAX_WORD} characters",
-    "setup_id": f"setup_id must be given, as text of at most {MAX_SETUP_ID} characters",
+    "symbol": f"symbol is required, as text of at most {MAX_WORD} characters",
+    "setup_id": f"setup_id is required, as text of at most {MAX_SETUP_ID} characters",
     "limit": "limit must be an integer",
     "offset": "offset must be an integer",
     "change": "change must be new, triggered, stopped, reached or expired",
@@ -346,9 +346,9 @@ _REQUIREMENTS = {
     "until": "until must be a date such as 2025-01-31",
     "outcome": "outcome must be all, resolved or open",
     "search": f"search must be text of at most {MAX_WORD} characters",
-    "symbols": "symbols must be a list of texts",
-    "add": "add must be a list of texts",
-    "remove": "remove must be a list of texts",
+    "symbols": "symbols must be a list of strings",
+    "add": "add must be a list of strings",
+    "remove": "remove must be a list of strings",
     "family": f"family must be one of {', '.join(Family)}",
 }
 

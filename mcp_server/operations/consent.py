@@ -29,7 +29,7 @@ def check_consent(consent: Consent | None, before: Sequence[str], symbols: Seque
         named = ", ".join(lost[:NAMED]) + (" and others" if len(lost) > NAMED else "")
         question = (
             f"This drops {len(lost)} of {len(before)} tracked tickers: {named}. The new list has "
-            f"{len(symbols)}. Go on?"
+            f"{len(symbols)}. Continue?"
         )
         raise ConsentNeededError(question, change)
     if not consent.given:

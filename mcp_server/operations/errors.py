@@ -66,14 +66,14 @@ _ROWS = (
     ErrorEntry(
         "forbidden",
         403,
-        "The account lacks a plan with API access.",
+        "The account has no plan with API access.",
         "Upgrade the plan; the same key then works.",
         "Ask the user to upgrade the plan; the same connection then works.",
     ),
     ErrorEntry(
         "ticker_not_tracked",
         403,
-        "Patterns, history or chart asked for a ticker that the account does not track.",
+        "Patterns, history and charts need a tracked ticker; the account does not track this one.",
         "Add it with PUT or PATCH /tickers (or the tool set_tracked_tickers), then retry.",
         "Read list_tracked_tickers, call set_tracked_tickers with that whole list plus this "
         "symbol, then retry.",
@@ -81,7 +81,7 @@ _ROWS = (
     ErrorEntry(
         "rate_limited",
         429,
-        "The key or, without one, the address called too often.",
+        "Too many calls with this key or, without one, from this address.",
         "Wait details.retry_after_seconds, retry once, then back off.",
         "Wait a minute, retry once, then back off.",
     ),
@@ -145,7 +145,7 @@ _ROWS = (
     ErrorEntry(
         "precondition_failed",
         412,
-        "The tracked list, or the night, is not the one that was read; nothing changed.",
+        "The tracked list or the night is not the one you read; nothing changed.",
         "Read GET /tickers again, decide again, and send its new ETag in If-Match.",
         "Read list_tracked_tickers again before you change the list.",
         in_contract=False,
@@ -154,7 +154,7 @@ _ROWS = (
     ErrorEntry(
         "method_not_allowed",
         405,
-        "Method not offered here.",
+        "Method not allowed here.",
         "Use an allowed method.",
         in_contract=False,
     ),
@@ -274,7 +274,7 @@ def _words(value: object) -> str:
         return _word(value)
     others = len(value) - NAMED
     named = ", ".join(map(_word, value[:NAMED]))
-    return f"{named} and {others} others" if others > 0 else named
+    return f"{named} and {others} more" if others > 0 else named
 
 
 def _word(value: object) -> str:

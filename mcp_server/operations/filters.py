@@ -125,7 +125,7 @@ def read_predicate(kind: Kind, raw: Mapping[str, object]) -> Predicate:
     takes |= {"op"} if kind.takes == "number" else set()
     takes |= {"period"} if kind.periods else set()
     if not set(raw) <= takes:
-        raise PredicateError(f"takes {', '.join(sorted(takes))} and nothing else")
+        raise PredicateError(f"takes only {', '.join(sorted(takes))}")
     period = _read_period(kind, raw.get("period")) if kind.periods else None
     if kind.takes == "number":
         return Predicate(kind, _read_op(raw.get("op")), _read_number(raw.get("value")), period)

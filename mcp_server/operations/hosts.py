@@ -156,7 +156,7 @@ def _editors(offer: Offer) -> tuple[Host, ...]:
         _sign_in("vscode", opened, "link", vscode_link(url)),
         _keyed(
             "vscode_key",
-            "Put this into .vscode/mcp.json; VS Code asks for the key and keeps it.",
+            "Put this into .vscode/mcp.json; VS Code asks for the key and stores it.",
             "settings",
             vscode_settings(url),
         ),
@@ -221,7 +221,7 @@ def _code(offer: Offer) -> tuple[Host, ...]:
         ),
         _keyed(
             "inspector_key",
-            "In a terminal alone, with the key in the variable SCREENER_KEY.",
+            "In a terminal only, with the key in the variable SCREENER_KEY.",
             "command",
             inspector(url, method="tools/list", variable="SCREENER_KEY"),
         ),
@@ -230,7 +230,8 @@ def _code(offer: Offer) -> tuple[Host, ...]:
     curl = (
         _keyed(
             "curl_key",
-            "The first line waits for you to paste the key, so that it is in no history.",
+            "The first line waits for you to paste the key, which keeps it out of your shell "
+            "history.",
             "command",
             curl_keyed(offer.base_url),
         ),

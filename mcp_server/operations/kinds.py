@@ -59,7 +59,7 @@ _ROWS = (
     _number(
         "dist_to_entry",
         "%",
-        "Absolute distance of the last price to the trigger; of a running trade to its entry.",
+        "Absolute distance from the last price to the trigger or, in a running trade, its entry.",
     ),
     Kind(
         "min_win_rate",
@@ -82,8 +82,8 @@ _ROWS = (
     _number(
         "min_rr",
         "ratio",
-        "Reward to risk as rows show it: distance to the target over distance to the stop, from "
-        "the trigger or, in a running trade, from its entry.",
+        "Reward to risk as rows show it: distance to the target divided by distance to the stop, "
+        "from the trigger or, in a running trade, from its entry.",
     ),
     _number("target_move", "%", "Trigger to target."),
     _number("pre_pattern_move", "%", "Run-up before the pattern."),
@@ -115,7 +115,7 @@ _ROWS = (
     _choice("exchange", EXCHANGES),
     _choice("industry", INDUSTRIES),
     _choice("country", COUNTRIES),
-    _number("win_rate", "%", "Win rate as rows show it: of the ticker or, mostly, its family."),
+    _number("win_rate", "%", "Win rate as rows show it: of the ticker or, usually, its family."),
     _number("gain", "%", "Gain of a running trade so far; forming setups have none."),
 )
 

@@ -21,7 +21,7 @@ FULL_SECONDS = 60
 """For which it is told that a call found no room."""
 
 FULL = "No room is left to count the calls of more keys today."
-GONE = "The files in which workers count together are gone; restart them all."
+GONE = "The files in which workers count together are gone; restart all workers."
 
 
 class LocalCounting:

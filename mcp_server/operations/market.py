@@ -22,7 +22,7 @@ from store.families import Family
 UNIVERSE_PAGE = 50
 """Rows of a page of the universe, unless it is asked for another number."""
 
-SIGNED_IN = "You are signed in: the tickers that you track are read in the same way."
+SIGNED_IN = "You are signed in: read every ticker you track in the same way."
 
 
 async def get_family_track_record(call: Call[FamilyArguments]) -> Answer:

@@ -26,7 +26,7 @@ from store.served import Key
 AFTER = 20
 """Sessions that are drawn after the exit of a trade."""
 
-MARKS = "An arrow head is an entry, a dot an exit at the target, a ring any other exit."
+MARKS = "An arrowhead is an entry, a dot an exit at the target, a ring any other exit."
 LEVELS = ("entry", "stop", "target", "exit")
 
 Trade = Mapping[str, Any]

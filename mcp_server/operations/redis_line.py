@@ -34,7 +34,7 @@ MOST_AT_ONCE = 128
 MOST_WAITING = 4096
 
 COUNTS = "The Redis of the limits counts."
-NOT_ASKED = "it was not asked yet"
+NOT_ASKED = "it has not been asked yet"
 
 Value = str | bytes | int
 
@@ -97,12 +97,12 @@ class RedisLine:
             self._sender.cancel()
             await asyncio.wait((self._sender,))
         if self._waiting:  # a sender that never began has told nobody
-            self._leave([], "the service stops")
+            self._leave([], "the service is stopping")
         await self._connection.disconnect()
 
     def _send(self, work: Work) -> asyncio.Future[list[int]]:
         if len(self._waiting) >= MOST_WAITING:
-            raise CountersAwayError("too many calls wait for it")
+            raise CountersAwayError("too many calls are waiting for it")
         answer = asyncio.get_running_loop().create_future()
         self._waiting.append((work, answer))
         if self._sender is None or self._sender.done():
@@ -117,7 +117,7 @@ class RedisLine:
             try:
                 answers = await self._run([work for work, _ in batch])
             except asyncio.CancelledError:
-                self._leave(batch, "the service stops")
+                self._leave(batch, "the service is stopping")
                 raise
             except Exception as error:  # whatever it is, nobody may wait for ever
                 self._leave(batch, _why(error))
@@ -185,13 +185,13 @@ def _is_answer(found: object, works: list[Work]) -> bool:
 def _why(error: Exception) -> str:
     """Why Redis is away, for anybody: without an address, and without words of the server."""
     reasons: tuple[tuple[type[Exception], str], ...] = (
-        (refusals.BusyLoadingError, "it loads its data"),
+        (refusals.BusyLoadingError, "it is loading its data"),
         (refusals.AuthenticationError, "it refuses the name or the password"),
         (refusals.AuthorizationError, "it refuses the name or the password"),
         (refusals.NoPermissionError, "its access list forbids a command"),
         (refusals.ReadOnlyError, "it is a replica, which cannot be written"),
         (refusals.OutOfMemoryError, "its memory is full"),
-        (refusals.InvalidResponse, "it answers what is not understood"),
+        (refusals.InvalidResponse, "its answer is not understood"),
         (refusals.TimeoutError, "it does not answer in time"),
         (TimeoutError, "it does not answer in time"),
         (refusals.ConnectionError, "it cannot be reached"),

@@ -36,7 +36,7 @@ def check_some(raw: Sequence[str]) -> list[str]:
         ApiError: `bad_request` if there is none, `invalid_symbol`.
     """
     if not raw:
-        raise ApiError("bad_request", "symbols must name a symbol.")
+        raise ApiError("bad_request", "symbols must name at least one symbol.")
     return check_symbols(raw)
 
 
@@ -47,7 +47,7 @@ def check_edit(add: Sequence[str], remove: Sequence[str]) -> tuple[list[str], li
         ApiError: `bad_request` if both are empty, `invalid_symbol` with every bad symbol of both.
     """
     if not add and not remove:
-        raise ApiError("bad_request", "add or remove must name a symbol.")
+        raise ApiError("bad_request", "add or remove must name at least one symbol.")
     symbols = check_symbols([*add, *remove])
     added = {symbol.strip().upper() for symbol in add}
     removed = {symbol.strip().upper() for symbol in remove}

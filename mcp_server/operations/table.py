@@ -113,7 +113,7 @@ _TABLE = (
     Operation(
         "get_ticker_record",
         patterns.get_ticker_record,
-        "The own track records of one tracked ticker, also without a current setup.",
+        "One tracked ticker's own track records, even without a current setup.",
         RecordArguments,
         tracked=True,
         sealed=True,
@@ -231,7 +231,7 @@ _TABLE = (
     Operation(
         "universe",
         market.universe,
-        "The symbols tonight's data covers, or those that a search finds.",
+        "The symbols the night covers, or those that a search finds.",
         UniverseArguments,
         access="keyless",
         sealed=True,

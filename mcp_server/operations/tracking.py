@@ -129,7 +129,7 @@ def over_cap(error: OverCapError) -> ApiError:
     """The refusal of a list that does not fit."""
     return ApiError(
         "ticker_cap_exceeded",
-        f"{error.count} symbols do not fit the cap of {error.cap}; nothing changed.",
+        f"{error.count} symbols exceed the cap of {error.cap}; nothing changed.",
         details={"cap": error.cap},
     )
 

@@ -31,7 +31,7 @@ def not_tracked(
 def _unknown(slots: str, nearest: list[str]) -> ApiError:
     return ApiError(
         "ticker_not_tracked",
-        "This symbol is not tracked, and tonight's data does not know it.",
+        "This symbol is not tracked, and the night does not cover it.",
         fix=f"{slots}, but this symbol cannot be tracked: check it against GET /universe.",
         tool_fix=f"{slots}, but this symbol cannot be tracked: leave the list as it is and use a "
         "known symbol that the user means.",

@@ -110,7 +110,7 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
 def _unknown_tool(name: str, offer: Offer) -> str:
     if name in EXTENDED.tools and offer.extended:
         return f"{name} is not at this address: it is at {offer.extended_url}, with the same key."
-    return "Unknown tool; tools/list names those that there are."
+    return "Unknown tool; tools/list names the available ones."
 
 
 async def _read_page(

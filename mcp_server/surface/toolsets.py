@@ -117,7 +117,7 @@ SEVEN = _named(
     _tool(
         "get_pattern_history",
         "Past occurrences",
-        "Every past breakout of one tracked ticker as the nightly served it, wins and losses "
+        "Every past breakout of one tracked ticker as the nightly recorded it, wins and losses "
         "alike: entry, stop, target, exit, realized move and R multiple.",
         *("symbol", "limit", "outcome", "family", "since", "until"),
     ),
@@ -132,9 +132,9 @@ SEVEN = _named(
     _tool(
         "list_tracked_tickers",
         "Tracked tickers",
-        "Which of my tickers have a setup? Every tracked ticker, in the user's order, with whether "
-        "tonight's data covers it and its setups in short (family, direction, status, attempt, "
-        "distance to the trigger), and how many may be tracked.",
+        "Which of my tickers have a setup? Every tracked ticker, in the user's order: whether the "
+        "night covers it and its setups in brief (family, direction, status, attempt, distance to "
+        "the trigger); also how many may be tracked.",
     ),
     _tool(
         "set_tracked_tickers",
@@ -148,7 +148,7 @@ SEVEN = _named(
         "get_family_track_record",
         "Family track record",
         "How a pattern family did over about 20 years of daily bars: win rate with its sample, "
-        "average win and loss, R multiples, beside what random entries reached.",
+        "average win and loss, R multiples, compared with random entries.",
         "family",
     ),
     _tool(
@@ -157,7 +157,7 @@ SEVEN = _named(
         "The current setups of one demo symbol ({demo_symbols}), with the chart of the first one; "
         "needs no key.",
         "symbol",
-        answers={"setups": {"type": "array", "description": "As get_ticker_patterns has them."}},
+        answers={"setups": {"type": "array", "description": "As in get_ticker_patterns."}},
     ),
 )
 """The seven tools of the interface."""
@@ -200,19 +200,19 @@ _MORE = _named(
         "get_ticker_record",
         "Track record of a ticker",
         "How the patterns of one tracked ticker did before, for each family in which it has a "
-        "resolved trade, also without a current setup.",
+        "resolved trade, even without a current setup.",
         "symbol",
         "family",
     ),
     _tool(
         "scan_setups",
         "Market-wide scan",
-        "The setups of the whole market tonight, filtered, sorted and paged; no ticker needs to be "
-        "tracked. Rank 1 has the largest typical gain if the trade wins, which says nothing of the "
-        "odds: for those sort by -expected_r or read `verdict`. Running trades are left out unless "
-        "`status` says otherwise; `counts` says how many there are. Compact rows carry prices, "
-        "reward to risk, distance to the trigger or the gain so far, and the win rate with its "
-        "sample and average loss.",
+        "The current setups of the whole market, filtered, sorted and paged; no ticker needs to be "
+        "tracked. Rank 1 has the largest typical gain if the trade wins, which says nothing about "
+        "the odds: for those sort by -expected_r or read `verdict`. Running trades are left out "
+        "unless `status` says otherwise; `counts` says how many there are. Compact rows carry "
+        "prices, reward to risk, distance to the trigger or the gain so far, and the win rate with "
+        "its sample and average loss.",
         *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
         *("limit", "offset"),
         "rows",
@@ -231,13 +231,13 @@ _MORE = _named(
         "Remove tracked tickers",
         "Remove tickers from the tracked list; the others stay. Also changes the Main watchlist.",
         "symbols",
-        schemas=_symbols("Symbols to drop; untracked are ignored."),
+        schemas=_symbols("Symbols to drop; untracked ones are ignored."),
     ),
     _tool(
         "get_universe",
         "Covered symbols",
-        "The symbols that tonight's data covers, with name and industry; looked up by symbol, "
-        "beginning, name or industry.",
+        "The symbols that the night covers, with name and industry; look them up by symbol, first "
+        "letters, name or industry.",
         *("search", "limit", "offset", "rows"),
         operation="universe",
         defaults={"limit": 20, "rows": "compact"},
@@ -247,7 +247,7 @@ _MORE = _named(
         "get_changes",
         "Changes since the night before",
         "What became of each setup since the night before: new, triggered, stopped, reached or "
-        "expired, over the whole market. If `available` is false there was no night before to "
+        "expired, over the whole market. If `available` is false, there is no earlier night to "
         "compare with.",
         *("change", "family", "direction", "limit", "offset"),
         operation="changes",

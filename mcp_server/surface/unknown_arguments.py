@@ -44,7 +44,7 @@ async def refuse_unknown(
     words = dict.fromkeys(hint for hint in hints if hint)
     raise ApiError(
         "bad_request",
-        f"{tool.name} does not take every argument that was sent; nothing was done.",
+        f"{tool.name} was sent arguments that it does not take; nothing was done.",
         tool_fix=" ".join((*words, "Call again with only what it takes.")),
         details={
             "not_taken": [name[:MAX_WORD] for name in unknown],
@@ -68,8 +68,8 @@ def _hint(name: str, value: object, tool: Tool, tools: Mapping[str, Tool]) -> st
         return did_you_mean(plain, tool.arguments)
     if "filters" in tool.arguments:
         example = _example(kind, "<=" if plain.startswith("max_") else ">=", value)
-        return f'{kind.name} is a kind of filters, such as {{"filters":[{example}]}}.'
-    return f"scan_setups filters by {kind.name}." if "scan_setups" in tools else ""
+        return f'{kind.name} is a kind of filter, such as {{"filters":[{example}]}}.'
+    return f"scan_setups can filter by {kind.name}." if "scan_setups" in tools else ""
 
 
 def _example(kind: Kind, op: str, value: object) -> str:

@@ -159,7 +159,7 @@ class Careless:
         await self._do(Wish("remove_tickers", {"symbols": wish.minus}))
 
     async def _ask_which(self, wish: Wish) -> None:
-        over = re.search(r"(\d+) symbols do not fit the cap of (\d+)", wish.text)
+        over = re.search(r"(\d+) symbols exceed the cap of (\d+)", wish.text)
         wish.minus = self._user.may_go(int(over[1]) - int(over[2]) if over else 1)
         if over and wish.tool == "add_tickers":
             await self._remove(wish)

@@ -102,7 +102,7 @@ def _clauses(text: str) -> Iterator[str | None]:
 
 def listed(text: str, name: str) -> list[str]:
     """The values that a refusal names, such as `Nearest: AAPL, AA.`"""
-    found = re.search(rf" {name}: ((?:{VALUE}, )*?{VALUE}?)(?: and \d+ others)?\.(?: |$)", text)
+    found = re.search(rf" {name}: ((?:{VALUE}, )*?{VALUE}?)(?: and \d+ more)?\.(?: |$)", text)
     values = re.findall(VALUE, found[1]) if found else []
     return [json.loads(value) if value.startswith('"') else value for value in values]
 

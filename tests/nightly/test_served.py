@@ -202,7 +202,7 @@ def test_with_the_same_bars_the_history_agrees_with_every_trade_that_was_served(
 
     assert {item.kind for item in found.disagreements} <= {"never_served"}
     missed = {item.why for item in found.disagreements}
-    assert missed <= {"served while forming alone", "not served"}
+    assert missed <= {"served only while forming", "not served"}
     assert sum(side.trades for side in found.served.values()) > 10
     totals = seen[-1].tally.families
     for family, side in found.served.items():

@@ -341,7 +341,7 @@ def test_a_hostile_archive_is_refused_however_right_its_digest(name: str, tmp_pa
             tar.addfile(entry, io.BytesIO(body))
     write_archive(path, plain.getvalue())
 
-    check_refusal(run(tmp_path / "data", "restore", str(path)), "which no backup holds")
+    check_refusal(run(tmp_path / "data", "restore", str(path)), "which no backup has")
     assert not (tmp_path / "data" / "accounts.sqlite").exists()
 
 
@@ -360,7 +360,7 @@ def write_archive(path: Path, plain: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("revision", "words"),
-    [("0099", "newer than this program's"), ("0000", "which there never was")],
+    [("0099", "newer than this program's"), ("0000", "which never existed")],
 )
 def test_a_schema_that_is_not_known_is_refused_in_one_line(
     revision: str, words: str, tmp_path: Path

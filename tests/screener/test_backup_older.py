@@ -123,7 +123,7 @@ def test_a_check_finds_rows_that_belong_to_nothing_and_newer_schemas(tmp_path: P
 
     assert empty.returncode == dangling.returncode == newer.returncode == 1
     assert "there are no tables yet" in empty.stderr
-    assert "1 rows of keys name no row of accounts" in dangling.stderr
+    assert "rows of keys without their accounts: 1" in dangling.stderr
     assert "newer than this program's" in newer.stderr
     check_refusal(run(tmp_path, "db", "upgrade"), "run the newer version")
     check_refusal(run(tmp_path, "backup", str(tmp_path / "b")), "run the newer version")

@@ -207,4 +207,4 @@ def test_what_belongs_to_somebody_else_and_is_open_is_refused_in_one_line() -> N
     assert "cannot be made private (Operation not permitted)" in of_folder
     assert "SCREENER_DATA_DIR" in of_folder
     assert "manifest.json" in of_file
-    assert "let its owner run this" in of_file
+    assert "run this as its owner" in of_file

@@ -220,7 +220,7 @@ def test_an_empty_store_gets_all_that_the_first_machine_has(
 def test_a_folder_with_another_ledger_is_refused(machines: Machines, alone: Path) -> None:
     machines.seal("a", DAYS[0])
     shutil.copytree(alone, machines.settings("b").data_dir)
-    with pytest.raises(LedgerError, match=r"is not that of .* from object"):
+    with pytest.raises(LedgerError, match=r"differs from that of .* from object"):
         machines.seal("b", DAYS[2])
     assert machines.published().newest.number == 1
 

@@ -332,7 +332,7 @@ async def test_nights_of_another_ledger_are_not_mixed_with_those_of_the_store(
 
     assert not following.look()
 
-    assert "is not that of" in following.fault
+    assert "differs from that of" in following.fault
     assert await versions(own.folder) == {mine.data_version}
     assert len(Ledger(own.folder).names()) == 1
 

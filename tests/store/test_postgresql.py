@@ -65,7 +65,7 @@ async def test_an_encrypted_connection_that_is_demanded_is_not_replaced_by_a_pla
     place: str,
 ) -> None:
     database = Database(f"postgresql://{place}?sslmode=require")
-    with pytest.raises(DatabaseError, match="look whether it has TLS"):
+    with pytest.raises(DatabaseError, match="check whether it has TLS"):
         await Accounts(database).all()
     await database.close()
 

@@ -53,7 +53,7 @@ def test_a_commit_that_the_data_folder_cannot_follow_is_a_success_and_is_mended_
     made = breaking.night(1)
 
     assert publisher.published().active == made
-    assert "It is published, but the copy in the data folder does not follow" in caplog.text
+    assert "It is published, but the copy in the data folder was not updated" in caplog.text
     ledger = publisher.folder / "ledger"
     ledger.unlink()
     ledger.with_name("moved").rename(ledger)

@@ -161,7 +161,7 @@ async def test_changes_that_no_notification_tells_are_found_and_the_fault_is_nam
             await change(operator, plan)
             await until(has_forgotten)
         await until(lambda: changes.fault is not None)
-        assert "asking alone" in (changes.fault or "")
+        assert "only by polling" in (changes.fault or "")
 
 
 async def test_a_long_transaction_is_found_when_it_ends(

@@ -51,8 +51,8 @@ def test_changes_are_grouped_with_their_number_reason_and_price(changed: Service
         for reason in {row.reason for row in rows}:
             assert REASONS[reason][1:] in text
     assert "From the night of 2012-10-02 to that of 2012-10-03" in text
-    assert "2 sessions have ended since this night of 2012-10-03" in text
-    assert "on 2012-10-03 at $12.50, -1.00 R." in text
+    assert "2 sessions have ended since the night of 2012-10-03" in text
+    assert f"on 2012-10-03 at $12.50, -1.00 R." in text
     assert "on 2012-10-03 at $12.50, +2.25 R." in text
     assert "not investment advice" in text
 
@@ -122,7 +122,7 @@ def test_a_public_page_says_each_day_how_old_its_night_is(data_dir: Path, path: 
 
     assert "This night is current: no session has ended since 2012-10-03." in current.text
     assert older.status_code == 200
-    assert "2 sessions have ended since this night of 2012-10-03" in older.text
+    assert "2 sessions have ended since the night of 2012-10-03" in older.text
     assert "This night is current" not in older.text
 
 

@@ -254,7 +254,7 @@ def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:
     with serving(data_dir, open_pages=True) as live:
         browser = Browser(live)
         assert "The last bar is &lt;old&gt;." in browser.get("/symbols/FB").text
-        assert "There are no bars of it." in browser.get("/symbols/INTC").text
+        assert "There are no bars for it." in browser.get("/symbols/INTC").text
         for accept in ("text/html", "text/markdown"):
             page = browser.get("/symbols/INTC", headers={"Accept": accept}).text
             assert "Not covered this night." in page

@@ -33,7 +33,7 @@ def opened(folder: Path) -> Iterator[Book]:
     [
         ("2012-10-03", 0, "This night is current: no session has ended since 2012-10-03."),
         ("2012-10-04", 0, "This night is current"),
-        ("2012-10-05", 1, "1 session has ended since this night of 2012-10-03"),
+        ("2012-10-05", 1, "1 session has ended since the night of 2012-10-03"),
         ("2012-10-08", 2, "2 sessions have ended since this night"),
         ("2012-10-30", 17, "17 sessions"),
         ("2012-10-31", 17, "17 sessions"),

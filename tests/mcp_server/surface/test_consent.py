@@ -61,7 +61,7 @@ async def test_the_user_agrees_and_the_tickers_are_dropped(service: Service, key
     result = await replace(service, key, user, "AAPL", "MSFT")
 
     assert user.questions == [
-        "This drops 2 of 3 tracked tickers: GOOG, IBM. The new list has 2. Go on?"
+        "This drops 2 of 3 tracked tickers: GOOG, IBM. The new list has 2. Continue?"
     ]
     assert result.structured_content is not None
     assert result.structured_content["removed"] == ["GOOG", "IBM"]
@@ -96,7 +96,9 @@ async def test_the_user_is_asked_before_a_ticker_is_removed_by_name(
     async with connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client:
         await call(client, "remove_tickers", symbols=["GOOG", "FB"])
 
-    assert user.questions == ["This drops 1 of 3 tracked tickers: GOOG. The new list has 2. Go on?"]
+    assert user.questions == [
+        "This drops 1 of 3 tracked tickers: GOOG. The new list has 2. Continue?"
+    ]
     assert tracked(service, key) == left
 
 

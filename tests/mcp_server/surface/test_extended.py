@@ -112,7 +112,7 @@ async def test_tickers_are_added_and_removed_without_naming_the_others(
     assert (added["added"], added["removed"]) == (["MSFT"], [])
     assert (removed["added"], removed["removed"]) == ([], ["AAPL"])
     assert [ticker["symbol"] for ticker in removed["tickers"]] == ["IBM", "MSFT"]
-    assert texts(nothing)[0].startswith("bad_request: symbols must name a symbol.")
+    assert texts(nothing)[0].startswith("bad_request: symbols must name at least one symbol.")
 
 
 async def test_an_untracked_ticker_is_one_call_away(service: Service, url: str) -> None:
@@ -177,7 +177,7 @@ async def test_a_symbol_that_nobody_can_track_is_refused_with_the_nearest_ones(
         listed = await call(client, "set_tracked_tickers", symbols=["AAPL", "MSTF"])
 
     assert texts(mistyped)[0] == (
-        "ticker_not_tracked: This symbol is not tracked, and tonight's data does not know it. "
+        "ticker_not_tracked: This symbol is not tracked, and the night does not cover it. "
         "Nearest: AAPL. 196 of 200 slots are free, but this symbol cannot be tracked: leave the "
         "list as it is and use a known symbol that the user means."
     )

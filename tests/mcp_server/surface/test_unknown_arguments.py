@@ -30,7 +30,7 @@ async def test_an_argument_that_a_tool_does_not_have_is_a_tool_error_that_names_
 
     assert refused.is_error
     assert texts(refused)[0] == (
-        "bad_request: get_family_track_record does not take every argument that was sent; nothing "
+        "bad_request: get_family_track_record was sent arguments that it does not take; nothing "
         "was done. Not taken: year. Takes: family. Call again with only what it takes."
     )
 
@@ -63,7 +63,7 @@ async def test_a_condition_that_the_scan_does_not_take_is_sent_where_it_belongs(
 @pytest.mark.parametrize(
     ("tool", "arguments", "words"),
     [
-        ("get_changes", {"industry": "Banks"}, "scan_setups filters by industry."),
+        ("get_changes", {"industry": "Banks"}, "scan_setups can filter by industry."),
         ("get_pattern_history", {"symbol": "MSFT", "from": "2024-01-01"}, "Did you mean since?"),
         ("get_universe", {"name": "apple"}, "Did you mean search?"),
         ("list_tracked_tickers", {"symbol": "MSFT"}, "get_ticker_patterns takes symbol."),
