@@ -52,7 +52,7 @@ def test_changes_are_grouped_with_their_number_reason_and_price(changed: Service
             assert REASONS[reason][1:] in text
     assert "From the night of 2012-10-02 to that of 2012-10-03" in text
     assert "2 sessions have ended since the night of 2012-10-03" in text
-    assert f"on 2012-10-03 at $12.50, -1.00 R." in text
+    assert "on 2012-10-03 at $12.50, -1.00 R." in text
     assert "on 2012-10-03 at $12.50, +2.25 R." in text
     assert "not investment advice" in text
 
