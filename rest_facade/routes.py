@@ -17,7 +17,9 @@ class RestRoute:
     """The query parameters it takes; others are ignored."""
 
 
-SCAN_QUERY = ("family", "direction", "status", "max_distance_pct", "filters", "limit", "offset")
+SCAN_QUERY = (
+    *("family", "direction", "status", "max_distance_pct", "filters", "sort", "limit", "offset"),
+)
 CHANGES_QUERY = ("change", "family", "direction", "limit", "offset")
 HISTORY_QUERY = ("limit", "outcome", "family", "since", "until")
 

@@ -90,7 +90,7 @@ def _loss(setup: SetupView) -> str:
 
 RECORD: Final = (
     "won, trades, avg loss: past trades of the same family and direction, or of the ticker itself "
-    "where it has enough of its own"
+    "from 20 trades of its own on"
 )
 _SYMBOL = Column("symbol", lambda setup: setup.symbol)
 _RANK = Column(
@@ -182,7 +182,7 @@ RUNNING: Final = (
     *(*_levels("entry"), _SINCE, *_RECORD, _ATTEMPT),
 )
 HISTORY: Final = (
-    Column("entry", _field("entry_date")),
+    Column("entered", _field("entry_date")),
     Column(
         "pattern",
         pattern_words,
@@ -194,10 +194,11 @@ HISTORY: Final = (
     Column("move", _field("realized_move_pct", change), right=True, spare=1),
     Column("R", lambda row: _r(row), right=True),
     Column("sessions", _field("hold_bars"), right=True, spare=3),
-    Column("exit", _field("exit_date"), spare=4),
-    Column("price", _field("entry_price", dollars), right=True, spare=5),
+    Column("exited", _field("exit_date"), spare=4),
+    Column("entry", _field("entry_price", dollars), right=True, spare=5),
     Column("stop", _field("stop_price", dollars), right=True, spare=5),
     Column("target", _field("target_price", dollars), right=True, spare=5),
+    Column("exit", _field("exit_price", dollars), right=True, spare=5),
     Column("attempt", lambda row: str(row["attempt"]["number"] or "-"), right=True, spare=7),
 )
 

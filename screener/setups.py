@@ -78,7 +78,7 @@ def _print_page(book: Book, arguments: ScanArguments, answer: Row) -> None:
     order = SORTS[arguments.sort]
     out.print_text(f"Setups {STATUS_WORDS[answer['status']]}: {answer['count']:,}. Order: {order}.")
     for kind, number in answer["without_evidence"].items():
-        out.print_text(f"{kind}: {number:,} of the setups have no number for it and cannot match.")
+        out.print_text(f"{kind}: {number:,} of the setups have no value for it and cannot match.")
     for note in answer["notes"]:
         out.print_text(note)
     tables = _tables(_views(book, answer), company_names(book))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from store.setup_view import SetupView
+from store.setup_view import PlanView, SetupView
 
 Numbers = npt.NDArray[np.float64]
 """One number a row, in the order of rank; NaN where there is none."""
@@ -43,9 +43,7 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
         **brief(view),
         **_running(view, ("entry_price", "entry_date")),
         "last_close": view.last_close,
-        "trigger_price": plan.trigger,
-        "stop_price": plan.stop,
-        "target_price": plan.target,
+        **levels(plan),
         "reward_to_risk": plan.reward_to_risk,
         "expected_r": view.expected_r,
         "verdict": view.verdict,
@@ -54,7 +52,18 @@ def compact(view: SetupView, others: Sequence[SetupView] = ()) -> dict[str, Any]
         "win_rate_pct": record and record.win_rate_pct,
         "win_rate_trades": record and record.sample_size,
         "avg_loss_pct": record and record.avg_loss_pct,
+        **({"opposite_plan": levels(view.plans[1])} if len(view.plans) > 1 else {}),
         **({"other_attempts": [each.setup_id for each in others]} if others else {}),
+    }
+
+
+def levels(plan: PlanView) -> dict[str, Any]:
+    """The fields of a Plan."""
+    return {
+        "direction": plan.direction,
+        "trigger_price": plan.trigger,
+        "stop_price": plan.stop,
+        "target_price": plan.target,
     }
 
 

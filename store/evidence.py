@@ -25,6 +25,11 @@ class Labels:
     labels: Mapping[str, int]
     codes: npt.NDArray[np.int16]
 
+    def words(self) -> list[str | None]:
+        """The label of each row; None for no evidence."""
+        names = {code: label for label, code in self.labels.items()}
+        return [names.get(code) for code in self.codes.tolist()]
+
     def equal(self, label: str) -> Mask:
         """The rows that carry a label."""
         found: Mask = self.codes == self.labels.get(label, -2)

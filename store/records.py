@@ -192,7 +192,10 @@ class TrackRecord(Record):
     profit_factor: Number | None = Field(
         description="Null when there was no loss.", json_schema_extra=short()
     )
-    avg_hold_bars: Number = Field(description="Daily bars.", json_schema_extra=short())
+    avg_hold_bars: Number = Field(
+        description="Daily bars from entry to exit, of wins and losses together.",
+        json_schema_extra=short("Daily bars to the exit, won or lost."),
+    )
     backtest_range: Annotated[list[dt.date], Field(min_length=2, max_length=2)]
     detector: int | None = Field(
         default=None,
@@ -223,7 +226,9 @@ class TrackRecord(Record):
         json_schema_extra=short("Of the same random entries."),
     )
     lift_r: Number | None = Field(
-        default=None, description="Mean R of a trade minus that of its own random entries."
+        default=None,
+        description="Mean R of the `compared` trades minus that of their own random entries; "
+        "avg_r is of all trades, so do not subtract placebo_avg_r from it.",
     )
     lift_r_se: Number | None = Field(
         default=None,
@@ -552,6 +557,7 @@ class ScanRows(Record):
     count: Count = Field(description="Matches before paging.")
     limit: Count
     offset: Count
+    covered: dict[str, int] = Field(description="Symbols that the night covers, by asset type.")
     counts: dict[str, int] = Field(description="Matches by status, including those not asked for.")
     setups: list[dict[str, Any]] = Field(
         description="Compact rows: rank, symbol, setup_id, family, direction, status, attempt, "
@@ -559,7 +565,8 @@ class ScanRows(Record):
         "entry_date (in_progress), last_close, trigger_price, stop_price, target_price, "
         "reward_to_risk (from the entry once running), expected_r and verdict (against random "
         "entries), expected_gain_pct (if it wins), and win_rate_pct with win_rate_scope, "
-        "win_rate_trades and avg_loss_pct; other_attempts: setup_ids of the same formation."
+        "win_rate_trades and avg_loss_pct; other_attempts: setup_ids of the "
+        "same formation; opposite_plan: of a triangle that may break either way."
     )
 
 

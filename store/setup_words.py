@@ -125,7 +125,11 @@ def _chance(record: RecordView) -> Iterator[str]:
 
 def expected_words(view: SetupView) -> str:
     """Its expected R with its sign; empty if nothing is known."""
-    return "" if view.expected_r is None else f"expected R {multiple(view.expected_r, 3)}"
+    return (
+        ""
+        if view.expected_r is None
+        else f"expected R of {view.symbol} {multiple(view.expected_r, 3)}"
+    )
 
 
 def caption(view: SetupView, disclaimer: str) -> str:

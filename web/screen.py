@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import orjson
 from starlette.responses import RedirectResponse, Response
 
-from mcp_server.operations.scan import page, select
+from mcp_server.operations.scan import notes, page, select
 from mcp_server.operations.scan_order import COLUMNS, SORTS
 from store.book import Book
 from store.families import Family
@@ -68,7 +68,8 @@ class Results:
     size: int
     """The setups on the page; those of one formation share a row."""
     without_evidence: Mapping[str, int]
-    """By the label of a condition: setups that have no number for it."""
+    """By the label of a condition: setups that have no value for it."""
+    notes: Sequence[str]
     count: int
     tabs: Sequence[Tab]
     summaries: Sequence[str]
@@ -142,6 +143,7 @@ class ScreenPage:
                 if formations[view.lineage_id] is view
             ],
             size=len(views),
+            notes=list(dict.fromkeys(notes(book, arguments, found, positions))),
             without_evidence={LABELS[k]: n for k, n in found.without_evidence.items()},
             count=count,
             tabs=[

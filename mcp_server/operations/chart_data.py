@@ -17,6 +17,7 @@ import orjson
 
 from mcp_server.drawing.axes import session_index
 from store.book import Book, Prices, StoredSetup
+from store.briefs import levels
 from store.setup_view import PlanView, SetupView
 
 FACTS = (
@@ -59,10 +60,7 @@ def chart_data(book: Book, setup: StoredSetup) -> bytes | None:
 
 def _plan(plan: PlanView) -> dict[str, Any]:
     return {
-        "direction": plan.direction,
-        "trigger_price": plan.trigger,
-        "stop_price": plan.stop,
-        "target_price": plan.target,
+        **levels(plan),
         "start_price": plan.start,
         "stop_pct": plan.stop_pct,
         "target_pct": plan.target_pct,

@@ -106,7 +106,7 @@ def _parse(position: int, raw: object) -> Predicate:
         raise _malformed(message, {"allowed": list(KINDS)})
     kind = KINDS.get(raw["kind"])
     if kind is None:
-        meant = did_you_mean(raw["kind"], KINDS)
+        meant = did_you_mean(raw["kind"].replace("sector", "industry"), KINDS)
         message = f"filters[{position}] has an unknown kind. {meant}".rstrip()
         raise ApiError("bad_request", message, details={"allowed": list(KINDS)})
     try:

@@ -32,13 +32,21 @@ class Kind:
     apart: bool = False
     """Whether it counts another number than the one that rows show under such a name."""
 
+    @property
+    def spans(self) -> str:
+        """Its unit and the periods it takes, in words."""
+        periods = f"period {', '.join(map(str, self.periods))}" if self.periods else ""
+        return "; ".join(filter(None, (self.unit or self.takes, periods)))
+
     def column(self, period: Period | None) -> str:
         """The evidence column of this kind, for a period if it takes one."""
         return self.name if period is None else f"{self.name}_{period}"
 
 
-def _number(name: str, unit: str, meaning: str, periods: tuple[Period, ...] = ()) -> Kind:
-    return Kind(name, "number", unit, meaning, periods)
+def _number(
+    name: str, unit: str, meaning: str, periods: tuple[Period, ...] = (), *, apart: bool = False
+) -> Kind:
+    return Kind(name, "number", unit, meaning, periods, apart=apart)
 
 
 def _choice(name: str, choices: tuple[str, ...], meaning: str = "") -> Kind:
@@ -54,38 +62,47 @@ _ROWS = (
     _choice(
         "phase",
         ("armed", "confirmed", "forming"),
-        "forming (trigger not near), armed (trigger near), confirmed (trigger fired).",
+        "armed (trigger within 1% or one average true range of the last close), forming (farther), "
+        "confirmed (trigger fired).",
     ),
     _number(
         "dist_to_entry",
         "%",
         "Absolute distance from the last price to the trigger or, in a running trade, its entry.",
     ),
-    Kind(
+    _number(
         "min_win_rate",
-        "number",
         "%",
         "Win rate of this pattern on this ticker alone, from 5 trades on; most tickers have fewer "
         "and never match. For the win rate that rows show, use win_rate.",
         apart=True,
     ),
-    Kind(
+    _number(
         "min_avg_r",
-        "number",
         "R",
         "Average R per past trade on this ticker alone, from 5 trades on; most tickers have fewer "
         "and never match. For what rows show, use min_expected_r.",
         apart=True,
     ),
     _number("min_expected_r", "R", "Expected R as rows show it (drift included)."),
-    _number("typical_return", "%", "Typical gain if the trade wins, as rows show it."),
+    _number(
+        "typical_return",
+        "%",
+        "expected_gain_pct of rows: the ticker's median past win, blended with its "
+        "family's. It is no target, and may be beyond it.",
+    ),
     _number(
         "min_rr",
         "ratio",
         "Reward to risk as rows show it: distance to the target divided by distance to the stop, "
         "from the trigger or, in a running trade, from its entry.",
     ),
-    _number("target_move", "%", "Trigger to target."),
+    _number(
+        "target_move",
+        "%",
+        "Trigger to target, also of a running trade, whose row counts from its entry.",
+        apart=True,
+    ),
     _number("pre_pattern_move", "%", "Run-up before the pattern."),
     _number("price", "$", "Last price."),
     _number("market_cap", "$", "Market capitalization."),

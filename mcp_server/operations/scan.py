@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,7 @@ from mcp_server.operations.scan_order import COLUMNS, RANK
 from store.book import Book
 from store.briefs import compact
 from store.evidence import Evidence
+from store.labels import ASSET_TYPES
 
 if TYPE_CHECKING:
     from mcp_server.operations.answers import Answer
@@ -36,7 +38,7 @@ def scan_body(book: Book, arguments: ScanArguments) -> bytes:
     """
     found = _found(book, arguments)
     count, rows = page(book.evidence, found, arguments)
-    head = _head(book, arguments, found, count)
+    head = _head(book, arguments, found, count, rows)
     return _body(head, book.evidence.bodies.at(rows))
 
 
@@ -48,13 +50,19 @@ async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
     book, arguments = call.book, call.arguments
     found = _found(book, arguments)
     count, rows = page(book.evidence, found, arguments)
-    head = _head(book, arguments, found, count)
+    head = _head(book, arguments, found, count, rows)
+    kinds = (entry["asset_type"] for entry in call.services.directory(book).entries)
+    head["covered"] = dict.fromkeys(ASSET_TYPES, 0) | Counter(kinds)
     head["counts"] = {"forming": _size(found.forming), "in_progress": _size(found.in_progress)}
     if arguments.rows == "full":
         return call.answer(_body(head, book.evidence.bodies.at(rows)))
-    views = [book.scan.rows[row] for row in rows]
-    shown = [orjson.dumps(compact(view, book.scan.others(view))) for view in views]
-    return call.answer(_body(head, shown))
+    industries = book.evidence.labels["industry"].words() if rows else ()
+    shown = [
+        compact(view, book.scan.others(view)) | {"industry": industries[row]}
+        for row in rows
+        for view in (book.scan.rows[row],)
+    ]
+    return call.answer(_body(head, list(map(orjson.dumps, shown))))
 
 
 class Found(NamedTuple):
@@ -129,7 +137,9 @@ def _lacks(evidence: Evidence, predicate: Predicate) -> Mask:
     return np.isnan(evidence.numbers[predicate.column])
 
 
-def _head(book: Book, arguments: ScanArguments, found: Found, count: int) -> dict[str, Any]:
+def _head(
+    book: Book, arguments: ScanArguments, found: Found, count: int, rows: Sequence[int]
+) -> dict[str, Any]:
     return {
         "available": book.session is not None,
         "status": arguments.status,
@@ -141,16 +151,26 @@ def _head(book: Book, arguments: ScanArguments, found: Found, count: int) -> dic
         },
         "sort": arguments.sort,
         "without_evidence": found.without_evidence,
-        "notes": list(dict.fromkeys(_notes(found.predicates))),
+        "notes": list(dict.fromkeys(notes(book, arguments, found, rows))),
         "count": count,
         "limit": arguments.limit,
         "offset": arguments.offset,
     }
 
 
-def _notes(predicates: Sequence[Predicate]) -> Iterator[str]:
-    kinds = (predicate.kind for predicate in predicates)
-    return (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
+def notes(book: Book, arguments: ScanArguments, found: Found, rows: Sequence[int]) -> Iterator[str]:
+    """What a reader of these rows could take for something else."""
+    kinds = (predicate.kind for predicate in found.predicates)
+    yield from (f"{kind.name}: {kind.meaning}" for kind in kinds if kind.apart)
+    views = [book.scan.rows[row] for row in rows]
+    if any((view.attempt or 1) > 1 for view in views):
+        yield "Rows with an attempt above 1 are later attempts; records count first attempts only."
+    if arguments.max_distance_pct is not None and any(v.gain_pct is not None for v in views):
+        yield "max_distance_pct keeps forming setups only; running trades are not filtered by it."
+    if arguments.sort != RANK and views:
+        numbers = book.evidence.numbers[COLUMNS[arguments.sort.lstrip("-")].name]
+        if np.isnan(numbers[rows]).all():
+            yield "None of these rows has a number for this order, so they stand by rank."
 
 
 def _body(head: Mapping[str, Any], bodies: Sequence[bytes]) -> bytes:

@@ -21,11 +21,18 @@ def not_tracked(
     free = max(0, cap - count)
     slots = f"{free} of {cap} {'slot is' if free == 1 else 'slots are'} free"
     book = services.active_night.book
-    if book.coverage(symbol) is None:
+    coverage = book.coverage(symbol)
+    if coverage is None:
         return _unknown(slots, services.directory(book).nearest(symbol))
     if read_only:
-        return _may_only_read(slots, "add it" if free else "exchange a ticker")
-    return _add(slots, surface) if free else _no_slot(slots, surface)
+        error = _may_only_read(slots, "add it" if free else "exchange a ticker")
+    else:
+        error = _add(slots, surface) if free else _no_slot(slots, surface)
+    if not coverage.covered:
+        error.message = (
+            "This symbol is not tracked; the night does not cover it, so it has no setup."
+        )
+    return error
 
 
 def _unknown(slots: str, nearest: list[str]) -> ApiError:

@@ -117,8 +117,8 @@ SEVEN = _named(
     _tool(
         "get_pattern_history",
         "Past occurrences",
-        "Every past breakout of one tracked ticker as the nightly recorded it, wins and losses "
-        "alike: entry, stop, target, exit, realized move and R multiple.",
+        "The first breakout of each past pattern of one tracked ticker, wins and losses alike, "
+        "without later attempts: entry, stop, target, exit, realized move and R multiple.",
         *("symbol", "limit", "outcome", "family", "since", "until"),
     ),
     _tool(
@@ -147,7 +147,7 @@ SEVEN = _named(
     _tool(
         "get_family_track_record",
         "Family track record",
-        "How a pattern family did over about 20 years of daily bars: win rate with its sample, "
+        "How a pattern family did over all daily bars (`backtest_range`): win rate with sample, "
         "average win and loss, R multiples, compared with random entries.",
         "family",
     ),
@@ -175,7 +175,7 @@ FILTERS: Schema = {
                 "type": "string",
                 "enum": list(KINDS),
                 "description": " ".join(
-                    f"{kind.name}{f' ({kind.unit})' if kind.unit else ''}: {kind.meaning}"
+                    f"{kind.name} ({kind.spans}): {kind.meaning}"
                     for kind in KINDS.values()
                     if kind.meaning
                 ),
@@ -209,10 +209,11 @@ _MORE = _named(
         "Market-wide scan",
         "The current setups of the whole market, filtered, sorted and paged; no ticker needs to be "
         "tracked. Rank 1 has the largest typical gain if the trade wins, which says nothing about "
-        "the odds: for those sort by -expected_r or read `verdict`. Running trades are left out "
-        "unless `status` says otherwise; `counts` says how many there are. Compact rows carry "
-        "prices, reward to risk, distance to the trigger or the gain so far, and the win rate with "
-        "its sample and average loss.",
+        "the odds: for those sort by -expected_r or read `verdict`. A trade is entered at the "
+        "daily close beyond the trigger, which moves each day, not at a touch. Running trades are "
+        "left out unless `status` says otherwise; `counts` says how many there are. Compact rows "
+        "carry prices, reward to risk, distance to the trigger or the gain so far, and the win "
+        "rate with its sample and average loss.",
         *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
         *("limit", "offset"),
         "rows",
@@ -222,7 +223,8 @@ _MORE = _named(
     _tool(
         "add_tickers",
         "Add tracked tickers",
-        "Append tickers to the tracked list; the others stay. Also changes the Main watchlist.",
+        "Append tickers to the tracked list, all or nothing; the others stay. This also changes "
+        "the Main watchlist.",
         "symbols",
         schemas=_symbols("Symbols to append."),
     ),

@@ -21,6 +21,7 @@ HINTED = 3
 
 MEANT = {
     **dict.fromkeys(("symbols", "ticker", "tickers"), "symbol"),
+    "sector": "industry",
     **dict.fromkeys(("query", "q", "name", "text"), "search"),
     **dict.fromkeys(("from", "from_date", "start", "start_date", "after"), "since"),
     **dict.fromkeys(("to", "to_date", "end", "end_date", "before"), "until"),
@@ -62,7 +63,7 @@ def _hint(name: str, value: object, tool: Tool, tools: Mapping[str, Tool]) -> st
         return f"Did you mean {wanted}?"
     if other in tools and other != tool.name:
         return f"{other} takes {wanted}."
-    names = (plain, f"min_{plain}", plain.removeprefix("min_"), plain.removeprefix("max_"))
+    names = (wanted, f"min_{plain}", plain.removeprefix("min_"), plain.removeprefix("max_"))
     kind = next((KINDS[each] for each in names if each in KINDS), None)
     if kind is None:
         return did_you_mean(plain, tool.arguments)

@@ -288,4 +288,4 @@ def test_rows_without_a_number_for_a_condition_are_counted(service: Service) -> 
     assert without + answer["count"] == every["count"]
     assert (every["without_evidence"], every["notes"]) == ({}, [])
     assert [note.split(":")[0] for note in answer["notes"]] == ["min_win_rate"]
-    assert f"Win rate of the ticker alone: {without} setups have no number" in page
+    assert f"Win rate of the ticker alone: {without} setups have no value" in page
