@@ -51,8 +51,12 @@ async def scan_setups(call: Call[ScanSetupsArguments]) -> Answer:
     found = _found(book, arguments)
     count, rows = page(book.evidence, found, arguments)
     head = _head(book, arguments, found, count, rows)
-    kinds = (entry["asset_type"] for entry in call.services.directory(book).entries)
-    head["covered"] = dict.fromkeys(ASSET_TYPES, 0) | Counter(kinds)
+    kinds = (entry.get("asset_type") for entry in call.services.directory(book).entries)
+    head["covered"] = {
+        kind: count
+        for kind, count in (dict.fromkeys(ASSET_TYPES, 0) | Counter(kinds)).items()
+        if kind
+    }
     head["counts"] = {"forming": _size(found.forming), "in_progress": _size(found.in_progress)}
     if arguments.rows == "full":
         return call.answer(_body(head, book.evidence.bodies.at(rows)))
