@@ -225,7 +225,7 @@ def test_a_replay_of_changed_inputs_is_refused_before_any_night_is_made(
     }
 
     for words, other in others.items():
-        with pytest.raises(LedgerError, match=f"made of {words}; remove that folder"):
+        with pytest.raises(LedgerError, match=f"made from {words}; remove that folder"):
             replay(tmp_path, other, (SESSIONS[3], LAST), silent)
     assert len(Ledger(tmp_path).names()) == 2
 

@@ -243,6 +243,6 @@ def test_the_audit_command_refuses_what_it_does_not_know(tmp_path: Path) -> None
     check_refusal(run(tmp_path, "audit", "nobody@example.com"), "no account")
     check_refusal(run(tmp_path, "audit", "--kind", "nothing"), "sign_in_failed")
     for since in ("", "yesterday", "7", "999999d", "2026-13-01"):
-        check_refusal(run(tmp_path, "audit", "--since", since), "as 7d, or a date")
+        check_refusal(run(tmp_path, "audit", "--since", since), "such as 7d, or a date")
     assert run(tmp_path, "audit", "--limit", "0").returncode == 2
     assert run(tmp_path, "audit", "--limit", "10001").returncode == 2
