@@ -50,7 +50,7 @@ class User:
         """Agree to a change that drops nothing but what they named."""
         found = re.fullmatch(
             r"This drops \d+ of \d+ tracked tickers?: (.*?)( and others)?\. The new list has \d+\. "
-            r"Go on\?",
+            r"Continue\?",
             params.message,
         )
         assert found, params.message

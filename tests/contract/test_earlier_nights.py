@@ -85,7 +85,7 @@ async def test_every_route_and_tool_answers_over_an_earlier_night(earlier: Servi
     assert (record["available"], record["reason"], record["records"]) == (False, "not_sealed", [])
     night = earlier.get("/", key="").json()["night"]
     assert night["sessions_missed"] is None
-    assert "does not say which sessions follow it" in night["words"]
+    assert "does not say which sessions follow" in night["words"]
 
 
 def test_every_page_is_shown_over_an_earlier_night(earlier: Service) -> None:
@@ -97,6 +97,6 @@ def test_every_page_is_shown_over_an_earlier_night(earlier: Service) -> None:
 
     assert {page.status_code for page in pages.values()} == {200}
     for path in ("/", "/method", "/changes"):
-        assert "does not say which sessions follow it" in pages[path].text
+        assert "does not say which sessions follow" in pages[path].text
     assert "no change is known" in pages["/changes"].text
     assert Browser(earlier).get("/").status_code == 200

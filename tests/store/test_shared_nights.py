@@ -150,5 +150,5 @@ def test_a_pointer_to_a_night_that_the_store_does_not_keep_is_refused(publisher:
     other = published.active.model_copy(update={"book": book})
     for wrong in ({"active": other}, {"kept": ()}):
         body = published.model_copy(update=wrong).encode()
-        with pytest.raises(ManifestError, match="names a night that it does not keep"):
+        with pytest.raises(ManifestError, match="names a night that it does not hold"):
             read_published(body, "test")

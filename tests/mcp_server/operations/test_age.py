@@ -34,7 +34,7 @@ def opened(folder: Path) -> Iterator[Book]:
         ("2012-10-03", 0, "This night is current: no session has ended since 2012-10-03."),
         ("2012-10-04", 0, "This night is current"),
         ("2012-10-05", 1, "1 session has ended since the night of 2012-10-03"),
-        ("2012-10-08", 2, "2 sessions have ended since this night"),
+        ("2012-10-08", 2, "2 sessions have ended since the night"),
         ("2012-10-30", 17, "17 sessions"),
         ("2012-10-31", 17, "17 sessions"),
         ("2013-10-07", 251, "251 sessions have ended"),
@@ -75,7 +75,7 @@ def test_a_night_that_names_no_later_session_claims_nothing(data_dir: Path) -> N
 
     assert unknown == none
     assert unknown.missed is None
-    assert "does not say which sessions follow it" in unknown.words
+    assert "does not say which sessions follow" in unknown.words
     assert "current" not in unknown.words
 
 
