@@ -91,7 +91,7 @@ def test_what_another_machine_of_the_same_name_shares_is_left_alone(nights_url: 
 
 
 def test_an_address_of_a_scratch_that_cannot_be_used_is_named_by_its_setting() -> None:
-    with pytest.raises(ObjectsError, match="SCREENER_SCRATCH_URL ftp://host is no place"):
+    with pytest.raises(ObjectsError, match="SCREENER_SCRATCH_URL ftp://host is not a place"):
         scratch_in("ftp://host", NOW).__enter__()
 
 

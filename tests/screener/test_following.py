@@ -218,4 +218,4 @@ def test_a_server_that_follows_no_store_says_nothing_of_one(data_dir: Path) -> N
 def test_an_address_that_is_no_place_for_nights_ends_the_start_in_one_line(tmp_path: Path) -> None:
     done = run(tmp_path / "data", "serve", SCREENER_NIGHTS_URL="ftp://example.com/nights")
 
-    check_refusal(done, "SCREENER_NIGHTS_URL ftp://example.com/nights is no place for objects")
+    check_refusal(done, "SCREENER_NIGHTS_URL ftp://example.com/nights is not a place for objects")

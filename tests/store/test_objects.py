@@ -167,11 +167,11 @@ def test_a_name_that_could_lead_elsewhere_is_refused(nights_url: str, name: str)
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("ftp://host/nights", "is no place for objects"),
-        ("nights", "is no place for objects"),
-        ("s3:///nights", "is no place for objects"),
+        ("ftp://host/nights", "is not a place for objects"),
+        ("nights", "is not a place for objects"),
+        ("s3:///nights", "is not a place for objects"),
         ("file://host/nights", "three slashes"),
-        ("s3://key:secret@bucket", "must be a place alone"),
+        ("s3://key:secret@bucket", "must name only a place"),
         ("az://container/nights", "cannot be opened"),
     ],
 )
