@@ -466,8 +466,7 @@ class AsServed(Record):
     )
     avg_r: Number
     open: Count = Field(
-        description="Served trades that are not resolved, including those whose symbol left the "
-        "bars.",
+        description="Served trades that are not resolved, even if the symbol left the bars.",
         json_schema_extra=short("Not resolved, even if the symbol left the bars."),
     )
     first_session: dt.date = Field(description="The first night of the ledger.")
