@@ -35,7 +35,7 @@ def test_a_long_list_is_named_in_part_and_whole_in_the_details() -> None:
 
     refusal = ApiError("unknown_symbol", details={"unknown": unknown})
 
-    assert f"S{NAMED - 1} and 9950 others. " in refusal.text()
+    assert f"S{NAMED - 1} and 9950 more. " in refusal.text()
     assert len(refusal.text()) < 1000
     assert refusal.body("")["details"]["unknown"] == unknown
 

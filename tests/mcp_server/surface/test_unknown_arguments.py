@@ -39,7 +39,7 @@ async def test_an_argument_that_a_tool_does_not_have_is_a_tool_error_that_names_
     ("argument", "value", "words"),
     [
         ("min_win_rate", 90, '{"kind":"min_win_rate","op":">=","value":90}'),
-        ("win_rate", "high", '{"kind":"min_win_rate","op":">=","value":0}'),
+        ("win_rate", "high", '{"kind":"win_rate","op":">=","value":0}'),
         ("max_price", 20, '{"kind":"price","op":"<=","value":20}'),
         ("industry", "semiconductors", '{"kind":"industry","value":"Semiconductors"}'),
         ("sma_distance", 5, '{"kind":"sma_distance","op":">=","value":5,"period":20}'),
