@@ -6,7 +6,6 @@ script stay.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 BLANK = frozenset(
@@ -30,17 +29,6 @@ MARKS = 4
 STACKED = 2
 """Of these, most that stack above or below a letter: a vowel's mark and a tone's."""
 
-ALPHABETS = frozenset(
-    {
-        *("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"),
-        *("GOTHIC", "CARIAN", "LYCIAN", "LYDIAN"),
-    }
-)
-"""Scripts with letters that look the same."""
-
-PHONETIC = re.compile("[\u0250-\u02af\u1d00-\u1dbf\uab30-\uab6f\U0001df00-\U0001dfff]")
-"""Blocks of letters for phonetics and dialectology, many of which look like common ones."""
-
 
 def clean(name: str) -> str:
     """A name as it can be shown: in one line, without what is invisible or reverses text."""
@@ -49,39 +37,14 @@ def clean(name: str) -> str:
     return " ".join(_unstacked(" ".join(seen.split())).split())
 
 
-def may_imitate(name: str) -> bool:
-    """Whether a name, once clean, has letters that are probably there to look like others.
-
-    They are of several alphabets in one word, phonetic, small capitals, or compatibility characters
-    (UAX 15) of such an alphabet: full-width, mathematical and suchlike.
-    """
-    shown = clean(name)
-    words = unicodedata.normalize("NFKC", shown).split()
-    mixed = any(len({_alphabet(c) for c in word} & ALPHABETS) > 1 for word in words)
-    return mixed or any(_is_odd(c) for c in shown)
-
-
 def _is_dropped(character: str) -> bool:
     """Whether nothing is seen of a character, or it is a symbol, such as a check mark."""
     if character in BLANK or unicodedata.category(character)[0] == "C":
         return True
     if character in SYMBOLS:
         return True
-    return unicodedata.category(character) == "So" and _alphabet(character) != "BRAILLE"
-
-
-def _is_odd(character: str) -> bool:
-    compatible = unicodedata.normalize("NFKC", character)
-    if compatible != character and any(_alphabet(c) in ALPHABETS for c in compatible):
-        return True
-    if "SMALL CAPITAL" in unicodedata.name(character, ""):
-        return True
-    # The alphabets of Africa and Azerbaijan use some of these, with capitals in Latin Extended-B.
-    return bool(PHONETIC.match(character)) and not "\u0180" <= character.upper() <= "\u024f"
-
-
-def _alphabet(character: str) -> str:
-    return unicodedata.name(character, "").partition(" ")[0]
+    braille = unicodedata.name(character, "").startswith("BRAILLE ")
+    return unicodedata.category(character) == "So" and not braille
 
 
 def _unstacked(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import RedirectResponse, Response
 
 from oauth.authorization import AuthorizationRequest, PageError, RedirectError
-from oauth.names import clean, may_imitate
+from oauth.names import clean
 from store.accounts import Account
 from store.used_forms import Form
 from web.forms import OUT_OF_DATE, TOKEN_FIELD, once_until
@@ -58,7 +58,6 @@ class Consent:
             refusal=refusal,
             redirects_off_site=True,
             name=shown_name(request.client_name),
-            imitates=may_imitate(request.client_name),
             host=request.client_host,
             destination=request.destination,
             action=address_of(visit.request),
