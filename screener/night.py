@@ -145,22 +145,13 @@ def list_nights() -> None:
 
 
 @nights_app.command("show")
-def show(
-    version: MaybeVersion = None,
-    statistics: Annotated[
-        bool, typer.Option("--statistics", help="How its trades did, compared with random entries.")
-    ] = False,
-) -> None:
+def show(version: MaybeVersion = None) -> None:
     """Show a night's manifest, and which symbols it left out and why, as JSON."""
-    from screener.method import print_method
     from screener.sharing import looking
 
     with plainly():
         nights = looking(settings())
         manifest = nights.get(version) if version else nights.check_active()
-        if statistics:
-            print_method(manifest, nights.method(manifest))
-            return
         report = {k: v for k, v in nights.report(manifest).items() if k != "found"}
         shown = {**manifest.model_dump(mode="json"), "report": report}
     out.print_json(shown)

@@ -23,7 +23,6 @@ from store.manifest import (
     stamp_path,
     verify_book,
 )
-from store.method import Method
 
 
 class Nights:
@@ -153,11 +152,6 @@ class Nights:
         """The report of the run that made a night."""
         with closing(self._open(manifest)) as book:
             return book.report()
-
-    def method(self, manifest: Manifest) -> Method | None:
-        """The method record of a night (trades beside their placebo); None if it has none."""
-        with closing(self._open(manifest)) as book:
-            return book.method()
 
     def changes(self, manifest: Manifest) -> Mapping[str, Any] | None:
         """What changed with a night, as `Book.changes`; None if there was no night before it."""

@@ -109,7 +109,6 @@ def test_commands_and_the_nightly_go_on_from_the_oldest_night(tmp_path: Path) ->
     ):
         done = run(data, *command)
         assert done.returncode == 0, (command, done.stderr)
-    check_refusal(run(data, "night", "show", "--statistics"), "carries no statistics")
     assert run(data, "chart", "GOOG", "--out", str(tmp_path / "goog.png")).returncode == 0
 
     assert run(data, "nightly").returncode == 0

@@ -10,7 +10,6 @@ import datetime as dt
 import io
 import json
 import os
-import re
 import signal
 import socket
 import sqlite3
@@ -326,7 +325,6 @@ def test_nights_are_shown_rolled_back_and_pruned(product_night: Path, tmp_path: 
     versions = sorted(path.stem for path in (data_dir / "nights").glob("*.json"))
     rolled = run(data_dir, "night", "activate", versions[0])
     shown = json.loads(run(data_dir, "night", "show").stdout)
-    measured = run(data_dir, "night", "show", "--statistics").stdout
     pruned = run(data_dir, "night", "prune", "--keep", "1")
 
     assert later.returncode == 0
@@ -335,9 +333,6 @@ def test_nights_are_shown_rolled_back_and_pruned(product_night: Path, tmp_path: 
     assert shown["data_version"] == versions[0]
     assert shown["report"]["covered"] == 5
     assert "found" not in shown["report"]
-    assert re.search(r"Rising wedge +bearish +4 +1 +25\.0% +4\.6 to 69\.9 ", measured)
-    assert "too few to say anything" in measured
-    assert "5 symbols; the bars of 0 stop before it" in measured
     assert "Removed 0" in pruned.stdout
 
 

@@ -6,6 +6,7 @@ import html
 import re
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import orjson
@@ -13,7 +14,6 @@ import pytest
 
 from store.distribution import Distribution
 from store.families import Family
-from store.nights import Nights
 from tests.contract.market import active_book
 from tests.resealed import reseal
 from tests.service import Service, serving
@@ -65,8 +65,8 @@ def test_the_distribution_of_a_night_is_that_of_its_histories(night: Path, famil
 
 
 def test_the_pictures_bars_and_the_table_hold_every_trade(service: Service) -> None:
-    nights = Nights(service.settings.data_dir)
-    method = nights.method(nights.check_active())
+    with closing(active_book(service.settings.data_dir)) as book:
+        method = book.method()
     assert method is not None
     found = method.distribution(Family.TRIANGLE)
     assert found is not None
@@ -82,8 +82,8 @@ def test_the_pictures_bars_and_the_table_hold_every_trade(service: Service) -> N
 def test_each_measure_of_a_family_stands_in_a_table_and_small_ones_are_marked(
     service: Service,
 ) -> None:
-    nights = Nights(service.settings.data_dir)
-    method = nights.method(nights.check_active())
+    with closing(active_book(service.settings.data_dir)) as book:
+        method = book.method()
     assert method is not None
     page = Browser(service).get("/families/triangle").text
     text = words(page)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import html
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ import pytest
 from mcp_server.operations.age import Age
 from store.families import Family
 from store.method import FEW, Costs, Estimate, Measure, Method
-from store.nights import Nights
 from store.records import AsServed, Verdict
+from tests.contract.market import active_book
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from web.assets import load_assets
@@ -92,10 +93,8 @@ def words(page: str) -> str:
 
 
 def test_the_page_shows_every_group_of_the_served_night(service: Service) -> None:
-    nights = Nights(service.settings.data_dir)
-    active = nights.active()
-    assert active is not None
-    record = nights.method(active)
+    with closing(active_book(service.settings.data_dir)) as book:
+        record = book.method()
     assert record is not None
     response = Browser(service).get("/method")
     text = words(html.unescape(response.text))
