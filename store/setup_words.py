@@ -99,9 +99,9 @@ def sample_words(view: SetupView, record: RecordView) -> str:
     """Of which trades a record is, and whether they are too few."""
     whose = view.symbol if record.scope == "ticker" else "the family"
     kind = f"{view.direction} " if record.sided else ""
-    few = ", too few to say anything" if record.sample_size < FEW else ""
+    few = record.sample_size < FEW and record.verdict != "too_few"
     trades = "trade" if record.sample_size == 1 else "trades"
-    return f"{record.sample_size:,} {kind}{trades} of {whose}{few}"
+    return f"{record.sample_size:,} {kind}{trades} of {whose}{', too few to say anything' if few else ''}"
 
 
 def loss_words(record: RecordView) -> str:
