@@ -99,9 +99,10 @@ def sample_words(view: SetupView, record: RecordView) -> str:
     """Of which trades a record is, and whether they are too few."""
     whose = view.symbol if record.scope == "ticker" else "the family"
     kind = f"{view.direction} " if record.sided else ""
-    few = record.sample_size < FEW and record.verdict != "too_few"
+    small = record.sample_size < FEW and record.verdict != "too_few"
+    few = ", too few to say anything" if small else ""
     trades = "trade" if record.sample_size == 1 else "trades"
-    return f"{record.sample_size:,} {kind}{trades} of {whose}{', too few to say anything' if few else ''}"
+    return f"{record.sample_size:,} {kind}{trades} of {whose}{few}"
 
 
 def loss_words(record: RecordView) -> str:
