@@ -17,7 +17,7 @@ def instructions(offer: Offer, toolset: Toolset) -> str:
         "date is after `next_session`, the night is old: say so. `setup_id` is valid for one "
         "night, `lineage_id` stays. Pattern, history and chart tools work on tracked tickers; "
         "`list_tracked_tickers` says which have a setup. `demo` and `get_family_track_record` need "
-        "no key. Crypto pairs are written without a separator: BTCUSD. "
+        "no key. Crypto pairs have no separator: BTCUSD. "
         f"{_elsewhere(offer, toolset)}Daily bars only. Not offered at any address: intraday "
         "patterns, live prices, options, alerts, orders, backtests of one's own rules. "
         "`attempt.number` (in lists `attempt`) above 1 is a later attempt, which track records do "

@@ -92,7 +92,13 @@ def test_agents_are_told_to_compare_and_what_the_fields_mean(service: Service) -
             assert word in text
     for field in (
         *("`win_rate_ci95`", "placebo_win_rate_pct", "placebo_avg_r", "`lift_r`", "lift_r_se"),
-        *("`verdict`", "`by_direction`", "`avg_r_after_costs`", "`as_served`", "corrected for all"),
+        *(
+            "`verdict`",
+            "`by_direction`",
+            "`avg_r_after_costs`",
+            "`as_served`",
+            "corrected for every",
+        ),
     ):
         assert field in reference.replace("`, `", "`, `")
     assert len(told) < 1700, "every agent reads them in every conversation"

@@ -206,7 +206,7 @@ def test_levels_within_one_pixel_keep_readable_pills_in_order_of_price() -> None
     assert {Ink.TARGET, Ink.TRIGGER, Ink.STOP} <= set(row[: plan.sessions.right].tolist())
 
 
-@pytest.mark.parametrize("price", [0.00001, 0.013, 1.0, 7.5, 97.0, 4321.0, 500_000.0])
+@pytest.mark.parametrize("price", [0.00001, 0.02, 1.0, 7.5, 97.0, 4321.0, 500_000.0])
 @pytest.mark.parametrize("spread_by", [1.0, 1.6, 30.0])
 def test_price_labels_are_few_round_and_in_their_rows(price: float, spread_by: float) -> None:
     shown = view(price=price)

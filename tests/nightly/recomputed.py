@@ -242,22 +242,12 @@ def identities(walk: Walk, session: dt.date) -> Iterator[tuple[str, Rows, Rows |
     log, bars = walk.log, walk.series.bars
     names = Lineages(walk.listing.symbol, bars, log)
     last = len(bars) - 1
-    earliest: dict[int, Rows] = {}
-    for row in log.trades:
-        if row["outcome"] == Outcome.OPEN:
-            lineage = int(log.versions["lineage"][row["version"]])
-            older = earliest.get(lineage)
-            if older is None or _attempt(log, row) < _attempt(log, older):
-                earliest[lineage] = row
     forming: list[tuple[int, Rows | None]] = [
         (number, None) for number in np.flatnonzero(log.versions["end"] < 0).tolist()
     ]
-    young = [row for row in earliest.values() if last - row["entry"] <= RUNNING_SESSIONS]
+    running = [row for row in log.trades if row["outcome"] == Outcome.OPEN]
+    young = [row for row in running if last - row["entry"] <= RUNNING_SESSIONS]
     for number, trade in forming + [(int(row["version"]), row) for row in young]:
         version = log.versions[number]
         lineage, attempt = int(version["lineage"]), int(version["attempt"])
         yield names.setup_id(number, lineage, attempt, last, session), version, trade
-
-
-def _attempt(log: EventLog, row: Rows) -> tuple[int, int]:
-    return int(log.versions["attempt"][row["version"]]), int(row["entry"])

@@ -70,6 +70,8 @@ def side_of(trades: Sequence[Trade], prior: float = 0.0) -> dict[str, Any]:
         "sample_size": len(trades),
         "wins": len(wins),
         "win_rate_pct": 100 * len(wins) / len(trades),
+        "win_rate_ci95": list(wilson_pct(len(wins), len(trades))),
+        "avg_win_pct": fmean(trade.move_pct for trade in wins) if wins else None,
         "avg_loss_pct": fmean(losses) if losses else None,
         "avg_r": fmean(trade.r for trade in trades),
         "expected_r": shrunk(trades, prior),
@@ -89,12 +91,10 @@ def record_of(trades: Sequence[Trade]) -> dict[str, Any]:
     return side_of(trades) | {
         "method_version": 2,
         "losses": sum(not trade.won for trade in trades),
-        "avg_win_pct": fmean(won) if won else None,
         "median_win_pct": median(won) if won else None,
         "avg_trade_pct": fmean(moves),
         "profit_factor": gained / lost if lost else None,
         "avg_hold_bars": fmean(trade.held for trade in trades),
-        "win_rate_ci95": list(wilson_pct(len(won), len(trades))),
         "avg_r_after_costs": {f"bp_{bp}": after_costs(trades, bp) for bp in (10, 25)},
     }
 

@@ -83,6 +83,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 def test_an_account_is_deleted_under_a_running_service(live: Service) -> None:
     account = new_person(live, tracked=())
+    new_person(live)  # the form of the sign-in page stays
     browser = signed_in(live, account)
     _, secret = live.keys(lambda keys: keys.create(account.email, "laptop"))
     browser.submit(browser.form(authorize_address(new_app(live))), decision="approve")

@@ -202,7 +202,7 @@ CHANGES: dict[str, tuple[Change, list[Kind]]] = {
 BY_THE_OPERATOR = {"Accounts.set_plan", "Accounts.set_active"}
 
 SILENT = {
-    "Accounts": {"all", "get", "password_hash"},
+    "Accounts": {"all", "get", "lacking", "password_hash"},
     "Keys": {"held", "of_account", "principal", "sweep"},
     "Sessions": {"account", "all", "is_proven", "of_account", "prove", "sweep"},
     "Grants": {

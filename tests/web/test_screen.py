@@ -400,7 +400,7 @@ def test_a_rate_never_stands_without_its_sample_and_its_loss(market: Service) ->
         assert re.fullmatch(
             r"\d+\.\d\d% won, (average win \+\d+\.\d\d%, )?(no loss|average loss -\d+\.\d\d%) "
             r"[\d,]+ (bullish |bearish )?trades? of \S+( family)?(, too few to say anything)?; "
-            r"random entries \d+\.\d\d%; too few to say anything; expected R [+-]\d\.\d{3}",
+            r"random entries \d+\.\d\d%; too few to say anything; expected R of \S+ [+-]\d\.\d{3}",
             rate,
         )
     assert page.count("% won") == len(rates)

@@ -313,7 +313,7 @@ def test_a_sign_in_under_way_while_the_password_changes_signs_nobody_in(
     answer = browser.submit(form, email=account.email, password=PASSWORD)
 
     assert answer.status_code == 400
-    assert "changed meanwhile" in answer.text
+    assert "changed in the meantime" in answer.text
     assert "session" not in browser.cookies
 
 
