@@ -269,7 +269,8 @@ def test_two_plans_stand_side_by_side(host: Host, address: str, data: dict[str, 
     shown = dict(data["GOOG"])
     first = shown["plans"][0]
     second = {"direction": "bearish", "trigger_price": 752.0, "stop_price": 766.0}
-    shown["plans"] = [first, {**second, "target_price": 700.0}]
+    moves = {"start_price": 752.0, "stop_pct": 1.86, "target_pct": -6.91, "reward_to_risk": 3.71}
+    shown["plans"] = [first, {**second, "target_price": 700.0, **moves}]
     host.open(address)
     host.show(result_of(shown))
 
@@ -485,5 +486,7 @@ def test_the_page_of_the_service_draws_a_call_of_the_service(host: Host, service
         host.show(result, symbol="AAPL")
 
     setup = result["structuredContent"]["setups"][0]
-    assert host.text("#title").startswith(f"AAPL · {setup['family_label']}")
+    title = host.text("#title").lower()
+    assert title.startswith("aapl · ")
+    assert setup["family_label"].lower() in title
     assert setup["track_record"]["family"]["summary"] in host.text("#records")

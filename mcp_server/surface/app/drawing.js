@@ -196,7 +196,7 @@ class SetupDrawing {
     }
   }
 
-  drawLevels({ plan, from, left, right }) {
+  drawLevels({ plan, left, right }) {
     const { colours } = this;
     const sign = plan.target_price > plan.trigger_price ? -1 : 1;
     const y = { target: this.y(plan.target_price), trigger: this.y(plan.trigger_price), stop: this.y(plan.stop_price) };
@@ -206,7 +206,7 @@ class SetupDrawing {
     const free = Math.min(right, this.width) - Math.max(left, this.x(this.last) + 6);
     const room = Math.abs(y.target - y.trigger) > 36 ? -sign : sign;
     const say = (kind, side) => {
-      const change = kind === "trigger" ? "" : ` ${changeText(plan[`${kind}_price`], from)}`;
+      const change = kind === "trigger" ? "" : ` ${percentText(plan[`${kind}_pct`])}`;
       const name = capital(kind);
       const away = y[kind] < 0 ? " ↑" : y[kind] > this.height ? " ↓" : "";
       const words = [`${name}${change}${away}`, `${name}${away}`].find((text) => this.wide(text) <= free - 8);
