@@ -208,12 +208,10 @@ _MORE = _named(
         "scan_setups",
         "Market-wide scan",
         "The current setups of the whole market, filtered, sorted and paged; no ticker needs to be "
-        "tracked. Rank 1 has the largest typical gain if the trade wins, which says nothing about "
-        "the odds: for those sort by -expected_r or read `verdict`. A trade is entered at the "
-        "daily close beyond the trigger, which moves each day, not at a touch. Running trades are "
-        "left out unless `status` says otherwise; `counts` says how many there are. Compact rows "
-        "carry prices, reward to risk, distance to the trigger or the gain so far, and the win "
-        "rate with its sample and average loss.",
+        "tracked. Rank 1 has the largest typical gain if it wins, which says nothing about the "
+        "odds: sort by -expected_r or read `verdict`. Entry is the daily close beyond the moving "
+        "trigger, not a touch. Running trades are left out unless `status` says otherwise; "
+        "`counts` says how many there are.",
         *("family", "direction", "status", "max_distance_pct", "filters", "sort"),
         *("limit", "offset"),
         "rows",

@@ -74,7 +74,7 @@ async def test_the_instructions_carry_the_content_rules(service: Service) -> Non
 def test_every_tool_says_what_it_is_and_what_it_may_change() -> None:
     for tool in LISTED:
         assert tool.title
-        assert 40 <= len(tool.description or "") <= 600
+        assert 40 <= len(tool.description or "") <= 400
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is (tool.name not in CHANGING)
         assert tool.annotations.destructive_hint is (tool.name in CHANGING - {"add_tickers"})
