@@ -122,8 +122,8 @@ def test_with_scripts_the_shown_tab_is_told_and_its_value_is_copied(service: Ser
 
         assert copied == way(service, "codex").value
         page.get_by_role("link", name="Goose").click()
-        page.wait_for_function("document.querySelector('h2 a[aria-current]').hash == '#goose'")
-        assert current.count() == 1
+        page.locator("h2 a[aria-current]", has_text="Goose").wait_for()
+        assert current.all_text_contents() == ["Goose"]
 
 
 def shown(page: Page) -> list[str]:

@@ -117,7 +117,7 @@ def test_a_page_with_a_night_says_what_the_nightly_does_and_did_as_it_would_if_i
                 page.reload()
                 said.append(banner.inner_text())
             assert said[0] == said[1] != said[2] == said[3]
-            assert f"{state}.csv is at work" in said[0]
+            assert f"A nightly is running on {state}.csv" in said[0]
             assert f"The last nightly, on {state}.csv, " in said[2]
         page.close()
 

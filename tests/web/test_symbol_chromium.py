@@ -122,8 +122,16 @@ def test_the_plot_fills_its_box_but_for_the_price_axis_and_leaves_room_for_the_l
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{service.url}/symbols/AAPL")
     page.locator(CHART).first.wait_for()
-    page.wait_for_function(f"({PLOTS})[0].plot > 0")
-    [plot, *_] = page.evaluate(PLOTS)
+    # No wait_for_function: it evaluates a string in the page, which the page's policy refuses.
+    [plot, *_] = page.evaluate(
+        f"""() => new Promise(done => {{
+            const look = () => {{
+                const plots = {PLOTS};
+                plots[0].plot > 0 ? done(plots) : requestAnimationFrame(look);
+            }};
+            look();
+        }})"""
+    )
 
     assert plot["drawn"] == pytest.approx(plot["box"], abs=1)
     assert plot["plot"] + plot["axis"] == pytest.approx(plot["box"], abs=1)
