@@ -68,15 +68,15 @@ test: $(DEV) ## Lint, type-check and run the tests
 	$(BIN)/lint-imports --no-logo
 	$(BANDIT)
 	$(BIN)/python -m tests.audit secrets
-	$(BIN)/pytest -n auto --dist worksteal -m "not engine"
+	$(BIN)/pytest -n auto --dist worksteal -m "not engine and not process"
 
 test-engines: $(DEV) ## Run the tests that need PostgreSQL, Chromium or the clients of others; root installs the first two by apt
 	@.ci/engines
-	$(BIN)/pytest -n auto --dist worksteal -m engine -rs
+	$(BIN)/pytest -n auto --dist worksteal -m "engine or process" -rs
 
 test-short: $(DEV) ## Run the tests of the store, the tools and the nightly alone; for another PYTHON
 	$(BIN)/python --version
-	$(BIN)/pytest -n auto --dist worksteal -m "not engine" tests/store tests/mcp_server tests/nightly
+	$(BIN)/pytest -n auto --dist worksteal -m "not engine and not process" tests/store tests/mcp_server tests/nightly
 
 check: test ## The same as test
 

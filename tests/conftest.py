@@ -19,6 +19,7 @@ from screener.settings import Settings
 from tests.counting import backend as backend
 from tests.counting import clock as clock
 from tests.counting import counting as counting
+from tests.once import made_once
 from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
 from tests.redis_server import redis_server as redis_server
@@ -35,8 +36,18 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("steady")
 
 
+PROCESS: Final = Path(__file__).with_name("process")
+
 NIGHT_SESSION: Final = dt.date(2012, 10, 3)
 """On this day the reference detector shows five setups, of three families, in four symbols."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what starts, kills and restarts processes, wherever it is selected."""
+    for item in items:
+        if item.path.is_relative_to(PROCESS):
+            item.add_marker("process")
 
 
 @pytest.fixture(scope="session")
@@ -48,9 +59,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     if sealed := os.environ.get("SCREENER_TEST_NIGHT"):
         return Path(sealed)
-    folder = tmp_path_factory.mktemp("night")
-    seal_night(folder)
-    return folder
+    return made_once(tmp_path_factory, "night", seal_night)
 
 
 def seal_night(folder: Path) -> None:
@@ -63,9 +72,9 @@ def seal_night(folder: Path) -> None:
 @pytest.fixture(scope="session")
 def product_night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the sample night as the product makes it; to be read only."""
-    folder = tmp_path_factory.mktemp("product")
-    seal_sample(Settings(data_dir=folder))
-    return folder
+    return made_once(
+        tmp_path_factory, "product", lambda folder: seal_sample(Settings(data_dir=folder))
+    )
 
 
 @pytest.fixture

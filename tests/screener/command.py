@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from typer.testing import CliRunner
+
+from tests.zygote import start
 
 COMMAND = [str(Path(sys.executable).with_name("screener"))]
 
@@ -48,15 +50,14 @@ def _invoke(settings: Mapping[str, str], arguments: tuple[str, ...], stdin: str)
 
 def run_process(data: Path, *arguments: str, **settings: str) -> Finished:
     """Run a command as a process of its own."""
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        env=environment(data, **settings),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return Finished(done.returncode, done.stdout, done.stderr)
+    with TemporaryDirectory() as folder:
+        stdout, stderr = Path(folder, "stdout"), Path(folder, "stderr")
+        process = start(
+            *arguments, environment=environment(data, **settings), stdout=stdout, stderr=stderr
+        )
+        process.join(120)
+        assert process.exitcode is not None, "the command did not end in time"
+        return Finished(process.exitcode, stdout.read_text(), stderr.read_text())
 
 
 def check_refusal(result: Finished, words: str, code: int = 2) -> None:

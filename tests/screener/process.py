@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import httpx
 
-from tests.screener.command import COMMAND, environment
+from tests.screener.command import environment
+from tests.zygote import start
 
 
 @dataclass(frozen=True)
@@ -56,21 +58,27 @@ def serving_process(folder: Path, *options: str, **settings: str) -> Iterator[Se
     """Run `screener serve` on a data folder within the block."""
     port = free_port()
     server = Server(port, folder / "stdout.txt", folder / "stderr.txt")
-    with server.stdout.open("w") as stdout, server.stderr.open("w") as stderr:
-        process = subprocess.Popen(
-            [*COMMAND, "serve", "--port", str(port), *options],
-            env={**environment(folder / "data", **settings), "PYTHONUNBUFFERED": "1"},
-            stdout=stdout,
-            stderr=stderr,
-        )
-        try:
-            transport = httpx.HTTPTransport(retries=8)  # until it listens
-            with httpx.Client(transport=transport, timeout=60) as client:
-                try:
-                    client.get(f"{server.url}/docs").raise_for_status()
-                except httpx.ConnectError as error:
-                    raise AssertionError(server.stderr.read_text()) from error
-            yield server
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=60)
+    process = start(
+        *("serve", "--port", str(port), *options),
+        environment=environment(folder / "data", **settings),
+        stdout=server.stdout,
+        stderr=server.stderr,
+    )
+    try:
+        transport = httpx.HTTPTransport(retries=8)  # until it listens
+        with httpx.Client(transport=transport, timeout=60) as client:
+            try:
+                client.get(f"{server.url}/docs").raise_for_status()
+            except httpx.ConnectError as error:
+                raise AssertionError(server.stderr.read_text()) from error
+        yield server
+    finally:
+        interrupt(process)
+
+
+def interrupt(process: ForkServerProcess) -> None:
+    """End a process as Ctrl-C does."""
+    if process.is_alive() and process.pid is not None:
+        os.kill(process.pid, signal.SIGINT)
+    process.join(60)
+    assert process.exitcode is not None, "the process did not end in time"
