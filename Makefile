@@ -22,7 +22,7 @@ LOCKED := --require-hashes --requirement
 # many: for them everything is compiled at once, so that they are fast where nothing may be kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-providers up release test test-engines test-short check fuzz faults topology soak audit mutate pictures format lock clean
+.PHONY: help install install-providers up release test lint unit test-engines test-short check coverage fuzz faults topology soak audit mutate pictures format lock clean
 
 help: ## Show these tasks
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -57,26 +57,45 @@ up: $(RUN) ## Serve on port 8000, with patterns of BARS=PATH (and REFERENCE=TABL
 	@$(BIN)/screener up $(if $(BARS),--bars "$$BARS") $(if $(REFERENCE),--reference "$$REFERENCE") $(if $(SESSION),--session "$$SESSION")
 
 # What is installed on a server; the names of skipped rules have their reasons in pyproject.toml.
-BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml \
-	mcp_server nightly oauth rest_facade screener store telemetry web
+PACKAGES = mcp_server nightly oauth rest_facade screener store telemetry web
+BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml $(PACKAGES)
+PARALLEL = -n auto --dist worksteal
+PYTEST = $(BIN)/pytest $(PARALLEL)
 
-test: $(DEV) ## Lint, type-check and run the tests
+test: $(DEV) ## Lint, type-check and run the tests, side by side
+	@echo "Lint, types and tests run side by side: about 4 minutes on two cores. Tests of processes,"
+	@echo "databases, browsers and clients are run by make test-engines, in about 5."
+	@$(MAKE) --no-print-directory --jobs=2 lint unit
+
+lint: $(DEV) ## Lint, type-check, hold the import rule and look for secrets
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 	$(BIN)/mypy examples
-	$(BIN)/lint-imports --no-logo
 	$(BANDIT)
 	$(BIN)/python -m tests.audit secrets
-	$(BIN)/pytest -n auto --dist worksteal -m "not engine and not process"
 
-test-engines: $(DEV) ## Run the tests that need PostgreSQL, Chromium or the clients of others; root installs the first two by apt
+# Nice, so that a fault of types is told at once where no cache of mypy is there.
+unit: $(DEV)
+	nice $(PYTEST) -m "not engine and not process"
+
+test-engines: $(DEV) ## Run the tests of processes, and those that need PostgreSQL, Chromium or the clients of others; root installs the first two by apt
 	@.ci/engines
-	$(BIN)/pytest -n auto --dist worksteal -m "engine or process" -rs
+	$(PYTEST) -m "engine or process" -rs
 
 test-short: $(DEV) ## Run the tests of the store, the tools and the nightly alone; for another PYTHON
 	$(BIN)/python --version
-	$(BIN)/pytest -n auto --dist worksteal -m "not engine and not process" tests/store tests/mcp_server tests/nightly
+	$(PYTEST) -m "not engine and not process" tests/store tests/mcp_server tests/nightly
+
+coverage: $(DEV) ## The share of lines and branches that the tests run, processes included, in all and by package
+	rm -f .coverage .coverage.*
+	-$(BIN)/coverage run -m pytest $(PARALLEL) -m "not engine and not process"
+	-$(BIN)/coverage run -m pytest $(PARALLEL) -m "engine or process"
+	$(BIN)/coverage combine --quiet
+	@for package in $(PACKAGES); do printf "%-12s" $$package; \
+		$(BIN)/coverage report --precision=2 --include="$$package/*" | tail -1; done
+	@$(BIN)/coverage report --precision=2 | tail -1
 
 check: test ## The same as test
 
