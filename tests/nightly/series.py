@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from nightly.bars import Bars, Floats, to_day
 from nightly.features import COLUMNS, features
@@ -44,3 +47,17 @@ def daily(length: int, last: dt.date, **columns: Floats) -> Bars:
 
 def evidence(bars: Bars, *, crypto: bool = False) -> dict[str, float]:
     return dict(zip(COLUMNS, features(bars, crypto=crypto).tolist(), strict=True))
+
+
+def write_table(path: Path, series: Mapping[str, Bars]) -> Path:
+    """One table of the bars of many symbols, which a night reads faster than a file for each."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pl.concat(
+        pl.DataFrame({"symbol": symbol, "date": bars.date} | prices_of(bars))
+        for symbol, bars in sorted(series.items())
+    ).with_columns(pl.col("date").cast(pl.Date)).write_parquet(path)
+    return path
+
+
+def prices_of(bars: Bars) -> dict[str, Floats]:
+    return {name: getattr(bars, name) for name in ("open", "high", "low", "close", "volume")}

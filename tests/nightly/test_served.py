@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ from nightly.sources import Loaded, open_source
 from nightly.version import code_version
 from store.book import Book
 from store.chain import Chain
-from store.families import Direction, Family
+from store.families import Family
 from store.grade import Grade, grade
 from store.ledger import Entry, Ledger
 from store.manifest import Manifest
@@ -55,19 +56,19 @@ from store.served import (
     Tally,
     Totals,
 )
-from tests.nightly.series import LENIENT, walk
+from tests.nightly.series import LENIENT, walk, write_table
 from tests.nightly.test_night import write_csv
 from tests.nightly.test_past_nights import after_a_gap, changed, multiplied
 
 LAST = dt.date(2024, 3, 28)
 NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
 BARS = 700
-SYMBOLS = 30
+
 
 Change = Mapping[str, Any]
 
 
-def market(folder: Path, seeds: int = SYMBOLS) -> Path:
+def market(folder: Path, seeds: int) -> Path:
     for seed in range(seeds):
         write_csv(folder / f"S{seed}.csv", walk(BARS, seed=seed))
     return folder
@@ -154,10 +155,11 @@ def replayed(before: Seen, now: Seen) -> set[Key]:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Seen]]:
-    """A year's walk of 30 symbols, with a night every nine days."""
+    """A year of 40 walks, with a night every twenty days."""
     folder = tmp_path_factory.mktemp("path")
-    order = order_of(market(folder / "bars"))
-    seen = [publish(order, folder / "data", day) for day in sessions_before(LAST, 24, step=9)]
+    bars = {f"S{seed}": walk(BARS, seed=seed) for seed in range(40)}
+    order = order_of(write_table(folder / "bars.parquet", bars))
+    seen = [publish(order, folder / "data", day) for day in sessions_before(LAST, 12, step=20)]
     return folder, seen
 
 
@@ -213,23 +215,15 @@ def test_with_the_same_bars_the_history_agrees_with_every_trade_that_was_served(
         assert served.trades + served.open + unserved[family] == history.trades + history.open
 
 
-def test_a_run_again_is_compared_with_the_same_night_and_adds_nothing(
-    path: tuple[Path, list[Seen]],
+def test_a_run_again_adds_nothing_and_the_night_after_a_withdrawn_one_skips_it(
+    tmp_path: Path,
 ) -> None:
-    folder, seen = path
-    order = order_of(folder / "bars")
-
-    again = publish(order, folder / "data", LAST)
-
-    assert again.manifest == seen[-1].manifest
-    assert len(Ledger(folder / "data").names()) == len(seen)
-
-
-def test_the_night_after_a_withdrawn_one_is_compared_with_the_one_before(tmp_path: Path) -> None:
     order = order_of(market(tmp_path / "bars", 4))
     first, second, third = sessions_before(LAST, 3)
     nights = Nights(tmp_path / "data")
-    one, two = (publish(order, tmp_path / "data", day) for day in (first, second))
+    one, two, again = (publish(order, tmp_path / "data", day) for day in (first, second, second))
+    assert again.manifest == two.manifest
+    assert len(nights.ledger.names()) == 2
 
     nights.withdraw(two.manifest.data_version, "wrong", NOW)
 
@@ -253,6 +247,9 @@ class Told:
 
     def kinds(self) -> list[tuple[str, str]]:
         return [(change.change, change.reason) for change in self.since.changes]
+
+    def of(self, key: Key) -> ServedSetup:
+        return next(setup for setup in self.setups if setup.key == key)
 
 
 def looked(
@@ -292,41 +289,39 @@ def check_step(before: Told | None, now: Told) -> None:
     assert keys == {setup.key for setup in now.setups}
 
 
-ENDING: Mapping[str, Parameters] = {
-    "invalidated": LENIENT,
-    "superseded": LENIENT,
-    "missed": LENIENT,
-    "data_gap": LENIENT,
-    "stale": LENIENT._replace(stale_share=0.1, stale_bars_min=3),
-    "too_long": LENIENT._replace(length_expiry=60, squeeze_length_expiry=10),
-    "apex": LENIENT._replace(progress_expiry=0.5),
-    "faded": LENIENT._replace(fade_margin=0.01),
+ENDING: Mapping[str, tuple[int, Parameters]] = {
+    "invalidated": (0, LENIENT),
+    "superseded": (35, LENIENT),
+    "missed": (24, LENIENT),
+    "data_gap": (0, LENIENT),
+    "stale": (0, LENIENT._replace(stale_share=0.1, stale_bars_min=3)),
+    "too_long": (4, LENIENT._replace(length_expiry=60, squeeze_length_expiry=10)),
+    "apex": (0, LENIENT._replace(progress_expiry=0.5)),
+    "faded": (13, LENIENT._replace(fade_margin=0.01)),
 }
-"""By each reason why a forming setup ends: parameters with which it often does."""
+"""By each reason why a forming setup ends: a walk and parameters with which one does."""
 
 
 @pytest.mark.parametrize("reason", ENDING)
 def test_a_forming_setup_ends_for_the_reason_that_the_detector_has(reason: str) -> None:
     assert set(ENDING) == set(ENDS.values())
-    for seed in range(40):
-        bars = walk(BARS, seed=seed)
-        before: Told | None = None
-        if reason == "missed":  # no trade is entered after a day without a bar
-            bars = bars.take(np.arange(BARS) % 6 != 0)
-        if reason == "data_gap":
-            bars = after_a_gap(bars, 20, 14)
-        for bar in range(len(bars) - 80, len(bars), 11):
-            earlier = before.earlier(to_date(bars.date[bar - 11])) if before else None
-            now = looked(bars, int(bars.date[bar]), earlier, parameters=ENDING[reason])
-            if before:
-                check_step(before, now)
-                if ("expired", reason) in now.kinds():
-                    return
-            before = now
-    raise AssertionError(f"no setup ended as {reason}")
+    seed, parameters = ENDING[reason]
+    bars, before, kinds = walk(BARS, seed=seed), None, set[tuple[str, str]]()
+    if reason == "missed":  # no trade is entered after a day without a bar
+        bars = bars.take(np.arange(BARS) % 6 != 0)
+    if reason == "data_gap":
+        bars = after_a_gap(bars, 20, 14)
+    for bar in range(len(bars) - 80, len(bars), 11):
+        earlier = before.earlier(to_date(bars.date[bar - 11])) if before else None
+        now = looked(bars, int(bars.date[bar]), earlier, parameters=parameters)
+        if before:
+            check_step(before, now)
+            kinds |= {*now.kinds()}
+        before = now
+    assert ("expired", reason) in kinds
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_whatever_happens_to_the_bars_changes_add_up_and_no_trade_is_resolved_twice(
     seed: int,
 ) -> None:
@@ -356,17 +351,15 @@ def test_whatever_happens_to_the_bars_changes_add_up_and_no_trade_is_resolved_tw
     assert len(resolved_keys) == len(set(resolved_keys))
 
 
-def running(least: int = 3) -> tuple[Bars, ServedSetup]:
-    """A walk at whose end a first attempt has been running for some bars; or for `least` = 0, was
-    entered at the last one.
-    """
+@cache
+def running(least: int = 3, most: int = BARS) -> tuple[Bars, ServedSetup]:
+    """A walk with a running first attempt that was entered so many bars before its last one."""
     for seed in itertools.count():
         bars = walk(BARS, seed=seed)
         for setup in looked(bars, int(bars.date[-1]), None).setups:
             if setup.entry_date and setup.attempt == 1:
                 entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
-                ago = len(bars) - 1 - entry
-                if ago >= least and (least or ago == 0):
+                if least <= len(bars) - 1 - entry <= most:
                     return bars, setup
     raise AssertionError
 
@@ -439,7 +432,7 @@ def test_a_split_between_two_nights_changes_no_r_as_served() -> None:
 
 
 def test_one_corrected_close_is_no_split() -> None:
-    bars, setup = running(least=0)
+    bars, setup = running(0, 0)
     later = stopping(bars, followed_in(bars, setup))
     last = len(bars) - 1
     assert setup.entry_date == to_date(bars.date[last]), "often the close of the entry itself"
@@ -472,30 +465,27 @@ def test_what_is_not_resolved_is_followed_while_the_symbol_is_away_and_known_aga
     assert ("stopped", "stop") in ended.kinds()
 
 
-def test_a_trade_of_a_delisted_symbol_closes_at_its_last_close() -> None:
-    bars, setup = running()
+@pytest.mark.parametrize("ago", [0, 3])
+def test_a_trade_of_a_delisted_symbol_closes_at_its_last_close_unless_it_was_entered_there(
+    ago: int,
+) -> None:
+    bars, setup = running(ago, 0 if ago == 0 else BARS)
     last = to_date(bars.date[-1])
 
     now = looked(bars, int(bars.date[-1]) + 30, Earlier(last, [setup]), until=last)
 
+    if ago == 0:
+        assert now.since.outcomes == []
+        assert [trade.key for trade in now.since.followed] == [setup.key]
+        return
+    assert ("expired", "delisted") in now.kinds()
     (outcome,) = now.since.outcomes
     assert (outcome.exit_reason, outcome.exit_date) == ("delisted", last)
     assert outcome.exit_price == setup.last_close
-    assert ("expired", "delisted") in now.kinds()
-
-
-def test_a_trade_entered_at_the_last_close_of_a_delisted_symbol_never_closes() -> None:
-    bars, setup = running(least=0)
-    last = to_date(bars.date[-1])
-
-    now = looked(bars, int(bars.date[-1]) + 30, Earlier(last, [setup]), until=last)
-
-    assert now.since.outcomes == []
-    assert [trade.key for trade in now.since.followed] == [setup.key]
 
 
 def test_a_trade_that_no_night_served_has_triggered_only_if_it_was_entered_since() -> None:
-    bars, setup = running(least=1)
+    bars, setup = running(1)
     assert setup.entry_date
     day = dt.timedelta(days=1)
     for session, told in ((setup.entry_date - day, True), (setup.entry_date, False)):
@@ -507,8 +497,8 @@ def test_a_trade_that_no_night_served_has_triggered_only_if_it_was_entered_since
 def test_an_attempt_that_fires_while_an_earlier_one_runs_is_served_until_its_stop_or_target() -> (
     None
 ):
-    bars, number, first, last = three_attempts()
-    lineage = Lineages("X", bars, walk_on(None, Series.sound(bars), LENIENT).log).id(number)
+    bars, first, last = walk(BARS, seed=1), 65, 83  # while which a first attempt runs
+    lineage = Lineages("X", bars, walk_on(None, Series.sound(bars), LENIENT).log).id(0)
     told: dict[int, list[str]] = {}
     served: list[list[tuple[int, str]]] = []
     before: Told | None = None
@@ -529,38 +519,12 @@ def test_an_attempt_that_fires_while_an_earlier_one_runs_is_served_until_its_sto
     assert any({(1, "in_progress"), (2, "in_progress")} <= set(setups) for setups in served)
 
 
-def three_attempts() -> tuple[Bars, int, int, int]:
-    """A walk with a lineage whose second attempt fires and ends while the first one runs: its
-    number, and the bars at which the second attempt and then the third one form, or the second one
-    ends, whichever is later.
-    """
-    for seed in range(400):
-        bars = walk(BARS, seed=seed)
-        log = walk_on(None, Series.sound(bars), LENIENT).log
-        exits = np.where(log.trades["exit"] < 0, BARS, log.trades["exit"])
-        versions = log.versions[log.trades["version"]]
-        for number in np.unique(versions["lineage"][versions["attempt"] == 2]):
-            mine = log.versions[log.versions["lineage"] == number]
-            formed = {
-                n: int(v["first_served"]) for n in (2, 3) for v in mine[mine["attempt"] == n][:1]
-            }
-            ends = {
-                n: int(e)
-                for n in (1, 2)
-                for e in exits[(versions["lineage"] == number) & (versions["attempt"] == n)]
-            }
-            last = max(formed.get(3, BARS), ends[2])
-            if last < ends.get(1, 0) and last - formed[2] < 60:
-                return bars, int(number), formed[2], last
-    raise AssertionError
-
-
 def test_an_attempt_that_fired_before_a_night_that_leaves_its_symbol_out_is_followed() -> None:
     bars, setup = running()
     assert setup.entry_date
     entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
     before = looked(bars, int(bars.date[entry - 1]))
-    (formed,) = (s for s in before.setups if s.key == setup.key)
+    formed = before.of(setup.key)
     log = walk_on(None, Series.sound(bars), LENIENT).log
     part = Part(bars, log, Lineages("X", bars, log))
 
@@ -607,7 +571,7 @@ def test_the_levels_that_were_served_first_hold_though_revised_bars_give_others(
     session = to_date(bars.date[-1])
 
     same = looked(bars, int(bars.date[-1]), Earlier(session, [first]))
-    (kept,) = (s for s in same.setups if s.key == first.key)
+    kept = same.of(first.key)
     assert kept.frozen is not None
     assert kept.frozen.terms.stop_price == plan.stop_price
     assert kept.plans[0].stop_price == setup.plans[0].stop_price
@@ -626,47 +590,39 @@ def test_the_levels_that_were_served_first_hold_though_revised_bars_give_others(
     assert after.kinds()[0] == ("expired", "revised")
 
 
-def test_a_trade_keeps_direction_and_pattern_though_revised_bars_let_it_break_the_other_way() -> (
-    None
-):
-    bars, setup = running(least=0)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_trade_keeps_direction_and_pattern_though_revised_bars_give_others(
+    turned: bool,
+) -> None:
+    bars, setup = running(0, 0)
     assert setup.entry_price
     plan, twice = setup.plans[0], 2 * setup.entry_price
-    other: Direction = "bearish" if plan.direction == "bullish" else "bullish"
-    levels = {"stop_price": twice - plan.stop_price, "target_price": twice - plan.target_price}
-    mirrored = plan.model_copy(update={"direction": other, **levels})
-    was = {"family": Family.RISING_WEDGE, "pattern_type": "rising_wedge", "direction": other}
-    first = setup.model_copy(update={"plans": [mirrored], **was})
+    was = {"family": Family.RISING_WEDGE, "pattern_type": "rising_wedge"}
+    first = setup.model_copy(update=was)
+    if turned:
+        was["direction"] = "bearish" if plan.direction == "bullish" else "bullish"
+        levels = {"stop_price": twice - plan.stop_price, "target_price": twice - plan.target_price}
+        mirrored = plan.model_copy(update={"direction": was["direction"], **levels})
+        first = setup.model_copy(update={"plans": [mirrored], **was})
     assert setup.family != first.family
+    session = to_date(bars.date[-1])
 
-    same = looked(bars, int(bars.date[-1]), Earlier(to_date(bars.date[-1]), [first]))
-    (kept,) = (s for s in same.setups if s.key == first.key)
+    same = looked(bars, int(bars.date[-1]), Earlier(session, [first]))
+    kept = same.of(first.key)
     assert kept.plans[0].direction == plan.direction, "as the bars say now"
     trade = kept.trade()
     assert trade is not None
+    assert {name: getattr(trade, name) for name in was} == was
     hit = stopping(bars, trade)
-    now = looked(hit, int(hit.date[-1]), same.earlier(to_date(bars.date[-1])))
+    now = looked(hit, int(hit.date[-1]), same.earlier(session))
 
     (outcome,) = now.since.outcomes
     assert (outcome.exit_reason, outcome.r_multiple) == ("stop", -1.0)
     assert {name: getattr(outcome, name) for name in was} == was
 
 
-def test_a_trade_keeps_its_pattern_though_revised_bars_give_it_another_alone() -> None:
-    bars, setup = running()
-    was = {"family": Family.RISING_WEDGE, "pattern_type": "rising_wedge"}
-    assert setup.family != was["family"]
-    first = setup.model_copy(update=was)
-
-    now = looked(bars, int(bars.date[-1]), Earlier(to_date(bars.date[-1]), [first]))
-
-    (kept,) = (s.trade() for s in now.setups if s.key == first.key)
-    assert kept is not None
-    assert {name: getattr(kept, name) for name in was} == was
-
-
 def test_a_setup_that_triggers_anew_keeps_the_trade_that_was_served_first() -> None:
-    bars, setup = running(least=0)
+    bars, setup = running(0, 0)
     day, entered = to_date(bars.date[-2]), to_date(bars.date[-5])
     nothing = {"status": "forming", "entry_date": None, "entry_price": None, "last_session": day}
     forming = setup.model_copy(update=nothing)
@@ -680,7 +636,7 @@ def test_a_setup_that_triggers_anew_keeps_the_trade_that_was_served_first() -> N
     check_step(before, now)
     mine = [c.change for c in now.since.changes if c.lineage_id == setup.lineage_id]
     assert mine == ["triggered"]
-    (kept,) = (s for s in now.setups if s.key == setup.key)
+    kept = now.of(setup.key)
     assert kept.entry_date == setup.entry_date
     assert (kept.trade() or trade).terms.entry_date == entered
     (outcome,) = next_night(bars, kept, stopping(bars, trade)).since.outcomes
@@ -794,82 +750,52 @@ def test_a_record_as_served_needs_thirty_trades_and_states_them(tmp_path: Path) 
 # The ledger beside the history of a later night.
 
 
-def market_of(folder: Path, bars: Mapping[str, Bars]) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.glob("*.csv"):
-        path.unlink()
-    for symbol, its in bars.items():
-        write_csv(folder / f"{symbol}.csv", its)
-    return folder
-
-
-def entered_lately() -> tuple[Bars, int]:
-    """A walk with a first attempt entered in its last bars, and how many bars ago."""
-    for seed in itertools.count():
-        bars = walk(BARS, seed=seed)
-        for setup in looked(bars, int(bars.date[-1]), None).setups:
-            if setup.entry_date and setup.attempt == 1:
-                entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
-                if 1 <= len(bars) - 1 - entry <= 4:
-                    return bars, len(bars) - entry
-    raise AssertionError
-
-
 def graded(data: Path) -> Grade:
     nights = Nights(data)
     with closing(book_of(nights, nights.check_active())) as book:
         return grade(nights.ledger, book)
 
 
-def test_a_revised_bar_shows_as_a_disagreement_and_a_split_does_not(tmp_path: Path) -> None:
-    bars, ago = entered_lately()
+def test_a_grade_names_what_was_revised_refused_or_left_out_and_passes_over_a_split(
+    tmp_path: Path,
+) -> None:
+    bars, setup = running(1, 4)
+    assert setup.entry_date
+    entry = int(np.searchsorted(bars.date, to_day(setup.entry_date)))
     sound = {f"S{seed}": walk(BARS, seed=100 + seed) for seed in range(3)}
-    folder, data = tmp_path / "bars", tmp_path / "data"
-    days = [to_date(bars.date[bar]) for bar in (-ago - 1, -ago, -1)]
-    for day in days[:2]:
-        publish(order_of(market_of(folder, {**sound, "X": bars})), data, day)
+    table, data = tmp_path / "bars.parquet", tmp_path / "data"
+    for bar in (entry - 1, entry):
+        order = order_of(write_table(table, {**sound, "X": bars}))
+        publish(order, data, to_date(bars.date[bar]))
     assert graded(data).disagreements == []
     (served,) = (side for side in graded(data).served.values() if side.open)
     assert served.open == 1
 
-    entry = len(bars) - ago
     price = float(bars.close[entry]) * 1.0005
     high, low = max(float(bars.high[entry]), price), min(float(bars.low[entry]), price)
-    revised = changed(bars, entry, close=price, high=high, low=low)
-    shutil.copytree(data, tmp_path / "split")
-    publish(
-        order_of(market_of(folder, {**sound, "X": multiplied(bars, 0, 0.5)})),
-        tmp_path / "split",
-        days[2],
-    )
-    publish(order_of(market_of(folder, {**sound, "X": revised})), data, days[2])
+    found: dict[str, Seen] = {}
+    for name, its in {
+        "split": {"X": multiplied(bars, 0, 0.5)},
+        "revised": {"X": changed(bars, entry, close=price, high=high, low=low)},
+        "short": {"X": bars.take(slice(-50, None))},
+        "gone": {},
+    }.items():
+        shutil.copytree(data, tmp_path / name)
+        order = order_of(write_table(table, {**sound, **its}))
+        found[name] = publish(order, tmp_path / name, to_date(bars.date[-1]))
 
     assert graded(tmp_path / "split").disagreements == []
-    (item,) = graded(data).disagreements
+    (item,) = graded(tmp_path / "revised").disagreements
     assert (item.kind, item.symbol) == ("differs", "X")
     assert "entry_price" in item.why
-
-
-def test_a_symbol_that_is_refused_or_gone_is_named_with_the_reason(tmp_path: Path) -> None:
-    bars, ago = entered_lately()
-    sound = {f"S{seed}": walk(BARS, seed=100 + seed) for seed in range(3)}
-    folder, data = tmp_path / "bars", tmp_path / "data"
-    days = [to_date(bars.date[bar]) for bar in (-ago - 1, -ago, -1)]
-    for day in days[:2]:
-        publish(order_of(market_of(folder, {**sound, "X": bars})), data, day)
-    shutil.copytree(data, tmp_path / "gone")
-
-    short = publish(
-        order_of(market_of(folder, {**sound, "X": bars.take(slice(-50, None))})), data, days[2]
-    )
-    gone = publish(order_of(market_of(folder, sound)), tmp_path / "gone", days[2])
-
-    assert short.changed("X")[-1] == gone.changed("X")[-1] == ("expired", "left_out")
-    assert {line.symbol for line in gone.of(FollowedTrade)} == {"X"}
-    (item,) = graded(tmp_path / "gone").disagreements
-    assert (item.kind, item.why) == ("missing_from_history", "the symbol is not among the bars")
-    (item,) = graded(data).disagreements
-    assert (item.kind, item.why) == ("missing_from_history", "left out: too_few_bars")
+    for name, why in {
+        "gone": "the symbol is not among the bars",
+        "short": "left out: too_few_bars",
+    }.items():
+        assert found[name].changed("X")[-1] == ("expired", "left_out")
+        (item,) = graded(tmp_path / name).disagreements
+        assert (item.kind, item.why) == ("missing_from_history", why)
+    assert {line.symbol for line in found["gone"].of(FollowedTrade)} == {"X"}
 
 
 def test_the_sample_is_never_compared_with_other_bars(tmp_path: Path) -> None:
