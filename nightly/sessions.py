@@ -11,7 +11,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final, get_args
 
 import numpy as np
@@ -223,12 +223,18 @@ def _close(session: dt.date) -> dt.datetime:
     return close
 
 
-@lru_cache(maxsize=4)
 def closed_days(year: int) -> Days:
     """The weekdays from 1953 to the end of a year on which New York did not open, as day numbers.
 
     None are known for a year before 1953.
     """
+    known = _closed_by(year - year % 10 + 9)
+    return known[: np.searchsorted(known, to_day(dt.date(year, 12, 31)), "right")]
+
+
+@cache
+def _closed_by(year: int) -> Days:
+    """The closed days to the end of a decade, whose years share them: a calendar is slow to make."""
     end = dt.date(year, 12, 31)
     if end < FIRST_CLOSING:
         return np.empty(0, np.int32)

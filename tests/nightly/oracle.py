@@ -17,11 +17,11 @@ from nightly.events import TRADE, VERSION, EndReason, EventLog
 from nightly.kernel import compiler
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
-SOURCE = SHARED / "detector_reference" / "core.py"
+FOLDER = SHARED / "detector_reference"
 REAL_BARS = SHARED / "data" / "bars.parquet"
 
 MISSING = f"the reference prototype and its bars are not at {SHARED}"
-PRESENT = SOURCE.exists() and REAL_BARS.exists()
+PRESENT = (FOLDER / "core.py").exists() and REAL_BARS.exists()
 
 # Room for any log, so that the prototype never overflows.
 ROOM = 20_000
@@ -79,7 +79,7 @@ class Oracle:
     """The prototype; its machine code is cached beside that of our kernel."""
 
     def __init__(self) -> None:
-        self.core = _load()
+        self.core = prototype("core.py")
         self.parameters = self.core.params()
 
     def run(self, bars: Bars) -> tuple[Any, ...]:
@@ -118,15 +118,18 @@ class Oracle:
         return rows
 
 
-def _load() -> ModuleType:
-    name = "detector_reference_core"
-    spec = importlib.util.spec_from_file_location(name, SOURCE)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"cannot import {SOURCE}")
-    module = importlib.util.module_from_spec(spec)
-    # Numba's cache files name the module that they come from; importing our compiler first sends
-    # them to its folder, since the prototype's own may be read-only.
+def prototype(file: str) -> ModuleType:
+    """A module of the reference.
+
+    Numba's cache files name the module that they come from; our compiler, imported first, sends
+    them to its folder, since the prototype's own may be read-only.
+    """
     assert compiler.SETTINGS["CACHE_DIR"]
+    name = f"detector_reference_{file.removesuffix('.py')}"
+    spec = importlib.util.spec_from_file_location(name, FOLDER / file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"cannot import {FOLDER / file}")
+    module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
@@ -139,10 +142,10 @@ def real_bars(count: int) -> dict[str, Bars]:
     chosen = symbols[:: max(1, len(symbols) // count)][:count]
     table = everything.filter(pl.col("symbol").is_in(chosen)).collect()
     parts = table.partition_by("symbol", as_dict=True)
-    return {str(symbol): _bars(part) for (symbol,), part in sorted(parts.items())}
+    return {str(symbol): bars_of(part) for (symbol,), part in sorted(parts.items())}
 
 
-def _bars(table: pl.DataFrame) -> Bars:
+def bars_of(table: pl.DataFrame) -> Bars:
     return Bars(
         table["date"].to_physical().to_numpy().astype(np.int32),
         *(table[name].to_numpy() for name in ("open", "high", "low", "close", "volume")),

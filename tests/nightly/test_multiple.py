@@ -48,9 +48,9 @@ def test_a_line_that_differs_is_found_among_many_that_do_not() -> None:
 
 
 def test_of_many_markets_without_any_difference_few_have_a_line_that_is_said_to_differ() -> None:
-    wrong = sum(min(adjusted_p(noise(seed), lines(6), CLUSTERS)) <= LEVEL for seed in range(80))
+    wrong = sum(min(adjusted_p(noise(seed), lines(6), CLUSTERS)) <= LEVEL for seed in range(50))
     # Six lines on their own would be wrong in a quarter of the markets.
-    assert wrong <= 80 * LEVEL + 3 * np.sqrt(80 * LEVEL * (1 - LEVEL))
+    assert wrong <= 50 * LEVEL + 3 * np.sqrt(50 * LEVEL * (1 - LEVEL))
 
 
 def test_the_same_line_twice_costs_nothing() -> None:

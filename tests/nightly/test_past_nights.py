@@ -31,15 +31,14 @@ from nightly.history import Fate
 from nightly.night import make_night
 from nightly.parameters import Parameters
 from nightly.plan import Order
-from nightly.reference import AssetType, Listing
+from nightly.reference import AssetType, Listing, read_reference
 from nightly.series import Series
 from nightly.sessions import past_window, session_at
 from nightly.sources import Loaded, TableSource, open_source
 from nightly.version import code_version
 from store.book import Book
 from store.nights import Nights
-from tests.nightly.series import LENIENT, walk, weekdays
-from tests.nightly.test_night import write_csv
+from tests.nightly.series import LENIENT, walk, weekdays, write_table
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
 DIRTY = SHARED / "data" / "bars_dirty.parquet"
@@ -167,14 +166,11 @@ def compare(earlier: Mapping[Key, Row], later: Mapping[Key, Row], where: str) ->
 
 
 def test_five_nights_in_a_row_lose_no_row_of_history_whatever_turns_bad(tmp_path: Path) -> None:
-    for symbol, flaw in FLAWS.items():
-        write_csv(tmp_path / "bars" / f"{symbol}.csv", flaw(with_history()))
+    bars = {symbol: flaw(with_history()) for symbol, flaw in FLAWS.items()}
     sessions = [LAST]
     for _ in range(SESSIONS - 1):
         sessions.insert(0, session_at(sessions[0] - dt.timedelta(days=1)))
-    order = Order(
-        open_source(tmp_path / "bars"), "bars", parameters=LENIENT, accept_fall=True, jobs=1
-    )
+    order = replace(order_of(tmp_path, bars), accept_fall=True)
     nights, codes = Nights(tmp_path / "data"), set[str]()
     found: list[dict[str, dict[Key, Row]]] = []
     for session in sessions:
@@ -352,13 +348,14 @@ def test_a_symbol_with_bars_to_the_end_is_current_though_nobody_trusts_them() ->
 def test_a_trade_whose_listing_ended_closes_at_the_last_close_as_a_loss(tmp_path: Path) -> None:
     number, bars = with_open_trade()
     last, session = to_date(bars.date[-1]), dt.date(2024, 3, 28)
-    write_csv(tmp_path / "bars" / "GONE.csv", bars)
-    write_csv(tmp_path / "bars" / "LIVE.csv", walk(BARS, seed=77))
+    order = order_of(tmp_path, {"GONE": bars, "LIVE": walk(BARS, seed=77)}, session=session)
     rows: dict[str, dict[Key, Row]] = {}
     for name, until in (("known", last), ("unknown", ""), ("listed", session)):
         table = tmp_path / f"{name}.csv"
         table.write_text(f"symbol,listed_until\nGONE,{until}\n")
-        rows[name], method = night_of(tmp_path, name, table)
+        rows[name], method = night_of(
+            replace(order, reference=read_reference(table)), tmp_path / name
+        )
         if name == "known":
             assert (method.ended, method.delisted, method.delisted_trades) == (1, 1, number)
             fates = {measure.fate for measure in method.by_fate()}
@@ -389,18 +386,14 @@ def with_open_trade() -> tuple[int, Bars]:
     raise AssertionError("no walk ends with an open trade")
 
 
-def night_of(tmp_path: Path, name: str, reference: Path) -> tuple[dict[Key, Row], Any]:
-    from nightly.reference import read_reference
+def order_of(folder: Path, bars: Mapping[str, Bars], **options: Any) -> Order:
+    source = open_source(write_table(folder / "bars.parquet", bars))
+    return Order(source, "bars", parameters=LENIENT, jobs=1, **options)
 
-    order = Order(
-        open_source(tmp_path / "bars"),
-        "bars",
-        parameters=LENIENT,
-        reference=read_reference(reference),
-        session=LAST,
-        jobs=1,
-    )
-    nights = Nights(tmp_path / name)
+
+def night_of(order: Order, data: Path) -> tuple[dict[Key, Row], Any]:
+    """The history of the symbol that is gone, and the page of statistics."""
+    nights = Nights(data)
     manifest, _ = make_night(order, nights, now=NOW)
     book = Book.open(nights.folder / manifest.book.file, manifest)
     rows, method = rows_of(book, "GONE"), book.method()
@@ -409,9 +402,7 @@ def night_of(tmp_path: Path, name: str, reference: Path) -> tuple[dict[Key, Row]
 
 
 def test_of_a_lineage_one_forming_setup_and_each_running_attempt_are_served(tmp_path: Path) -> None:
-    for seed in range(30):
-        write_csv(tmp_path / "bars" / f"S{seed}.csv", walk(700, seed=seed))
-    order = Order(open_source(tmp_path / "bars"), "bars", parameters=LENIENT, jobs=1)
+    order = order_of(tmp_path, {f"S{seed}": walk(700, seed=seed) for seed in range(30)})
     nights = Nights(tmp_path / "data")
     for back in range(4):
         session = session_at(LAST - dt.timedelta(days=back * 7))
@@ -443,16 +434,10 @@ def test_the_first_attempts_of_a_symbol_are_one_trade_a_lineage_and_one_a_close(
 
 
 def test_prices_in_another_currency_are_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "bars").mkdir()
-    for name in ("ABC", "BTC-EUR", "ETH-USDT", "XYZ"):
-        write_csv(tmp_path / "bars" / f"{name}.csv", walk(200, seed=5))
+    bars = dict.fromkeys(("ABC", "BTC-EUR", "ETH-USDT", "XYZ"), walk(200, seed=5))
     table = tmp_path / "reference.csv"
     pl.DataFrame({"symbol": ["XYZ"], "quote_currency": ["GBP"]}).write_csv(table)
-    from nightly.reference import read_reference
-
-    order = Order(
-        open_source(tmp_path / "bars"), "bars", reference=read_reference(table), session=LAST
-    )
+    order = order_of(tmp_path, bars, reference=read_reference(table), session=LAST)
     _, report = make_night(replace(order, accept_fall=True), Nights(tmp_path / "data"), now=NOW)
 
     assert report.refused["other_currency"].keys() == {"BTCEUR", "XYZ"}

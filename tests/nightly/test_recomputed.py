@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -47,6 +49,7 @@ from tests.nightly.recomputed_groups import (
     too_few,
     wilson_pct,
 )
+from tests.once import made_once
 
 NOW = dt.datetime(2026, 8, 17, 12, tzinfo=dt.UTC)
 SYMBOLS = 30
@@ -113,8 +116,6 @@ PRICES = ("open", "high", "low", "close")
 
 def real(folder: Path) -> tuple[Path, Path]:
     """Thirty real symbols: every asset type, current, stopped and delisted ones."""
-    if not (REAL_BARS.exists() and REAL_REFERENCE.exists()):
-        pytest.skip(f"needs real bars at {REAL_BARS}, see SCREENER_SHARED")
     bars = folder / "bars.parquet"
     known = pl.read_parquet(REAL_REFERENCE).sort(pl.col("symbol").hash(20))
     current = pl.col("last_date") == pl.col("last_date").max()
@@ -132,27 +133,37 @@ def real(folder: Path) -> tuple[Path, Path]:
     return bars, REAL_REFERENCE
 
 
-@pytest.fixture(scope="module", params=[synthetic, real], ids=["synthetic", "real"])
+@pytest.fixture(scope="module", params=[synthetic, real])
 def night(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Night]:
-    folder = tmp_path_factory.mktemp("recomputed")
-    bars, reference = request.param(folder)
+    name = request.param.__name__
+    if name == "real" and not (REAL_BARS.exists() and REAL_REFERENCE.exists()):
+        pytest.skip(f"needs real bars at {REAL_BARS}, see SCREENER_SHARED")
+    folder = made_once(tmp_path_factory, f"recomputed-{name}", partial(seal, request.param))
+    found, lines, adjusted = pickle.loads((folder / "found").read_bytes())  # noqa: S301 - our own
+    manifest = Nights(folder).check_active()
+    with closing(Book.open(folder / "nights" / manifest.book.file, manifest)) as book:
+        method = book.method()
+        assert method is not None
+        yield Night(book, method, found, lines, adjusted)
+
+
+def seal(write: Callable[[Path], tuple[Path, Path]], folder: Path) -> None:
+    """Make a night, and what its bars say."""
+    bars, reference = write(folder)
     order = Order(
         open_source(bars),
         bars.name,
         reference=read_reference(reference),
         parameters=DETECTORS["reference"],
-        source_label=request.param.__name__,
+        source_label=write.__name__,
     )
-    manifest, _ = make_night(order, Nights(folder), now=NOW)
+    make_night(order, Nights(folder), now=NOW)
     found = recompute(order, NOW)
     mark_regimes(found)
     lines = lines_of(found)
-    with closing(Book.open(folder / "nights" / manifest.book.file, manifest)) as book:
-        method = book.method()
-        assert method is not None
-        yield Night(book, method, found, lines, stepped_down(found, lines))
+    (folder / "found").write_bytes(pickle.dumps((found, lines, stepped_down(found, lines))))
 
 
 def lines_of(found: Recomputed) -> Lines:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+import pickle
 import shutil
 from collections import Counter
 from collections.abc import Mapping
@@ -59,6 +60,7 @@ from store.served import (
 from tests.nightly.series import LENIENT, walk, write_table
 from tests.nightly.test_night import write_csv
 from tests.nightly.test_past_nights import after_a_gap, changed, multiplied
+from tests.once import made_once
 
 LAST = dt.date(2024, 3, 28)
 NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
@@ -156,11 +158,15 @@ def replayed(before: Seen, now: Seen) -> set[Key]:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Seen]]:
     """A year of 40 walks, with a night every twenty days."""
-    folder = tmp_path_factory.mktemp("path")
+    folder = made_once(tmp_path_factory, "path", seal_path)
+    return folder, pickle.loads((folder / "seen").read_bytes())  # noqa: S301 - our own bytes
+
+
+def seal_path(folder: Path) -> None:
     bars = {f"S{seed}": walk(BARS, seed=seed) for seed in range(40)}
     order = order_of(write_table(folder / "bars.parquet", bars))
     seen = [publish(order, folder / "data", day) for day in sessions_before(LAST, 12, step=20)]
-    return folder, seen
+    (folder / "seen").write_bytes(pickle.dumps(seen))
 
 
 def test_the_changes_explain_the_difference_of_two_nights_exactly(
