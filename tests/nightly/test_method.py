@@ -1,12 +1,14 @@
-"""The method's numbers, recomputed in plain Python from the rows of the sealed book."""
+"""The method's page: its groups add up, and its intervals are those of the literature.
+
+`tests.nightly.test_recomputed` computes its numbers a second time.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-import statistics
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -22,132 +24,35 @@ from nightly.history import FACTS, Fate
 from nightly.intervals import clustered, wilson
 from nightly.market import Market, Returns
 from nightly.method import method, shown
-from store.book import Book
 from store.families import Family
-from store.method import Measure, Method
-from store.nights import Nights
-from store.records import HistoryRow
+from store.method import Method
 from tests.conftest import NIGHT_SESSION
+from tests.contract.market import active_book
 
 SYMBOLS = ("AAPL", "FB", "GOOG", "IBM", "MSFT")
 
 
-@pytest.fixture(scope="module")
-def book(night: Path) -> Iterator[Book]:
-    nights = Nights(night)
-    manifest = nights.active()
-    assert manifest is not None
-    opened = Book.open(nights.folder / manifest.book.file, manifest)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def record(book: Book) -> Method:
-    found = book.method()
-    assert found is not None
-    return found
-
-
-class Trade:
-    """One history row and what follows from its prices."""
-
-    def __init__(self, row: HistoryRow) -> None:
-        prices = (row.entry_price, row.stop_price, row.exit_price)
-        entry, stop, left = (price for price in prices if price is not None)
-        assert row.entry_date is not None
-        self.row = row
-        self.sign = 1 if row.direction == "bullish" else -1
-        self.r = self.sign * (left - entry) / abs(entry - stop)
-        self.move = 100 * self.sign * (left / entry - 1)
-        self.risk_pct = 100 * abs(entry - stop) / entry
-        self.half_year = (row.entry_date.year, row.entry_date.month > 6)
-        self.decade = row.entry_date.year // 10 * 10
-
-
-@pytest.fixture(scope="module")
-def trades(book: Book) -> list[Trade]:
-    found = []
-    for symbol in SYMBOLS:
-        stored = book.history(symbol)
-        assert stored is not None
-        rows = [HistoryRow.model_validate_json(body) for body in stored.rows]
-        found += [Trade(row) for row in rows if row.outcome != "open"]
-    return found
-
-
-def members(measure: Measure, trades: list[Trade]) -> list[Trade]:
-    return [
-        trade
-        for trade in trades
-        if measure.family in (None, trade.row.family)
-        and measure.direction in (None, trade.row.direction)
-        and measure.decade in (None, trade.decade)
-    ]
-
-
-def clustered_error(
-    group: list[Trade], total: Callable[[Trade], float], weight: Callable[[Trade], float]
-) -> float | None:
-    """The error of a ratio of sums with half years as clusters, summed by hand."""
-    weights = sum(map(weight, group))
-    mean = sum(map(total, group)) / weights
-    clusters: dict[tuple[int, bool], float] = defaultdict(float)
-    for trade in group:
-        clusters[trade.half_year] += total(trade) - mean * weight(trade)
-    number = len(clusters)
-    if number < 2:
-        return None
-    return math.sqrt(sum(c * c for c in clusters.values()) * number / (number - 1)) / weights
-
-
-def test_every_group_is_recomputed_from_the_history_rows(
-    record: Method, trades: list[Trade]
-) -> None:
-    groups = [measure for measure in record.measures if measure.regime is None]
-    assert len(groups) == 19
-    for measure in groups:
-        group = members(measure, trades)
-        wins = [trade for trade in group if trade.row.outcome == "win"]
-        losses = [trade for trade in group if trade.row.outcome == "loss"]
-        assert (measure.trades, measure.wins, measure.losses) == (
-            len(group),
-            len(wins),
-            len(losses),
-        )
-        assert measure.win_rate_pct == pytest.approx(100 * len(wins) / len(group), abs=0.006)
-        assert measure.avg_r.mean == pytest.approx(statistics.fmean(t.r for t in group), abs=6e-4)
-        error = clustered_error(group, lambda t: t.r, lambda _: 1.0)
-        few = measure.verdict == "too_few"
-        assert measure.avg_r.error == (None if few else pytest.approx(error, abs=6e-4))
-        assert measure.clusters == len({trade.half_year for trade in group})
-        for average, side in ((measure.avg_win_pct, wins), (measure.avg_loss_pct, losses)):
-            expected = statistics.fmean(t.move for t in side) if side else None
-            assert average == pytest.approx(expected, abs=0.006)
-
-
-def test_costs_come_off_each_trade_in_units_of_its_own_risk(
-    record: Method, trades: list[Trade]
-) -> None:
-    for measure in record.measures:
-        group = members(measure, trades)
-        assert [cost.basis_points for cost in measure.after_costs] == [10, 25]
-        for cost in measure.after_costs:
-            paid = [t.r - cost.basis_points / 100 / t.risk_pct for t in group]
-            assert cost.avg_r == pytest.approx(statistics.fmean(paid), abs=6e-4)
-
-
-def test_the_groups_agree_with_the_track_records(book: Book, record: Method) -> None:
+def test_the_groups_add_up_to_the_track_records_and_to_the_rows_of_history(night: Path) -> None:
+    with closing(active_book(night)) as book:
+        record = book.method()
+        sizes = {
+            family: orjson.loads(book.family(family))["track_record"]["sample_size"]
+            for family in Family
+        }
+        stored = [history.rows for symbol in SYMBOLS if (history := book.history(symbol))]
+    assert record is not None
+    assert len([measure for measure in record.measures if measure.regime is None]) == 19
     counted: Counter[Family] = Counter()
     for measure in record.by_family()[:-1]:
         assert measure.family is not None
         counted[measure.family] += measure.trades
-    for family in Family:
-        entry = orjson.loads(book.family(family))["track_record"]
-        assert counted[family] == entry["sample_size"]
+    assert counted == sizes
     everything = record.by_family()[-1]
+    rows = [orjson.loads(body) for rows in stored for body in rows]
     assert everything.family is None
+    assert everything.trades == sum(row["outcome"] != "open" for row in rows)
     assert everything.trades == sum(counted.values())
+    assert [cost.basis_points for cost in everything.after_costs] == [10, 25]
     assert sum(measure.trades for measure in record.by_decade()) == everything.trades
     assert sum(measure.trades for measure in record.by_family_and_decade()) == everything.trades
     assert record.as_of_session == NIGHT_SESSION
