@@ -36,37 +36,19 @@ def _lines(frame: pl.DataFrame, row: Callable[[dt.date, tuple[float, ...]], str]
         yield row(day, tuple(numbers))
 
 
-def _text(path: Path, lines: Iterable[str], encoding: str = "utf-8") -> None:
+def _text(path: Path, lines: Iterable[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding=encoding)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def yahoo(path: Path, series: Series, *, lower: bool = False, bom: bool = False) -> Path:
+def yahoo(path: Path, series: Series) -> Path:
     header = "Date,Open,High,Low,Close,Adj Close,Volume"
     for symbol, frame in series.items():
         rows = _lines(
             frame, lambda d, n: f"{d},{n[0]!r},{n[1]!r},{n[2]!r},{n[3]!r},{n[3] / 2!r},{n[4]:.0f}"
         )
         name = symbol.replace(".", "-")
-        lines = [header.lower() if lower else header, *rows]
-        _text(path / f"{name}.csv", lines, "utf-8-sig" if bom else "utf-8")
-    return path
-
-
-def lower_case(path: Path, series: Series) -> Path:
-    return yahoo(path, series, lower=True, bom=True)
-
-
-def nested(path: Path, series: Series) -> Path:
-    for symbol, frame in series.items():
-        yahoo(path / symbol[0], {symbol: frame})
-    return path
-
-
-def semicolons(path: Path, series: Series) -> Path:
-    for symbol, frame in series.items():
-        rows = _lines(frame, lambda d, n: ";".join([str(d), *(repr(x) for x in n)]))
-        _text(path / f"{symbol}.csv", ["date;open;high;low;close;volume", *rows])
+        _text(path / f"{name}.csv", [header, *rows])
     return path
 
 
@@ -177,14 +159,8 @@ def binance(path: Path, series: Series) -> Path:
                 for (day,), one in rows.partition_by("date", as_dict=True).items():
                     kline_zip(folder / f"{symbol}-1d-{day}.zip", kline_rows(one))
             else:
-                header = [KLINE_HEADER] if str(month) >= "2025-02" else []
+                header = [KLINE_HEADER] if str(month) >= "2024-12" else []
                 kline_zip(folder / f"{symbol}-1d-{month}.zip", [*header, *kline_rows(rows)])
-    return path
-
-
-def binance_csv(path: Path, series: Series) -> Path:
-    for symbol, frame in series.items():
-        _text(path / f"{symbol}-1d-2025-01.csv", kline_rows(frame))
     return path
 
 
@@ -250,9 +226,6 @@ def csv_zip(path: Path, series: Series) -> Path:
 
 SHAPES = {
     "yahoo": Shape(yahoo, "CSV"),
-    "lower case with a mark": Shape(lower_case, "CSV"),
-    "a folder a letter": Shape(nested, "CSV"),
-    "semicolons": Shape(semicolons, "CSV"),
     "yfinance": Shape(yfinance, "yfinance CSV"),
     "long csv": Shape(long_csv, "CSV table"),
     "long parquet": Shape(long_parquet, "table"),
@@ -263,7 +236,6 @@ SHAPES = {
     "stooq days": Shape(stooq_days, "Stooq"),
     "massive": Shape(massive, "Massive day file"),
     "binance": Shape(binance, "Binance klines", crypto=True),
-    "binance csv": Shape(binance_csv, "Binance klines", crypto=True),
     "freqtrade": Shape(freqtrade, "Arrow (feather)", crypto=True),
     "freqtrade json": Shape(freqtrade_json, "JSON candles", crypto=True),
 }

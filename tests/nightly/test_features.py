@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nightly.bars import Bars, to_date, to_day
+from nightly.bars import Bars, to_day
 from nightly.features import COLUMNS, features
 from tests.nightly.series import daily, evidence, walk
 
@@ -290,24 +290,6 @@ def test_a_column_has_its_first_value_on_the_bar_that_completes_its_history(need
         found = evidence(walk(length))
         present = {name for name in NEEDED if not math.isnan(found[name])}
         assert present == {name for name in NEEDED if NEEDED[name] <= length}
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.integers(1, 270),
-    st.integers(0, 2**32 - 1),
-    st.dates(dt.date(1990, 1, 1), dt.date(2060, 1, 1)),
-)
-def test_evidence_is_missing_exactly_where_the_history_is_too_short(
-    length: int, seed: int, last: dt.date
-) -> None:
-    bars = walk(length, seed, last)
-    found = evidence(bars)
-    assert {name for name in NEEDED if not math.isnan(found[name])} == {
-        name for name, needed in NEEDED.items() if length >= needed
-    }
-    years = {to_date(day).year for day in bars.date}
-    assert math.isnan(found["performance_ytd"]) == (len(years) == 1)
 
 
 prices = st.floats(1e-300, 1e300)

@@ -63,6 +63,8 @@ ODD: dict[str, tuple[Callable[[Path], object], str]] = {
     "a socket": (socket_at, "is a socket"),
     "a folder": (lambda path: path.mkdir(), "empty folder"),
     "an empty file": (lambda path: path.touch(), "is empty"),
+    "no closes": (lambda path: path.write_text("date,open\n2024-01-02,1\n"), "no column for high"),
+    "no gzip": (lambda path: path.with_suffix(".csv.gz").write_bytes(b"no gzip"), "ODD.csv.gz"),
     "a struct": (lambda path: parquet(path, close={"last": 1.0}), "column close"),
     "dates in a struct": (lambda path: parquet(path, date={"day": "2024-01-02"}), "holds no dates"),
     "a list": (lambda path: parquet(path, volume=[1.0, 2.0]), "ODD.csv"),

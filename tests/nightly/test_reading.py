@@ -72,12 +72,6 @@ def test_dates_with_points_have_the_day_first() -> None:
     assert dates(["03.04.2024", "04.04.2024"]) == [dt.date(2024, 4, 3), dt.date(2024, 4, 4)]
 
 
-def test_dates_that_two_readings_fit_are_refused_with_an_example() -> None:
-    said = refusal_of([f"{day},1,2,1,2,5" for day in ("01/02/2024", "01/03/2024", "01/04/2024")])
-    assert "01/02/2024 in the column Date" in said
-    assert "YYYY-MM-DD" in said
-
-
 @pytest.mark.parametrize(
     "written",
     [
@@ -390,6 +384,11 @@ def test_no_damaged_file_ends_in_anything_but_bars_or_one_sentence(seed: int) ->
         ("daily-prices.csv", "", "1d"),
         ("full.history.csv", "", "1d"),
         ("AAPL-MSFT.csv", "", "1d"),
+        ("BTC_USDT-1d.feather", "BTC_USDT", "1d"),
+        ("BTC_USDT_USDT-1d-futures.feather", "BTC_USDT.P", "1d"),
+        ("aapl_us_d.csv", "aapl", "1d"),
+        ("BTCUSDT-1d-2024-01.zip", "BTCUSDT", "1d"),
+        ("brk-b.us.txt", "brk-b", "1d"),
     ],
 )
 def test_a_file_s_name_gives_symbol_and_interval(name: str, symbol: str, interval: str) -> None:

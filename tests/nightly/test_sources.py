@@ -210,29 +210,6 @@ def test_a_cell_that_is_no_number_is_nan(tmp_path: Path) -> None:
     assert np.isnan([bars.high[0], bars.low[0], bars.volume[0]]).all()
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("ODD.csv", b"date,open,high,low\n2024-01-02,1,1,1\n"),
-        ("ODD.csv", b""),
-        ("ODD.parquet", b"no parquet at all"),
-        ("ODD.csv.gz", b"no gzip at all"),
-    ],
-)
-def test_an_odd_file_is_a_refusal_of_its_symbol_alone(
-    tmp_path: Path, name: str, content: bytes
-) -> None:
-    folder(tmp_path, CSV)
-    (tmp_path / name).write_bytes(content)
-    source = open_source(tmp_path)
-    assert source.names() == ["ACME", "ODD"]
-    sound, odd = source.load(["ACME", "ODD"])
-    assert sound.refusal is None
-    assert odd.refusal is not None
-    assert (odd.refusal.code, len(odd.bars)) == ("unreadable_file", 0)
-    assert source.outlines() == {"ACME": Outline(to_day(DAYS[-1]))}
-
-
 def test_files_that_are_no_bars_are_no_symbols(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("about")
     (tmp_path / ".hidden.csv").write_text(CSV)

@@ -21,7 +21,7 @@ from nightly.sources import pieces as piecemeal
 from nightly.sources import spill as spilling
 from nightly.symbols import resolve
 from tests.nightly import shelves
-from tests.nightly.shelves import SHAPES, Series, Shape
+from tests.nightly.shelves import SHAPES, Series
 
 STOCKS = ("AAPL", "BRK.B", "MSFT")
 COINS = ("BTCUSDT", "ETHUSDT")
@@ -29,8 +29,8 @@ FIRST = dt.date(2024, 10, 28)
 
 
 def series(*, crypto: bool) -> Series:
-    """Four months that include a clock change, a new year, and Binance's change of unit."""
-    days = [FIRST + dt.timedelta(day) for day in range(120)]
+    """Ten weeks that include a clock change, a new year, and Binance's change of unit."""
+    days = [FIRST + dt.timedelta(day) for day in range(70)]
     if not crypto:
         days = [day for day in days if day.weekday() < 5]
     found = {}
@@ -63,40 +63,34 @@ def check_same(bars: Bars, frame: pl.DataFrame) -> None:
         assert getattr(bars, name).tolist() == frame[name].to_list()
 
 
-@pytest.mark.parametrize("small", [False, True], ids=["in many runs", "in one run"])
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+PLAIN_TOO = ("yahoo", "yfinance", "stooq", "stooq zip", "binance")
+"""The shapes of one symbol a file, which are read the same without being sorted first."""
+
+
+@pytest.mark.parametrize("name", SHAPES)
 def test_the_same_bars_give_the_same_night_in_every_form(
-    tmp_path: Path, shape: Shape, monkeypatch: pytest.MonkeyPatch, small: bool
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(converting, "SMALL", 0)
-    if not small:
-        monkeypatch.setattr(spilling, "RUN_ROWS", 100)
-    expected = series(crypto=shape.crypto)
-    opened = prepare_source(shape.write(tmp_path / "bars", expected), tmp_path / "work")
-
-    found = night_input(pickle.loads(pickle.dumps(opened.source)))  # noqa: S301 - our own bytes
-
-    assert list(found) == list(expected)
-    assert opened.told["forms"].keys() == {shape.form}
-    for symbol, loaded in found.items():
-        assert (loaded.refusal, loaded.findings) == (None, {})
-        check_same(loaded.bars, expected[symbol])
-        assert opened.source.outlines()[loaded.name].last_day == loaded.bars.date[-1]
-
-
-@pytest.mark.parametrize("name", ["yahoo", "yfinance", "stooq", "stooq zip", "binance"])
-def test_files_of_one_symbol_read_the_same_without_being_sorted_first(
-    tmp_path: Path, name: str
-) -> None:
     shape = SHAPES[name]
-    path = shape.write(tmp_path / "bars", series(crypto=shape.crypto))
-    plain, sorted_first = open_source(path), prepare_source(path, tmp_path / "work").source
-    assert plain.names() == sorted_first.names()
-    assert plain.outlines() == sorted_first.outlines()
-    assert plain.digest() == sorted_first.digest()
-    one, other = night_input(plain), night_input(sorted_first)
-    for symbol, loaded in one.items():
-        assert all(map(np.array_equal, loaded.bars.columns(), other[symbol].bars.columns()))
+    expected = series(crypto=shape.crypto)
+    path = shape.write(tmp_path / "bars", expected)
+    one_run = prepare_source(path, tmp_path / "one run")
+    monkeypatch.setattr(spilling, "RUN_ROWS", 100)
+    many_runs = prepare_source(path, tmp_path / "many runs")
+    plain = [open_source(path)] if name in PLAIN_TOO else []
+    for opened in (one_run, many_runs):
+        assert opened.told["forms"].keys() == {shape.form}
+    for source in (one_run.source, many_runs.source, *plain):
+        found = night_input(pickle.loads(pickle.dumps(source)))  # noqa: S301 - our own bytes
+        assert list(found) == list(expected)
+        assert source.names() == one_run.source.names()
+        assert source.outlines() == one_run.source.outlines()
+        assert source.digest() == one_run.source.digest()
+        for symbol, loaded in found.items():
+            assert (loaded.refusal, loaded.findings) == (None, {})
+            check_same(loaded.bars, expected[symbol])
+            assert source.outlines()[loaded.name].last_day == loaded.bars.date[-1]
 
 
 def test_an_adjusted_close_is_told_as_ignored_and_never_read(tmp_path: Path) -> None:
@@ -134,7 +128,7 @@ def test_of_a_month_and_a_day_of_it_the_day_wins_and_is_counted(tmp_path: Path) 
 
     assert loaded.findings == {"repeated_date": 1}
     assert 1234.5 in loaded.bars.close
-    assert len(loaded.bars) == 120
+    assert len(loaded.bars) == 70
 
 
 def test_bars_within_a_day_are_refused_and_left_alone_beside_daily_ones(tmp_path: Path) -> None:
@@ -234,7 +228,7 @@ def test_tables_of_many_symbols_and_files_of_one_are_read_from_one_folder(tmp_pa
     check_same(other.bars, stocks["MSFT"])
     assert opened.left.keys() == {"MSFT.csv"}
     assert opened.left["MSFT.csv"].code == "duplicate_symbol"
-    assert opened.told["forms"] == {"CSV": 1, "Massive day file": 86}
+    assert opened.told["forms"] == {"CSV": 1, "Massive day file": 50}
 
 
 def test_a_symbol_with_a_file_before_a_table_is_read_from_its_file(tmp_path: Path) -> None:
@@ -348,22 +342,3 @@ def test_a_file_is_read_by_what_it_holds_whatever_its_suffix(tmp_path: Path) -> 
     for loaded in opened.source.load(["A", "B", "C", "D"]):
         check_same(loaded.bars, frame)
     assert opened.told["forms"] == {"Parquet": 1, "Arrow (feather)": 1, "CSV": 1, "Stooq": 1}
-
-
-@pytest.mark.parametrize(
-    ("name", "symbol"),
-    [
-        ("BTC_USDT-1d.feather", "BTCUSDT"),
-        ("BTC_USDT_USDT-1d-futures.feather", "BTCUSDT.P"),
-        ("BRK-B.csv", "BRK.B"),
-        ("aapl_us_d.csv", "AAPL"),
-        ("BTCUSDT-1d-2024-01.zip", "BTCUSDT"),
-        ("brk-b.us.txt", "BRK.B"),
-    ],
-)
-def test_a_file_s_name_gives_the_symbol(name: str, symbol: str) -> None:
-    from nightly.sources.names import read_name
-
-    named = read_name(f"some/folder/{name}")
-    assert named is not None
-    assert list(resolve([named.symbol]).raw_of) == [symbol]

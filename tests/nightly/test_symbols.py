@@ -22,6 +22,8 @@ from nightly.symbols import normalise, quote_of, resolve
         ("BTC-USD", "BTCUSD"),
         ("BTC/USD", "BTCUSD"),
         ("BTCUSDT", "BTCUSDT"),
+        ("BTC_USDT", "BTCUSDT"),
+        ("BTC_USDT.P", "BTCUSDT.P"),
         ("BTC-USDT.P", "BTCUSDT.P"),
         ("1000PEPEUSDT.P", "1000PEPEUSDT.P"),
     ],

@@ -15,7 +15,7 @@ import pytest
 import nightly
 from nightly.bars import to_date
 from nightly.errors import SourceError
-from nightly.sources import Loaded, TableSource, read_source
+from nightly.sources import Loaded, TableSource, convert, read_source
 from nightly.sources.forms import read_bars
 from nightly.sources.names import read_name
 from nightly.symbols import normalise
@@ -41,6 +41,12 @@ def loaded(folder: Path, example: Example) -> Loaded:
     expected = [example.symbol or given] if not example.refused else source.names()
     assert [normalise(found.name)] == expected
     return found
+
+
+@pytest.fixture(autouse=True)
+def sorted_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sort even small files, as if they were large."""
+    monkeypatch.setattr(convert, "SMALL", 0)
 
 
 def names(examples: Iterable[Example]) -> list[str]:
