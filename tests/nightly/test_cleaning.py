@@ -202,20 +202,16 @@ def test_a_gap_of_ninety_days_is_one_series() -> None:
     assert lengths(cleaned(bars, "crypto")) == [100, 60]
 
 
-@pytest.mark.parametrize(("asset_type", "days", "gaps"), [("stock", 7, 0), ("stock", 14, 1)])
+@pytest.mark.parametrize(
+    ("asset_type", "days", "gaps"),
+    [("stock", 7, 0), ("stock", 14, 1), ("crypto", 0, 0), ("crypto", 1, 1)],
+)
 def test_a_gap_that_ends_patterns_is_counted(asset_type: AssetType, days: int, gaps: int) -> None:
-    bars = wave()
+    bars = wave()  # a weekend is three days, which are no gap for crypto, and four are
     bars.date[100:] += days
     result = cleaned(bars, asset_type)
     assert result.covered
     assert result.findings.get("gap", 0) == gaps
-
-
-def test_crypto_has_a_shorter_gap() -> None:
-    bars = wave()
-    assert cleaned(bars, "crypto").findings == {}  # a weekend is three days
-    bars.date[100:] += 1
-    assert cleaned(bars, "crypto").findings == {"gap": 1}
 
 
 @pytest.mark.parametrize("ratio", [2, 3, 4, 5, 7, 10, 20, 1 / 2, 1 / 3, 1 / 10, 1 / 25])
@@ -357,17 +353,14 @@ def test_quotes_count_as_idle_only_once_a_volume_was_seen() -> None:
     assert cleaned(bars).series[0].served[59:].all()
 
 
-def test_a_source_without_volumes_is_no_evidence_of_any() -> None:
-    result = cleaned(changed(wave(), slice(None), volume=math.nan))
+@pytest.mark.parametrize(("volume", "findings"), [(math.nan, {}), (0.0, {"no_volume": 200})])
+def test_a_source_without_volumes_is_judged_by_its_ranges(
+    volume: float, findings: dict[str, int]
+) -> None:
+    result = cleaned(changed(wave(), slice(None), volume=volume))
     assert result.covered
-    assert result.findings == {}
-    assert np.isnan(result.bars.volume).all()
-
-
-def test_a_series_that_never_knows_a_volume_is_judged_by_its_ranges() -> None:
-    result = cleaned(changed(wave(), slice(None), volume=0))
-    assert result.covered
-    assert result.findings == {"no_volume": 200}
+    assert result.findings == findings
+    assert np.array_equal(result.bars.volume, np.full(200, volume), equal_nan=True)
 
 
 def test_closes_that_mostly_repeat_are_steps_of_a_coarse_tick() -> None:
@@ -420,18 +413,26 @@ def test_of_two_bad_prints_in_a_row_each_is_judged_by_the_closes_that_are_left()
     assert lengths(result) == [198]
 
 
-def test_one_great_jump_is_a_move_and_from_a_second_on_nothing_is() -> None:
-    once = scaled(wave(), 80, 5.6)
-    assert cleaned(once).covered
-    result = cleaned(scaled(once, 140, 1 / 5.6))
-    assert (code(result), lengths(result)) == ("price_jumps", [140])
-
-
-def test_a_close_twenty_times_the_one_before_is_no_move() -> None:
-    for factor, kind in ((22.0, "stock"), (1 / 22.0, "crypto")):
-        result = cleaned(scaled(wave(), 80, factor), kind)  # type: ignore[arg-type]
-        assert (code(result), lengths(result)) == ("price_jumps", [80])
-    assert cleaned(scaled(wave(), 80, 18.0)).covered
+@pytest.mark.parametrize(
+    ("jumps", "length"),
+    [
+        ({80: 5.6}, 0),
+        ({80: 5.6, 140: 1 / 5.6}, 140),  # from a second great jump on nothing is believed
+        ({80: 18.0}, 0),
+        ({80: 22.0}, 80),  # and nothing from one of twenty times on
+        ({80: 1 / 22.0}, 80),
+    ],
+)
+@pytest.mark.parametrize("kind", ["stock", "crypto"])
+def test_one_great_jump_is_a_move_and_a_second_or_one_of_twenty_times_is_none(
+    jumps: dict[int, float], length: int, kind: AssetType
+) -> None:
+    bars = wave()
+    for at, factor in jumps.items():
+        bars = scaled(bars, at, factor)
+    result = cleaned(bars, kind)
+    assert code(result) == ("price_jumps" if length else None)
+    assert not length or lengths(result) == [length]
 
 
 def test_fewer_than_sixty_bars_are_left_out() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import socket
 import sys
@@ -12,10 +13,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from nightly.bars import to_date
 from nightly.errors import SourceError
-from nightly.sources import Loaded, Opened, prepare_source, read_source
+from nightly.sources import Loaded, Opened, open_source, prepare_source, read_source
 
 CSV = "date,open,high,low,close,volume\n2024-01-02,10,12,9,11,100\n2024-01-03,11,13,10,12,200\n"
+DAYS = [dt.date(2024, 1, 2), dt.date(2024, 1, 3)]
 LONG = "symbol," + CSV.replace("\n2024", "\nMSFT,2024")
 
 OUT = "is a link that leads out of the folder; put what it leads to in its place."
@@ -236,19 +239,25 @@ def one(opened: Opened, name: str) -> Loaded:
     return loaded
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".txt", ".csv.gz", ".parquet", ".zip"])
-def test_one_file_of_one_symbol_is_read_by_its_name(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"AAPL{suffix}"
-    frame = pl.read_csv(CSV.encode())
-    if suffix == ".parquet":
+@pytest.mark.parametrize("suffix", [".csv", ".CSV", ".txt", ".csv.gz", ".parquet", ".pq", ".zip"])
+def test_one_file_of_one_symbol_is_read_by_its_name_alone_and_in_a_folder(
+    bars: Path, tmp_path: Path, suffix: str
+) -> None:
+    path = bars / f"AAPL{suffix}"
+    frame = pl.read_csv(CSV.encode(), try_parse_dates=True)
+    if suffix in (".parquet", ".pq"):
         frame.write_parquet(path)
     elif suffix == ".zip":
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("AAPL.csv", CSV)
     else:
         frame.write_csv(path, compression="gzip" if suffix.endswith("gz") else "uncompressed")
-    loaded = one(prepare_source(path, tmp_path / "work"), "AAPL")
-    assert loaded.bars.close.tolist() == [11, 12]
+    for number, given in enumerate((path, bars)):
+        loaded = one(prepare_source(given, tmp_path / f"work {number}"), "AAPL")
+        assert loaded.bars.close.tolist() == [11, 12]
+        assert [to_date(day) for day in loaded.bars.date] == DAYS
+    (unsorted,) = open_source(bars).load(["AAPL"])
+    assert unsorted.bars.close.tolist() == [11, 12]
 
 
 @pytest.mark.parametrize("name", ["my download! (3).csv", "HistoricalData_1699.csv"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import gzip
 import os
 import pickle
 from collections.abc import Callable
@@ -67,20 +66,6 @@ def test_a_csv_file_becomes_bars_of_the_declared_types(tmp_path: Path) -> None:
     assert bars.date.dtype == np.int32
     assert {column.dtype.str for column in list(bars.columns())[1:]} == {"<f8"}
     assert [column[1] for column in list(bars.columns())[1:]] == [11, 13, 10, 12, 200]
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".CSV", ".csv.gz", ".parquet", ".pq"])
-def test_a_folder_is_read_whatever_the_format_of_its_files(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"ACME{suffix}"
-    if suffix == ".csv.gz":
-        path.write_bytes(gzip.compress(CSV.encode()))
-    elif suffix.lower() == ".csv":
-        path.write_text(CSV)
-    else:
-        pl.read_csv(CSV.encode(), try_parse_dates=True).write_parquet(path)
-    source = open_source(tmp_path)
-    assert source.names() == ["ACME"]
-    assert dates(one(source).bars) == DAYS
 
 
 @given(
