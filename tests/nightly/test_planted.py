@@ -40,7 +40,8 @@ class Corpus:
     walked: list[Bars]
 
     def series(self) -> list[Bars]:
-        return [item.bars for item in (*self.planted, *self.shaped)] + self.walked
+        planted, shaped = [p.bars for p in self.planted], [d.bars for d in self.shaped]
+        return planted + shaped + self.walked
 
 
 @dataclass(frozen=True)

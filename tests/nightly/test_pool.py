@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
-import nightly
 from nightly.errors import WorkerError
 from nightly.pool import AHEAD, Pool, batches, local_pool
 
@@ -49,40 +45,6 @@ def test_only_the_tasks_next_in_line_are_under_way() -> None:
 def test_a_killed_worker_ends_the_run_in_one_sentence() -> None:
     with local_pool(2) as pool, pytest.raises(WorkerError, match="fewer --jobs"):
         list(pool.run(die, [1, 2]))
-
-
-LONG_RUN = """
-import time
-import polars  # brings its own handler of Ctrl-C
-from nightly.pool import local_pool
-if __name__ == "__main__":
-    with local_pool(2) as pool:
-        results = pool.run(time.sleep, iter([0, 600, 600]))
-        print("begun", next(results), flush=True)
-        next(results)
-"""
-
-
-def test_ctrl_c_ends_a_run_whose_tasks_take_long(tmp_path: Path) -> None:
-    script = tmp_path / "long_run.py"
-    script.write_text(LONG_RUN)
-    environment = {**os.environ, "PYTHONPATH": str(Path(nightly.__file__).parents[1])}
-    run = subprocess.Popen(
-        [sys.executable, str(script)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert run.stdout is not None
-        assert run.stdout.readline() == "begun None\n"
-        run.send_signal(signal.SIGINT)
-        assert "KeyboardInterrupt" in run.communicate(timeout=120)[1]
-    finally:
-        run.kill()
-        run.communicate()
-    assert run.returncode == -signal.SIGINT
 
 
 @pytest.mark.parametrize("count", [0, 1, 17, 1856, 10_000])
