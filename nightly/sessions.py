@@ -234,7 +234,7 @@ def closed_days(year: int) -> Days:
 
 @cache
 def _closed_by(year: int) -> Days:
-    """The closed days to the end of a decade, whose years share them: a calendar is slow to make."""
+    """The closed days to the end of a decade, whose years share it: a calendar is slow to make."""
     end = dt.date(year, 12, 31)
     if end < FIRST_CLOSING:
         return np.empty(0, np.int32)
