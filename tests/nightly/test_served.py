@@ -312,7 +312,8 @@ ENDING: Mapping[str, tuple[int, Parameters]] = {
 def test_a_forming_setup_ends_for_the_reason_that_the_detector_has(reason: str) -> None:
     assert set(ENDING) == set(ENDS.values())
     seed, parameters = ENDING[reason]
-    bars, before, kinds = walk(BARS, seed=seed), None, set[tuple[str, str]]()
+    bars, kinds = walk(BARS, seed=seed), set[tuple[str, str]]()
+    before: Told | None = None
     if reason == "missed":  # no trade is entered after a day without a bar
         bars = bars.take(np.arange(BARS) % 6 != 0)
     if reason == "data_gap":
