@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, ViewportSize
+    from playwright.sync_api import Browser, BrowserContext, ViewportSize
 
 OTHER = "other.example"
 """The name under which the browser finds this computer as another site."""
@@ -28,17 +28,33 @@ SWITCHES = [
 
 
 @contextmanager
-def fresh_profile(
-    viewport: ViewportSize | None = None, *, scripts: bool = True
-) -> Iterator[BrowserContext]:
-    """A fresh profile, with scripts or without; skips the test where there is no Chromium."""
+def launched() -> Iterator[Browser]:
+    """The browser within the block; skips the test where there is no Chromium."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("Chromium is not installed")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=SWITCHES)
-        context = browser.new_context(viewport=viewport, java_script_enabled=scripts)
-        context.set_default_timeout(30_000)
-        yield context
+        yield browser
         browser.close()
+
+
+@contextmanager
+def profile_of(
+    browser: Browser, viewport: ViewportSize | None = None, *, scripts: bool = True
+) -> Iterator[BrowserContext]:
+    """A fresh profile of a browser within the block, with scripts or without."""
+    context = browser.new_context(viewport=viewport, java_script_enabled=scripts)
+    context.set_default_timeout(30_000)
+    yield context
+    context.close()
+
+
+@contextmanager
+def fresh_profile(
+    viewport: ViewportSize | None = None, *, scripts: bool = True
+) -> Iterator[BrowserContext]:
+    """A fresh profile of a browser of its own."""
+    with launched() as browser, profile_of(browser, viewport, scripts=scripts) as profile:
+        yield profile

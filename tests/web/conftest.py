@@ -1,14 +1,31 @@
-"""Services that tests of several pages share."""
+"""Services that tests of several pages share, and the browser that tests of an engine share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from argon2 import PasswordHasher
 
+from store import passwords
+from tests.chromium import launched, profile_of
 from tests.service import Service, copy_night, serving
+from tests.web.browser import PASSWORD_HASH
 from tests.web.market import make_market
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cheap_passwords() -> Iterator[None]:
+    """Hash passwords in no time; how strong hashes are is the subject of tests/store."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "NOBODY", PASSWORD_HASH)
+        patch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +38,13 @@ def closed(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 
 
 @pytest.fixture(scope="module")
+def open_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service on which visitors may make accounts."""
+    with serving(tmp_path_factory.mktemp("open"), sign_up=True) as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
 def market(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A live service with a scan of many rows, whose pages are open to everybody."""
     folder = tmp_path_factory.mktemp("market")
@@ -28,3 +52,17 @@ def market(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     make_market(folder)
     with serving(folder, open_pages=True) as live:
         yield live
+
+
+@pytest.fixture(scope="module")
+def program() -> Iterator[Browser]:
+    """The system's Chromium, which the tests of a module share."""
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def chromium(program: Browser) -> Iterator[BrowserContext]:
+    """A fresh profile of the system's Chromium."""
+    with profile_of(program) as profile:
+        yield profile

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from urllib.parse import urlencode
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
+import sqlalchemy as sa
 
 from store import tables
 from store.accounts import Account, Plan, utc_now
 from store.database import Database
+from store.events import AuditLog, Event
 from store.grants import Grant, Grants
 from store.watchlist import Watchlist
-from tests.service import Service, on_database
-from tests.web.browser import PASSWORD_HASH, Browser
+from tests.service import PLAIN, Service, on_database
+from tests.web.browser import PASSWORD, PASSWORD_HASH, Browser
 
 CALLBACK = "http://127.0.0.1:33418/callback"
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -28,7 +33,8 @@ def new_person(
     """A new account with the password of the tests."""
     email = f"person{next(_numbers)}@example.com"
     account = service.accounts(lambda accounts: accounts.add(email, plan, PASSWORD_HASH))
-    on_database(service, lambda database: Watchlist(database).replace(account.id, tracked, 200))
+    if tracked:
+        on_database(service, lambda database: Watchlist(database).replace(account.id, tracked, 200))
     return account
 
 
@@ -68,14 +74,54 @@ def authorize_address(client_id: str, /, **changes: str) -> str:
     return "/oauth/authorize?" + urlencode({**query, **changes})
 
 
+def came_back(browser: Browser, asked: httpx.Response, account: Account) -> httpx.Response:
+    """Sign in as an answer asks for, which leads back to the page that was wanted."""
+    form = browser.form(asked.headers["location"], "/sign-in")
+    return browser.submit(form, email=account.email, password=PASSWORD)
+
+
+def tokens_of(service: Service, approved: httpx.Response, client_id: str) -> dict[str, Any]:
+    """What an app gets for the code of an approval."""
+    fields = {
+        "grant_type": "authorization_code",
+        "code": parse_qs(urlsplit(approved.headers["location"]).query)["code"][0],
+        "client_id": client_id,
+        "code_verifier": VERIFIER,
+        "redirect_uri": CALLBACK,
+    }
+    issued = httpx.post(f"{service.url}/oauth/token", data=fields, timeout=30, verify=PLAIN)
+    tokens: dict[str, Any] = issued.json()
+    return tokens
+
+
+def tracked_by(service: Service, account: Account) -> list[str]:
+    """The Main watchlist of an account."""
+    return on_database(service, lambda database: Watchlist(database).symbols(account.id))
+
+
+def events_of(service: Service, account: Account) -> list[Event]:
+    """What is recorded of an account, newest first."""
+    return on_database(service, lambda database: AuditLog(database).events(account.id, limit=1000))
+
+
+def change_rows(service: Service, account: Account, table: sa.Table, **values: Any) -> None:
+    """Change all rows of a table that are an account's."""
+    changed = table.update().where(table.c.account_id == account.id).values(**values)
+
+    async def change(database: Database) -> None:
+        async with database.write() as connection:
+            await connection.execute(changed)
+
+    on_database(service, change)
+
+
 def age_sign_in(service: Service, account: Account, minutes: int) -> None:
     """Let the account's last proof of the password be some minutes old."""
-    sessions, then = tables.sessions, utc_now() - dt.timedelta(minutes=minutes)
+    then = utc_now() - dt.timedelta(minutes=minutes)
+    change_rows(service, account, tables.sessions, proven_at=then)
 
-    async def age(database: Database) -> None:
-        async with database.write() as connection:
-            await connection.execute(
-                sessions.update().where(sessions.c.account_id == account.id).values(proven_at=then)
-            )
 
-    on_database(service, age)
+def expire_keys(service: Service, account: Account) -> None:
+    """Let all keys of an account have ended."""
+    past = utc_now() - dt.timedelta(seconds=1)
+    change_rows(service, account, tables.keys, expires_at=past)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
@@ -63,3 +65,8 @@ class Document(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self._here.children.append(data)
+
+
+def words(page: str) -> str:
+    """The text of a page."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split()).replace(" ,", ",")
