@@ -6,6 +6,7 @@ the interface leaves open stays open here.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -58,13 +59,19 @@ def record_schemas(
     `reference` is where the definitions will stand, such as `#/$defs/`. Fields are described in
     whole words, or in the shorter ones of `store.records.short`.
     """
-    _, top = models_json_schema(
-        [(model, "validation") for model in models], ref_template=reference + "{model}"
-    )
-    definitions = _worded(tidy(top), in_short).get("$defs", {})
+    definitions = _worded(tidy(_rendered(models, reference)), in_short).get("$defs", {})
     roots = [definitions[model.__name__] for model in models]
     used = _used(roots, definitions, reference)
     return roots, {name: definitions[name] for name in definitions if name in used}
+
+
+@cache
+def _rendered(models: tuple[type[BaseModel], ...], reference: str) -> Schema:
+    """What pydantic makes of models, not to be changed; most of a start would go into it again."""
+    _, top = models_json_schema(
+        [(model, "validation") for model in models], ref_template=reference + "{model}"
+    )
+    return top
 
 
 def _worded(schema: Any, in_short: bool) -> Any:  # noqa: ANN401 - any JSON value
