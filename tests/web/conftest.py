@@ -24,7 +24,9 @@ def cheap_passwords() -> Iterator[None]:
     """Hash passwords in no time; how strong hashes are is the subject of tests/store."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "NOBODY", PASSWORD_HASH)
-        patch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8))
+        patch.setattr(
+            passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+        )
         yield
 
 

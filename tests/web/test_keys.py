@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from urllib.parse import parse_qs, urlsplit
 
-import httpx
 import pytest
 
-from store import tables
 from store.accounts import Account, utc_now
+from store.audit import Actor
 from store.database import Database
 from store.keys import Key, Keys, Principal
 from store.usage import UsageLog
-from tests.service import Service, on_database, serving
+from tests.service import Service, on_database
 from tests.web.browser import PASSWORD, Browser, Forms
 from tests.web.people import (
-    CALLBACK,
-    VERIFIER,
     age_sign_in,
     authorize_address,
+    expire_keys,
     grants_of,
     new_app,
     new_person,
     signed_in,
+    tokens_of,
 )
 
 SECRET = re.compile(r"ps_live_[A-Za-z0-9]{48}")
 
 
-def create(browser: Browser, name: str = "Laptop") -> str:
+def create(browser: Browser, name: str = "Laptop", **fields: str) -> str:
     """Create a key with the form; returns its secret."""
-    page = browser.submit(browser.form("/keys"), name=name)
+    page = browser.submit(browser.form("/keys"), name=name, **fields)
     assert page.status_code == 200
     (secret,) = set[str](SECRET.findall(page.text))
     return secret
@@ -40,10 +38,10 @@ def create(browser: Browser, name: str = "Laptop") -> str:
 
 @pytest.mark.proves("AUTH-6")
 def test_an_api_key_opens_no_page(service: Service) -> None:
-    headers = {"Authorization": f"Bearer {service.key}"}
+    program = Browser(service, headers={"Authorization": f"Bearer {service.key}"})
 
     for page in ("/keys", "/watchlist", "/usage"):
-        answer = httpx.get(service.url + page, headers=headers)
+        answer = program.get(page)
         assert answer.status_code == 303
         assert answer.headers["location"].startswith("/sign-in")
 
@@ -51,9 +49,8 @@ def test_an_api_key_opens_no_page(service: Service) -> None:
 @pytest.mark.proves("KEYS-site", "AUTH-6")
 def test_a_new_key_is_shown_once_and_works(service: Service) -> None:
     browser = signed_in(service, new_person(service))
-    form = next(f for f in Forms(browser.get("/keys").text).found if "name" in f.fields)
 
-    page = browser.submit(form, name="Laptop")
+    page = browser.submit(browser.form("/keys"), name="Laptop")
     secret = SECRET.findall(page.text)[0]
     later = browser.get("/keys").text
 
@@ -84,50 +81,21 @@ def test_a_key_tells_when_it_was_used_last_and_by_whom(service: Service) -> None
     assert "first" not in page
 
 
-@pytest.mark.proves("AUTH-1-site")
-def test_a_key_that_its_owner_revokes_opens_nothing_any_more(service: Service) -> None:
-    browser = signed_in(service, new_person(service))
-    secret = create(browser)
-
-    form = next(f for f in Forms(browser.get("/keys").text).found if f.buttons)
-    answer = browser.submit(form, revoke=form.buttons[0][1])
-
-    assert form.buttons == [("revoke", secret[:16])]
-    assert answer.headers["location"] == "/keys?done=revoked"
-    assert "Revoked" in browser.get(answer.headers["location"]).text
-    assert service.get("/me", key=secret).status_code == 401
-    assert secret[:16] not in browser.get("/keys").text
-
-
-def token_answer(service: Service, **fields: str) -> httpx.Response:
-    return httpx.post(f"{service.url}/oauth/token", data=fields, timeout=30)
-
-
 @pytest.mark.proves("OAUTH-named", "OAUTH-revoke")
 def test_an_approval_stands_among_the_keys_until_it_is_revoked(service: Service) -> None:
     """K01 and K02."""
     account, client_id = new_person(service), new_app(service, "Claude")
     browser = signed_in(service, account)
     approved = browser.submit(browser.form(authorize_address(client_id)), decision="approve")
-    code = parse_qs(urlsplit(approved.headers["location"]).query)["code"][0]
-    issued = token_answer(
-        service,
-        grant_type="authorization_code",
-        code=code,
-        client_id=client_id,
-        code_verifier=VERIFIER,
-        redirect_uri=CALLBACK,
-    ).json()
+    issued = tokens_of(service, approved, client_id)
     (grant,) = grants_of(service, account)
     page = browser.get("/keys").text
     before = service.get("/me", key=issued["access_token"])
 
     answer = browser.submit(browser.form("/keys"), revoke=grant.prefix)
-    refreshed = token_answer(
-        service,
-        grant_type="refresh_token",
-        refresh_token=issued["refresh_token"],
-        client_id=client_id,
+    fields = {"refresh_token": issued["refresh_token"], "client_id": client_id}
+    refreshed = Browser(service).post(
+        "/oauth/token", data={"grant_type": "refresh_token", **fields}
     )
 
     assert before.json()["key"]["name"] == "Claude"
@@ -140,27 +108,20 @@ def test_an_approval_stands_among_the_keys_until_it_is_revoked(service: Service)
     assert grant.prefix not in browser.get("/keys").text
 
 
-@pytest.mark.parametrize(
-    ("headers", "fields"),
-    [
-        ({}, {"token": ""}),
-        ({}, {"token": "0" * 64}),
-        ({"Origin": "https://evil.example"}, {}),
-        ({"Sec-Fetch-Site": "cross-site"}, {}),
-    ],
-)
-def test_a_revocation_from_another_site_does_nothing(
-    service: Service, headers: dict[str, str], fields: dict[str, str]
-) -> None:
+def test_a_revocation_from_another_site_does_nothing(service: Service) -> None:
     """K03."""
     browser = signed_in(service, new_person(service))
     secret = create(browser)
 
-    answer = browser.submit(
-        browser.form("/keys"), headers=headers, **{"revoke": secret[:16], **fields}
-    )
-
-    assert answer.status_code == 403
+    for headers, fields in (
+        ({}, {"token": ""}),
+        ({}, {"token": "0" * 64}),
+        ({"Origin": "https://evil.example"}, {}),
+        ({"Sec-Fetch-Site": "cross-site"}, {}),
+    ):
+        posted = {"revoke": secret[:16], **fields}
+        answer = browser.submit(browser.form("/keys"), headers=headers, **posted)
+        assert answer.status_code == 403, (headers, fields)
     assert service.get("/me", key=secret).status_code == 200
 
 
@@ -181,15 +142,17 @@ def test_the_key_and_the_app_of_somebody_else_cannot_be_revoked(service: Service
     assert secret[:16] not in thief.get("/keys").text
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 101, "a\u202eb"])
-def test_a_key_needs_a_name_that_can_be_read(service: Service, name: str) -> None:
+def test_a_key_needs_a_name_that_can_be_read_and_an_end_that_is_a_choice(service: Service) -> None:
     browser = signed_in(service, new_person(service))
+    names, ends = ("", "   ", "x" * 101, "a\u202eb"), ("0", "-1", "36500", "30 ", "never")
+    refused = [({"name": name}, "1 to 100 printable characters") for name in names]
+    refused += [({"name": "Laptop", "ends": end}, "Choose when the key ends.") for end in ends]
 
-    answer = browser.submit(browser.form("/keys"), name=name)
-
-    assert answer.status_code == 400
-    assert "1 to 100 printable characters" in answer.text
-    assert "You have no key." in answer.text
+    for fields, said in refused:
+        answer = browser.submit(browser.form("/keys"), **fields)
+        assert answer.status_code == 400, fields
+        assert said in answer.text
+        assert "You have no key." in answer.text
 
 
 def test_an_account_holds_so_many_keys_and_no_more(service: Service) -> None:
@@ -235,67 +198,38 @@ def test_a_key_takes_a_password_once_the_sign_in_is_old(service: Service) -> Non
     create(browser, "another, without asking again")
 
 
-def test_a_key_is_revoked_without_a_password(service: Service) -> None:
+@pytest.mark.proves("AUTH-1-site")
+def test_a_key_that_its_owner_revokes_without_a_password_opens_nothing_any_more(
+    service: Service,
+) -> None:
     account = new_person(service)
     browser = signed_in(service, account)
     secret = create(browser)
     age_sign_in(service, account, 16)
 
-    browser.submit(browser.form("/keys"), revoke=secret[:16])
+    form = next(f for f in Forms(browser.get("/keys").text).found if f.buttons)
+    answer = browser.submit(form, revoke=form.buttons[0][1])
 
+    assert form.buttons == [("revoke", secret[:16])]
+    assert answer.headers["location"] == "/keys?done=revoked"
+    assert "Revoked" in browser.get(answer.headers["location"]).text
     assert service.get("/me", key=secret).status_code == 401
+    assert secret[:16] not in browser.get("/keys").text
 
 
-def test_guessing_the_password_of_a_session_is_stopped(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    with serving(tmp_path_factory.mktemp("guessing")) as live:
-        account = new_person(live)
-        browser = signed_in(live, account)
-        age_sign_in(live, account, 16)
-        form = browser.form("/keys")
-        statuses = [
-            browser.submit(form, name="Laptop", password="wrong").status_code for _ in range(21)
-        ]
-
-    assert statuses == [400] * 20 + [429]
-
-
-@pytest.mark.parametrize("days", [30, 90, 365])
-def test_a_key_may_end_and_the_page_and_me_say_when(service: Service, days: int) -> None:
-    account = new_person(service)
-    browser = signed_in(service, account)
-
-    page = browser.submit(browser.form("/keys"), name="Laptop", ends=str(days))
-    [secret] = set(SECRET.findall(page.text))
-    end = dt.datetime.fromisoformat(service.get("/me", key=secret).json()["key"]["expires_at"])
-
-    assert dt.timedelta(days=days) - (end - utc_now()) < dt.timedelta(minutes=5)
-    assert f"{end:%Y-%m-%d %H:%M} UTC" in browser.get("/keys").text
-
-
-@pytest.mark.parametrize("ends", ["0", "-1", "36500", "30 ", "never"])
-def test_an_end_that_is_no_choice_makes_no_key(service: Service, ends: str) -> None:
+def test_a_key_may_end_and_the_page_and_me_say_when(service: Service) -> None:
     browser = signed_in(service, new_person(service))
+    for fields in ({}, {"ends": ""}):
+        secret = create(browser, **fields)
+        assert service.get("/me", key=secret).json()["key"]["expires_at"] is None
+        assert "Ends" not in browser.get("/keys").text
 
-    page = browser.submit(browser.form("/keys"), name="Laptop", ends=ends)
+    for days in (30, 90, 365):
+        secret = create(browser, ends=str(days))
+        end = dt.datetime.fromisoformat(service.get("/me", key=secret).json()["key"]["expires_at"])
 
-    assert page.status_code == 400
-    assert "Choose when the key ends." in page.text
-    assert "You have no key." in page.text
-
-
-@pytest.mark.parametrize("fields", [{}, {"ends": ""}])
-def test_a_key_for_which_no_end_is_chosen_has_none(
-    service: Service, fields: dict[str, str]
-) -> None:
-    browser = signed_in(service, new_person(service))
-
-    page = browser.submit(browser.form("/keys"), name="Laptop", **fields)
-
-    [secret] = set(SECRET.findall(page.text))
-    assert service.get("/me", key=secret).json()["key"]["expires_at"] is None
-    assert "Ends" not in browser.get("/keys").text
+        assert dt.timedelta(days=days) - (end - utc_now()) < dt.timedelta(minutes=5)
+        assert f"{end:%Y-%m-%d %H:%M} UTC" in browser.get("/keys").text
 
 
 def test_a_key_that_has_ended_opens_nothing_and_says_so(service: Service) -> None:
@@ -303,27 +237,23 @@ def test_a_key_that_has_ended_opens_nothing_and_says_so(service: Service) -> Non
     browser = signed_in(service, account)
     secret = create(browser)
     before = service.get("/me", key=secret).status_code
-    keys, past = tables.keys, utc_now() - dt.timedelta(seconds=1)
+    counted = browser.get("/account").text
 
-    async def expire(database: Database) -> None:
-        async with database.write() as connection:
-            own = keys.c.account_id == account.id
-            await connection.execute(keys.update().where(own).values(expires_at=past))
-
-    on_database(service, expire)
+    expire_keys(service, account)
     refused = service.get("/me", key=secret)
 
     assert before == 200
     assert (refused.status_code, refused.json()["error"]) == (401, "invalid_api_key")
     assert "expired" in browser.get("/keys").text
+    assert "1 key and" in counted
+    assert "0 keys and" in browser.get("/account").text
+    assert "Laptop" not in browser.get("/usage").text.split("<main", 1)[1]
 
 
 def test_a_key_that_may_only_read_changes_no_list(service: Service) -> None:
-    account = new_person(service, tracked=("AAPL",))
-    browser = signed_in(service, account)
+    browser = signed_in(service, new_person(service, tracked=("AAPL",)))
 
-    page = browser.submit(browser.form("/keys"), name="Laptop", read_only="yes")
-    [secret] = set(SECRET.findall(page.text))
+    secret = create(browser, read_only="yes")
     refused = service.request("PUT", "/tickers", key=secret, json={"symbols": ["IBM"]})
 
     assert service.get("/me", key=secret).json()["key"]["read_only"] is True
@@ -335,10 +265,13 @@ def test_a_key_that_may_only_read_changes_no_list(service: Service) -> None:
 def test_so_many_keys_are_made_within_an_hour_and_no_more(service: Service) -> None:
     account = new_person(service)
     browser = signed_in(service, account)
-    for number in range(20):
-        secret = create(browser, f"key {number}")
-        browser.submit(browser.form("/keys"), revoke=secret[:16])
 
+    async def fill(keys: Keys) -> None:
+        for number in range(19):
+            await keys.create(account.email, f"key {number}", actor=Actor("owner"))
+
+    service.keys(fill)
+    create(browser)
     answer = browser.submit(browser.form("/keys"), name="one more")
     service.keys(lambda keys: keys.create(account.email, "by the operator"))
 
