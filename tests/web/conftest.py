@@ -14,6 +14,7 @@ from tests.chromium import launched, profile_of
 from tests.service import Service, copy_night, serving
 from tests.web.browser import PASSWORD_HASH
 from tests.web.market import make_market
+from tests.web.pages import Walk, walk_over
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
@@ -54,6 +55,13 @@ def market(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     make_market(folder)
     with serving(folder, open_pages=True) as live:
         yield live
+
+
+@pytest.fixture(scope="module")
+def walk(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
+    """The service of the walks over all pages."""
+    with walk_over(night, tmp_path_factory.mktemp("walk")) as walk:
+        yield walk
 
 
 @pytest.fixture(scope="module")

@@ -7,18 +7,20 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
 import pytest
 
 from mcp_server.operations.hosts import Way, hosts
-from tests.chromium import fresh_profile
-from tests.service import Service
+from tests.chromium import profile_of
+from tests.service import Service, apart
 from tests.web.browser import Browser
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Program
     from playwright.sync_api import BrowserContext, Page
 
 
@@ -31,27 +33,30 @@ def way(service: Service, key: str) -> Way:
 @pytest.mark.parametrize(
     ("key", "told"), [("python", "track_record"), ("python_key", "'symbol': 'MSFT'")]
 )
-def test_the_python_programs_run_as_they_are_shown(service: Service, key: str, told: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", way(service, key).value],
-        env={**os.environ, "SCREENER_KEY": service.key},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def test_the_python_programs_run_as_they_are_shown(
+    service: Service,
+    key: str,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("SCREENER_KEY", service.key)
 
-    assert told in done.stdout
+    apart(partial(run_as_shown, way(service, key).value))
+
+    assert told in capsys.readouterr().out
 
 
-def test_a_program_without_a_key_ends_with_what_to_do(service: Service) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", way(service, "python_key").value],
-        env={**os.environ, "SCREENER_KEY": "none"},
-        capture_output=True,
-        text=True,
-    )
+async def run_as_shown(program: str) -> None:
+    """Run a program in a thread, as the main one of a process."""
+    await anyio.to_thread.run_sync(exec, program, {"__name__": "__main__"})
 
-    assert done.returncode != 0
+
+def test_a_program_without_a_key_fails(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCREENER_KEY", "none")
+
+    with pytest.raises(ExceptionGroup):
+        apart(partial(run_as_shown, way(service, "python_key").value))
 
 
 def test_the_curl_commands_run_as_they_are_shown(service: Service) -> None:
@@ -83,47 +88,46 @@ def test_every_tab_is_a_link_to_its_own_part_of_the_page(service: Service) -> No
 
 
 @pytest.fixture(params=[True, False], ids=["scripts", "no scripts"])
-def chromium(request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
-    """A fresh profile of the system's Chromium, with scripts and without."""
-    with fresh_profile(scripts=request.param) as profile:
-        yield profile
+def tab(request: pytest.FixtureRequest, program: Program) -> Iterator[Page]:
+    """A tab of the system's Chromium, with scripts and without."""
+    with profile_of(program, scripts=request.param) as profile:
+        yield profile.new_page()
 
 
 @pytest.mark.engine
 def test_a_tab_shows_its_host_alone_by_link_by_mouse_and_by_keyboard(
-    service: Service, chromium: BrowserContext
+    service: Service, tab: Page
 ) -> None:
-    page = chromium.new_page()
-
-    page.goto(f"{service.url}/connect#codex")
-    assert shown(page) == ["codex"]
-    page.goto(f"{service.url}/connect")
-    assert shown(page) == ["claude"]
-    page.get_by_role("link", name="Gemini CLI").click()
-    assert shown(page) == ["gemini-cli"]
-    page.get_by_role("link", name="curl", exact=True).focus()
-    page.keyboard.press("Enter")
-    assert shown(page) == ["curl"]
-    page.go_back()
-    assert shown(page) == ["gemini-cli"]
+    tab.goto(f"{service.url}/connect#codex")
+    assert shown(tab) == ["codex"]
+    tab.goto(f"{service.url}/connect")
+    assert shown(tab) == ["claude"]
+    tab.get_by_role("link", name="Gemini CLI").click()
+    assert shown(tab) == ["gemini-cli"]
+    tab.get_by_role("link", name="curl", exact=True).focus()
+    tab.keyboard.press("Enter")
+    assert shown(tab) == ["curl"]
+    tab.go_back()
+    assert shown(tab) == ["gemini-cli"]
 
 
 @pytest.mark.engine
-def test_with_scripts_the_shown_tab_is_told_and_its_value_is_copied(service: Service) -> None:
-    with fresh_profile() as profile:
-        profile.grant_permissions(["clipboard-read", "clipboard-write"], origin=service.url)
-        page = profile.new_page()
-        page.goto(f"{service.url}/connect#codex")
-        current = page.locator("h2 a[aria-current]")
-        assert current.all_text_contents() == ["Codex"]
-        page.get_by_role("button", name="Copy for Codex: sign in").click()
-        page.get_by_role("button", name="Copied").wait_for()
-        copied = page.evaluate("navigator.clipboard.readText()")
+def test_with_scripts_the_shown_tab_is_told_and_its_value_is_copied(
+    service: Service, chromium: BrowserContext
+) -> None:
+    chromium.grant_permissions(["clipboard-read", "clipboard-write"], origin=service.url)
+    page = chromium.new_page()
+    page.goto(f"{service.url}/connect#codex")
+    current = page.locator("h2 a[aria-current]")
+    assert current.all_text_contents() == ["Codex"]
+    page.get_by_role("button", name="Copy for Codex: sign in").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
 
-        assert copied == way(service, "codex").value
-        page.get_by_role("link", name="Goose").click()
-        page.locator("h2 a[aria-current]", has_text="Goose").wait_for()
-        assert current.all_text_contents() == ["Goose"]
+    assert copied == way(service, "codex").value
+    page.get_by_role("link", name="Goose").click()
+    page.locator("h2 a[aria-current]", has_text="Goose").wait_for()
+    assert current.all_text_contents() == ["Goose"]
 
 
 def shown(page: Page) -> list[str]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chromium import fresh_profile
+from tests.chromium import profile_of
 from tests.service import Service
 from tests.web.browser import Browser
 from web.samples import load_samples
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser as Program
+    from playwright.sync_api import BrowserContext, Page
 
 
 def test_the_contents_lead_to_every_heading_and_every_sample(service: Service) -> None:
@@ -41,22 +41,21 @@ def test_programs_read_the_reference_without_samples(service: Service) -> None:
 
 
 @pytest.fixture
-def page(service: Service) -> Iterator[Page]:
+def page(service: Service, chromium: BrowserContext) -> Page:
     """The documentation in the system's Chromium."""
-    with fresh_profile() as profile:
-        page = profile.new_page()
-        page.goto(f"{service.url}/docs")
-        yield page
+    page = chromium.new_page()
+    page.goto(f"{service.url}/docs")
+    return page
 
 
 @pytest.mark.engine
 def test_the_search_finds_places_by_all_words_and_the_keyboard_reaches_them(page: Page) -> None:
-    field = page.get_by_role("searchbox")
+    field, status = page.get_by_role("searchbox"), page.get_by_role("status")
     field.fill("dist_to_entry distance")
     found = page.locator(".found a")
 
     assert found.count() >= 1
-    assert "place" in (page.get_by_role("status").text_content() or "")
+    assert "place" in (status.text_content() or "")
     field.press("ArrowDown")
     assert page.evaluate("document.activeElement === document.querySelector('.found a')")
     page.keyboard.press("Enter")
@@ -65,17 +64,11 @@ def test_the_search_finds_places_by_all_words_and_the_keyboard_reaches_them(page
     field.press("Escape")
     assert found.count() == 0
 
-
-@pytest.mark.engine
-def test_the_search_shows_what_is_typed_as_text_and_says_when_nothing_is_found(
-    page: Page,
-) -> None:
-    field = page.get_by_role("searchbox")
     field.fill("<img src=x>")
     assert page.locator(".found img").count() == 0
-    assert page.get_by_role("status").text_content() == "No places"
+    assert status.text_content() == "No places"
     field.fill("")
-    assert page.get_by_role("status").text_content() == ""
+    assert status.text_content() == ""
 
 
 @pytest.mark.engine
@@ -90,21 +83,23 @@ def test_a_sample_opens_by_its_link_and_by_the_search(page: Page) -> None:
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("width", [390, 820, 1440])
-def test_no_identifier_of_a_table_breaks_and_nothing_overflows(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-    broken = page.evaluate(
-        "[...document.querySelectorAll('.table td code:not(.long)')]"
-        ".filter(code => code.getClientRects().length > 1).map(code => code.textContent)"
-    )
+def test_no_identifier_of_a_table_breaks_and_nothing_overflows(page: Page) -> None:
+    for width in (390, 820, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        broken = page.evaluate(
+            "[...document.querySelectorAll('.table td code:not(.long)')]"
+            ".filter(code => code.getClientRects().length > 1).map(code => code.textContent)"
+        )
 
-    assert broken == []
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert broken == [], width
+        assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 @pytest.mark.engine
-def test_without_scripts_there_is_no_search_field_and_links_open_samples(service: Service) -> None:
-    with fresh_profile(scripts=False) as profile:
+def test_without_scripts_there_is_no_search_field_and_links_open_samples(
+    service: Service, program: Program
+) -> None:
+    with profile_of(program, scripts=False) as profile:
         page = profile.new_page()
         page.goto(f"{service.url}/docs#sample-rest-get-scan")
         assert page.get_by_role("searchbox").count() == 0

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from store.progress import NAMED_FOR_EACH, ProgressFile
-from tests.chromium import fresh_profile
 from tests.service import copy_night, serving
 
 if TYPE_CHECKING:
@@ -18,13 +16,6 @@ if TYPE_CHECKING:
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 pytestmark = pytest.mark.engine
-
-
-@pytest.fixture
-def chromium() -> Iterator[BrowserContext]:
-    """A fresh profile of the system's Chromium."""
-    with fresh_profile() as profile:
-        yield profile
 
 
 def test_the_waiting_page_follows_the_nightly_and_turns_into_the_screen(

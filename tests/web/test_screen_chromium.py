@@ -7,23 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chromium import fresh_profile
 from tests.service import Service
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import BrowserContext, Page
 
 
 @pytest.fixture
-def page(market: Service) -> Iterator[Page]:
+def page(market: Service, chromium: BrowserContext) -> Iterator[Page]:
     """A page that must not violate its own policy."""
-    complaints = list[str]()
-    with fresh_profile({"width": 390, "height": 844}) as profile:
-        page = profile.new_page()
-        page.route("**/chart.png*", lambda route: route.abort())
-        page.on("console", lambda message: complaints.append(message.text))
-        page.goto(f"{market.url}/screen?status=all")
-        yield page
+    complaints, page = list[str](), chromium.new_page()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.route("**/chart.png*", lambda route: route.abort())
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto(f"{market.url}/screen?status=all")
+    yield page
     assert [text for text in complaints if "ERR_FAILED" not in text] == []
 
 
@@ -52,21 +50,18 @@ def test_conditions_are_added_in_place_and_applied_together(page: Page) -> None:
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("width", [390, 820, 1440])
-def test_a_page_is_not_wider_than_its_window_and_no_value_is_cut(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
-
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+def test_the_scan_is_a_table_on_a_phone_too_not_wider_than_its_window_and_no_value_is_cut(
+    page: Page,
+) -> None:
+    table = page.get_by_role("table")
     cut = """() => [...document.querySelectorAll(".setups :is(a, span)")]
         .filter(one => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
         .map(one => one.textContent)"""
-    assert page.evaluate(cut) == []
-
-
-@pytest.mark.engine
-def test_a_phone_reads_the_scan_as_a_table_still(page: Page) -> None:
-    table = page.get_by_role("table")
 
     assert table.get_by_role("columnheader").count() == 8
     assert table.get_by_role("rowheader").count() == 50
     assert table.get_by_role("cell").count() == 7 * 50
+    for width in (390, 820, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(cut) == []

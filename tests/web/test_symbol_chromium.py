@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from tests.chromium import fresh_profile
 from tests.service import Service
 
 if TYPE_CHECKING:
@@ -29,46 +27,56 @@ PLOTS = """[...document.querySelectorAll(".picture")].filter((one) => one.chart)
 BOX = "document.querySelector('.picture').getBoundingClientRect().toJSON()"
 
 
-@pytest.fixture
-def chromium() -> Iterator[BrowserContext]:
-    """A fresh profile of the system's Chromium."""
-    with fresh_profile({"width": 1440, "height": 900}) as profile:
-        yield profile
-
-
-def opened(profile: BrowserContext, address: str) -> tuple[Page, list[str], list[str]]:
-    """A page, what the browser complains of, and every address that it asks for."""
+def opened(profile: BrowserContext, address: str, width: int) -> tuple[Page, list[str], list[str]]:
+    """A page with its chart, what the browser complains of, and every address that it asks for."""
     page, complaints, asked = profile.new_page(), list[str](), list[str]()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme="light")
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address)
+    page.locator(CHART).first.wait_for()
     return page, complaints, asked
 
 
 @pytest.mark.parametrize("width", [390, 820, 1440])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_chart_takes_the_place_of_its_picture_and_moves_nothing(
-    service: Service, chromium: BrowserContext, scheme: Literal["light", "dark"], width: int
+def test_the_chart_takes_the_place_of_its_picture_and_fills_its_box_but_for_the_price_axis(
+    service: Service, chromium: BrowserContext, width: int
 ) -> None:
+    """The library lays its canvases out in a table, to which rules for tables must not apply."""
+    address = f"{service.url}/symbols/AAPL"
     page = chromium.new_page()
-    page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
     page.route("**/chart.json*", lambda route: route.abort())
-    page.goto(f"{service.url}/symbols/AAPL")
+    page.goto(address)
     before = page.evaluate(BOX)
     assert page.locator(".picture img").is_visible()
     page.close()
 
-    page, complaints, asked = opened(chromium, f"{service.url}/symbols/AAPL")
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 900})
-    page.locator(CHART).first.wait_for()
+    page, complaints, asked = opened(chromium, address, width)
+    # No wait_for_function: it evaluates a string in the page, which the page's policy refuses.
+    [plot, *_] = page.evaluate(
+        f"""() => new Promise(done => {{
+            const look = () => {{
+                const plots = {PLOTS};
+                plots[0].plot > 0 ? done(plots) : requestAnimationFrame(look);
+            }};
+            look();
+        }})"""
+    )
 
-    assert page.evaluate(BOX) == before
-    assert not page.locator(".picture img").is_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert page.evaluate("document.querySelectorAll('style, [style*=\"@import\"]').length") == 0
+    assert plot["drawn"] == pytest.approx(plot["box"], abs=1)
+    assert plot["plot"] + plot["axis"] == pytest.approx(plot["box"], abs=1)
+    assert plot["axis"] < 90
+    assert plot["ahead"] > 45
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate(BOX) == before
+        assert not page.locator(".picture img").is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate("document.querySelectorAll('style, [style*=\"@import\"]').length") == 0
     assert complaints == []
     assert {url.split("/", 3)[2] for url in asked} == {service.url.split("/", 3)[2]}
     assert page.get_by_role("link", name="https://www.tradingview.com/").is_visible()
@@ -77,9 +85,7 @@ def test_the_chart_takes_the_place_of_its_picture_and_moves_nothing(
 def test_the_chart_is_read_by_keyboard_and_follows_the_theme_of_the_page(
     service: Service, chromium: BrowserContext
 ) -> None:
-    page, complaints, _ = opened(chromium, f"{service.url}/symbols/AAPL")
-    page.emulate_media(color_scheme="light")
-    page.locator(CHART).first.wait_for()
+    page, complaints, _ = opened(chromium, f"{service.url}/symbols/AAPL", 1440)
     chart = page.get_by_role("img", name="Daily candles of AAPL")
     light = colours(page)
 
@@ -111,29 +117,3 @@ def test_without_scripts_or_data_the_picture_stays(
 
     assert page.locator(".picture img").is_visible()
     assert page.locator(".interactive").count() == 0
-
-
-@pytest.mark.parametrize("width", [390, 820, 1440])
-def test_the_plot_fills_its_box_but_for_the_price_axis_and_leaves_room_for_the_levels(
-    service: Service, chromium: BrowserContext, width: int
-) -> None:
-    """The library lays its canvases out in a table, to which rules for tables must not apply."""
-    page = chromium.new_page()
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{service.url}/symbols/AAPL")
-    page.locator(CHART).first.wait_for()
-    # No wait_for_function: it evaluates a string in the page, which the page's policy refuses.
-    [plot, *_] = page.evaluate(
-        f"""() => new Promise(done => {{
-            const look = () => {{
-                const plots = {PLOTS};
-                plots[0].plot > 0 ? done(plots) : requestAnimationFrame(look);
-            }};
-            look();
-        }})"""
-    )
-
-    assert plot["drawn"] == pytest.approx(plot["box"], abs=1)
-    assert plot["plot"] + plot["axis"] == pytest.approx(plot["box"], abs=1)
-    assert plot["axis"] < 90
-    assert plot["ahead"] > 45

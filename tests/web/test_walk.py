@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -16,7 +15,7 @@ from starlette.routing import Route
 import screener.app
 from screener.app import build_app
 from screener.settings import Settings
-from tests.web.pages import NOT_PAGES, PAGES, Page, Walk, walk_over
+from tests.web.pages import NOT_PAGES, PAGES, Page, Walk
 from tests.web.tree import Document, Element
 from web.pages import plain
 from web.routes import web_routes
@@ -45,13 +44,6 @@ IN_MARKDOWN = {
     *("/", "/symbols/{symbol}", "/families", "/families/{family}", "/method", "/connect"),
     *("/status", "/docs", "/privacy", "/terms"),
 }
-
-
-@pytest.fixture(scope="module")
-def walk(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
-    """The service of the walks."""
-    with walk_over(night, tmp_path_factory.mktemp("walk")) as walk:
-        yield walk
 
 
 @pytest.fixture(scope="module")

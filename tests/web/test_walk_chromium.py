@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.chromium import fresh_profile
 from tests.node import NotInstalledError, install_node
-from tests.web.pages import PAGES, Walk, walk_over
+from tests.web.pages import PAGES, Walk
 from tests.web.pictures import THEMES, WIDTHS, enter
 
 if TYPE_CHECKING:
@@ -56,20 +54,6 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     except NotInstalledError as error:
         pytest.skip(f"axe-core could not be installed: {error}")
     return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text()
-
-
-@pytest.fixture
-def walk(night: Path, tmp_path: Path) -> Iterator[Walk]:
-    """The service of the walks."""
-    with walk_over(night, tmp_path) as walk:
-        yield walk
-
-
-@pytest.fixture
-def chromium() -> Iterator[BrowserContext]:
-    """A fresh profile of the system's Chromium."""
-    with fresh_profile() as profile:
-        yield profile
 
 
 class Complaints(list[str]):
