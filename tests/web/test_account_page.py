@@ -24,7 +24,6 @@ from tests.web.people import (
     signed_in,
     tokens_of,
 )
-from web.agents import browser_of
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 SAFARI = (
@@ -141,35 +140,6 @@ def test_another_site_ends_nothing(service: Service) -> None:
             answer = browser.submit(form, headers=headers, **fields, **forged)
             assert answer.status_code == 403, (fields, headers)
     assert other.get("/account").status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("agent", "words"),
-    [
-        (FIREFOX, "Firefox on Linux"),
-        (SAFARI, "Safari on iPhone"),
-        (
-            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
-            "Chrome/138.0.0.0 Safari/537.36 Edg/138.0.0.0",
-            "Edge on Windows",
-        ),
-        (
-            "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) "
-            "Chrome/138.0.0.0 Mobile Safari/537.36",
-            "Chrome on Android",
-        ),
-        (
-            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like "
-            "Gecko) Version/18.5 Safari/605.1.15",
-            "Safari on macOS",
-        ),
-        ("curl/8.5.0", "An unknown browser"),
-        ("", "An unknown browser"),
-        ("<script>Firefox/", "Firefox"),
-    ],
-)
-def test_a_browser_is_named_in_plain_words(agent: str, words: str) -> None:
-    assert browser_of(agent) == words
 
 
 @pytest.mark.parametrize(("chosen", "status"), [({}, 200), ({"end_access": "yes"}, 401)])

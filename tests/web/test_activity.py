@@ -10,12 +10,11 @@ import pytest
 from store.accounts import Account, Plan, utc_now
 from store.audit import Actor, Kind, note
 from store.database import Database
-from store.events import AuditLog, Event
 from tests.service import Service, on_database
 from tests.web.browser import Browser
-from tests.web.people import authorize_address, new_app, new_person, signed_in
+from tests.web.people import authorize_address, events_of, new_app, new_person, signed_in
 from web.activity import EVENTS_A_PAGE, PATH, WORDS
-from web.agents import agent_name
+from web.agents import agent_name, browser_of
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 SAFARI = (
@@ -26,10 +25,6 @@ CHROME = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
     "Chrome/130.0.0.0 Safari/537.36"
 )
-
-
-def events_of(service: Service, account: Account) -> list[Event]:
-    return on_database(service, lambda database: AuditLog(database).events(account.id, limit=1000))
 
 
 def add_events(service: Service, account: Account, kind: Kind, actor: Actor, count: int) -> None:
@@ -117,30 +112,41 @@ def test_the_pages_show_each_event_once(service: Service) -> None:
     assert "There is nothing older." in browser.get(f"{PATH}?before=0").text
 
 
-@pytest.mark.parametrize("before", ["", "x", "-1", "1e3", "9" * 10, "9" * 5000, "٣"])
-def test_a_page_that_cannot_be_is_not_found(service: Service, before: str) -> None:
-    page = signed_in(service, new_person(service)).get(PATH, params={"before": before})
+def test_a_page_that_cannot_be_is_not_found(service: Service) -> None:
+    browser = signed_in(service, new_person(service))
 
-    assert page.status_code == 404
-
-
-def test_the_page_is_linked_from_the_usage(service: Service) -> None:
-    assert f'href="{PATH}"' in signed_in(service, new_person(service)).get("/usage").text
+    for before in ("", "x", "-1", "1e3", "9" * 10, "9" * 5000, "٣"):
+        assert browser.get(PATH, params={"before": before}).status_code == 404, before
+    assert f'href="{PATH}"' in browser.get("/usage").text
 
 
 def test_there_are_words_for_every_kind() -> None:
     assert set(WORDS) == set(Kind)
 
 
-def test_agents_are_named_for_people() -> None:
-    assert agent_name(FIREFOX) == "Firefox on Linux"
-    assert agent_name(SAFARI) == "Safari on iPhone"
-    assert agent_name(CHROME) == "Chrome on Windows"
-    assert agent_name(f"{CHROME} Edg/130.0") == "Edge on Windows"
-    assert agent_name("Mozilla/5.0") == "An unknown browser"
-    assert agent_name("curl/8.5.0") == "curl/8.5.0"
-    assert agent_name("") == ""
-    assert len(agent_name("x" * 200)) == 60
+@pytest.mark.parametrize(
+    ("agent", "browser", "program"),
+    [
+        (FIREFOX, "Firefox on Linux", ""),
+        (SAFARI, "Safari on iPhone", ""),
+        (CHROME, "Chrome on Windows", ""),
+        (f"{CHROME} Edg/130.0", "Edge on Windows", ""),
+        (
+            CHROME.replace("Windows NT 10.0; Win64; x64", "Linux; Android 10"),
+            "Chrome on Android",
+            "",
+        ),
+        ("Mozilla/5.0 (Macintosh) Version/18.5 Safari/605.1.15", "Safari on macOS", ""),
+        ("Mozilla/5.0", "An unknown browser", ""),
+        ("curl/8.5.0", "An unknown browser", "curl/8.5.0"),
+        ("<script>Firefox/", "Firefox", "<script>Firefox/"),
+        ("x" * 200, "An unknown browser", "x" * 60),
+    ],
+)
+def test_agents_are_named_for_people(agent: str, browser: str, program: str) -> None:
+    assert browser_of(agent) == browser
+    assert agent_name(agent) == (program or browser)
+    assert (browser_of(""), agent_name("")) == ("An unknown browser", "")
 
 
 def test_a_sign_up_is_noted_with_where_it_came_from(service: Service) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from tests.resealed import (
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
+from tests.web.tree import words
 from web.changes import MOST, groups_of
 
 
@@ -35,10 +35,6 @@ def changed(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     reseal(folder, lambda book: write_changes(book, market_changes()), rename_bars)
     with serving(folder, clock=lambda: dt.datetime(2012, 10, 6, tzinfo=dt.UTC)) as live:
         yield live
-
-
-def words(page: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split()).replace(" ,", ",")
 
 
 def test_changes_are_grouped_with_their_number_reason_and_price(changed: Service) -> None:

@@ -18,7 +18,7 @@ from tests.contract.market import active_book
 from tests.resealed import reseal
 from tests.service import Service, serving
 from tests.web.browser import Browser
-from tests.web.test_symbol_page import words
+from tests.web.tree import words
 
 
 @pytest.mark.parametrize("family", Family)

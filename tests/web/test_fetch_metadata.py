@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import httpx
+from pathlib import Path
+
 import pytest
 
 from tests.service import Service, serving
@@ -14,20 +15,16 @@ LEAST = 5
 """Pages of a minute, and a quarter of the pictures."""
 
 
-@pytest.mark.parametrize("path", ["/", "/events", "/symbols/MSFT/chart.png"])
-@pytest.mark.parametrize("dest", ["image", "iframe"])
 def test_what_another_site_loads_is_refused_and_uses_up_nothing_of_its_reader(
-    service: Service, path: str, dest: str
+    data_dir: Path,
 ) -> None:
-    mode = "navigate" if dest == "iframe" else "no-cors"
-    fields = {**IMAGE, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
-    folder = service.settings.data_dir
-    with serving(folder, email=f"{dest}{path}@example.com", other_per_minute=LEAST) as live:
-        loaded = {Browser(live).get(path, headers=fields).status_code for _ in range(5 * LEAST)}
-        own = httpx.head(live.url + path)
-
-    assert loaded == {403}
-    assert own.status_code == 200
+    frame = {**IMAGE, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}
+    with serving(data_dir, other_per_minute=LEAST) as live, Browser(live) as browser:
+        for path in ("/", "/events", "/symbols/MSFT/chart.png"):
+            for fields in (IMAGE, frame):
+                loaded = {browser.get(path, headers=fields).status_code for _ in range(5 * LEAST)}
+                assert loaded == {403}, (path, fields)
+            assert browser.head(path).status_code == 200, path
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import html
-import re
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from store.records import AsServed, Verdict
 from tests.contract.market import active_book
 from tests.service import Service, serving
 from tests.web.browser import Browser
+from tests.web.tree import words
 from web.assets import load_assets
 from web.method import name_of, named, picture
 from web.night_head import NightHead
@@ -88,16 +88,12 @@ def rendered(record: Method) -> str:
     return html.unescape(page)
 
 
-def words(page: str) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
-
-
 def test_the_page_shows_every_group_of_the_served_night(service: Service) -> None:
     with closing(active_book(service.settings.data_dir)) as book:
         record = book.method()
     assert record is not None
     response = Browser(service).get("/method")
-    text = words(html.unescape(response.text))
+    text = words(response.text)
 
     assert response.status_code == 200
     assert "set-cookie" not in response.headers
@@ -116,7 +112,7 @@ def test_the_page_shows_every_group_of_the_served_night(service: Service) -> Non
 
 
 def test_costs_survivorship_and_random_entries_are_named(service: Service) -> None:
-    text = words(html.unescape(Browser(service).get("/method").text))
+    text = words(Browser(service).get("/method").text)
 
     for said in (
         "entered at the close of the breakout bar",

@@ -29,6 +29,7 @@ from tests.web.browser import Browser
 from tests.web.controls import Controls
 from tests.web.market import evidence_of
 from tests.web.people import new_person, signed_in
+from tests.web.tree import words
 from web.condition_words import COMPARISONS, LABELS
 from web.conditions import PARTS
 from web.scan_query import ADD, DEFAULTS, read_query
@@ -48,10 +49,6 @@ def ids(page: str) -> list[str]:
 
 def ranks(page: str) -> list[int]:
     return [int(rank) for rank in re.findall(r">rank (\d+)<", page)]
-
-
-def words(page: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
 def ids_of_api(service: Service, **parameters: Any) -> list[str]:

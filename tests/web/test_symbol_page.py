@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -13,17 +12,16 @@ import pytest
 
 from mcp_server.drawing.look import THEMES, Theme
 from mcp_server.drawing.palette import COLOURS, Ink
-from store.accounts import Account, Plan
+from store.accounts import Plan
 from store.book import Book
 from store.distribution import Distribution
 from store.figures import dollars
-from store.watchlist import Watchlist
 from tests.contract.market import active_book
 from tests.resealed import reseal
-from tests.service import Service, copy_night, on_database, serving
+from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
-from tests.web.people import new_person, signed_in
-from tests.web.tree import Document
+from tests.web.people import new_person, signed_in, tracked_by
+from tests.web.tree import Document, words
 from web.forms import form_token
 from web.histogram import Histogram
 from web.history import PAGE
@@ -35,15 +33,6 @@ def book(night: Path) -> Iterator[Book]:
     opened = active_book(night)
     yield opened
     opened.close()
-
-
-def words(page: str) -> str:
-    """The text of a page."""
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
-
-
-def tracked(service: Service, account: Account) -> list[str]:
-    return on_database(service, lambda database: Watchlist(database).symbols(account.id))
 
 
 def test_who_may_scan_reads_what_the_scan_says_and_no_history(closed: Service, book: Book) -> None:
@@ -203,7 +192,7 @@ def test_the_button_tracks_the_ticker_and_takes_it_off_again(closed: Service) ->
         assert form.buttons == [("change", change)]
         answer = browser.submit(form, change=change)
         assert (answer.status_code, answer.headers["location"]) == (303, "/symbols/AAPL")
-        assert tracked(closed, account) == after
+        assert tracked_by(closed, account) == after
 
 
 def test_a_full_watchlist_is_said_in_words_and_stays(closed: Service) -> None:
@@ -214,7 +203,7 @@ def test_a_full_watchlist_is_said_in_words_and_stays(closed: Service) -> None:
 
     assert answer.status_code == 400
     assert "That would make 51 tickers, and your plan allows 50." in answer.text
-    assert "AAPL" not in tracked(closed, account)
+    assert "AAPL" not in tracked_by(closed, account)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +225,7 @@ def test_a_form_that_is_not_the_pages_changes_nothing(
     answer = browser.post(f"/symbols/{symbol}", data={"token": token, **fields})
 
     assert answer.status_code == status
-    assert tracked(closed, account) == []
+    assert tracked_by(closed, account) == []
 
 
 def test_a_symbol_that_is_left_out_says_why_in_words(data_dir: Path) -> None:

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
-from tests.service import Service, serving
+from tests.service import Service
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import age_sign_in, new_person, signed_in
 
 TYPED, SHOWN = 'ann"><b>', "ann&#34;&gt;&lt;b&gt;"
 SECRET = "a password that is not right"
-
-
-@pytest.fixture(scope="module")
-def open_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service at which everybody may make an account."""
-    with serving(tmp_path_factory.mktemp("open"), sign_up=True) as live:
-        yield live
 
 
 def fields(page: str) -> list[str]:
