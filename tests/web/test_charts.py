@@ -6,6 +6,7 @@ import io
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import orjson
@@ -55,58 +56,37 @@ def test_everybody_may_see_a_demo_symbols_chart_in_every_look(
 def test_who_tracks_a_ticker_sees_its_charts_and_who_may_scan_its_thumbnail(
     closed: Service, setups: dict[str, str]
 ) -> None:
+    """A chart of an account is kept by its browser alone."""
     tracking = signed_in(closed, new_person(closed, tracked=("AAPL",)))
     scanning = signed_in(closed, new_person(closed))
     thumbnail, large = (chart("AAPL", setups["AAPL"], width=width) for width in ("320", "1200"))
     data = chart("AAPL", setups["AAPL"], "json")
+    first = tracking.get(large)
+    again = tracking.get(large, headers={"If-None-Match": first.headers["etag"]})
 
     assert [tracking.get(path).status_code for path in (thumbnail, large, data)] == [200, 200, 200]
     assert [scanning.get(path).status_code for path in (thumbnail, large, data)] == [200, 403, 403]
     assert "Track this ticker" in scanning.get(large).text
-
-
-@pytest.mark.parametrize(("plan", "words"), [(None, "Sign in"), (Plan.NONE, "Your plan")])
-def test_strangers_and_accounts_without_a_plan_see_none_of_them(
-    closed: Service, setups: dict[str, str], plan: Plan | None, words: str
-) -> None:
-    browser = Browser(closed)
-    if plan is not None:
-        browser = signed_in(closed, new_person(closed, plan, tracked=("AAPL",)))
-
-    for path in (
-        chart("AAPL", setups["AAPL"], width="320"),
-        chart("AAPL", setups["AAPL"]),
-        chart("AAPL", setups["AAPL"], "json"),
-    ):
-        answer = browser.get(path)
-        assert answer.status_code == 403
-        assert answer.text.startswith(words)
-        assert answer.headers["content-type"].startswith("text/plain")
-        assert answer.headers["cache-control"] == "no-store"
-
-
-def test_on_a_private_machine_everybody_sees_every_chart(
-    data_dir: Path, setups: dict[str, str]
-) -> None:
-    with serving(data_dir, demo_symbols=("MSFT",), open_pages=True) as live:
-        browser = Browser(live)
-        for kind in ("png", "json"):
-            assert browser.get(chart("aapl", setups["AAPL"], kind)).status_code == 200
-
-
-def test_a_chart_of_an_account_is_kept_by_its_browser_alone(
-    closed: Service, setups: dict[str, str]
-) -> None:
-    browser = signed_in(closed, new_person(closed, tracked=("AAPL",)))
-
-    first = browser.get(chart("AAPL", setups["AAPL"]))
-    again = browser.get(
-        chart("AAPL", setups["AAPL"]), headers={"If-None-Match": first.headers["etag"]}
-    )
-
+    for kind in ("png", "json"):
+        assert scanning.get(chart("MSFT", setups["AAPL"], kind)).status_code == 404
     assert first.headers["cache-control"] == "private, max-age=3600"
     assert "Cookie" in first.headers["vary"]
     assert (again.status_code, again.content) == (304, b"")
+
+
+def test_strangers_and_accounts_without_a_plan_see_none_of_them(
+    closed: Service, setups: dict[str, str]
+) -> None:
+    planless = signed_in(closed, new_person(closed, Plan.NONE, tracked=("AAPL",)))
+    thumbnail, large = (chart("AAPL", setups["AAPL"], width=width) for width in ("320", "1200"))
+
+    for browser, said in ((Browser(closed), "Sign in"), (planless, "Your plan")):
+        for path in (thumbnail, large, chart("AAPL", setups["AAPL"], "json")):
+            answer = browser.get(path)
+            assert answer.status_code == 403
+            assert answer.text.startswith(said)
+            assert answer.headers["content-type"].startswith("text/plain")
+            assert answer.headers["cache-control"] == "no-store"
 
 
 @pytest.mark.parametrize(
@@ -140,15 +120,6 @@ def test_what_no_page_asks_for_is_refused_in_one_line(
     assert "<b>" not in answer.text
 
 
-def test_a_setup_is_served_under_its_own_symbol_alone(
-    closed: Service, setups: dict[str, str]
-) -> None:
-    browser = signed_in(closed, new_person(closed))
-
-    assert browser.get(chart("MSFT", setups["AAPL"])).status_code == 404
-    assert browser.get(chart("MSFT", setups["AAPL"], "json")).status_code == 404
-
-
 def test_the_data_of_a_chart_is_that_of_its_setup(closed: Service, setups: dict[str, str]) -> None:
     data = Browser(closed).get(chart("MSFT", setups["MSFT"], "json")).json()
     served = closed.get("/demo/MSFT", key="").json()["setups"]
@@ -178,22 +149,22 @@ def test_fifty_thumbnails_that_a_page_asks_for_at_once_all_come(data_dir: Path) 
 
     reseal(data_dir, copy)
     with serving(data_dir) as live:
-        addresses = [
-            live.url + chart("AAPL", f"copy{number}", width="320") for number in range(MANY)
-        ]
+        browser = Browser(live)
+        addresses = [chart("AAPL", f"copy{number}", width="320") for number in range(MANY)]
         with ThreadPoolExecutor(MANY) as readers:
-            answers = list(readers.map(lambda url: httpx.get(url, timeout=60), addresses))
+            answers = list(readers.map(browser.get, addresses))
         assert [answer.status_code for answer in answers] == [200] * MANY
 
 
-def test_pictures_are_counted_apart_from_pages_and_four_times_as_many(
+def test_pictures_are_counted_apart_from_pages_and_four_times_as_many_and_open_on_a_private_machine(
     data_dir: Path, setups: dict[str, str]
 ) -> None:
-    with serving(data_dir, other_per_minute=5) as live:
+    options: dict[str, Any] = {"demo_symbols": ("MSFT",), "open_pages": True}
+    with serving(data_dir, other_per_minute=5, **options) as live:
         browser = Browser(live)
-        statuses = [
-            browser.get(chart("MSFT", setups["MSFT"], width="320")).status_code for _ in range(21)
-        ]
+        seen = [chart("aapl", setups["AAPL"], kind) for kind in ("png", "json")]
+        seen += [chart("MSFT", setups["MSFT"], width="320")] * 19
+        statuses = [browser.get(path).status_code for path in seen]
         refused = browser.get(chart("MSFT", setups["MSFT"], "json"))
 
         assert statuses == [200] * 20 + [429]
