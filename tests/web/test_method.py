@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import html
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -72,16 +71,17 @@ def method(*measures: Measure) -> Method:
     )
 
 
-def rendered(record: Method) -> str:
+def rendered(record: Method | None) -> str:
     pages = Pages(load_assets(), sign_up=False)
+    session = dt.date(2024, 3, 8)
     page = pages.render(
         "method.html",
         "/method",
         method=record,
-        picture=picture(record),
-        named=named(record),
+        picture=picture(record) if record else None,
+        named=named(record) if record else None,
         name=name_of,
-        night=NightHead(record.as_of_session, "20240308-0", CURRENT, "Not advice."),
+        night=NightHead(session, "20240308-0", CURRENT, "Not advice."),
         few=30,
         few_half_years=10,
     )
@@ -221,17 +221,5 @@ def test_a_market_s_regimes_stand_in_a_table_of_their_own() -> None:
     assert "Calm" not in rendered(method(measure())).replace("calm", "")
 
 
-def test_a_night_without_the_record_says_so(tmp_path: Path) -> None:
-    pages = Pages(load_assets(), sign_up=False)
-    page = pages.render(
-        "method.html",
-        "/method",
-        method=None,
-        picture=None,
-        name=name_of,
-        night=NightHead(dt.date(2024, 3, 8), "20240308-0", CURRENT, "Not advice."),
-        few=30,
-        few_half_years=10,
-    )
-
-    assert "The night of 2024-03-08 carries no such statistics" in page
+def test_a_night_without_the_record_says_so() -> None:
+    assert "The night of 2024-03-08 carries no such statistics" in rendered(None)

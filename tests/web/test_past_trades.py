@@ -60,6 +60,13 @@ def address(symbol: str, trade: dict[str, Any]) -> str:
     return f"/symbols/{symbol}/trades/{trade['lineage_id']}"
 
 
+@pytest.fixture(scope="module")
+def early(served: Path) -> dict[str, Any]:
+    """The newest trade of GOOG that was open on the day of the earlier night, or before."""
+    with closing(active_book(served)) as book:
+        return next(row for row in trades(book, "GOOG") if row["entry_date"] < f"{RUNNING}")
+
+
 def past_of(book: Book, symbol: str, trade: dict[str, Any]) -> Past:
     past = Past.of(book, symbol, trade["lineage_id"])
     assert past is not None
@@ -157,26 +164,25 @@ def test_a_trade_that_runs_has_the_lines_of_its_setup(book: Book, night: Path) -
 
 
 def test_a_past_trade_has_the_lines_that_a_recorded_night_served_or_the_page_says_why_not(
-    served: Path, service: Service
+    served: Path, service: Service, early: dict[str, Any]
 ) -> None:
     missing = "Its trend lines are not drawn"
     with closing(active_book(served)) as book:
-        trade = next(row for row in trades(book, "GOOG") if row["entry_date"] < "2012-06-01")
-        past = with_lines(past_of(book, "GOOG", trade), Ledger(served))
+        past = with_lines(past_of(book, "GOOG", early), Ledger(served))
     assert past.lines is not None
-    assert all(line.end[0] < dt.date.fromisoformat(trade["entry_date"]) for line in past.lines)
+    assert all(line.end[0] < dt.date.fromisoformat(early["entry_date"]) for line in past.lines)
     with serving(served, demo_symbols=("GOOG",)) as live:
-        page = Browser(live).get(address("GOOG", trade)).text
+        page = Browser(live).get(address("GOOG", early)).text
     assert "chart.png" in page
     assert missing not in page
-    assert missing in Browser(service).get(address("GOOG", trade)).text
+    assert missing in Browser(service).get(address("GOOG", early)).text
 
 
-def test_the_lines_of_a_trade_follow_a_split_of_the_bars_since(served: Path) -> None:
-    with closing(active_book(served)) as book:
-        trade = next(row for row in trades(book, "GOOG") if row["entry_date"] < "2012-06-01")
-    before = with_lines(Past("GOOG", trade), Ledger(served)).lines
-    halved = trade | {"entry_price": trade["entry_price"] / 2}
+def test_the_lines_of_a_trade_follow_a_split_of_the_bars_since(
+    served: Path, early: dict[str, Any]
+) -> None:
+    before = with_lines(Past("GOOG", early), Ledger(served)).lines
+    halved = early | {"entry_price": early["entry_price"] / 2}
     after = with_lines(Past("GOOG", halved), Ledger(served)).lines
     assert before is not None
     assert after is not None
@@ -185,22 +191,22 @@ def test_the_lines_of_a_trade_follow_a_split_of_the_bars_since(served: Path) -> 
         assert (other.start, other.end) == tuple(ends)
 
 
-def test_a_damaged_or_withdrawn_record_gives_no_lines(served: Path, tmp_path: Path) -> None:
-    with closing(active_book(served)) as book:
-        trade = next(row for row in trades(book, "GOOG") if row["entry_date"] < "2012-06-01")
+def test_a_damaged_or_withdrawn_record_gives_no_lines(
+    served: Path, tmp_path: Path, early: dict[str, Any]
+) -> None:
     first = Ledger(served).names()[0]
     for name in Ledger(served).names():
         body = Ledger(served).bytes_of(name)
         target = tmp_path / "ledger" / name.file
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(b"no gzip" if name == first else body)
-    assert with_lines(Past("GOOG", trade), Ledger(tmp_path)).lines is None
+    assert with_lines(Past("GOOG", early), Ledger(tmp_path)).lines is None
 
     written = decoded(Ledger(served).bytes_of(first))
     (tmp_path / "ledger" / first.file).write_bytes(Ledger(served).bytes_of(first))
     gone = first.file.replace(".jsonl", ".withdrawal.jsonl").replace("000001", "000003")
     (tmp_path / "ledger" / gone).write_bytes(encoded(written.head))
-    assert with_lines(Past("GOOG", trade), Ledger(tmp_path)).lines is None
+    assert with_lines(Past("GOOG", early), Ledger(tmp_path)).lines is None
 
 
 def test_the_marks_of_a_symbol_are_the_trades_within_its_kept_bars(book: Book) -> None:

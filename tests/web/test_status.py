@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
-
-import pytest
+from typing import Any
 
 from nightly.rules import FINDINGS, REFUSALS
-from screener.nightly import seal_sample
-from screener.settings import Settings
 from store.accounts import utc_now
 from store.last_nights import read_last_nights
 from store.nights import Nights
@@ -38,15 +36,15 @@ def test_the_status_names_the_session_its_age_the_counts_and_the_versions(
     service: Service,
 ) -> None:
     page = Browser(service).get("/status").text
-    told = json.loads((service.settings.data_dir / "manifest.json").read_text())
+    manifest = json.loads((service.settings.data_dir / "manifest.json").read_text())
 
-    assert told["as_of_session"] in page
-    assert told["next_session"] in page
-    assert told["data_version"] in page
-    assert f"{told['counts']['covered']} <span" in page
+    assert manifest["as_of_session"] in page
+    assert manifest["next_session"] in page
+    assert manifest["data_version"] in page
+    assert f"{manifest['counts']['covered']} <span" in page
     assert "it never gets newer" in page
     assert 'class="badge">served' in page
-    assert told["disclaimer"] in page
+    assert manifest["disclaimer"] in page
 
 
 def test_without_a_night_the_status_says_so(tmp_path: Path) -> None:
@@ -76,20 +74,25 @@ def test_every_rule_of_the_nightly_has_words() -> None:
     assert set(FOUND) == {rule.code for rule in FINDINGS}
 
 
-def test_names_are_shown_only_to_who_may_see_the_scan(data_dir: Path) -> None:
-    def report(book: sqlite3.Connection) -> None:
-        book.execute("UPDATE meta SET value = ? WHERE name = 'report'", (json.dumps(REPORT),))
+def told(data_dir: Path, report: dict[str, Any]) -> list[str]:
+    """The status of a night with a report: for a stranger and a member, as HTML and Markdown."""
 
-    reseal(data_dir, report)
+    def write(book: sqlite3.Connection) -> None:
+        book.execute("UPDATE meta SET value = ? WHERE name = 'report'", (json.dumps(report),))
+
+    reseal(data_dir, write)
     with serving(data_dir) as live:
         member = signed_in(live, new_person(live))
-        told = [
+        return [
             browser.get("/status", headers={"Accept": accept}).text
             for browser in (Browser(live), member)
             for accept in ("text/html", "text/markdown")
         ]
 
-    stranger, stranger_markdown, page, markdown = told
+
+def test_names_are_shown_only_to_who_may_see_the_scan(data_dir: Path) -> None:
+    stranger, stranger_markdown, page, markdown = told(data_dir, REPORT)
+
     for text in (stranger, stranger_markdown):
         assert "OLD001" not in text
         assert ".csv" not in text
@@ -105,20 +108,8 @@ def test_names_are_shown_only_to_who_may_see_the_scan(data_dir: Path) -> None:
 def test_no_name_of_a_file_steers_who_reads_it(data_dir: Path) -> None:
     name = "\u202egpj\x1b[2J\u2066.csv" + "x" * 100
     reason = "It is\x07\u202e not\x00 one. " + "y" * 400
-    told = json.dumps({"refused": {"unreadable_file": {name: reason}}})
 
-    def report(book: sqlite3.Connection) -> None:
-        book.execute("UPDATE meta SET value = ? WHERE name = 'report'", (told,))
-
-    reseal(data_dir, report)
-    with serving(data_dir) as live:
-        member = signed_in(live, new_person(live))
-        texts = [
-            member.get("/status", headers={"Accept": accept}).text
-            for accept in ("text/html", "text/markdown")
-        ]
-
-    for text in texts:
+    for text in told(data_dir, {"refused": {"unreadable_file": {name: reason}}})[2:]:
         assert "gpj" in text
         assert "\N{REPLACEMENT CHARACTER}" in text
         assert not [c for c in text if not c.isprintable() and c != "\n"]
@@ -127,17 +118,17 @@ def test_no_name_of_a_file_steers_who_reads_it(data_dir: Path) -> None:
 
 
 def test_the_last_nights_are_listed_with_those_withdrawn_marked(
-    night: Path, tmp_path: Path
+    night: Path, product_night: Path, tmp_path: Path
 ) -> None:
-    seal_sample(Settings(data_dir=tmp_path))
+    shutil.copytree(product_night, tmp_path, dirs_exist_ok=True)
     first = read_last_nights(tmp_path)[0]
     copy_night(night, tmp_path)
     nights = Nights(tmp_path)
     nights.withdraw(first.data_version, "The bars were wrong.", utc_now())
-    told = {one.data_version: one for one in read_last_nights(tmp_path)}
+    listed = {one.data_version: one for one in read_last_nights(tmp_path)}
 
-    assert len(told) == 2
-    assert told[first.data_version].withdrawn
+    assert len(listed) == 2
+    assert listed[first.data_version].withdrawn
     assert first.published is not None
     with serving(tmp_path) as live:
         page = Browser(live).get("/status").text
@@ -152,25 +143,24 @@ def test_a_damaged_night_is_left_out_of_the_list(data_dir: Path) -> None:
     assert len(read_last_nights(data_dir, most=1)) == 0
 
 
-@pytest.mark.parametrize("state", ["failed", "held_back", "unchanged"])
 def test_a_page_with_a_night_says_what_the_last_nightly_did_to_who_may_see_the_scan(
-    data_dir: Path, state: State
+    data_dir: Path,
 ) -> None:
-    with ProgressFile(data_dir).recording("bars.csv") as record:
-        record.end(state, "It says why.")
+    states: tuple[State, ...] = ("failed", "held_back", "unchanged")
     with serving(data_dir) as live:
         member, stranger = signed_in(live, new_person(live)), Browser(live)
-        told = {"/status": member.get("/status").text, "/screen": member.get("/screen").text}
-        other = stranger.get("/status").text
-
-    for page in told.values():
-        asides = Document(page).root.all("aside")
-        (banner,) = [one for one in asides if one.attributes.get("data-state") == state]
-        (seen,) = [one for one in banner if one.attributes.keys() == {"data-when"}]
-        assert "this page still shows the night" in seen.text
-        assert "It says why." in seen.text
-    assert "bars.csv" not in other
-    assert "It says why." not in other
+        for state in states:
+            with ProgressFile(data_dir).recording("bars.csv") as record:
+                record.end(state, "It says why.")
+            for path in ("/status", "/screen"):
+                asides = Document(member.get(path).text).root.all("aside")
+                (banner,) = [one for one in asides if one.attributes.get("data-state") == state]
+                (seen,) = [one for one in banner if one.attributes.keys() == {"data-when"}]
+                assert "this page still shows the night" in seen.text
+                assert "It says why." in seen.text
+            other = stranger.get("/status").text
+            assert "bars.csv" not in other
+            assert "It says why." not in other
 
 
 def test_the_screen_says_what_its_own_night_left_out_and_not_what_another_did(
