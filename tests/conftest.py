@@ -19,6 +19,7 @@ from screener.settings import Settings
 from tests.counting import backend as backend
 from tests.counting import clock as clock
 from tests.counting import counting as counting
+from tests.node import without_authorities
 from tests.once import made_once
 from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
@@ -28,6 +29,10 @@ from tests.s3 import bucket_url as bucket_url
 from tests.s3 import nights_url as nights_url
 from tests.s3 import s3 as s3
 from tests.service import Service, copy_night, serving
+
+# No test speaks TLS with a stranger, and each client of httpx would load every authority of the
+# world for it, which takes longer than most tests.
+without_authorities()
 
 # A slow machine must not fail a test.
 hypothesis_settings.register_profile(

@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+OUTSIDE = "OUTSIDE_SSL_CERT_FILE"
+"""Where the tests keep the name of the file of authorities, which installers alone need."""
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ROOT / "locks"
@@ -63,11 +67,30 @@ def install_python(environment: Path, lock: str) -> None:
     run([*uv, "pip", "install", "--python", python, *locked])
 
 
+def without_authorities() -> None:
+    """Let this process and those it starts trust nobody: this folder has no certificate."""
+    os.environ.setdefault(OUTSIDE, os.environ.pop("SSL_CERT_FILE", ""))
+    os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
+
+
+def _outside() -> dict[str, str]:
+    """The environment as it is outside the tests."""
+    kept = {name: value for name, value in os.environ.items() if name != "SSL_CERT_DIR"}
+    authorities = kept.pop(OUTSIDE, "")
+    return {**kept, "SSL_CERT_FILE": authorities} if authorities else kept
+
+
 def run(command: list[str], folder: Path | None = None) -> None:
     """Run an installer. Raises `NotInstalledError`."""
     try:
         done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=240, check=False
+            command,
+            cwd=folder,
+            env=_outside(),
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise NotInstalledError(f"{command[-1]} took too long") from error
