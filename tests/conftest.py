@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import certifi
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
@@ -42,6 +43,19 @@ hypothesis_settings.load_profile("steady")
 
 
 PROCESS: Final = Path(__file__).with_name("process")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """HTTP clients of tests know one authority of TLS: reading all takes 20 ms for each client."""
+    last = "-----END CERTIFICATE-----\n"
+    first, _, _ = Path(certifi.where()).read_text("ascii").partition(last)
+    file = tmp_path_factory.mktemp("tls") / "authority.pem"
+    file.write_text(first + last, "ascii")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certifi, "where", lambda: str(file))
+        yield
+
 
 NIGHT_SESSION: Final = dt.date(2012, 10, 3)
 """On this day the reference detector shows five setups, of three families, in four symbols."""
