@@ -1,146 +1,94 @@
-"""Parity: one operation, two surfaces, the same answer and the same refusal."""
+"""Parity: one operation, REST and every address of MCP in both eras, the same answer and refusal.
+
+What is refused is in `test_errors.py`; both walk the table of `cases.py`.
+"""
 
 from __future__ import annotations
 
 import base64
 from typing import Any
 
+import jsonschema
 import pytest
 
-from store.accounts import Plan
+from mcp_server.surface.toolsets import DEMO, EXTENDED, FULL, Toolset
 from tests.agent import ERAS, call, connected, images, text_json, texts
+from tests.contract.cases import ANSWERED
 from tests.service import Service, new_key
 
-KEYED: tuple[tuple[str, dict[str, Any], str], ...] = (
-    ("get_ticker_patterns", {"symbol": "aapl"}, "/tickers/aapl/patterns"),
-    ("get_ticker_patterns", {"symbol": "IBM"}, "/tickers/IBM/patterns"),
-    ("get_pattern_history", {"symbol": "MSFT"}, "/tickers/MSFT/history"),
-    (
-        "get_pattern_history",
-        {"symbol": "MSFT", "limit": 3, "outcome": "resolved"},
-        "/tickers/MSFT/history?limit=3&outcome=resolved",
-    ),
-    ("list_tracked_tickers", {}, "/tickers"),
-    ("get_family_track_record", {}, "/families"),
-    ("get_family_track_record", {"family": "triangle"}, "/families/triangle/stats"),
-    ("demo", {"symbol": "GOOG"}, "/demo/GOOG"),
-)
 
-
-@pytest.mark.proves(
-    "MCP-results", "MCP-get_ticker_patterns", "MCP-get_pattern_history", "MCP-list_tracked_tickers"
-)
+@pytest.mark.proves("MCP-results", "MCP-get_ticker_patterns", "MCP-get_pattern_history")
+@pytest.mark.proves("MCP-list_tracked_tickers", "MCP-set_tracked_tickers", "MCP-demo-tool")
+@pytest.mark.proves("MCP-get_family_track_record", "MCP-demo", "MCP-demo-answers", "AUTH-3")
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(("tool", "arguments", "path"), KEYED)
+@pytest.mark.parametrize("toolset", [FULL, DEMO, EXTENDED], ids=lambda toolset: toolset.path)
 async def test_a_tool_answers_what_its_route_answers(
-    service: Service, era: str, tool: str, arguments: dict[str, Any], path: str
+    service: Service, toolset: Toolset, era: str, subtests: pytest.Subtests
 ) -> None:
-    body = service.get(path).raise_for_status().json()
+    key = "" if toolset.keyless else service.key
+    async with connected(service.mcp_url + toolset.path, key, era) as client:
+        schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+        for case in ANSWERED:
+            if (tool := toolset.tools.get(case.tool)) is None:
+                continue
+            with subtests.test(case=str(case)):
+                body = case.request(service, key, tool.defaults).json()
+                result = await call(client, case.tool, **case.arguments)
 
-    async with connected(service.mcp_url, service.key, era) as client:
-        result = await call(client, tool, **arguments)
+                if toolset.keyless and tool.operation.access != "keyless":
+                    assert result.is_error
+                    assert body["error"] == "missing_api_key"
+                    text = texts(result)[0]
+                    assert text.startswith("missing_api_key: ")
+                    assert service.mcp_url in text
+                    assert "Authorization: Bearer" in text
+                    continue
+                assert not result.is_error
+                assert text_json(result) == result.structured_content == body
+                assert (body["api_version"], body["as_of_session"]) == ("v1", "2012-10-03")
+                schema: Any = schemas[case.tool]
+                validator = jsonschema.Draft202012Validator(schema)
+                assert list(validator.iter_errors(body)) == []
+                assert list(validator.iter_errors({"api_version": "v2"})) != []
 
-    assert not result.is_error
-    assert text_json(result) == body
-    assert result.structured_content == body
-    assert body["api_version"] == "v1"
-    assert body["as_of_session"] == "2012-10-03"
 
-
-@pytest.mark.proves("MCP-get_pattern_chart")
+@pytest.mark.proves("MCP-get_pattern_chart", "MCP-demo-tool", "PAT-chart", "DEMO-chart")
 @pytest.mark.parametrize("era", ERAS)
-async def test_the_chart_tool_shows_the_picture_of_the_chart_route(
-    service: Service, era: str
-) -> None:
+async def test_the_tools_show_the_picture_of_the_chart_routes(service: Service, era: str) -> None:
     setup = service.get("/tickers/GOOG/patterns").json()["setups"][0]
-    picture = service.get("/tickers/GOOG/chart.png", params={"setup_id": setup["setup_id"]})
+    query = {"setup_id": setup["setup_id"]}
+    picture = service.get("/tickers/GOOG/chart.png", params=query)
+    public = service.get("/demo/GOOG/chart.png", key="", params=query)
 
     async with connected(service.mcp_url, service.key, era) as client:
-        result = await call(client, "get_pattern_chart", symbol="GOOG", setup_id=setup["setup_id"])
+        chart = await call(client, "get_pattern_chart", symbol="GOOG", **query)
+    async with connected(f"{service.mcp_url}/demo", era=era) as client:
+        demo = await call(client, "demo", symbol="goog")
 
-    assert picture.headers["content-type"] == "image/png"
+    assert picture.headers["content-type"] == public.headers["content-type"] == "image/png"
     assert picture.headers["cache-control"] == "private, max-age=3600"
-    assert base64.b64decode(images(result)[0].data) == picture.content
-    assert result.structured_content is None
-    words = texts(result)[0]
+    assert public.headers["cache-control"] == "public, max-age=3600"
+    for result in (chart, demo):
+        assert [base64.b64decode(image.data) for image in images(result)] == [picture.content]
+    assert public.content == picture.content
+    assert chart.structured_content is None
+    words = texts(chart)[0]
     for fact in ("GOOG", setup["family_label"], "forming", "2012-10-03", "not investment advice"):
         assert fact in words
 
 
-@pytest.mark.proves("MCP-demo-tool")
-async def test_the_demo_tool_adds_the_first_chart(service: Service) -> None:
-    setup = service.get("/demo/GOOG", key="").json()["setups"][0]
-    path = "/demo/GOOG/chart.png"
-    picture = service.get(path, key="", params={"setup_id": setup["setup_id"]})
-
-    async with connected(f"{service.mcp_url}/demo") as client:
-        result = await call(client, "demo", symbol="goog")
-
-    assert base64.b64decode(images(result)[0].data) == picture.content
-    assert picture.headers["cache-control"] == "public, max-age=3600"
-
-
-REFUSED = (
-    ("get_ticker_patterns", {"symbol": "FB"}, "/tickers/FB/patterns", "ticker_not_tracked"),
-    ("get_pattern_history", {"symbol": "FB"}, "/tickers/FB/history", "ticker_not_tracked"),
-    (
-        "get_pattern_history",
-        {"symbol": "IBM", "limit": "x"},
-        "/tickers/IBM/history?limit=x",
-        "bad_request",
-    ),
-    (
-        "get_pattern_history",
-        {"symbol": "IBM", "outcome": "win"},
-        "/tickers/IBM/history?outcome=win",
-        "bad_request",
-    ),
-    ("get_pattern_chart", {"symbol": "IBM"}, "/tickers/IBM/chart.png", "bad_request"),
-    (
-        "get_pattern_chart",
-        {"symbol": "IBM", "setup_id": "x"},
-        "/tickers/IBM/chart.png?setup_id=x",
-        "setup_not_found",
-    ),
-    ("get_family_track_record", {"family": "cup"}, "/families/cup/stats", "unknown_family"),
-    ("demo", {"symbol": "FB"}, "/demo/FB", "not_a_demo_symbol"),
-)
-
-
-@pytest.mark.proves("ERR-mcp", "MCP-errors")
-@pytest.mark.parametrize(("tool", "arguments", "path", "code"), REFUSED)
-async def test_a_tool_refuses_with_the_code_of_its_route(
-    service: Service, tool: str, arguments: dict[str, Any], path: str, code: str
-) -> None:
-    refusal = service.get(path).json()
-
-    async with connected(service.mcp_url, service.key) as client:
-        result = await call(client, tool, **arguments)
-
-    assert refusal["error"] == code
-    assert result.is_error
-    assert texts(result)[0].startswith(f"{code}: ")
-
-
-@pytest.mark.proves("ERR-forbidden", "ERR-mcp")
-async def test_a_forbidden_plan_is_refused_on_both_surfaces(service: Service) -> None:
-    key = new_key(service.settings, "free@example.com", Plan.NONE, ())
+@pytest.mark.proves("MCP-set_tracked_tickers", "MCP-list_tracked_tickers")
+async def test_a_list_that_a_tool_sets_is_seen_on_the_other_surface(service: Service) -> None:
+    key = new_key(service.settings, "setter@example.com", tracked=("IBM",))
 
     async with connected(service.mcp_url, key) as client:
-        result = await call(client, "list_tracked_tickers")
+        result = await call(client, "set_tracked_tickers", symbols=["fb", "INTC", "FB"])
 
-    assert service.get("/tickers", key=key).status_code == 403
-    assert service.get("/tickers", key=key).json()["error"] == "forbidden"
-    assert texts(result)[0].startswith("forbidden: ")
-
-
-@pytest.mark.proves("MCP-set_tracked_tickers")
-async def test_setting_the_tracked_list_is_seen_on_the_other_surface(service: Service) -> None:
-    key = new_key(service.settings, "setter@example.com", tracked=())
-
-    async with connected(service.mcp_url, key) as client:
-        result = await call(client, "set_tracked_tickers", symbols=["msft", "AAPL", "MSFT"])
-
-    listed = service.get("/tickers", key=key).json()
-    assert result.structured_content["added"] == ["MSFT", "AAPL"]
-    assert [ticker["symbol"] for ticker in listed["tickers"]] == ["MSFT", "AAPL"]
+    changed = result.structured_content or {}
+    assert (changed["added"], changed["removed"]) == (["FB", "INTC"], ["IBM"])
+    assert changed["tickers"] == [
+        {"symbol": "FB", "covered": True},
+        {"symbol": "INTC", "covered": False},
+    ]
+    listed = service.get("/tickers", key=key).json()["tickers"]
+    assert [(t["symbol"], t["covered"]) for t in listed] == [("FB", True), ("INTC", False)]
