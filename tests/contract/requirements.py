@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,7 @@ def requirements() -> dict[str, Requirement]:
     return {r.id: r for section in sections() for r in section.requirements}
 
 
+@cache
 def proofs() -> dict[str, list[str]]:
     """The places that name each id in a `proves(...)` marker, found without importing a test."""
     found: dict[str, list[str]] = {}
