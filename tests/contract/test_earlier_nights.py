@@ -13,7 +13,7 @@ import pytest
 from rest_facade.routes import ROUTES
 from tests.agent import call, connected
 from tests.resealed import rename_bars, reseal
-from tests.service import Service, serving
+from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 
@@ -52,11 +52,13 @@ def forget_next(manifest: dict[str, Any]) -> None:
     del manifest["next_session"], manifest["inputs"]["since"]
 
 
-@pytest.fixture
-def earlier(data_dir: Path) -> Iterator[Service]:
+@pytest.fixture(scope="module")
+def earlier(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A live service over the sample night as it was sealed before."""
-    reseal(data_dir, make_earlier, forget_next)
-    with serving(data_dir) as live:
+    folder = tmp_path_factory.mktemp("earlier")
+    copy_night(night, folder)
+    reseal(folder, make_earlier, forget_next)
+    with serving(folder) as live:
         yield live
 
 

@@ -31,7 +31,7 @@ ARGUMENTS = {"symbol": "AAPL", "symbols": ["AAPL"], "family": "triangle"}
 def put_oldest(data: Path) -> Path:
     """Put the oldest night into a data folder."""
     nights = data / "nights"
-    nights.mkdir(parents=True)
+    nights.mkdir(parents=True, exist_ok=True)
     packed = (OLDEST / f"{VERSION}.book.zst").read_bytes()
     (nights / f"{VERSION}.book").write_bytes(zstandard.ZstdDecompressor().decompress(packed))
     shutil.copy(OLDEST / "manifest.json", nights / f"{VERSION}.json")
@@ -39,10 +39,10 @@ def put_oldest(data: Path) -> Path:
     return data
 
 
-@pytest.fixture
-def oldest(tmp_path: Path) -> Iterator[Service]:
+@pytest.fixture(scope="module")
+def oldest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A live service over the oldest night."""
-    with serving(put_oldest(tmp_path / "data")) as live:
+    with serving(put_oldest(tmp_path_factory.mktemp("oldest"))) as live:
         yield live
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from tests.service import new_key
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Any, Any, Any], Awaitable[None]]
+Headers = dict[str, str] | list[tuple[str, str]]
 
 CAPABILITIES: dict[str, Any] = {}
 MODERN = {
@@ -83,6 +83,13 @@ class Pair:
 
     ours: httpx.AsyncClient
     stock: httpx.AsyncClient
+
+    async def both(self, body: bytes, headers: Headers) -> int:
+        """The status with which both answer, and answer the same."""
+        ours = await self.ours.post("/mcp", content=body, headers=headers)
+        stock = await self.stock.post("/mcp", content=body, headers=headers)
+        assert comparable(ours) == comparable(stock)
+        return ours.status_code
 
 
 def with_caller(app: App, caller: Caller) -> App:
@@ -157,84 +164,46 @@ def comparable(answer: httpx.Response) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize("era", ["", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"])
-async def test_every_tool_answers_as_the_sdks_own_server_does(data_dir: Path, era: str) -> None:
+async def test_every_call_is_answered_as_the_sdks_own_server_does(
+    data_dir: Path, era: str, subtests: pytest.Subtests
+) -> None:
+    calls = [("tools/call", {"name": name, "arguments": given}) for name, given in TOOL_CALLS]
     async with paired(data_dir) as pair:
-        for name, arguments in TOOL_CALLS:
-            body, headers = request(era, "tools/call", {"name": name, "arguments": arguments})
-
-            ours = await pair.ours.post("/mcp", content=body, headers=headers)
-            stock = await pair.stock.post("/mcp", content=body, headers=headers)
-
-            assert comparable(ours) == comparable(stock), (name, arguments)
+        for method, params in [*calls, *METHODS, ("initialize", INITIALIZE)]:
+            with subtests.test(method=method, params=params):
+                await pair.both(*request(era, method, params))
 
 
-@pytest.mark.parametrize("era", ["", "2025-06-18", "2025-11-25", "2026-07-28"])
-async def test_every_method_answers_as_the_sdks_own_server_does(data_dir: Path, era: str) -> None:
-    async with paired(data_dir) as pair:
-        for method, params in [*METHODS, ("initialize", INITIALIZE)]:
-            body, headers = request(era, method, params)
-
-            ours = await pair.ours.post("/mcp", content=body, headers=headers)
-            stock = await pair.stock.post("/mcp", content=body, headers=headers)
-
-            assert comparable(ours) == comparable(stock), (method, params)
-
-
-@pytest.mark.parametrize("identity", [0, 7, -1, 2**53, "", 'a"b\\c', "é"])
-async def test_an_answer_carries_the_id_of_its_request(data_dir: Path, identity: Any) -> None:
-    async with paired(data_dir) as pair:
-        call = {"name": "list_tracked_tickers"}
-        body = {"jsonrpc": "2.0", "id": identity, "method": "tools/call", "params": call}
-
-        answer = await pair.ours.post("/mcp", content=orjson.dumps(body), headers=JSON_BODY)
-
-        assert answer.json()["id"] == identity
-
-
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        ({"mcp-method": "tools/list"}, -32020),
-        ({"mcp-name": "demo"}, -32020),
-        ({"mcp-protocol-version": "2099-01-01"}, -32020),
-    ],
-)
-async def test_routing_headers_must_say_what_the_body_says(
-    data_dir: Path, change: dict[str, str], code: int
+async def test_an_answer_carries_the_id_of_its_request(
+    data_dir: Path, subtests: pytest.Subtests
 ) -> None:
     async with paired(data_dir) as pair:
-        call = {"name": "list_tracked_tickers", "arguments": {}}
-        body, headers = request("2026-07-28", "tools/call", call)
+        for identity in (0, 7, -1, 2**53, "", 'a"b\\c', "é"):
+            with subtests.test(identity=identity):
+                call = {"name": "list_tracked_tickers"}
+                body = {"jsonrpc": "2.0", "id": identity, "method": "tools/call", "params": call}
 
-        ours = await pair.ours.post("/mcp", content=body, headers=headers | change)
-        stock = await pair.stock.post("/mcp", content=body, headers=headers | change)
+                answer = await pair.ours.post("/mcp", content=orjson.dumps(body), headers=JSON_BODY)
 
-        assert comparable(ours) == comparable(stock)
-        assert ours.status_code == 400
+                assert answer.json()["id"] == identity
 
 
-async def test_space_around_a_routing_header_is_not_part_of_it(data_dir: Path) -> None:
+async def test_routing_headers_say_once_what_the_body_says(
+    data_dir: Path, subtests: pytest.Subtests
+) -> None:
+    body, usual = request("2026-07-28", "tools/call", {"name": "list_tracked_tickers"})
+    spaced = {n: f" {value} " if n.startswith("mcp-") else value for n, value in usual.items()}
+    cases: tuple[tuple[Headers, int], ...] = (
+        (usual | {"mcp-method": "tools/list"}, 400),
+        (usual | {"mcp-name": "demo"}, 400),
+        (usual | {"mcp-protocol-version": "2099-01-01"}, 400),
+        ([*usual.items(), ("mcp-name", "list_tracked_tickers")], 400),
+    )
     async with paired(data_dir) as pair:
-        call = {"name": "list_tracked_tickers", "arguments": {}}
-        body, headers = request("2026-07-28", "tools/call", call)
-        spaced = {
-            name: f" {value} " if name.startswith("mcp-") else value
-            for name, value in headers.items()
-        }
-
+        for headers, status in cases:
+            with subtests.test(headers=headers):
+                assert await pair.both(body, headers) == status
         assert (await pair.ours.post("/mcp", content=body, headers=spaced)).status_code == 200
-
-
-async def test_a_routing_header_sent_twice_is_refused(data_dir: Path) -> None:
-    async with paired(data_dir) as pair:
-        body, headers = request("2026-07-28", "tools/call", {"name": "list_tracked_tickers"})
-        twice = [*headers.items(), ("mcp-name", "list_tracked_tickers")]
-
-        ours = await pair.ours.post("/mcp", content=body, headers=twice)
-        stock = await pair.stock.post("/mcp", content=body, headers=twice)
-
-        assert comparable(ours) == comparable(stock)
-        assert ours.status_code == 400
 
 
 @pytest.mark.parametrize("era", ["", "2026-07-28"])
@@ -248,62 +217,56 @@ async def test_a_notification_is_acknowledged_without_an_answer(data_dir: Path, 
         assert (answer.status_code, answer.content) == (202, b"")
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        (b"", -32700),
-        (b"{", -32700),
-        (b"\xff", -32700),
-        (b"[" * 20_000, -32700),
-        (b"[]", -32600),
-        (b"null", -32600),
-        (b'"text"', -32600),
-        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
-        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
-        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
-        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
-        (b'{"id":1,"method":"tools/call","params":{"name":"demo"}}', -32600),
-        (b'{"jsonrpc":"2.0","id":1,"method":5}', -32600),
-        (b'{"jsonrpc":"2.0"}', -32600),
-        (b"{}", -32600),
-    ],
-)
 async def test_what_is_no_request_is_a_json_rpc_error(
-    data_dir: Path, body: bytes, code: int
+    data_dir: Path, subtests: pytest.Subtests
 ) -> None:
+    unread = (b"", b"{", b"\xff", b"[" * 20_000)
+    odd = (
+        b"[]",
+        b"null",
+        b'"text"',
+        b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]',
+        b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":{},"method":"ping"}',
+        b'{"jsonrpc":"1.0","id":1,"method":"ping"}',
+        b'{"id":1,"method":"tools/call","params":{"name":"demo"}}',
+        b'{"jsonrpc":"2.0","id":1,"method":5}',
+        b'{"jsonrpc":"2.0"}',
+        b"{}",
+    )
     async with paired(data_dir) as pair:
-        answer = await pair.ours.post("/mcp", content=body, headers=JSON_BODY)
+        for body in unread + odd:
+            with subtests.test(body=body[:80]):
+                answer = await pair.ours.post("/mcp", content=body, headers=JSON_BODY)
 
-        assert answer.status_code == 400
-        assert answer.json()["error"]["code"] == code
-        assert answer.json()["id"] is None
+                assert answer.status_code == 400
+                assert answer.json()["error"]["code"] == (-32700 if body in unread else -32600)
+                assert answer.json()["id"] is None
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"content-type": "text/plain"}, 415),
-        ({"content-type": "application/jsonx"}, 415),
-        ({"content-type": "application/json; charset=utf-8"}, 200),
-        ({"accept": "text/html"}, 406),
-        ({"accept": "text/event-stream"}, 406),
-        ({"accept": "application/json;q=0.9, text/event-stream"}, 200),
-        ({"accept": "*/*"}, 200),
-        ({"host": "evil.example"}, 421),
-        ({"origin": "http://evil.example"}, 403),
-        ({"origin": "http://testserver"}, 200),
-        ({"origin": "null"}, 403),
-    ],
-)
 async def test_http_is_checked_before_any_json_rpc(
-    data_dir: Path, headers: dict[str, str], status: int
+    data_dir: Path, subtests: pytest.Subtests
 ) -> None:
+    cases = (
+        ("content-type", "text/plain", 415),
+        ("content-type", "application/jsonx", 415),
+        ("content-type", "application/json; charset=utf-8", 200),
+        ("accept", "text/html", 406),
+        ("accept", "text/event-stream", 406),
+        ("accept", "application/json;q=0.9, text/event-stream", 200),
+        ("accept", "*/*", 200),
+        ("host", "evil.example", 421),
+        ("origin", "http://evil.example", 403),
+        ("origin", "http://testserver", 200),
+        ("origin", "null", 403),
+    )
+    body, usual = request("", "ping", {})
     async with paired(data_dir) as pair:
-        body, usual = request("", "ping", {})
+        for name, value, status in cases:
+            with subtests.test(name=name, value=value):
+                answer = await pair.ours.post("/mcp", content=body, headers=usual | {name: value})
 
-        answer = await pair.ours.post("/mcp", content=body, headers=usual | headers)
-
-        assert answer.status_code == status
+                assert answer.status_code == status
 
 
 async def test_a_long_request_is_refused_as_too_large(data_dir: Path) -> None:
@@ -319,33 +282,24 @@ async def test_a_long_request_is_refused_as_too_large(data_dir: Path) -> None:
         assert (declared.status_code, streamed.status_code) == (413, 413)
 
 
-async def test_odd_envelopes_are_judged_by_the_sdk(data_dir: Path) -> None:
-    async with paired(data_dir) as pair:
-        metas: list[Any] = [
-            {"progressToken": 5},
-            {"progressToken": {"a": 1}},
-            {"anything": ["else", 1]},
-            [],
-            None,
-            "text",
-        ]
-        for meta in metas:
-            params = {"name": "list_tracked_tickers", "arguments": {}, "_meta": meta}
-            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
-
-            ours = await pair.ours.post("/mcp", content=body, headers=JSON_BODY)
-            stock = await pair.stock.post("/mcp", content=body, headers=JSON_BODY)
-
-            assert comparable(ours) == comparable(stock), meta
-
-
-@pytest.mark.parametrize("meta", ["text", 5, ["list"]])
-async def test_an_envelope_that_is_no_object_is_no_fault_of_the_server(
-    data_dir: Path, meta: Any
+async def test_odd_envelopes_are_judged_by_the_sdk(
+    data_dir: Path, subtests: pytest.Subtests
 ) -> None:
+    metas: list[Any] = [
+        *({"progressToken": 5}, {"progressToken": {"a": 1}}, {"anything": ["else", 1]}),
+        *([], None, "text", 5, ["list"]),
+    ]
     async with paired(data_dir) as pair:
-        body, headers = request("", "initialize", {**INITIALIZE, "_meta": meta})
+        for meta in metas:
+            with subtests.test(meta=meta):
+                params = {"name": "list_tracked_tickers", "arguments": {}, "_meta": meta}
+                await pair.both(*request("", "tools/call", params))
+        for meta in ("text", 5, ["list"]):
+            with subtests.test(
+                "An envelope that is no object is no fault of the server.", meta=meta
+            ):
+                body, headers = request("", "initialize", {**INITIALIZE, "_meta": meta})
 
-        answer = await pair.ours.post("/mcp", content=body, headers=headers)
+                answer = await pair.ours.post("/mcp", content=body, headers=headers)
 
-        assert answer.json().get("error", {}).get("code") != -32603
+                assert answer.json().get("error", {}).get("code") != -32603
