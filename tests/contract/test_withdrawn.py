@@ -6,7 +6,7 @@ import datetime as dt
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -44,46 +44,20 @@ class Reader:
         return str(self.service.get("/families").json()["data_version"])
 
 
-@pytest.fixture
-def reader(tmp_path: Path) -> Iterator[Reader]:
-    """A live service over the second of two nights, read by somebody who tracks all tickers."""
-    order = order_of(market(tmp_path / "bars", len(SYMBOLS)))
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """A live service over the second of two nights, read by somebody who tracks all tickers.
+
+    The last test withdraws that night.
+    """
+    folder = tmp_path_factory.mktemp("withdrawn")
+    order = order_of(market(folder / "bars", len(SYMBOLS)))
     for session in SESSIONS:
-        publish(order, tmp_path / "data", session)
-    with serving(tmp_path / "data", demo_symbols=SYMBOLS) as live:
+        publish(order, folder / "data", session)
+    with serving(folder / "data", demo_symbols=SYMBOLS) as live:
         live.request("PUT", "/tickers", json={"symbols": SYMBOLS}).raise_for_status()
         first = live.get("/scan").json()["setups"][0]
         yield Reader(live, first["symbol"], first["setup_id"])
-
-
-def test_what_was_kept_of_a_withdrawn_night_is_replaced_by_the_night_that_follows(
-    reader: Reader,
-) -> None:
-    kept = {path: reader.read(path) for path in reader.paths()}
-    page = Browser(reader.service).get("/method")
-    withdrawn = reader.version()
-    for path, answer in kept.items():
-        assert answer.status_code == 200, path
-        assert reader.read(path, answer.headers["etag"]).status_code == 304, path
-        asked_again = "chart.png" not in path
-        assert answer.headers["cache-control"].endswith("no-cache") is asked_again, path
-
-    data = reader.service.settings.data_dir
-    done = command.run(data, "night", "withdraw", withdrawn, "--reason", "Bars were wrong.")
-    assert done.returncode == 0, done.stderr
-    successor = Nights(data).check_active().data_version
-    deadline = time.monotonic() + 60
-    while reader.version() != successor and time.monotonic() < deadline:
-        pass
-
-    for path, answer in kept.items():
-        again = reader.read(path, answer.headers["etag"])
-        if "chart.png" not in path:
-            assert again.status_code == 200, path
-            assert again.json()["data_version"] == successor, path
-            assert again.headers["etag"] != answer.headers["etag"], path
-    again = Browser(reader.service).get("/method", headers={"If-None-Match": page.headers["etag"]})
-    assert again.status_code == 200
 
 
 def test_only_charts_and_what_says_nothing_of_a_night_may_be_kept_for_an_hour(
@@ -107,3 +81,50 @@ def test_errors_are_never_kept(reader: Reader) -> None:
         assert answer.status_code >= 400
         assert answer.headers["cache-control"] == "no-store"
         assert "etag" not in answer.headers
+
+
+@pytest.mark.proves("RULE-2", "SETUP-setup_id", "VER-3", "LIM-freshness", "EVENT-poll")
+def test_what_was_kept_of_a_withdrawn_night_is_replaced_by_the_night_that_follows(
+    reader: Reader,
+) -> None:
+    kept = {path: reader.read(path) for path in reader.paths()}
+    page = Browser(reader.service).get("/method")
+    withdrawn = reader.version()
+    before = reader.read("/scan?status=all").json()
+    for path, answer in kept.items():
+        assert answer.status_code == 200, path
+        assert reader.read(path, answer.headers["etag"]).status_code == 304, path
+        asked_again = "chart.png" not in path
+        assert answer.headers["cache-control"].endswith("no-cache") is asked_again, path
+
+    data = reader.service.settings.data_dir
+    done = command.run(data, "night", "withdraw", withdrawn, "--reason", "Bars were wrong.")
+    assert done.returncode == 0, done.stderr
+    successor = Nights(data).check_active().data_version
+    deadline = time.monotonic() + 60
+    while reader.version() != successor and time.monotonic() < deadline:
+        pass
+
+    for path, answer in kept.items():
+        again = reader.read(path, answer.headers["etag"])
+        if "chart.png" not in path:
+            assert again.status_code == 200, path
+            assert again.json()["data_version"] == successor, path
+            assert again.headers["etag"] != answer.headers["etag"], path
+    check_another_night(reader, before, reader.read("/scan?status=all").json())
+    again = Browser(reader.service).get("/method", headers={"If-None-Match": page.headers["etag"]})
+    assert again.status_code == 200
+
+
+def check_another_night(reader: Reader, before: Any, now: Any) -> None:
+    """Check that a night has ids of its own, and serves no setup of another."""
+    ids, others = ({setup["setup_id"] for setup in scan["setups"]} for scan in (before, now))
+    lineages, same = ({setup["lineage_id"] for setup in scan["setups"]} for scan in (before, now))
+    assert ids
+    assert others
+    assert ids.isdisjoint(others)
+    assert lineages & same
+    assert [scan["as_of_session"] for scan in (now, before)] == [str(day) for day in SESSIONS]
+    for setup in before["setups"]:
+        path = f"/demo/{setup['symbol']}/chart.png?setup_id={setup['setup_id']}"
+        assert reader.read(path).json()["error"] == "setup_not_found"

@@ -36,7 +36,8 @@ def setups(book: Book) -> Iterator[tuple[StoredSetup, Prices]]:
             yield setup, prices
 
 
-def test_every_look_of_a_chart_is_drawn_and_kept_by_itself(book: Book, tmp_path: Path) -> None:
+@pytest.mark.proves("PAT-chart-once")
+def test_every_look_of_a_chart_is_drawn_once_and_kept_by_itself(book: Book, tmp_path: Path) -> None:
     setup, _ = next(setups(book))
     looks = [Look(theme, width) for theme in THEMES for width in WIDTHS]
 
@@ -46,7 +47,11 @@ def test_every_look_of_a_chart_is_drawn_and_kept_by_itself(book: Book, tmp_path:
         return [await charts.png(book, setup, look) for look in looks]
 
     drawn = anyio.run(run)
+    for file in tmp_path.rglob("*.png"):
+        Image.new("L", (1, 1)).save(file)
+    kept = [file.read_bytes() for file in tmp_path.rglob("*.png")]
 
+    assert set(anyio.run(run)) == set(kept)
     assert [Image.open(io.BytesIO(png)).size for png in drawn] == [
         (look.width, look.height) for look in looks
     ]
