@@ -20,8 +20,12 @@ def test_every_sealed_answer_names_the_next_session(service: Service, path: str)
     assert (body["as_of_session"], body["next_session"]) == ("2012-10-03", "2012-10-04")
 
 
-def test_the_index_says_in_words_how_old_the_night_is_on_each_day(data_dir: Path) -> None:
+def test_the_index_says_how_old_the_night_is_on_each_day_and_which_were_withdrawn(
+    data_dir: Path,
+) -> None:
     reseal(data_dir, change_manifest=rename_bars)
+    withdraw(data_dir, 4, reason="First.")
+    withdraw(data_dir, 9, as_of_session="2012-09-28", reason="Second.")
     today = [dt.datetime(2012, 10, 4, 23, 59, tzinfo=dt.UTC)]
     with serving(data_dir, clock=lambda: today[0]) as live:
         current = live.get("/", key="")
@@ -38,6 +42,14 @@ def test_the_index_says_in_words_how_old_the_night_is_on_each_day(data_dir: Path
         "sample": False,
         "words": "This night is current: no session has ended since 2012-10-03.",
     }
+    found = current.json()["withdrawn"]
+    assert [entry["reason"] for entry in found] == ["Second.", "First."]
+    assert found[1] == {
+        "data_version": "20121004-0123456789ab",
+        "as_of_session": "2012-10-04",
+        "reason": "First.",
+        "withdrawn_at": "2012-10-05T03:04:05+00:00",
+    }
     assert current.headers["cache-control"] == "public, no-cache"
     assert unchanged.status_code == 304
     assert older.status_code == 200, "the words have changed, so its tag has"
@@ -51,31 +63,6 @@ def test_the_index_says_that_the_sample_is_a_sample(service: Service) -> None:
 
     assert night["sample"] is True
     assert "never gets newer" in night["words"]
-
-
-def test_the_index_without_a_night_says_so(tmp_path: Path) -> None:
-    with serving(tmp_path) as live:
-        body = live.get("/", key="").json()
-
-    assert body["next_session"] is None
-    assert body["night"]["words"] == "There is no night yet."
-    assert body["night"]["sessions_missed"] is None
-    assert body["withdrawn"] == []
-
-
-def test_the_index_names_withdrawn_nights_newest_first(data_dir: Path) -> None:
-    withdraw(data_dir, 4, reason="First.")
-    withdraw(data_dir, 9, as_of_session="2012-09-28", reason="Second.")
-    with serving(data_dir) as live:
-        found = live.get("/", key="").json()["withdrawn"]
-
-    assert [entry["reason"] for entry in found] == ["Second.", "First."]
-    assert found[1] == {
-        "data_version": "20121004-0123456789ab",
-        "as_of_session": "2012-10-04",
-        "reason": "First.",
-        "withdrawn_at": "2012-10-05T03:04:05+00:00",
-    }
 
 
 def test_agents_are_told_to_compare_and_what_the_fields_mean(service: Service) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
 import httpx
 import pytest
@@ -36,46 +37,32 @@ KEYLESS = (
 )
 
 
+@pytest.fixture(scope="module")
+def free(service: Service) -> str:
+    """A key of an account whose plan has no access."""
+    return new_key(service.settings, "free-of-access@example.com", Plan.NONE)
+
+
 def code(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]
 
 
-@pytest.mark.proves("AUTH-5-missing", "ERR-missing_api_key", "GETME-errors", "SCAN-errors")
-@pytest.mark.proves("PAT-errors-caller", "TICK-errors-caller", "AUTH-1")
+@pytest.mark.proves("AUTH-5-missing", "AUTH-5-invalid", "AUTH-4", "AUTH-1", "OAUTH-key")
+@pytest.mark.proves("ERR-missing_api_key", "ERR-invalid_api_key", "ERR-forbidden", "GETME-errors")
+@pytest.mark.proves("PAT-errors-caller", "TICK-errors-caller", "SCAN-errors")
 @pytest.mark.parametrize(("method", "path"), KEYED)
-def test_a_keyed_route_without_the_header_is_missing_api_key(
-    service: Service, method: str, path: str
+def test_a_keyed_route_takes_a_live_key_of_a_plan_with_access(
+    service: Service, free: str, method: str, path: str
 ) -> None:
-    answer = service.request(method, path, key="")
-
-    assert code(answer) == (401, "missing_api_key")
-    assert "Authorization: Bearer <API_KEY>" in answer.json()["fix"]
-
-
-@pytest.mark.proves("AUTH-5-invalid", "ERR-invalid_api_key", "GETME-errors", "SCAN-errors")
-@pytest.mark.proves("PAT-errors-caller", "TICK-errors-caller", "OAUTH-key")
-@pytest.mark.parametrize(("method", "path"), KEYED)
-def test_an_unknown_key_is_invalid_and_starts_no_sign_in(
-    service: Service, method: str, path: str
-) -> None:
-    answer = service.request(method, path, key="ps_live_" + "0" * 48)
-
-    assert code(answer) == (401, "invalid_api_key")
-    assert "new key" in answer.json()["fix"]
-    assert "www-authenticate" not in answer.headers
-
-
-@pytest.mark.proves("AUTH-4", "ERR-forbidden", "GETME-errors", "SCAN-errors")
-@pytest.mark.proves("PAT-errors-caller", "TICK-errors-caller")
-@pytest.mark.parametrize(("method", "path"), KEYED)
-def test_a_plan_without_access_is_forbidden_everywhere(
-    service: Service, method: str, path: str
-) -> None:
-    key = new_key(service.settings, f"free{KEYED.index((method, path))}@example.com", Plan.NONE)
-    answer = service.request(method, path, key=key)
-
-    assert code(answer) == (403, "forbidden")
-    assert "same key then works" in answer.json()["fix"]
+    for key, refusal, words in (
+        ("", (401, "missing_api_key"), "Authorization: Bearer <API_KEY>"),
+        ("ps_live_" + "0" * 48, (401, "invalid_api_key"), "new key"),
+        (free, (403, "forbidden"), "same key then works"),
+    ):
+        answer = service.request(method, path, key=key)
+        assert code(answer) == refusal
+        assert words in answer.json()["fix"]
+        assert "www-authenticate" not in answer.headers
 
 
 @pytest.mark.proves("AUTH-4", "ERR-forbidden", "ERR-retry", "ERR-mcp")
@@ -94,16 +81,24 @@ async def test_the_same_key_works_once_the_plan_is_upgraded(service: Service) ->
     assert service.get("/me", key=key).status_code == 200
 
 
-@pytest.mark.proves("AUTH-4", "ME-plan")
-def test_premium_has_access_while_in_beta_and_only_then(
-    tmp_path_factory: pytest.TempPathFactory,
+@pytest.mark.proves("AUTH-4", "ME-plan", "LIM-key")
+@pytest.mark.proves("ME-limits.requests_per_minute", "ME-limits.requests_per_day")
+def test_premium_has_access_while_in_beta_and_only_then_within_the_limits_of_the_interface(
+    service: Service, tmp_path: Path
 ) -> None:
-    for beta, status in ((True, 200), (False, 403)):
-        with serving(tmp_path_factory.mktemp("plans"), beta=beta) as live:
-            key = new_key(live.settings, "premium@example.com", Plan.PREMIUM)
-            assert live.get("/me", key=key).status_code == status
-            assert live.get("/tickers").status_code == 200
-            assert (live.get("/me").json()["plan"] == "beta") is beta
+    key = new_key(service.settings, "premium@example.com", Plan.PREMIUM)
+    assert service.get("/me", key=key).json()["plan"] == "beta"
+    with serving(tmp_path, beta=False, key_per_minute=60) as live:
+        key = new_key(live.settings, "premium@example.com", Plan.PREMIUM)
+        assert live.get("/me", key=key).status_code == 403
+        assert live.get("/tickers").status_code == 200
+        me = live.get("/me").json()
+
+    assert me["plan"] != "beta"
+    defaults = type(live.settings).model_fields
+    assert (defaults["key_per_minute"].default, defaults["key_per_day"].default) == (60, 10_000)
+    assert me["limits"]["requests_per_minute"] == 60
+    assert me["limits"]["requests_per_day"] == live.settings.key_per_day == 10_000
 
 
 @pytest.mark.proves("AUTH-5-invalid", "ERR-invalid_api_key", "ERR-retry", "ERR-mcp")
@@ -152,40 +147,25 @@ def test_a_key_is_shown_once_and_starts_with_the_live_prefix(service: Service) -
     assert key.encode() not in database
 
 
-@pytest.mark.proves("AUTH-3", "DOC-keyless")
+@pytest.mark.proves("AUTH-3", "DOC-keyless", "AUTH-3-counts", "AUTH-5-invalid")
 @pytest.mark.parametrize("path", KEYLESS)
-def test_a_keyless_route_answers_without_a_key_and_the_same_with_one(
+def test_a_keyless_route_takes_a_key_that_counts_and_no_bad_one(
     service: Service, path: str
 ) -> None:
-    without = service.get(path, key="")
-    with_key = service.get(path)
+    key = new_key(service.settings, f"counts{KEYLESS.index(path)}@example.com")
+    without, first, second = (service.get(path, key=given) for given in ("", key, key))
 
-    assert without.status_code == with_key.status_code == 200
-    if path.startswith("/demo/") and "chart" not in path:  # who has a key is not told to get one
-        anonymous, signed_in = without.json(), with_key.json()
+    assert without.status_code == first.status_code == 200
+    assert without.headers["ratelimit"].startswith('"keyless-minute";')
+    assert first.headers["ratelimit"].startswith('"minute";r=9999;')
+    assert second.headers["ratelimit"].startswith('"minute";r=9998;')
+    if path.startswith("/demo/"):  # who has a key is not told to get one
+        anonymous, signed_in = without.json(), first.json()
         assert "ask for an API key" in anonymous.pop("next")
         assert "key" not in signed_in.pop("next")
         assert anonymous == signed_in
     else:
-        assert without.content == with_key.content
-
-
-@pytest.mark.proves("AUTH-3-counts")
-@pytest.mark.parametrize("path", KEYLESS)
-def test_a_key_on_a_keyless_route_counts_against_the_keys_limits(
-    path: str, service: Service
-) -> None:
-    key = new_key(service.settings, f"counts{KEYLESS.index(path)}@example.com")
-    first, second = (service.get(path, key=key).headers["ratelimit"] for _ in range(2))
-
-    assert first.startswith('"minute";r=9999;')
-    assert second.startswith('"minute";r=9998;')
-    assert service.get(path, key="").headers["ratelimit"].startswith('"keyless-minute";')
-
-
-@pytest.mark.proves("AUTH-5-invalid")
-@pytest.mark.parametrize("path", KEYLESS)
-def test_a_bad_key_on_a_keyless_route_is_invalid(service: Service, path: str) -> None:
+        assert without.content == first.content
     assert code(service.get(path, key="ps_live_bad")) == (401, "invalid_api_key")
 
 
@@ -206,15 +186,3 @@ def test_me_is_the_calling_account(service: Service) -> None:
     assert me["mcp_url"] == service.mcp_url
     assert httpx.get(me["docs_url"]).status_code == 200
     assert me["api_version"] == "v1"
-
-
-@pytest.mark.proves("ME-limits.requests_per_minute", "ME-limits.requests_per_day", "LIM-key")
-def test_me_tells_the_limits_of_the_interface_unless_the_operator_sets_others(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    with serving(tmp_path_factory.mktemp("limits"), key_per_minute=60) as live:
-        limits = live.get("/me").json()["limits"]
-
-    assert live.settings.key_per_day == type(live.settings).model_fields["key_per_day"].default
-    assert type(live.settings).model_fields["key_per_minute"].default == 60
-    assert (limits["requests_per_minute"], limits["requests_per_day"]) == (60, 10_000)

@@ -145,17 +145,3 @@ def test_history_is_bounded_by_the_dates_of_entry_both_of_them_included(service:
     assert between["occurrences"] == whole[1:2]
     assert from_first["occurrences"] == whole[:-1]
     assert (never["available"], never["occurrences"], never["total"]) == (True, [], 0)
-
-
-@pytest.mark.parametrize("name", ["since", "until"])
-@pytest.mark.parametrize(
-    "value", ["", "2024", "20240131", "2024-02-30", "2024-W05-3", "1706659200"]
-)
-def test_a_bound_of_history_that_is_no_date_is_refused_by_name(
-    service: Service, name: str, value: str
-) -> None:
-    refused = service.get("/tickers/MSFT/history", params={name: value})
-
-    assert refused.status_code == 400
-    assert refused.json()["error"] == "bad_request"
-    assert refused.json()["message"] == f"{name} must be a date such as 2025-01-31."

@@ -49,15 +49,6 @@ def test_a_familys_own_route_has_the_same_block(
         assert {name: answer[name] for name in entry} == entry
 
 
-@pytest.mark.proves("FAM-unknown", "ERR-unknown_family")
-def test_an_unknown_family_is_not_found_and_the_five_are_named(service: Service) -> None:
-    answer = service.get("/families/cup_and_handle/stats", key="")
-
-    assert (answer.status_code, answer.json()["error"]) == (404, "unknown_family")
-    assert answer.json()["details"]["allowed"] == FAMILIES
-    assert "details.allowed" in answer.json()["fix"]
-
-
 @pytest.mark.proves("FAM-universe", "RULE-3")
 def test_the_universe_names_every_symbol_that_the_night_covers(
     service: Service, market: Market
@@ -101,17 +92,6 @@ def test_the_universe_is_paged(service: Service) -> None:
     assert (answer["count"], answer["limit"], answer["offset"]) == (5, 2, 1)
     assert [entry["symbol"] for entry in searched["symbols"]] == ["GOOG", "FB"]
     assert (searched["count"], searched["limit"], searched["offset"]) == (3, 2, 1)
-
-
-@pytest.mark.proves("ERR-bad_request")
-@pytest.mark.parametrize(
-    ("name", "value"), [("search", "x" * 65), ("limit", "many"), ("offset", "1.5")]
-)
-def test_a_bad_argument_of_the_universe_is_named(service: Service, name: str, value: str) -> None:
-    answer = service.get("/universe", key="", params={name: value})
-
-    assert (answer.status_code, answer.json()["error"]) == (400, "bad_request")
-    assert answer.json()["message"].startswith(f"{name} must be")
 
 
 @pytest.mark.proves("DEMO-list", "RULE-3")

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from tests.contract.market import Market
-from tests.service import Service, new_key, serving
+from tests.service import Service, new_key
 
 FAMILIES = ["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
 
@@ -81,7 +81,6 @@ def test_the_scan_serves_no_other_status_and_no_outcome(market: Market, sample: 
             assert all("outcome" not in row for row in rows)
         statuses = [row["status"] for row in some.page(status="all", offset=1)["setups"]]
         assert set(statuses) <= {"forming", "in_progress"}
-    check_refused(market, "status", status="win")
 
 
 @pytest.mark.proves("SCAN-max_distance_pct")
@@ -101,37 +100,6 @@ def test_max_distance_pct_keeps_near_forming_setups_and_every_running_one(market
         for row in market.rows
         if row["status"] == "forming" and row["distance_to_trigger_pct"] == 0
     ]
-
-
-@pytest.mark.proves("ERR-bad_request")
-@pytest.mark.proves("SCAN-family", "SCAN-direction", "SCAN-status", "SCAN-max_distance_pct")
-@pytest.mark.proves("SCAN-limit", "SCAN-offset")
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("family", "cup"),
-        ("family", ""),
-        ("direction", "up"),
-        ("status", "armed"),
-        ("max_distance_pct", "near"),
-        ("max_distance_pct", "-1"),
-        ("max_distance_pct", "nan"),
-        ("max_distance_pct", "inf"),
-        ("max_distance_pct", "1_000"),
-        ("max_distance_pct", "1e999"),
-        ("limit", "many"),
-        ("limit", "1.5"),
-        ("limit", ""),
-        ("offset", "x"),
-        ("offset", "0.5"),
-    ],
-)
-def test_a_parameter_that_is_not_allowed_is_refused_by_its_name(
-    market: Market, name: str, value: str
-) -> None:
-    body = check_refused(market, name, **{name: value})
-
-    assert "Correct the named parameter" in body["fix"]
 
 
 @pytest.mark.proves("SCAN-limit", "LIM-scan", "SCAN-count")
@@ -176,17 +144,6 @@ def test_the_same_question_gets_the_same_bytes(market: Market) -> None:
 
     assert first.content == again.content
     assert first.headers["cache-control"].startswith("private")
-
-
-@pytest.mark.proves("SCAN-available")
-def test_before_the_first_night_the_scan_is_not_available(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    with serving(tmp_path_factory.mktemp("bare")) as bare:
-        page = bare.get("/scan").raise_for_status().json()
-
-    assert page["available"] is False
-    assert (page["setups"], page["count"]) == ([], 0)
 
 
 @pytest.mark.proves("SCAN-available", "SCAN-applied", "SCAN-predicates")

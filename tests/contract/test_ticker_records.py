@@ -64,23 +64,6 @@ def test_one_family_is_asked_for_in_any_case(service: Service) -> None:
         assert found == [record for record in everything if record["family"] == family]
 
 
-@pytest.mark.proves("ERR-bad_request")
-@pytest.mark.parametrize("route", ["record", "history"])
-@pytest.mark.parametrize("family", ["", "cup", "other", "x" * 65])
-def test_another_family_is_a_bad_request(service: Service, route: str, family: str) -> None:
-    answer = service.get(f"/tickers/AAPL/{route}", params={"family": family})
-
-    assert (answer.status_code, answer.json()["error"]) == (400, "bad_request")
-    assert answer.json()["message"].startswith("family must be one of rising_wedge")
-
-
-@pytest.mark.proves("ERR-ticker_not_tracked")
-def test_a_ticker_that_is_not_tracked_shows_no_record(service: Service) -> None:
-    answer = service.get("/tickers/FB/record")
-
-    assert (answer.status_code, answer.json()["error"]) == (403, "ticker_not_tracked")
-
-
 def test_a_ticker_that_the_night_does_not_cover_has_no_record(service: Service) -> None:
     key = new_key(service.settings, "gone@example.com", tracked=("GONE",))
     answer = service.get("/tickers/gone/record", key=key).raise_for_status().json()

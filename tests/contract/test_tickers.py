@@ -124,33 +124,6 @@ def test_removals_apply_first_and_what_changes_nothing_is_ignored(market: Market
     assert tracked(market, key) == ["M2", "M3", "M1"]
 
 
-@pytest.mark.proves("TICK-put-known", "TICK-patch-known", "TICK-errors-symbols", "TICK-put")
-@pytest.mark.proves("ERR-invalid_symbol", "ERR-unknown_symbol", "ERROR-details")
-@pytest.mark.parametrize("method", ["put", "patch"])
-@pytest.mark.parametrize(
-    ("symbols", "code", "details"),
-    [
-        (["M4", "A-B", "é", ""], "invalid_symbol", {"rejected": ["A-B", "é", ""]}),
-        (["M4", "NOPE", "nada"], "unknown_symbol", {"unknown": ["NOPE", "NADA"]}),
-    ],
-)
-def test_an_edit_with_a_bad_symbol_changes_nothing_and_names_the_offenders(
-    market: Market,
-    request: pytest.FixtureRequest,
-    method: str,
-    symbols: list[str],
-    code: str,
-    details: dict[str, list[str]],
-) -> None:
-    key = make_key(market, request.node.name)
-    answer = put(market, key, symbols) if method == "put" else patch(market, key, add=symbols)
-
-    check_refused(answer, code, **details)
-    fixes = {"invalid_symbol": "upper-case exchange symbols", "unknown_symbol": "/universe"}
-    assert fixes[code] in answer.json()["fix"]
-    assert tracked(market, key) == ["M1", "M2", "M3"]
-
-
 @pytest.mark.proves("TICK-put-known", "TICK-patch-known", "TICK-errors-symbols", "LIM-cap")
 @pytest.mark.proves("ERR-ticker_cap_exceeded", "ME-limits.tracked_tickers", "ERROR-details")
 @pytest.mark.parametrize(("plan", "cap"), [(Plan.PREMIUM_PLUS, 200), (Plan.PREMIUM, 50)])
@@ -170,31 +143,6 @@ def test_a_list_over_the_cap_of_the_plan_changes_nothing(
     assert tracked(market, key) == MANY[:cap]
     assert patch(market, key, add=["M290"], remove=["M1"]).status_code == 200
     assert market.service.get("/me", key=key).json()["limits"]["tracked_tickers"] == cap
-
-
-@pytest.mark.proves("ERR-invalid_symbol", "ERR-unknown_symbol", "ERR-ticker_cap_exceeded")
-@pytest.mark.proves("ERR-mcp", "MCP-set_tracked_tickers", "MCP-errors")
-@pytest.mark.parametrize(
-    ("symbols", "code"),
-    [
-        (["M4", "A-B"], "invalid_symbol"),
-        (["M4", "NOPE"], "unknown_symbol"),
-        (MANY, "ticker_cap_exceeded"),
-    ],
-)
-async def test_the_tool_refuses_a_list_as_the_route_does_and_changes_nothing(
-    market: Market, request: pytest.FixtureRequest, symbols: list[str], code: str
-) -> None:
-    key = make_key(market, request.node.name)
-    route = put(market, key, symbols)
-
-    async with connected(market.service.mcp_url, key) as client:
-        result = await call(client, "set_tracked_tickers", symbols=symbols)
-
-    check_refused(route, code)
-    assert result.is_error
-    assert texts(result)[0].startswith(f"{code}: ")
-    assert tracked(market, key) == ["M1", "M2", "M3"]
 
 
 def test_details_hold_only_the_documented_keys(market: Market, key: str) -> None:

@@ -105,7 +105,3 @@ async def test_only_the_address_of_the_scan_sends_agents_there(service: Service)
 
     assert "scan_setups" not in texts(refused)[0]
     assert "get_universe" not in texts(refused)[0]
-
-
-def test_unknown_query_parameters_of_rest_are_ignored(service: Service) -> None:
-    assert service.get("/scan?min_win_rate=90").json() == service.get("/scan").json()
