@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,28 +25,18 @@ SYMBOLS = ("AAPL", "MSFT", "SPY", "TLT", "BTCUSDT", "ETHUSDT", "XOM", "GME", "GY
 pytestmark = pytest.mark.skipif(not BARS.exists(), reason="the research bars are not beside it")
 
 
-@contextmanager
-def market_of(detector: str, folder: Path) -> Iterator[Service]:
-    """A service over 1,856 symbols, as of a session on which its crypto symbols still traded."""
+@pytest.fixture(scope="module")
+def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service over 1,856 symbols, as of a session on which its crypto symbols still traded.
+
+    The reference detector draws it, which finds many more setups than the default.
+    """
+    folder = tmp_path_factory.mktemp("market")
     reference = SHARED / "data" / "reference.parquet"
     session = dt.date(2024, 3, 8)
     order = order_of(Settings(data_dir=folder), str(BARS), reference=reference, session=session)
-    seal(Settings(data_dir=folder), replace(order, parameters=DETECTORS[detector]))
+    seal(Settings(data_dir=folder), replace(order, parameters=DETECTORS["reference"]))
     with serving(folder) as live:
-        yield live
-
-
-@pytest.fixture(scope="module")
-def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The market as the product serves it."""
-    with market_of("default", tmp_path_factory.mktemp("market")) as live:
-        yield live
-
-
-@pytest.fixture(scope="module")
-def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The market with the setups of the reference detector, which are many more."""
-    with market_of("reference", tmp_path_factory.mktemp("crowded")) as live:
         yield live
 
 
@@ -60,7 +49,7 @@ async def test_every_tool_answers_what_its_route_answers(market: Service, era: s
     best = tuple(setup["symbol"] for setup in scanned(market)["setups"][:5])
     symbols = tuple(dict.fromkeys(SYMBOLS + best))
     key = new_key(market.settings, f"{era}@example.com", tracked=symbols)
-    drawn = 0
+    drawn = forming = 0
     async with connected(market.mcp_url, key, era) as client:
         for symbol in symbols:
             patterns = market.get(f"/tickers/{symbol}/patterns", key=key).json()
@@ -69,11 +58,12 @@ async def test_every_tool_answers_what_its_route_answers(market: Service, era: s
             history = market.get(f"/tickers/{symbol}/history", key=key).json()
             result = await call(client, "get_pattern_history", symbol=symbol)
             assert result.structured_content == text_json(result) == history
+            forming += bool(patterns["setups"])
             for setup in patterns["setups"][:1]:
                 setup_id = setup["setup_id"]
                 chart = await call(client, "get_pattern_chart", symbol=symbol, setup_id=setup_id)
                 drawn += len(images(chart))
-    assert drawn == len(set(best)) > 0
+    assert drawn == forming >= len(set(best)) > 0
 
 
 def test_what_is_left_out_is_not_covered_and_what_is_live_is(market: Service) -> None:
@@ -89,22 +79,11 @@ def test_what_is_left_out_is_not_covered_and_what_is_live_is(market: Service) ->
     assert (body["available"], body["reason"]) == (False, "not_covered")
 
 
-def test_every_setup_of_the_scan_is_sound(market: Service) -> None:
+def test_every_setup_of_a_full_scan_is_sound(market: Service) -> None:
     page = scanned(market)
 
-    assert page["count"] > 20
-    check_setups(page["setups"])
-
-
-def test_every_setup_of_a_full_scan_is_sound(crowded: Service) -> None:
-    page = scanned(crowded)
-
     assert page["count"] > 300
-    check_setups(page["setups"])
-
-
-def check_setups(setups: Sequence[Any]) -> None:
-    for setup in setups:
+    for setup in page["setups"]:
         plan = setup["plans"][0]
         sign = 1 if plan["direction"] == "bullish" else -1
         assert sign * (plan["target_price"] - plan["trigger_price"]) > 0
