@@ -40,19 +40,15 @@ def test_a_covered_symbol_answers_its_stored_setups(market: Market, key: str) ->
 
 
 @pytest.mark.proves("PAT-patterns", "PAT-reason")
-def test_a_covered_symbol_where_nothing_forms_has_no_setups(market: Market, key: str) -> None:
-    answer = market.service.get("/tickers/QUIET/patterns", key=key).json()
+@pytest.mark.parametrize(("symbol", "reason"), [("QUIET", None), ("SHORT", "not_covered")])
+def test_a_symbol_where_nothing_forms_has_no_setups_and_an_excluded_one_says_so(
+    market: Market, key: str, symbol: str, reason: str | None
+) -> None:
+    answer = market.service.get(f"/tickers/{symbol}/patterns", key=key).json()
 
-    assert (answer["available"], answer["setups"]) == (True, [])
-    assert "reason" not in answer
-
-
-@pytest.mark.proves("PAT-patterns", "PAT-reason")
-def test_an_excluded_symbol_is_not_available_for_a_reason(market: Market, key: str) -> None:
-    answer = market.service.get("/tickers/SHORT/patterns", key=key).json()
-
-    assert (answer["available"], answer["reason"]) == (False, "not_covered")
-    assert answer["setups"] == []
+    assert (answer["available"], answer["setups"]) == (reason is None, [])
+    assert answer.get("reason") == reason
+    assert ("reason" in answer) is (reason is not None)
 
 
 @pytest.mark.proves("BASE-symbol")
@@ -157,13 +153,3 @@ def test_an_id_of_the_history_need_not_be_servable(service: Service) -> None:
     answer = service.get(f"/tickers/IBM/chart.png?setup_id={row['setup_id']}")
 
     assert answer.json()["error"] == "setup_not_found"
-
-
-@pytest.mark.proves("ERR-retry", "RULE-3-tracked")
-def test_an_untracked_ticker_answers_once_it_is_added(service: Service) -> None:
-    key = new_key(service.settings, "adding@example.com", tracked=())
-    assert service.get("/tickers/IBM/patterns", key=key).status_code == 403
-
-    service.request("PATCH", "/tickers", key=key, json={"add": ["IBM"]}).raise_for_status()
-
-    assert service.get("/tickers/IBM/patterns", key=key).status_code == 200

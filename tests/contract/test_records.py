@@ -276,15 +276,3 @@ def test_every_json_answer_carries_the_envelope_of_the_active_night(
     assert body["data_version"] == book.data_version
     assert body["source"] == service.settings.source
     assert body["disclaimer"] == service.settings.disclaimer
-
-
-@pytest.mark.proves("ENV-all")
-@pytest.mark.parametrize(
-    ("method", "body"), [("PUT", {"symbols": list(TRACKED)}), ("PATCH", {"add": ["AAPL"]})]
-)
-def test_the_answer_to_an_edit_carries_the_envelope_too(
-    service: Service, method: str, body: dict[str, Any]
-) -> None:
-    answer = service.request(method, "/tickers", json=body).raise_for_status().json()
-
-    assert (answer["api_version"], answer["as_of_session"]) == ("v1", SESSION)

@@ -110,7 +110,6 @@ def test_options_that_ask_for_nothing_are_refused_as_any_other_method(service: S
         assert answer.headers["allow"]
 
 
-@pytest.mark.parametrize("headers", [{}, FOREIGN, {**FOREIGN, "Cookie": "session=x"}])
 @pytest.mark.parametrize(
     ("method", "path", "more", "status"),
     [
@@ -142,18 +141,19 @@ def test_a_page_may_read_every_answer_and_the_fields_that_it_needs(
     path: str,
     more: dict[str, str],
     status: int,
-    headers: dict[str, str],
 ) -> None:
     """B13; the fields are the same with and without an Origin, so that any cache may keep them."""
-    answer = httpx.request(method, service.url + path, headers={**headers, **more})
-    fields = cors_of(answer)
+    for headers in ({}, FOREIGN, {**FOREIGN, "Cookie": "session=x"}):
+        answer = httpx.request(method, service.url + path, headers={**headers, **more})
+        fields = cors_of(answer)
 
-    assert answer.status_code == status
-    assert set(fields) == {"access-control-allow-origin", "access-control-expose-headers"}
-    assert fields["access-control-allow-origin"] == "*"
-    exposed = words(fields["access-control-expose-headers"])
-    assert exposed >= {"www-authenticate", "etag", "ratelimit", "ratelimit-policy", "retry-after"}
-    assert "origin" not in words(answer.headers.get("vary", ""))
+        assert answer.status_code == status
+        assert set(fields) == {"access-control-allow-origin", "access-control-expose-headers"}
+        assert fields["access-control-allow-origin"] == "*"
+        exposed = words(fields["access-control-expose-headers"])
+        assert exposed >= {"www-authenticate", "etag", "ratelimit", "ratelimit-policy"}
+        assert "retry-after" in exposed
+        assert "origin" not in words(answer.headers.get("vary", ""))
 
 
 def test_the_limits_of_a_call_can_be_read_by_a_page(service: Service) -> None:
