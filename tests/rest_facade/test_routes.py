@@ -114,7 +114,7 @@ def test_every_answer_says_what_is_left_to_its_key_or_its_address(
     tmp_path: Path, trusted: str
 ) -> None:
     """An address that was forwarded counts only from a trusted proxy."""
-    limits = {"key_per_minute": 3, "key_per_day": 50, "keyless_per_minute": 1}
+    limits: dict[str, Any] = {"key_per_minute": 3, "key_per_day": 50, "keyless_per_minute": 1}
     with serving(tmp_path, **limits, trusted_proxies=trusted) as small:
         keyed = small.get("/me")
         refused = small.get("/tickers/FB/patterns")
