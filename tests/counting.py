@@ -1,8 +1,10 @@
-"""What counts, on a clock that the test sets: the memory of this machine, and Redis."""
+"""What counts, on a clock that the test sets: memory, shared memory, and Redis."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import redis
@@ -12,9 +14,9 @@ from mcp_server.operations.counting import Counting
 from mcp_server.operations.local_counting import LocalCounting
 from mcp_server.operations.redis_counting import PREFIX, RedisCounting
 from mcp_server.operations.redis_line import SCRIPT, RedisLine
-from tests.redis_server import RedisServer
 
 MIDNIGHT = 20_000 * 86_400.0
+NOON = MIDNIGHT + 43_200
 CLOCK = f"{PREFIX}clock"
 
 SET_SCRIPT = SCRIPT.replace("redis.call('TIME')", f"redis.call('HMGET', '{CLOCK}', 's', 'us')")
@@ -24,7 +26,7 @@ SET_SCRIPT = SCRIPT.replace("redis.call('TIME')", f"redis.call('HMGET', '{CLOCK}
 class Clock:
     """A time that the test sets, for this machine and for a Redis."""
 
-    def __init__(self, now: float = MIDNIGHT + 43_200, client: redis.Redis | None = None) -> None:
+    def __init__(self, now: float = NOON, client: redis.Redis | None = None) -> None:
         self._client = client
         self.now = now
 
@@ -44,33 +46,50 @@ class Clock:
         return Moment(self.now, self.now)
 
 
-@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.engine)])
-def backend(request: pytest.FixtureRequest) -> RedisServer | None:
-    """The Redis that counts; None for the memory of this process."""
-    if request.param == "memory":
-        return None
-    server: RedisServer = request.getfixturevalue("shared_redis")
-    return server
+class Backend(NamedTuple):
+    """One kind of memory, and how another process of the service opens it."""
+
+    clock: Clock
+    open: Callable[[], Counting]
+
+
+SHARED = ["shared", pytest.param("redis", marks=pytest.mark.engine)]
+"""The parameters of what several processes share."""
+
+
+@pytest.fixture(params=["memory", *SHARED])
+async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
+    """Each kind of memory that counts, empty and at noon."""
+    opened: list[Counting] = []
+
+    def note(counting: Counting) -> Counting:
+        opened.append(counting)
+        return counting
+
+    if request.param == "redis":
+        server = request.getfixturevalue("shared_redis")
+        with redis.Redis(port=server.port) as client:
+            client.flushall()
+            line = RedisLine(server.url, SET_SCRIPT)
+            clock = Clock(client=client)
+            yield Backend(clock, lambda: note(RedisCounting(line, None)))
+    else:
+        clock, folder = Clock(), tmp_path / "counters" if request.param == "shared" else None
+        yield Backend(clock, lambda: note(LocalCounting(clock, folder)))
+    for each in opened:
+        await each.close()
 
 
 @pytest.fixture
-async def clock(backend: RedisServer | None) -> AsyncIterator[Clock]:
-    """The clock of what counts, at noon."""
-    if backend is None:
-        yield Clock()
-        return
-    with redis.Redis(port=backend.port) as client:
-        client.flushall()
-        yield Clock(client=client)
+def clock(backend: Backend) -> Clock:
+    """The clock of what counts."""
+    return backend.clock
 
 
 @pytest.fixture
-async def counting(backend: RedisServer | None, clock: Clock) -> AsyncIterator[Counting]:
+async def counting(backend: Backend) -> Counting:
     """What counts, by that clock."""
-    if backend is None:
-        yield LocalCounting(clock)
-        return
-    shared = RedisCounting(RedisLine(backend.url, SET_SCRIPT), None)
-    assert await shared.look()
-    yield shared
-    await shared.close()
+    counting = backend.open()
+    if isinstance(counting, RedisCounting):
+        assert await counting.look()
+    return counting
