@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
+from store.chain import Chain
 from store.errors import ObjectsError
 from store.ledger import Entry
 from store.manifest import Manifest
+from store.nights import Nights
 from store.objects import Objects
 from store.opening import open_objects
 from store.published import MOST_BYTES, POINTER, Published, read_published
@@ -16,6 +18,20 @@ from store.shared_nights import SharedNights
 from tests.store.test_nights import write
 
 FIRST = dt.date(2026, 1, 5)
+
+
+def make(nights: Nights, day: int = 0, symbols: int = 3, hour: int = 22) -> Manifest:
+    """Make the night of the first session or of so many days later, at an hour of that day."""
+    session = FIRST + dt.timedelta(days=day)
+    entry = Entry(
+        detector=1,
+        method_version=1,
+        published_at=dt.datetime.combine(session, dt.time(hour), dt.UTC),
+        since=None,
+        as_served=Tally.begun(session),
+        lines=(),
+    )
+    return write(nights, session=session, symbols=symbols, entry=entry, accept_fall=True)
 
 
 class Publisher:
@@ -28,17 +44,14 @@ class Publisher:
 
     def night(self, day: int = 0, symbols: int = 3) -> Manifest:
         """Make and publish the night of the first session or of so many days later."""
-        session = FIRST + dt.timedelta(days=day)
-        entry = Entry(
-            detector=1,
-            method_version=1,
-            published_at=dt.datetime.combine(session, dt.time(22), dt.UTC),
-            since=None,
-            as_served=Tally.begun(session),
-            lines=(),
-        )
         self.nights.bring()
-        return write(self.nights, session=session, symbols=symbols, entry=entry, accept_fall=True)
+        return make(self.nights, day, symbols)
+
+    def check(self) -> Manifest:
+        """The night of this machine after it looked; its whole ledger is what was appended."""
+        self.nights.bring()
+        assert not Chain.of(self.nights.ledger).faults
+        return self.nights.check_active()
 
     def withdraw(self, night: Manifest, reason: str = "The bars were wrong.") -> None:
         """Withdraw a night, and publish what takes its place."""

@@ -1,19 +1,46 @@
-"""Nights of a shared store: what is said of a commit is what became of it, and stays there."""
+"""Nights of a shared store: any machine goes on, one of two wins, and what is said of a commit is
+what became of it.
+
+Each machine is a data folder of its own.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from store.errors import ManifestError, ObjectsError
+from store.errors import (
+    ConflictError,
+    LedgerError,
+    ManifestError,
+    ObjectsError,
+    OvertakenError,
+    WithdrawnError,
+)
+from store.files import replace_file
+from store.ledger import Ledger
+from store.ledger_file import NEWEST
 from store.manifest import Manifest
-from store.objects import Object
-from store.published import book_object, key_of, manifest_object, read_published
+from store.nights import Nights
+from store.objects import Object, Objects
+from store.published import (
+    MOST_BYTES,
+    POINTER,
+    book_object,
+    key_of,
+    manifest_object,
+    read_published,
+)
 from store.shared_folder import SharedFolder
-from tests.publishing import Publisher
+from tests.publishing import Publisher, make
+
+NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)
+
+New = Callable[[str], Publisher]
 
 
 @pytest.fixture
@@ -25,9 +52,181 @@ def share(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def publisher(tmp_path: Path, share: Path) -> Publisher:
+def machine(tmp_path: Path, share: Path) -> New:
+    """Makes a machine with a name that publishes there."""
+    return lambda name: Publisher(tmp_path / name, share.as_uri())
+
+
+@pytest.fixture
+def publisher(machine: New) -> Publisher:
     """A machine that publishes there."""
-    return Publisher(tmp_path / "publisher", share.as_uri())
+    return machine("publisher")
+
+
+def stored(objects: Objects) -> set[str]:
+    """The names of all objects but the pointer."""
+    return {name for folder in ("nights", "ledger") for name in objects.names(folder)}
+
+
+def test_any_machine_makes_goes_back_to_and_withdraws_a_night(
+    nights_url: str, tmp_path: Path
+) -> None:
+    a, b, fresh = (Publisher(tmp_path / name, nights_url) for name in ("a", "b", "fresh"))
+    nights = [each.night(day) for day, each in enumerate((a, a, b))]
+    for each in (a, b, fresh):
+        assert each.check() == nights[2]
+    published = a.published()
+    assert published.active == nights[2]
+    assert published.kept == tuple(key_of(night) for night in reversed(nights))
+    assert published.newest == fresh.nights.ledger.newest()
+
+    b.nights.activate(nights[0].data_version)
+    assert a.check() == nights[0]
+    a.nights.activate(nights[2].data_version)
+    fresh.nights.bring()
+    assert fresh.nights.withdraw(nights[2].data_version, "wrong bars", NOW) == nights[1]
+    assert b.check() == nights[1]
+    with pytest.raises(WithdrawnError):
+        b.nights.activate(nights[2].data_version)
+    assert b.nights.withdraw(nights[0].data_version, "wrong bars", NOW) is None
+    assert a.check() == nights[1]
+    gone = {night.data_version for night in (nights[0], nights[2])}
+    assert a.nights.ledger.withdrawals().keys() == gone
+
+
+def test_of_two_that_began_together_one_wins_and_the_other_is_told(machine: New) -> None:
+    a, b = machine("a"), machine("b")
+    a.night(0)
+    b.nights.bring()
+    won = a.night(1)
+    before = stored(a.objects)
+
+    with pytest.raises(OvertakenError, match="Another machine published"):
+        make(b.nights, 1, hour=23)
+
+    assert stored(a.objects) == before, "what the loser put is gone, or is the winner's too"
+    assert a.published().active == a.check() == b.check() == won
+    assert b.night(2) == a.check()
+
+
+def test_pruning_removes_from_the_store_what_no_server_needs(machine: New) -> None:
+    a, b, late = machine("a"), machine("b"), machine("late")
+    nights = [a.night(day) for day in range(3)]
+    a.objects.put(book_object("20120101-0123456789ab-0123456789abcdef"), b"not committed")
+    for each in (b, late):
+        each.nights.bring()
+
+    assert b.nights.prune(1) == [nights[1].data_version, nights[0].data_version]
+
+    key = key_of(nights[2])
+    assert a.published().kept == (key,)
+    assert {name for name in stored(a.objects) if "ledger" not in name} == {
+        book_object(key),
+        manifest_object(key),
+    }
+    assert len(stored(a.objects)) == 5
+    assert machine("fresh").check() == nights[2]
+    with pytest.raises(OvertakenError):
+        make(late.nights, 3)
+
+
+def test_an_empty_store_gets_all_that_the_first_machine_has(machine: New, tmp_path: Path) -> None:
+    alone = Nights(tmp_path / "a")
+    for day in range(3):
+        make(alone, day)
+    active = alone.check_active()
+    a, fresh = machine("a"), machine("fresh")
+    a.nights.bring()
+
+    a.nights.activate(active.data_version)
+
+    assert len(a.published().kept) == 3
+    assert fresh.check() == active
+    sealed = fresh.nights.sealed()
+    assert sealed == alone.sealed()
+    assert [fresh.nights.verify(night.data_version) for night in sealed] == sealed
+
+
+def test_a_folder_with_another_ledger_is_refused(machine: New, tmp_path: Path) -> None:
+    make(Nights(tmp_path / "b"), 7)
+    a = machine("a")
+    a.night(0)
+    with pytest.raises(LedgerError, match=r"differs from that of .* from object 1 on"):
+        machine("b").night(1)
+    assert a.published().newest.number == 1
+
+
+def test_a_folder_that_is_ahead_of_its_store_is_refused(publisher: Publisher) -> None:
+    publisher.night(0)
+    before = publisher.published()
+    publisher.night(1)
+    publisher.objects.put(POINTER, before.encode())  # as of a copy of the store that was put back
+    with pytest.raises(LedgerError, match="from object 2 on"):
+        publisher.check()
+
+
+@pytest.mark.parametrize("kind", ["nights", "ledger", "pointer"])
+def test_wrong_bytes_in_the_store_are_refused(machine: New, tmp_path: Path, kind: str) -> None:
+    a, fresh = machine("a"), machine("fresh")
+    night = a.night(0)
+    if kind == "pointer":
+        a.objects.put(POINTER, b"{}")
+    elif kind == "ledger":
+        make(other := Nights(tmp_path / "other"), 1)  # a sound object, with another digest
+        (name,) = other.ledger.names()
+        a.objects.put(next(a.objects.names("ledger")), other.ledger.bytes_of(name))
+    else:
+        a.objects.put(book_object(key_of(night)), bytes(night.book.bytes))
+    with pytest.raises((ManifestError, LedgerError)):
+        fresh.check()
+    assert not (fresh.folder / "manifest.json").exists()
+    assert not list(fresh.folder.rglob("*.book"))
+    assert not list(fresh.folder.rglob("*.draft"))
+
+
+def test_a_damaged_book_in_the_store_does_not_stop_the_next_night(machine: New) -> None:
+    a = machine("a")
+    night = a.night(0)
+    a.objects.put(book_object(key_of(night)), b"wrong")
+    new = machine("fresh").night(1)
+    assert machine("other").check() == new
+
+
+class Losing(SharedFolder):
+    """A shared folder of which one answer to a swap is lost, after another machine went on."""
+
+    def __init__(self, folder: Path, other: Publisher) -> None:
+        super().__init__(folder)
+        self._other = other
+
+    def swap(self, name: str, body: bytes, tag: str | None) -> str:
+        super().swap(name, body, tag)
+        self._other.night(1)
+        raise ConflictError("It was replaced.")
+
+
+def test_a_lost_answer_is_a_success_even_if_others_went_on(machine: New, share: Path) -> None:
+    a = Publisher(machine("a").folder, share.as_uri(), Losing(share, machine("other")))
+
+    night = a.night(0)
+
+    assert a.published().newest.number == 2
+    assert a.nights.ledger.names()[0].version == night.data_version
+
+
+def test_a_working_copy_killed_while_it_took_over_is_taken_over_again(machine: New) -> None:
+    b = machine("b")
+    for day in range(3):
+        machine("a").night(day)
+    active = b.check()
+    ledger = Ledger(b.folder)
+    _, second, third = ledger.names()
+    noted = ledger.head(second).previous
+    replace_file(b.folder / "ledger" / NEWEST, f'{{"number":1,"sha256":"{noted}"}}\n'.encode())
+    (ledger.folder / third.file).unlink()
+    (b.folder / "manifest.json").unlink()
+
+    assert machine("b").check() == active
 
 
 class Breaking(SharedFolder):
