@@ -1,0 +1,96 @@
+"""A machine that is killed at any moment leaves a shared store, and its folder, old or new."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import multiprocessing
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from store.follower import Follower
+from store.manifest import Manifest, read_manifest, verify_book
+from store.opening import open_objects
+from tests.faults.killed import watch
+from tests.publishing import Publisher
+
+NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)
+
+
+def machine(folder: Path, name: str) -> Publisher:
+    """A machine whose store is the folder `share` beside it."""
+    return Publisher(folder / name, (folder / "share").as_uri())
+
+
+def publish(folder: Path) -> None:
+    machine(folder, "a").night(1)
+
+
+def follow(folder: Path) -> None:
+    objects = open_objects((folder / "share").as_uri())
+    assert Follower(folder / "server", objects, seconds=20, kept=3, clock=lambda: NOW).look()
+
+
+def _killed(work: Callable[[Path], None], folder: Path, number: int) -> None:
+    watch(str(folder), number)
+    work(folder)
+
+
+def is_killed(work: Callable[[Path], None], folder: Path, number: int) -> bool:
+    """Whether there is such a change of a file, before which the process that works is killed."""
+    processes = multiprocessing.get_context("forkserver")
+    process = processes.Process(target=_killed, args=(work, folder, number))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -9)
+    return process.exitcode == -9
+
+
+def killed_anywhere(start: Path, work: Callable[[Path], None]) -> list[Path]:
+    """Copies of a folder, in each of which the work was killed before another change."""
+    folders = []
+    for number in itertools.count(1):
+        folder = start.with_name(f"killed-{number}")
+        shutil.copytree(start, folder)
+        if not is_killed(work, folder, number):
+            return folders
+        folders.append(folder)
+    raise AssertionError
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Path:
+    """A folder with a store that has one night, which machine `a` made and a server follows."""
+    folder = tmp_path / "start"
+    (folder / "share").mkdir(parents=True)
+    machine(folder, "a").night(0)
+    follow(folder)
+    return folder
+
+
+def test_a_commit_that_is_killed_anywhere_is_whole_or_none_and_any_machine_goes_on(
+    start: Path,
+) -> None:
+    old, left = machine(start, "a").check(), list[Manifest]()
+    for number, folder in enumerate(killed_anywhere(start, publish)):
+        left.append(machine(folder, "looking").published().active)
+        new = machine(folder, "a" if number % 2 else "fresh").night(1)
+        for name in ("a", "fresh"):
+            assert machine(folder, name).check() == new
+    assert {night.data_version for night in left} == {old.data_version, new.data_version}
+
+
+def test_a_follower_that_is_killed_anywhere_serves_the_old_night_or_the_new(start: Path) -> None:
+    old, new = machine(start, "a").check(), machine(start, "a").night(1)
+    found = set()
+    for folder in killed_anywhere(start, follow):
+        left = read_manifest(folder / "server" / "manifest.json")
+        verify_book(folder / "server" / "nights", left)
+        found.add(left.data_version)
+        follow(folder)
+        assert read_manifest(folder / "server" / "manifest.json") == new
+        assert not [path for path in (folder / "server").rglob("*") if ".draft" in path.name]
+    assert found == {old.data_version, new.data_version}
