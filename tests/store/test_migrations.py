@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import AsyncIterator
-from importlib import resources
+import errno
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
 
 from store import tables
@@ -21,6 +21,7 @@ from store.credentials import Kind
 from store.database import Database
 from store.grants import Grants
 from store.keys import Keys
+from store.migration import drop, upgrade
 from store.sessions import Sessions
 from store.tokens import Tokens
 from tests.postgres import ENGINES, fresh_database
@@ -39,19 +40,29 @@ async def empty(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await database.close()
 
 
-def upgrade(connection: sa.Connection, revision: str) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(resources.files("store") / "migrations"))
-    config.attributes["connection"] = connection
-    command.upgrade(config, revision)
-
-
 async def test_the_migrations_make_the_tables_that_the_program_knows(database: Database) -> None:
     def differences(connection: sa.Connection) -> list[object]:
         return list(compare_metadata(MigrationContext.configure(connection), tables.metadata))
 
     async with database.read() as connection:
         assert await connection.run_sync(differences) == []
+
+
+async def test_a_dropped_schema_can_be_made_again(empty: Database) -> None:
+    await empty.migrate()
+    async with empty.exclusive() as connection:
+        await connection.run_sync(drop)
+    assert await empty.migrate() is None
+    assert await empty.faults() == []
+
+
+@pytest.mark.parametrize("transaction", [Database.snapshot, Database.exclusive])
+async def test_what_fails_beside_the_database_is_not_blamed_on_it(
+    empty: Database, transaction: Callable[[Database], AbstractAsyncContextManager[object]]
+) -> None:
+    with pytest.raises(OSError, match="No space left"):
+        async with transaction(empty):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 async def furnish(database: Database, now: dt.datetime) -> None:

@@ -28,7 +28,6 @@ from store.manifest import Manifest
 from store.nights import Nights
 from store.objects import Object, Objects
 from store.published import (
-    MOST_BYTES,
     POINTER,
     book_object,
     key_of,

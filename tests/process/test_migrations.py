@@ -1,0 +1,71 @@
+"""Several processes that start at once migrate a database once, and none of them fails."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+from threading import Barrier
+
+import anyio
+import pytest
+import sqlalchemy as sa
+
+from store.database import Database
+from store.migration import HEAD, upgrade
+from tests.postgres import ENGINES, fresh_database
+from tests.service import apart
+
+PROCESSES = 6
+
+
+@pytest.fixture(params=ENGINES)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database."""
+    if request.param == "sqlite":
+        return f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}"
+    server = request.getfixturevalue("postgres_url")
+    return apart(lambda: fresh_database(server, tmp_path.name))
+
+
+@pytest.mark.parametrize("from_revision", [None, "0003"])
+def test_processes_that_start_at_once_migrate_once(url: str, from_revision: str | None) -> None:
+    if from_revision:
+        apart(lambda: at_revision(url, from_revision))
+    context = multiprocessing.get_context("forkserver")
+    gate = context.Barrier(PROCESSES)
+    running = [context.Process(target=migrate, args=(url, gate)) for _ in range(PROCESSES)]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join(120)
+
+    assert [process.exitcode for process in running] == [0] * PROCESSES
+    assert apart(lambda: revisions(url)) == [HEAD]
+
+
+def migrate(url: str, gate: Barrier) -> None:
+    """Migrate a database at the moment at which the others do."""
+
+    async def run() -> None:
+        database = Database(url)
+        gate.wait(60)
+        await database.migrate()
+        await database.close()
+
+    anyio.run(run)
+
+
+async def at_revision(url: str, revision: str) -> None:
+    database = Database(url)
+    async with database.write() as connection:
+        await connection.run_sync(upgrade, revision)
+    await database.close()
+
+
+async def revisions(url: str) -> list[str]:
+    database = Database(url)
+    async with database.read() as connection:
+        found = await connection.execute(sa.text("SELECT version_num FROM alembic_version"))
+        rows = [row[0] for row in found]
+    await database.close()
+    return rows
