@@ -5,9 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import NamedTuple
@@ -484,41 +481,6 @@ async def test_a_night_whose_commit_has_no_answer_is_published_once_and_followed
         assert publisher.published().commit == 2
         assert follower(publisher, folder).look()
         assert await versions(folder) == {made.data_version}
-
-
-FOLLOW = """
-import datetime as dt, sys
-from pathlib import Path
-from store.follower import LATE, Follower
-from store.mirror import SPARE_BYTES
-from store.opening import open_objects
-folder, objects = Path(sys.argv[1]), open_objects(sys.argv[2])
-now = dt.datetime.now(dt.UTC)
-Follower(folder, objects, seconds=20, kept=3, clock=lambda: now).look()
-"""
-
-
-@pytest.mark.engine
-async def test_a_follower_that_is_killed_in_the_middle_of_a_book_leaves_the_old_night(
-    s3: S3Server, bucket_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    publisher, folder = Publisher(tmp_path / "publisher", bucket_url), tmp_path / "server"
-    old = publisher.night(0)
-    assert follower(publisher, folder).look()
-    new = publisher.night(1)
-    with faulty(s3.address) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
-        with proxy.failing("slow", name=".book") as fault:
-            process = subprocess.Popen([sys.executable, "-c", FOLLOW, str(folder), bucket_url])
-            until(lambda: fault.struck > 0)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        assert await versions(folder) == {old.data_version}
-        assert files(folder) == {old.data_version}
-
-        assert follower(publisher, folder).look()
-        assert await versions(folder) == {new.data_version}
-        assert not drafts(folder)
 
 
 async def test_who_is_cancelled_does_not_wait_for_what_hangs() -> None:
