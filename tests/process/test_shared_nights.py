@@ -51,7 +51,7 @@ def is_killed(work: Callable[[Path], None], folder: Path, number: int) -> bool:
 
 def killed_anywhere(start: Path, work: Callable[[Path], None]) -> list[Path]:
     """Copies of a folder, in each of which the work was killed before another change."""
-    folders = []
+    folders = list[Path]()
     for number in itertools.count(1):
         folder = start.with_name(f"killed-{number}")
         shutil.copytree(start, folder)

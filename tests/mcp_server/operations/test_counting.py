@@ -9,7 +9,7 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from mcp_server.operations.counting import Counting, Window
+from mcp_server.operations.counting import Counting, Hit, Window
 from tests.counting import SHARED, Backend, Clock
 
 DAY = 86_400
@@ -72,7 +72,8 @@ STEPS: dict[str, tuple[Window, list[Step]]] = {
         f"taking back more than was counted gives nothing away, of {size}": (
             Window("w", size, 60, 9),
             [
-                *((0, (True, size - 1, 60, 1)), *[(1, BACK)] * 5),
+                (0, (True, size - 1, 60, 1)),
+                *((1, BACK) for _ in range(5)),
                 *((2, (True, size - n, 60, n)) for n in range(1, size + 1)),
                 (2, (False, 0, 60, size)),
             ],
@@ -129,8 +130,8 @@ async def test_a_full_window_keeps_the_others_from_counting(counting: Counting) 
     alone = await counting.hit((wide, "a"))
 
     assert [hit.counted for hit in hits] == [True, False, False]
-    assert hits[2].each[0] == (True, 49, alone.each[0].reset, 1)
-    assert first.each[1] == (True, 50, 0, 0)
+    assert hits[2].each[0] == Hit(True, 49, 60, 1)
+    assert first.each[1] == Hit(True, 50, 0, 0)
     assert (alone.each[0].left, alone.each[0].today) == (48, 2)
 
 
