@@ -22,6 +22,7 @@ from tests.counting import clock as clock
 from tests.counting import counting as counting
 from tests.node import without_authorities
 from tests.once import made_once
+from tests.plain_http import plain_http as plain_http
 from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
 from tests.redis_server import redis_server as redis_server
