@@ -17,8 +17,10 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from store.database import Database
+from tests.accounts import apart
 
 OWNER = "postgres"
+TEMPLATE = "migrated"
 
 ENGINES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.engine)]
 """The parameters of what holds on both."""
@@ -98,6 +100,7 @@ def running_server() -> Iterator[PostgresServer]:
 def postgres_url() -> Iterator[str]:
     """The address of a PostgreSQL server that the tests of this process share."""
     with running_server() as server:
+        apart(lambda: _make_template(server.url))
         yield server.url
 
 
@@ -108,14 +111,30 @@ def postgres() -> Iterator[PostgresServer]:
         yield server
 
 
-async def fresh_database(server: str, name: str) -> str:
+async def fresh_database(server: str, name: str, template: str = "template1") -> str:
     """A new database on a PostgreSQL server."""
     name = "".join(c for c in name.lower() if c.isalnum())[:40] + os.urandom(4).hex()
     engine = create_async_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
     async with engine.connect() as connection:
-        await connection.execute(sa.text(f"CREATE DATABASE {name}"))
+        await connection.execute(sa.text(f"CREATE DATABASE {name} TEMPLATE {template}"))
     await engine.dispose()
     return f"{server}/{name}"
+
+
+async def migrated_database(server: str, name: str) -> str:
+    """A new database with the tables of the accounts, on the server of `postgres_url`."""
+    return await fresh_database(server, name, TEMPLATE)
+
+
+async def _make_template(server: str) -> None:
+    """The database that the migrated ones are copies of, so that migrations run but once."""
+    engine = create_async_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
+    async with engine.connect() as connection:
+        await connection.execute(sa.text(f"CREATE DATABASE {TEMPLATE}"))
+    await engine.dispose()
+    database = Database(f"{server}/{TEMPLATE}")
+    await database.migrate()
+    await database.close()
 
 
 async def until_waiting(database: Database, many: int) -> None:

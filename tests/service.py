@@ -7,13 +7,11 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import anyio
 import httpx
 import uvicorn
 from starlette.types import Receive, Scope, Send
@@ -26,6 +24,8 @@ from store.accounts import Accounts, Plan, utc_now
 from store.database import Database
 from store.keys import Keys
 from store.watchlist import Watchlist
+from tests.accounts import apart as apart
+from tests.accounts import new_accounts
 from tests.oauth.documents import offline
 
 T = TypeVar("T")
@@ -87,14 +87,22 @@ def on_accounts(settings: Settings, work: Callable[[Accounts], Coroutine[Any, An
     """Run work on the accounts of some settings."""
 
     async def run() -> T:
-        database = Database(settings.accounts_url)
+        database = await _opened(settings)
         try:
-            await database.migrate()
             return await work(Accounts(database))
         finally:
             await database.close()
 
     return apart(run)
+
+
+async def _opened(settings: Settings) -> Database:
+    """The account database of some settings, migrated."""
+    if not settings.database_url:
+        new_accounts(settings.data_dir)
+    database = Database(settings.accounts_url)
+    await database.migrate()
+    return database
 
 
 def on_database(service: Service, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
@@ -119,9 +127,8 @@ def new_key(
     """The secret of a new account that tracks some symbols."""
 
     async def run() -> str:
-        database = Database(settings.accounts_url)
+        database = await _opened(settings)
         try:
-            await database.migrate()
             accounts, keys = Accounts(database), Keys(database, prefix=settings.key_prefix)
             account = await accounts.add(email, plan)
             await Watchlist(database).replace(account.id, tracked, len(tracked))
@@ -130,12 +137,6 @@ def new_key(
             await database.close()
 
     return apart(run)
-
-
-def apart(run: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run work in a thread of its own: the calling test may be running an event loop already."""
-    with ThreadPoolExecutor(1) as executor:
-        return executor.submit(anyio.run, run).result()
 
 
 def copy_night(night: Path, folder: Path) -> None:

@@ -19,8 +19,8 @@ from oauth.fetching import Document
 from oauth.metadata import ProtectedResource
 from oauth.quota import Quota
 from store.audit import Actor
-from store.database import Database
 from store.grants import Grants
+from tests.accounts import accounts_in
 from tests.oauth.conversation import (
     CALLBACK,
     CHALLENGE,
@@ -343,7 +343,6 @@ OURS = address()
 class Server:
     """The authorization server's logic over a database, without a service around it."""
 
-    database: Database
     grants: Grants
 
     def authorization(self, per_minute: int = 100) -> Authorization:
@@ -358,10 +357,8 @@ class Server:
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[Server]:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
-    await database.migrate()
-    yield Server(database, Grants(database))
-    await database.close()
+    async with accounts_in(tmp_path) as database:
+        yield Server(Grants(database))
 
 
 def asked(client_id: str, **changes: str) -> list[tuple[str, str]]:

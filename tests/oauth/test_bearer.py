@@ -32,6 +32,7 @@ from store.keys import Keys
 from store.principals import Principals, changes_of
 from store.tokens import Tokens
 from store.watchlist import Watchlist
+from tests.accounts import accounts_in
 from tests.agent import call, connected
 from tests.oauth.conversation import (
     CHALLENGE,
@@ -327,12 +328,10 @@ def test_no_secret_is_in_the_database_or_the_log(
 @pytest.fixture
 async def principals(tmp_path: Path) -> AsyncIterator[Principals]:
     """Principals of a database with one account, which has no key yet."""
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
-    await database.migrate()
-    await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-    changes = changes_of(database)
-    yield Principals(Keys(database), Tokens(database), Watchlist(database), changes)
-    await database.close()
+    async with accounts_in(tmp_path) as database:
+        await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+        changes = changes_of(database)
+        yield Principals(Keys(database), Tokens(database), Watchlist(database), changes)
 
 
 async def caller_of(

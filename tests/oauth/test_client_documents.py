@@ -29,6 +29,7 @@ from oauth.quota import Quota
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.grants import Client, Grants
+from tests.accounts import accounts_in
 from tests.oauth.documents import CALLBACK, Internet, address, document, internet, response
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -63,10 +64,8 @@ class Reader:
 
 @pytest.fixture
 async def reader(net: Internet, tmp_path: Path) -> AsyncIterator[Reader]:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
-    await database.migrate()
-    yield Reader(net, Grants(database))
-    await database.close()
+    async with accounts_in(tmp_path) as database:
+        yield Reader(net, Grants(database))
 
 
 async def refused(reader: Reader, client_id: str) -> str:

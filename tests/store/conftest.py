@@ -8,17 +8,26 @@ from pathlib import Path
 import pytest
 
 from store.database import Database
-from tests.postgres import ENGINES, fresh_database
+from tests.accounts import accounts_in
+from tests.postgres import ENGINES, migrated_database
 
 
 @pytest.fixture(params=ENGINES)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     """An empty, migrated account database."""
     if request.param == "sqlite":
-        url = f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}"
-    else:
-        url = await fresh_database(request.getfixturevalue("postgres_url"), tmp_path.name)
-    database = Database(url)
-    await database.migrate()
+        async with accounts_in(tmp_path) as database:
+            yield database
+        return
+    database = Database(
+        await migrated_database(request.getfixturevalue("postgres_url"), tmp_path.name)
+    )
     yield database
     await database.close()
+
+
+@pytest.fixture
+async def on_sqlite(tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty account database of SQLite, for what no other engine can change."""
+    async with accounts_in(tmp_path) as database:
+        yield database

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -34,14 +32,11 @@ class Home:
 
 
 @pytest.fixture
-async def home(tmp_path: Path) -> AsyncIterator[Home]:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
-    await database.migrate()
-    found = Home(database)
+async def home(on_sqlite: Database) -> Home:
+    found = Home(on_sqlite)
     for email in (ADA, EVE):
-        found.ids[email] = (await Accounts(database).add(email, Plan.PREMIUM)).id
-    yield found
-    await database.close()
+        found.ids[email] = (await Accounts(on_sqlite).add(email, Plan.PREMIUM)).id
+    return found
 
 
 async def test_a_browser_is_known_for_the_account_that_signed_in_alone(home: Home) -> None:

@@ -19,7 +19,7 @@ from store.credentials import Kind as Credential
 from store.database import Database
 from store.grants import Grants
 from store.sessions import Sessions
-from tests.postgres import fresh_database
+from tests.postgres import migrated_database
 
 pytestmark = pytest.mark.engine
 
@@ -31,8 +31,7 @@ DAY = dt.timedelta(days=1)
 @pytest.fixture
 async def database(postgres_url: str, tmp_path: Path) -> AsyncIterator[Database]:
     """A database with an account, number 1, and an app."""
-    database = Database(await fresh_database(postgres_url, tmp_path.name))
-    await database.migrate()
+    database = Database(await migrated_database(postgres_url, tmp_path.name))
     await Accounts(database).add(ADA, Plan.PREMIUM)
     await Grants(database).add_client("host", "A host", (CALLBACK,), network="192.0.2.1")
     yield database

@@ -16,7 +16,7 @@ from store.database import Database
 from store.grants import Grants
 from store.keys import Key, Keys, Principal
 from store.usage import LINE_BYTES, OTHER, UsageLog
-from tests.postgres import fresh_database, until_waiting
+from tests.postgres import migrated_database, until_waiting
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 
@@ -71,8 +71,7 @@ async def test_what_was_counted_is_written_on_a_stop(usage: UsageLog) -> None:
 async def test_two_processes_that_write_the_same_lines_never_wait_for_each_other(
     postgres_url: str,
 ) -> None:
-    database = Database(await fresh_database(postgres_url, "usage"))
-    await database.migrate()
+    database = Database(await migrated_database(postgres_url, "usage"))
     logs = [await filled(database), UsageLog(database, clock=NOW.timestamp)]
     for operation in ("a", "m", "z"):
         logs[0].record(CALLER, operation, "curl/8")

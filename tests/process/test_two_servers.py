@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -22,44 +16,15 @@ import pytest
 from screener.settings import Settings
 from store.accounts import Plan
 from tests.oauth.conversation import Host, error_of, new_host
-from tests.postgres import ENGINES, fresh_database
-from tests.screener.process import until
+from tests.postgres import ENGINES, migrated_database
+from tests.screener.process import serving_process, until
 from tests.service import Service, apart, copy_night, new_key
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 
-SCREENER = str(Path(sys.executable).with_name("screener"))
 ROUND = 16
 NOTICED = 2.0
 """Seconds within which every process knows what another one changed."""
-
-
-@contextmanager
-def process(folder: Path, database_url: str, public_url: str, key: str) -> Iterator[Service]:
-    """A separate `screener serve` on a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    chosen = Settings(data_dir=folder, port=port, database_url=database_url, public_url=public_url)
-    environment = {
-        **os.environ,
-        "SCREENER_DATA_DIR": str(folder),
-        "SCREENER_DATABASE_URL": database_url,
-        "SCREENER_PUBLIC_URL": public_url,
-        "SCREENER_KEY_PER_MINUTE": "100000",
-        "SCREENER_KEY_PER_DAY": "1000000",
-    }
-    command = [SCREENER, "serve", "--port", str(port)]
-    server = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-    try:
-        assert server.stderr is not None
-        assert server.stderr.readline().startswith("Serving")
-        url = f"http://127.0.0.1:{port}"
-        httpx.get(f"{url}/docs", timeout=60).raise_for_status()
-        yield Service(chosen, url, key)
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -72,14 +37,30 @@ def services(
     if request.param == "sqlite":
         url = f"sqlite+aiosqlite:///{folder / 'accounts.sqlite'}"
     else:
-        server: str = request.getfixturevalue("postgres_url")
-        url = apart(lambda: fresh_database(server, "processes"))
+        at: str = request.getfixturevalue("postgres_url")
+        url = apart(lambda: migrated_database(at, "processes"))
         url = url.replace("postgresql+asyncpg", "postgresql")
     key = new_key(Settings(data_dir=folder, database_url=url), plan=Plan.PREMIUM, tracked=())
+    settings = {
+        "SCREENER_DATA_DIR": str(folder),
+        "SCREENER_DATABASE_URL": url,
+        "SCREENER_PUBLIC_URL": "http://127.0.0.1:1",
+        "SCREENER_KEY_PER_MINUTE": "100000",
+        "SCREENER_KEY_PER_DAY": "1000000",
+    }
     with ExitStack() as stack:
-        yield tuple(  # type: ignore[misc]
-            stack.enter_context(process(folder, url, "http://127.0.0.1:1", key)) for _ in range(2)
-        )
+        services = []
+        for name in ("first", "second"):
+            own = tmp_path_factory.mktemp(name)
+            server = stack.enter_context(serving_process(own, **settings))
+            chosen = Settings(
+                data_dir=folder,
+                port=server.port,
+                database_url=url,
+                public_url=settings["SCREENER_PUBLIC_URL"],
+            )
+            services.append(Service(chosen, server.url, key))
+        yield services[0], services[1]
 
 
 @pytest.fixture
