@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,6 +15,7 @@ from store.accounts import Account, utc_now
 from store.grants import Grants
 from tests.oauth.conversation import Host, error_of
 from tests.oauth.documents import CALLBACK, HOST, Internet, address, internet, response
+from tests.screener.command import run
 from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import authorize_address, grants_of, new_person, signed_in
@@ -91,20 +89,6 @@ def test_an_app_signs_in_by_its_document_from_the_first_request_to_revocation(to
     assert town.reads("/whole.json") == 1
 
 
-def test_a_replayed_code_of_a_document_client_ends_its_grant(town: Town) -> None:
-    account, client_id = new_person(town.service), town.net.publish("/replay.json")
-    host = town.host(account, client_id)
-    code = approved(signed_in(town.service, account), client_id)
-    tokens = host.exchange(code).raise_for_status().json()
-
-    assert error_of(host.exchange(code)) == (400, "invalid_grant")
-    assert not host.opens(tokens["access_token"])
-
-
-def test_the_metadata_says_that_documents_are_read(town: Town) -> None:
-    assert httpx.get(town.service.url + SERVER).json()[SUPPORTED] is True
-
-
 @pytest.mark.parametrize(
     "changes",
     [{}, {"code_challenge": ""}, {"redirect_uri": "https://evil.example/cb"}, {"scope": "admin"}],
@@ -134,16 +118,6 @@ def test_an_address_of_no_document_is_an_unknown_client(
 
     assert answer.status_code == 400
     assert "not registered" in answer.text
-
-
-def test_a_redirect_address_that_the_document_does_not_name_is_refused(town: Town) -> None:
-    client_id = town.net.publish("/redirects.json", redirect_uris=["https://app.example.com/cb"])
-    browser = signed_in(town.service, new_person(town.service))
-
-    for uri in ("https://app.example.com/cb2", CALLBACK, "https://app.example.com/cb?"):
-        answer = browser.get(authorize_address(client_id, redirect_uri=uri))
-        assert answer.status_code == 400
-        assert "location" not in answer.headers
 
 
 def test_a_document_that_cannot_be_used_is_told_to_the_person(town: Town) -> None:
@@ -181,22 +155,16 @@ def test_a_call_without_a_browser_reads_nothing(town: Town, path: str) -> None:
     assert town.reads(f"/never-{path}.json") == 0
 
 
-def test_a_document_client_with_a_secret_is_taken_for_the_public_one_it_is(town: Town) -> None:
-    account, client_id = new_person(town.service), town.net.publish("/secretive.json")
-    code = approved(signed_in(town.service, account), client_id)
-    host = replace(town.host(account, client_id), secret="made up")
-
-    assert host.exchange(code).status_code == 200
-
-
 def test_the_operator_sees_which_clients_have_a_document_and_deletes_them(town: Town) -> None:
     account, client_id = new_person(town.service), town.net.publish("/listed.json")
     host = town.host(account, client_id)
     tokens = host.exchange(approved(signed_in(town.service, account), client_id)).json()
-    listed = operator(town.service, "client", "list")
+    data = town.service.settings.data_dir
+    listed = run(data, "client", "list").stdout
     line = next(line for line in listed.splitlines() if client_id in line)
-    operator(town.service, "client", "delete", client_id)
+    deleted = run(data, "client", "delete", client_id)
 
+    assert deleted.returncode == 0
     assert "Document host" in line
     assert "fresh until 2" in line
     assert not host.opens(tokens["access_token"])
@@ -244,20 +212,3 @@ def make_known(service: Service, client_id: str, fresh_until: dt.datetime = LONG
             client_id, "Document host", (CALLBACK,), fresh_until
         ),
     )
-
-
-def operator(service: Service, *arguments: str) -> str:
-    """The output of an operator's command."""
-    environment = {
-        **os.environ,
-        "SCREENER_DATA_DIR": str(service.settings.data_dir),
-        "COLUMNS": "200",
-    }
-    result = subprocess.run(
-        [str(Path(sys.executable).with_name("screener")), *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return result.stdout

@@ -12,144 +12,6 @@ import pytest
 from tests.oauth.conversation import CALLBACK, error_of, register
 from tests.service import Service, serving
 
-GOOD_REDIRECTS = (
-    "http://127.0.0.1/callback",
-    "http://127.0.0.1:33418",
-    "http://127.0.0.1:33418/callback?tenant=a%20b",
-    "http://[::1]/callback",
-    "http://[::1]:8080/callback",
-    "http://localhost/",
-    "http://localhost:6274/oauth/callback",
-    "https://claude.ai/api/mcp/auth_callback",
-    "https://app.example.com:8443/cb?x=1&y=%C3%A9",
-    "cursor://anysphere.cursor-retrieval/oauth/user-x/callback",
-    "vscode://vscode.github-authentication/did-authenticate",
-    "com.example.app:/oauth2redirect",
-    "vscode-insiders://vscode.github-authentication/did-authenticate",
-    "windsurf://codeium.windsurf/callback",
-    "claude://oauth/callback",
-    "searchlight:/callback",
-)
-
-BAD_REDIRECTS = (
-    "javascript:alert(1)",
-    "javascript://x/%0aalert(1)",
-    "JavaScript:/alert(1)",
-    "data:text/html,x",
-    "data://text/html,x",
-    "vbscript:msgbox(1)",
-    "file:///etc/passwd",
-    "about:blank",
-    "blob:https://example.com/x",
-    "view-source:/x",
-    "about-source:/x",
-    "ms-officecmd:/x",
-    "ms-word:/ofe",
-    "ms-settings:/x",
-    "search:/query=x",
-    "search-ms:/query=x",
-    "shell:/x",
-    "steam://run/1",
-    "itms-services://x",
-    "x-apple.systempreferences:/x",
-    "x-safari-https://evil.example/",
-    "firefoxurl://x",
-    "microsoft-edge:/x",
-    "googlechrome://x",
-    "vnc://evil.example",
-    "anydesk:/123456789",
-    "rustdesk://connection/new/1",
-    "teamviewer10:/control?device=1",
-    "teamviewerapi://x",
-    "rdp:/full",
-    "ldaps://x",
-    "nfs://x",
-    "git://x",
-    "mk:/x",
-    "res://x",
-    "ircs://x",
-    "magnet:/?x",
-    "android-app://x",
-    "market://details",
-    "facetime://x",
-    "maps://x",
-    "webcal://evil.example/x",
-    "web+x://x",
-    "intent://x",
-    "jnlp://evil/x",
-    "jnlps:/x",
-    "vnd.sun.star.script:/x",
-    "vnd.libreoffice.command:/x",
-    "sourcetree:/x",
-    "powershell:/x",
-    "cmd:/x",
-    "wscript:/x",
-    "cscript:/x",
-    "vbs:/x",
-    "vbe:/x",
-    "terminal:/x",
-    "applescript:/x",
-    "admin:/etc",
-    "smb2:/x",
-    "sshfs:/x",
-    "dav:/x",
-    "man:/x",
-    "x-man-page:/x",
-    "ghelp:/x",
-    "help:/x",
-    "settings:/x",
-    "trash:/",
-    "sip:/x",
-    "skype:/x",
-    "callto:/x",
-    "mailto:/x",
-    "com.microsoft.word:/x",
-    "svn+ssh:/x",
-    "app+x:/x",
-    "ftp://example.com/x",
-    "http://example.com/cb",
-    "http://127.0.0.1.evil.example/cb",
-    "http://localhost.evil.example/cb",
-    "http://127.1/cb",
-    "http://0.0.0.0/cb",
-    "http://2130706433/cb",
-    "http://LOCALHOST/cb",
-    "http://[::ffff:127.0.0.1]/cb",
-    "http://127.0.0.1@evil.example/cb",
-    "http://localhost:0/cb",
-    "http://localhost:65536/cb",
-    "http://localhost:/cb",
-    "https://[::::]/cb",
-    "https://[1.2.3.4.5]/cb",
-    "https://[::ffff:300.1.1.1]/cb",
-    "https://user@example.com/cb",
-    "https://user:pass@example.com/cb",
-    "https://example.com/cb#fragment",
-    "https://*.example.com/cb",
-    "https://example.com/*",
-    "https://example.com\\@evil.example/cb",
-    "https://example.com/a b",
-    "https://example.com/\tcb",
-    "https://example.com/cb\n",
-    "https://example.com/%0d%0aX: y",
-    "https://exämple.com/cb",
-    "https:///cb",
-    "https://",
-    "https:example.com",
-    "https://example.com/%zz",
-    "https://example.com/cb?code=mine",
-    "https://example.com/cb?iss=mine",
-    "//example.com/cb",
-    "/cb",
-    "cb",
-    "localhost:3000/cb",
-    "app:cb",
-    "cursor://user@host/cb",
-    "",
-    " ",
-    "https://example.com/" + "x" * 2000,
-)
-
 
 @pytest.fixture(scope="module")
 def url(service: Service) -> str:
@@ -196,21 +58,15 @@ def test_a_client_that_insists_gets_a_secret_of_unreserved_characters(
     assert client["client_secret_expires_at"] == 0
 
 
-@pytest.mark.parametrize("uri", GOOD_REDIRECTS)
 @pytest.mark.proves("OAUTH-redirects")
-def test_a_sound_redirect_address_is_kept_byte_for_byte(service: Service, uri: str) -> None:
-    """R03."""
-    response = register(service, redirect_uris=[uri])
+def test_redirect_addresses_are_kept_byte_for_byte_if_all_are_sound(service: Service) -> None:
+    """R03 to R05; which are sound is proven by test_redirects.py."""
+    sound = ["cursor://x/cb", "https://app.example.com:8443/cb?x=1&y=%C3%A9", "http://[::1]"]
+    response = register(service, redirect_uris=sound)
 
     assert response.status_code == 201
-    assert response.json()["redirect_uris"] == [uri]
-
-
-@pytest.mark.parametrize("uri", BAD_REDIRECTS)
-def test_an_unsound_redirect_address_is_refused(service: Service, uri: str) -> None:
-    """R04 and R05."""
-    assert error_of(register(service, redirect_uris=[uri])) == (400, "invalid_redirect_uri")
-    both = register(service, redirect_uris=[CALLBACK, uri])
+    assert response.json()["redirect_uris"] == sound
+    both = register(service, redirect_uris=[*sound, "javascript:alert(1)"])
     assert error_of(both) == (400, "invalid_redirect_uri")
 
 
@@ -232,12 +88,7 @@ def test_redirect_addresses_are_needed_and_not_too_many(service: Service, url: s
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
-        b"{",
-        b"[]",
-        b"null",
-        b'"text"',
-        b"\xff\xfe",
+        *(b"", b"{", b"[]", b"null", b'"text"', b"\xff\xfe"),
         b'{"client_name": "\\ud800", "redirect_uris": ["https://a.example/"]}',
         b'{"a":' * 5000 + b"1" + b"}" * 5000,
         b"[" * 20_000 + b"]" * 20_000,

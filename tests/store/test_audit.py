@@ -8,13 +8,7 @@ from __future__ import annotations
 import ast
 import datetime as dt
 import inspect
-import os
-import signal
-import sqlite3
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -34,6 +28,7 @@ from store.grants import Grants
 from store.keys import Keys
 from store.sessions import Sessions, handle_of
 from store.tokens import Pair, Tokens
+from tests.clocks import SetClock
 
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
@@ -43,22 +38,12 @@ CALLBACK = "http://127.0.0.1/callback"
 SOMEBODY = Actor("owner", "192.0.2.7", "Firefox")
 
 
-class Clock:
-    """A clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> dt.datetime:
-        return self.now
-
-
 class House:
     """An account with a key, a session, an app that is connected, and one that is about to be."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.clock = Clock()
+        self.clock = SetClock(START)
         self.accounts = Accounts(database, clock=self.clock)
         self.keys = Keys(database, clock=self.clock)
         self.sessions = Sessions(
@@ -452,55 +437,6 @@ async def test_above_the_bound_strangers_give_way_first_then_the_busiest_account
         await house.log.events(kind=Kind.SIGN_IN),
         await house.log.events(kind=Kind.KEY_CREATED),
     ) == ada
-
-
-WRITER = """
-import asyncio, sys
-from store.database import Database
-from store.keys import Keys
-
-async def main():
-    keys = Keys(Database(sys.argv[1]))
-    while True:
-        key, _ = await keys.create("ada@example.com", "laptop")
-        await keys.revoke(key.prefix)
-        print(key.prefix, flush=True)
-
-asyncio.run(main())
-"""
-
-
-@pytest.mark.parametrize("lines", [1, 3, 7, 20])
-async def test_a_process_that_is_killed_leaves_each_change_with_its_event(
-    tmp_path: Path, lines: int
-) -> None:
-    path = tmp_path / "accounts.sqlite"
-    url = f"sqlite+aiosqlite:///{path}"
-    database = Database(url)
-    await database.migrate()
-    await Accounts(database).add(ADA, Plan.PREMIUM)
-    await database.close()
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, url], stdout=subprocess.PIPE, text=True
-    ) as writer:
-        assert writer.stdout is not None
-        for _ in range(lines):
-            writer.stdout.readline()
-        os.kill(writer.pid, signal.SIGKILL)
-
-    with closing(sqlite3.connect(path)) as connection:
-        made = connection.execute("SELECT prefix FROM keys ORDER BY id").fetchall()
-        revoked = connection.execute(
-            "SELECT prefix FROM keys WHERE revoked_at IS NOT NULL ORDER BY id"
-        ).fetchall()
-        noted = {
-            kind: connection.execute(
-                "SELECT substr(subject, 1, 16) FROM audit WHERE kind = ? ORDER BY id", (kind,)
-            ).fetchall()
-            for kind in ("key_created", "key_revoked")
-        }
-    assert len(made) >= lines
-    assert noted == {"key_created": made, "key_revoked": revoked}
 
 
 async def test_the_error_of_a_statement_does_not_say_what_it_was_given(database: Database) -> None:

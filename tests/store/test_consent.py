@@ -16,6 +16,7 @@ from store.database import Database
 from store.errors import AccountError, TooManyError, TooOftenError, UsedFormError
 from store.grants import Grants
 from store.used_forms import Form
+from tests.clocks import SetClock
 
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
 HOUR = dt.timedelta(hours=1)
@@ -23,23 +24,13 @@ OWNER = Actor("owner", "192.0.2.1", "a browser")
 CALLBACK = "http://127.0.0.1/callback"
 
 
-class Clock:
-    """A clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> dt.datetime:
-        return self.now
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock(START)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def grants(database: Database, clock: Clock) -> Grants:
+async def grants(database: Database, clock: SetClock) -> Grants:
     for name in ("ada", "eve"):
         await Accounts(database).add(f"{name}@example.com", Plan.PREMIUM)
     grants = Grants(database, clock=clock)
@@ -77,7 +68,7 @@ async def test_a_form_by_which_nothing_was_approved_may_be_used(grants: Grants) 
 
 
 async def test_of_two_processes_one_approves_by_a_form(
-    grants: Grants, database: Database, clock: Clock
+    grants: Grants, database: Database, clock: SetClock
 ) -> None:
     other = Database(database.url)
     processes = [grants, Grants(other, clock=clock)]
@@ -104,7 +95,7 @@ async def test_what_is_kept_of_a_form_is_not_its_token(grants: Grants, database:
 
 
 async def test_an_account_approves_so_many_apps_within_an_hour(
-    grants: Grants, clock: Clock
+    grants: Grants, clock: SetClock
 ) -> None:
     for number in range(GRANTS_PER_HOUR):
         clock.now = START + dt.timedelta(minutes=number)
@@ -123,7 +114,7 @@ async def test_an_account_approves_so_many_apps_within_an_hour(
 
 
 async def test_an_account_with_very_many_apps_revokes_one_first(
-    grants: Grants, clock: Clock
+    grants: Grants, clock: SetClock
 ) -> None:
     for number in range(GRANT_CAP):
         await grants.approve(1, "host", f"Host {number}", CALLBACK, "challenge")

@@ -13,20 +13,11 @@ from store.database import Database
 from store.errors import UnknownClientError
 from store.grants import Grants, Swept
 from store.tokens import Pair, Tokens
+from tests.clocks import SetClock
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
 CALLBACK = "http://127.0.0.1/callback"
-
-
-class Clock:
-    """A clock that moves only when the test moves it."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> dt.datetime:
-        return self.now
 
 
 class House:
@@ -34,7 +25,7 @@ class House:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.clock = Clock()
+        self.clock = SetClock(START)
         self.grants = Grants(database, clock=self.clock)
         self.tokens = Tokens(database, clock=self.clock)
         self.account_id = 0

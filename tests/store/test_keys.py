@@ -13,6 +13,7 @@ from store.database import Database
 from store.errors import AccountError, TooManyError, TooOftenError
 from store.keys import KEY_CAP, Keys
 from store.tables import metadata
+from tests.clocks import SetClock
 
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
 SECOND, HOUR = dt.timedelta(seconds=1), dt.timedelta(hours=1)
@@ -119,29 +120,19 @@ async def test_an_account_revokes_its_own_keys_alone(database: Database) -> None
     assert await keys.principal(secret) is None
 
 
-class Clock:
-    """A clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> dt.datetime:
-        return self.now
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock(START)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def timed(database: Database, clock: Clock) -> Keys:
+async def timed(database: Database, clock: SetClock) -> Keys:
     """Keys of ada's account, by the clock of the test."""
     await Accounts(database).add("ada@example.com", Plan.PREMIUM)
     return Keys(database, clock=clock)
 
 
-async def test_a_key_opens_its_account_until_its_end(timed: Keys, clock: Clock) -> None:
+async def test_a_key_opens_its_account_until_its_end(timed: Keys, clock: SetClock) -> None:
     key, secret = await timed.create("ada@example.com", "laptop", expires_at=START + HOUR)
 
     clock.now = START + HOUR - SECOND
@@ -163,7 +154,7 @@ async def test_a_key_that_may_only_read_says_so(timed: Keys) -> None:
     assert holder.key.expires_at is None
 
 
-async def test_a_replaced_key_keeps_its_end_and_its_rights(timed: Keys, clock: Clock) -> None:
+async def test_a_replaced_key_keeps_its_end_and_its_rights(timed: Keys, clock: SetClock) -> None:
     old, _ = await timed.create(
         "ada@example.com", "laptop", expires_at=START + HOUR, read_only=True
     )
@@ -184,7 +175,7 @@ async def test_a_key_does_not_end_before_it_begins(timed: Keys, end: dt.datetime
     assert await timed.of_account("ada@example.com") == []
 
 
-async def test_keys_that_have_ended_leave_room_for_others(timed: Keys, clock: Clock) -> None:
+async def test_keys_that_have_ended_leave_room_for_others(timed: Keys, clock: SetClock) -> None:
     for number in range(KEY_CAP):
         await timed.create("ada@example.com", f"{number}", expires_at=START + (number + 1) * HOUR)
     with pytest.raises(TooManyError, match="50 live keys"):
@@ -207,7 +198,7 @@ async def make(keys: Keys, actor: Actor = OWNER) -> bool:
 
 
 async def test_an_owner_makes_so_many_keys_within_an_hour_however_they_end(
-    timed: Keys, clock: Clock, database: Database
+    timed: Keys, clock: SetClock, database: Database
 ) -> None:
     made = []
     for minutes in (0, 10, 20, 30):
@@ -242,7 +233,7 @@ async def test_the_keys_of_another_account_do_not_count(timed: Keys, database: D
     assert await make(timed)
 
 
-async def test_what_is_dated_to_the_future_does_not_count(timed: Keys, clock: Clock) -> None:
+async def test_what_is_dated_to_the_future_does_not_count(timed: Keys, clock: SetClock) -> None:
     clock.now = START + 48 * HOUR
     assert [await make(timed) for _ in range(3)] == [True] * 3
     clock.now = START
@@ -253,7 +244,7 @@ async def test_what_is_dated_to_the_future_does_not_count(timed: Keys, clock: Cl
     assert refused.value.wait == 3600
 
 
-async def test_keys_that_ended_long_ago_are_swept(timed: Keys, clock: Clock) -> None:
+async def test_keys_that_ended_long_ago_are_swept(timed: Keys, clock: SetClock) -> None:
     for name, end in (("expired", START), ("revoked", None), ("live", None), ("later", START)):
         expires_at = end and end + (2 * HOUR if name == "later" else HOUR)
         key, _ = await timed.create("ada@example.com", name, expires_at=expires_at)
@@ -281,7 +272,7 @@ async def test_what_is_held_is_what_was_not_revoked_and_what_is_asked_for(timed:
 
 
 async def test_of_simultaneous_new_keys_no_more_are_made_than_may_be(
-    timed: Keys, database: Database, clock: Clock
+    timed: Keys, database: Database, clock: SetClock
 ) -> None:
     other = Database(database.url)
     processes = [timed, Keys(other, clock=clock)]

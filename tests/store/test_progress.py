@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,16 +19,6 @@ from store.progress import (
     STOPPED,
     ProgressFile,
 )
-
-HOLD = """
-import sys
-from pathlib import Path
-from store.progress import ProgressFile
-with ProgressFile(Path(sys.argv[1])).recording("bars") as record:
-    record.step("finding patterns", 3, 9)
-    print("held", flush=True)
-    sys.stdin.read()
-"""
 
 
 def test_a_run_is_at_work_until_it_says_how_it_ended(tmp_path: Path) -> None:
@@ -53,21 +40,6 @@ def test_a_run_is_at_work_until_it_says_how_it_ended(tmp_path: Path) -> None:
     )
     assert after is not None
     assert (after.state, after.data_version) == ("published", "20240328-0123456789ab")
-
-
-def test_a_killed_run_is_not_at_work_for_ever(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", HOLD, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        during = ProgressFile(tmp_path).read()
-        holder.send_signal(signal.SIGKILL)
-    after = ProgressFile(tmp_path).read()
-
-    assert during is not None
-    assert during.working
-    assert after is not None
-    assert (after.state, after.message) == ("failed", STOPPED)
 
 
 def test_readers_do_not_take_each_other_for_a_run(tmp_path: Path) -> None:

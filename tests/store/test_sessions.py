@@ -16,6 +16,7 @@ from store.audit import Actor, Kind
 from store.database import Database
 from store.errors import StalePasswordError
 from store.sessions import PER_ACCOUNT, PROOF, Sessions, handle_of
+from tests.clocks import SetClock
 
 IDLE, LIFETIME = dt.timedelta(days=7), dt.timedelta(days=30)
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
@@ -23,23 +24,13 @@ SECOND = dt.timedelta(seconds=1)
 HASH = "the hash of a password"
 
 
-class Clock:
-    """A clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> dt.datetime:
-        return self.now
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock(START)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def sessions(database: Database, clock: Clock) -> Sessions:
+async def sessions(database: Database, clock: SetClock) -> Sessions:
     accounts = Accounts(database)
     for name in ("ada", "eve"):
         await accounts.add(f"{name}@example.com", Plan.PREMIUM, HASH)
@@ -84,7 +75,7 @@ async def test_a_token_is_nowhere_in_the_database(sessions: Sessions, database: 
 
 @pytest.mark.parametrize(("age", "lives"), [(IDLE - SECOND, True), (IDLE, False)])
 async def test_a_session_that_is_not_used_runs_out(
-    sessions: Sessions, clock: Clock, age: dt.timedelta, lives: bool
+    sessions: Sessions, clock: SetClock, age: dt.timedelta, lives: bool
 ) -> None:
     token = await sessions.start(1, HASH)
 
@@ -95,7 +86,7 @@ async def test_a_session_that_is_not_used_runs_out(
 
 @pytest.mark.parametrize(("age", "lives"), [(LIFETIME - SECOND, True), (LIFETIME, False)])
 async def test_a_session_in_use_runs_out_in_the_end(
-    sessions: Sessions, clock: Clock, age: dt.timedelta, lives: bool
+    sessions: Sessions, clock: SetClock, age: dt.timedelta, lives: bool
 ) -> None:
     token = await sessions.start(1, HASH)
     for day in range(1, 30):
@@ -108,7 +99,7 @@ async def test_a_session_in_use_runs_out_in_the_end(
 
 
 async def test_the_session_unused_for_longest_gives_way_to_one_too_many(
-    sessions: Sessions, clock: Clock
+    sessions: Sessions, clock: SetClock
 ) -> None:
     other = await sessions.start(2, HASH)
     tokens = []
@@ -126,7 +117,7 @@ async def test_the_session_unused_for_longest_gives_way_to_one_too_many(
 
 
 async def test_a_proof_that_is_dated_to_the_future_proves_nothing(
-    sessions: Sessions, clock: Clock
+    sessions: Sessions, clock: SetClock
 ) -> None:
     token = await sessions.start(1, HASH)
     clock.now -= SECOND
@@ -135,7 +126,7 @@ async def test_a_proof_that_is_dated_to_the_future_proves_nothing(
 
 
 async def test_reading_often_does_not_write_often(
-    sessions: Sessions, clock: Clock, database: Database
+    sessions: Sessions, clock: SetClock, database: Database
 ) -> None:
     token = await sessions.start(1, HASH)
     before = await rows(database)
@@ -151,7 +142,7 @@ async def test_reading_often_does_not_write_often(
 
 
 async def test_sessions_that_ran_out_are_swept(
-    sessions: Sessions, clock: Clock, database: Database
+    sessions: Sessions, clock: SetClock, database: Database
 ) -> None:
     await sessions.start(1, HASH)
     clock.now = START + dt.timedelta(days=1)
@@ -263,7 +254,7 @@ async def test_a_change_that_proved_an_older_password_changes_nothing(
 
 
 async def test_an_account_lists_and_ends_its_own_sessions_alone(
-    sessions: Sessions, clock: Clock
+    sessions: Sessions, clock: SetClock
 ) -> None:
     mine = await sessions.start(1, HASH, actor=Actor("owner", "192.0.2.1", "A browser/1.0"))
     clock.now += SECOND
@@ -294,7 +285,7 @@ async def test_a_handle_is_not_what_a_browser_holds(sessions: Sessions) -> None:
 
 
 async def test_a_password_proves_its_owner_for_a_quarter_of_an_hour(
-    sessions: Sessions, clock: Clock
+    sessions: Sessions, clock: SetClock
 ) -> None:
     token = await sessions.start(1, HASH)
     clock.now = START + PROOF - SECOND

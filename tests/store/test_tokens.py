@@ -148,7 +148,7 @@ async def test_a_failure_between_consuming_and_issuing_costs_no_credential(
 async def test_of_two_processes_exactly_one_redeems_a_code(
     database: Database, second_process: Database
 ) -> None:
-    """U14."""
+    """T10 and U14."""
     code = await approve(database)
     processes = [at(database, START), at(second_process, START)]
 
@@ -162,7 +162,7 @@ async def test_of_two_processes_exactly_one_redeems_a_code(
 async def test_of_two_processes_exactly_one_rotates_a_token(
     database: Database, second_process: Database
 ) -> None:
-    """U14."""
+    """F07 and U14."""
     pair = await redeemed(database)
     processes = [at(database, START), at(second_process, START)]
 
@@ -284,6 +284,7 @@ async def test_a_rotation_ends_the_access_tokens_of_its_grant_alone(database: Da
 async def test_a_replay_revokes_one_grant_and_tells_the_operator_which(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """F12."""
     tokens, code = at(database, START), await approve(database)
     by_code = await tokens.redeem(code, "host", "challenge", None)
     by_token, other = await redeemed(database), await redeemed(database)
@@ -338,6 +339,7 @@ async def test_what_is_issued_now_lives_from_now_on(database: Database) -> None:
 async def test_of_two_processes_all_get_the_same_pair_within_the_leeway(
     database: Database, second_process: Database
 ) -> None:
+    """Decision 6, F07."""
     old = await redeemed(database)
     processes = [lenient(database), lenient(second_process)]
 
