@@ -25,6 +25,7 @@ from tests.once import made_once
 from tests.plain_http import plain_http as plain_http
 from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
+from tests.postgres import shared_url as shared_url
 from tests.redis_server import redis_server as redis_server
 from tests.redis_server import shared_redis as shared_redis
 from tests.s3 import bucket_url as bucket_url

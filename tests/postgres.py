@@ -16,6 +16,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from store import tables
 from store.database import Database
 from tests.accounts import apart
 
@@ -24,6 +25,9 @@ TEMPLATE = "migrated"
 
 ENGINES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.engine)]
 """The parameters of what holds on both."""
+
+ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+"""Marks a test of what Python decides, to which the engine makes no difference."""
 
 
 def postgres_bin() -> Path | None:
@@ -124,6 +128,25 @@ async def fresh_database(server: str, name: str, template: str = "template1") ->
 async def migrated_database(server: str, name: str) -> str:
     """A new database with the tables of the accounts, on the server of `postgres_url`."""
     return await fresh_database(server, name, TEMPLATE)
+
+
+@pytest.fixture(scope="session")
+def shared_url(postgres_url: str) -> str:
+    """The address of a database that the tests of this process share: each finds it empty, by
+    `emptied`, and leaves its schema as it was.
+    """
+    return apart(lambda: migrated_database(postgres_url, "shared"))
+
+
+async def emptied(url: str) -> Database:
+    """An account database without any row, and with ids from one on."""
+    database = Database(url)
+    kept = {tables.changes, tables.changing_transactions}
+    names = [table.name for table in tables.metadata.sorted_tables if table not in kept]
+    async with database.write() as connection:
+        await connection.execute(sa.text(f"TRUNCATE {', '.join(names)} RESTART IDENTITY"))
+        await connection.execute(tables.changing_transactions.delete())
+    return database
 
 
 async def _make_template(server: str) -> None:

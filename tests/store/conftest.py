@@ -9,7 +9,7 @@ import pytest
 
 from store.database import Database
 from tests.accounts import accounts_in
-from tests.postgres import ENGINES, migrated_database
+from tests.postgres import ENGINES, emptied
 
 
 @pytest.fixture(params=ENGINES)
@@ -19,9 +19,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         async with accounts_in(tmp_path) as database:
             yield database
         return
-    database = Database(
-        await migrated_database(request.getfixturevalue("postgres_url"), tmp_path.name)
-    )
+    database = await emptied(request.getfixturevalue("shared_url"))
     yield database
     await database.close()
 

@@ -14,6 +14,7 @@ from store.errors import AccountError, TooManyError, TooOftenError
 from store.keys import KEY_CAP, Keys
 from store.tables import metadata
 from tests.clocks import SetClock
+from tests.postgres import ON_SQLITE
 
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
 SECOND, HOUR = dt.timedelta(seconds=1), dt.timedelta(hours=1)
@@ -99,6 +100,7 @@ async def test_an_inactive_account_silences_its_keys_until_it_is_reactivated(
     assert await keys.principal(secret) is not None
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\nb"])
 async def test_a_key_needs_a_printable_name(accounts: Accounts, keys: Keys, name: str) -> None:
     await accounts.add("ada@example.com", Plan.PREMIUM)
@@ -168,6 +170,7 @@ async def test_a_replaced_key_keeps_its_end_and_its_rights(timed: Keys, clock: S
         await timed.replace(new.prefix)
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("end", [START, START - SECOND])
 async def test_a_key_does_not_end_before_it_begins(timed: Keys, end: dt.datetime) -> None:
     with pytest.raises(AccountError, match="future"):

@@ -17,6 +17,7 @@ from store.database import Database
 from store.errors import StalePasswordError
 from store.sessions import PER_ACCOUNT, PROOF, Sessions, handle_of
 from tests.clocks import SetClock
+from tests.postgres import ON_SQLITE
 
 IDLE, LIFETIME = dt.timedelta(days=7), dt.timedelta(days=30)
 START = dt.datetime(2026, 5, 4, 12, tzinfo=dt.UTC)
@@ -55,6 +56,7 @@ async def test_a_session_is_the_accounts_until_it_is_ended(sessions: Sessions) -
     assert await sessions.account(other) is not None
 
 
+@ON_SQLITE
 @pytest.mark.parametrize("token", ["", "unknown", "é"])
 async def test_an_unknown_token_is_nobody(sessions: Sessions, token: str) -> None:
     await sessions.start(1, HASH)
@@ -276,6 +278,7 @@ async def test_an_account_lists_and_ends_its_own_sessions_alone(
     assert await sessions.account(hers) is not None
 
 
+@ON_SQLITE
 async def test_a_handle_is_not_what_a_browser_holds(sessions: Sessions) -> None:
     token = await sessions.start(1, HASH)
 

@@ -20,6 +20,7 @@ from store.errors import TooOftenError
 from store.grants import Grants
 from store.keys import Key
 from store.tokens import Pair, Tokens
+from tests.postgres import ON_SQLITE
 
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 SECOND = dt.timedelta(seconds=1)
@@ -189,6 +190,7 @@ async def test_within_the_leeway_a_refresh_gives_the_same_pair_again(database: D
     assert await at(database, START).principal(new.access) is not None
 
 
+@ON_SQLITE
 async def test_at_the_end_of_the_leeway_a_replay_revokes_everything(database: Database) -> None:
     old = await redeemed(database)
     new = await lenient(database).rotate(old.refresh, "host")
@@ -200,6 +202,7 @@ async def test_at_the_end_of_the_leeway_a_replay_revokes_everything(database: Da
     assert await late.rotate(new.refresh, "host") is None
 
 
+@ON_SQLITE
 async def test_without_a_leeway_what_was_derived_is_not_given_again(database: Database) -> None:
     old = await redeemed(database)
     new = await lenient(database).rotate(old.refresh, "host")
@@ -209,6 +212,7 @@ async def test_without_a_leeway_what_was_derived_is_not_given_again(database: Da
     assert await at(database, START).principal(new.access) is None
 
 
+@ON_SQLITE
 async def test_a_grandparent_revokes_everything_even_within_the_leeway(database: Database) -> None:
     old, tokens = await redeemed(database), lenient(database)
     parent = await tokens.rotate(old.refresh, "host")
@@ -233,6 +237,7 @@ async def test_the_leeway_is_for_the_client_of_a_live_grant_alone(database: Data
     assert await tokens.rotate(old.refresh, "host") is None
 
 
+@ON_SQLITE
 async def test_within_the_leeway_each_refresh_gives_its_own_pair_again(database: Database) -> None:
     tokens = lenient(database)
     olds = [await redeemed(database) for _ in range(3)]
@@ -350,6 +355,7 @@ async def test_of_two_processes_all_get_the_same_pair_within_the_leeway(
     assert await processes[0].principal(pairs[0].access) is not None
 
 
+@ON_SQLITE
 async def test_a_dump_does_not_lead_to_what_was_derived(database: Database) -> None:
     """U04: with the seed and every hash, but without the old token."""
     old = await redeemed(database)

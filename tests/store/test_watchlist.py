@@ -8,6 +8,7 @@ import pytest
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.watchlist import OverCapError, Watchlist
+from tests.postgres import ON_SQLITE
 
 
 @pytest.fixture
@@ -60,6 +61,7 @@ async def test_edits_at_the_same_time_are_all_kept(watchlist: Watchlist) -> None
     assert sorted(await watchlist.symbols(1)) == sorted(f"S{number}" for number in range(20))
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     ("symbol", "steps", "after"),
     [
