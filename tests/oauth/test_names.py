@@ -21,7 +21,8 @@ def test_a_name_in_any_script_stays_as_it_is(name: str) -> None:
 
 
 def test_nothing_invisible_is_left_of_a_name() -> None:
-    hidden = {chr(code) for code in range(0x110000) if unicodedata.category(chr(code))[0] == "C"}
+    some = {*range(0x20000), *range(0x20000, 0x110000, 101), *range(0xE0000, 0xE0FFF)}
+    hidden = {chr(code) for code in some if unicodedata.category(chr(code))[0] == "C"}
 
     assert clean("a" + "".join(sorted(hidden | BLANK)) + "b").replace(" ", "") == "ab"
     for blank in BLANK:
