@@ -59,16 +59,6 @@ def test_an_approval_answers_with_code_state_and_issuer(host: Host) -> None:
     assert answer["iss"] == [host.service.url]
 
 
-def test_a_request_says_who_asks_and_where_the_code_goes(service: Service) -> None:
-    host = new_host(service, client_name="Clau\u202ede")
-    request = host.check(host.query(resource=service.mcp_url, scope="patterns"))
-
-    assert request.client_name == "Claude"
-    assert request.destination == "127.0.0.1 (this computer)"
-    assert request.code_challenge == CHALLENGE
-    assert request.scope == "patterns"
-
-
 @pytest.mark.parametrize(
     "state", ["0", "a&b=c#d?e+f%20g", "é 名前 \u202e", "x" * 2000, "a\r\nSet-Cookie: b=c", " "]
 )

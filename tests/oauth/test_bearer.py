@@ -185,16 +185,8 @@ def test_a_session_id_gives_nobody_anything(service: Service) -> None:
     assert "AAPL" not in answers[1].text
 
 
-@pytest.mark.proves("OAUTH-expired")
-def test_a_revoked_token_is_an_invalid_token(host: Host, service: Service) -> None:
-    """B09."""
-    token = host.tokens()["access_token"]
-    host.revoke(token)
-
-    check_refused_everywhere(service, token)
-
-
 def test_an_app_revoked_by_its_owner_is_locked_out_at_once(host: Host, service: Service) -> None:
+    """B09."""
     tokens = host.tokens()
     prefix = service.get("/me", key=tokens["access_token"]).json()["key"]["prefix"]
 

@@ -173,16 +173,7 @@ async def test_a_document_of_another_client_is_refused(reader: Reader, client_id
     assert "client_id is not its address" in await refused(reader, published)
 
 
-@pytest.mark.parametrize(
-    "uris",
-    [
-        *(None, [], CALLBACK, [1], [[CALLBACK]], {"a": CALLBACK}),
-        *(["javascript:alert(1)"], ["data:text/html,x"], ["http://evil.example/cb"]),
-        *(["https://a@b.example/"], ["https://b.example/#x"], ["https://*.example/"], ["/cb"]),
-        *(["http://127.0.0.1.evil.example/cb"], [CALLBACK, "file:///etc/passwd"], [""]),
-        [CALLBACK] * 21,
-    ],
-)
+@pytest.mark.parametrize("uris", [None, [], [CALLBACK, "file:///etc/passwd"], [CALLBACK] * 21])
 async def test_redirect_addresses_are_held_to_the_rules_of_registration(
     reader: Reader, uris: Any
 ) -> None:
@@ -211,15 +202,7 @@ async def test_a_document_with_a_secret_is_refused(reader: Reader, field: str) -
     assert "contains a secret" in await refused(reader, client_id)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        *({"client_name": name} for name in (7, ["x"], "x" * 201)),
-        *({"grant_types": types} for types in ("authorization_code", ["client_credentials"])),
-        *({"response_types": types} for types in (["token"], "code")),
-        {"scope": 5},
-    ],
-)
+@pytest.mark.parametrize("changes", [{"client_name": 7}, {"grant_types": ["password"]}])
 async def test_odd_metadata_is_refused_as_at_registration(
     reader: Reader, changes: dict[str, Any]
 ) -> None:

@@ -12,6 +12,7 @@ from store.accounts import Accounts, Plan
 from store.database import Database
 from store.errors import AccountError, DatabaseError
 from store.migration import HEAD
+from tests.postgres import ON_SQLITE
 
 
 @pytest.fixture
@@ -26,6 +27,7 @@ async def test_an_address_is_taken_only_once(accounts: Accounts) -> None:
         await accounts.add("ADA@example.com", Plan.NONE)
 
 
+@ON_SQLITE
 @pytest.mark.parametrize(
     "email",
     [

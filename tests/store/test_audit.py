@@ -101,84 +101,67 @@ Change = Callable[[House], Awaitable[object]]
 
 CHANGES: dict[str, tuple[Change, list[Kind]]] = {
     "Accounts.add": (
-        lambda house: house.accounts.add("eve@example.com", Plan.NONE, actor=SOMEBODY),
+        lambda h: h.accounts.add("eve@example.com", Plan.NONE, actor=SOMEBODY),
         [Kind.ACCOUNT_ADDED],
     ),
-    "Accounts.set_plan": (
-        lambda house: house.accounts.set_plan(ADA, Plan.NONE),
-        [Kind.PLAN_CHANGED],
-    ),
+    "Accounts.set_plan": (lambda h: h.accounts.set_plan(ADA, Plan.NONE), [Kind.PLAN_CHANGED]),
     "Accounts.set_active": (
-        lambda house: house.accounts.set_active(ADA, active=False),
+        lambda h: h.accounts.set_active(ADA, active=False),
         [Kind.SESSION_ENDED, Kind.ACCOUNT_DEACTIVATED],
     ),
     "Accounts.set_password": (
-        lambda house: house.accounts.set_password(ADA, "another", actor=SOMEBODY),
+        lambda h: h.accounts.set_password(ADA, "another", actor=SOMEBODY),
         [Kind.PASSWORD_CHANGED],
     ),
-    "Keys.create": (
-        lambda house: house.keys.create(ADA, "phone", actor=SOMEBODY),
-        [Kind.KEY_CREATED],
-    ),
+    "Keys.create": (lambda h: h.keys.create(ADA, "phone", actor=SOMEBODY), [Kind.KEY_CREATED]),
     "Keys.replace": (
-        lambda house: house.keys.replace(house.prefix, actor=SOMEBODY),
+        lambda h: h.keys.replace(h.prefix, actor=SOMEBODY),
         [Kind.KEY_CREATED, Kind.KEY_REVOKED],
     ),
-    "Keys.revoke": (
-        lambda house: house.keys.revoke(house.prefix, actor=SOMEBODY),
-        [Kind.KEY_REVOKED],
-    ),
+    "Keys.revoke": (lambda h: h.keys.revoke(h.prefix, actor=SOMEBODY), [Kind.KEY_REVOKED]),
     "Keys.revoke_own": (
-        lambda house: house.keys.revoke_own(house.account_id, house.prefix, actor=SOMEBODY),
+        lambda h: h.keys.revoke_own(h.account_id, h.prefix, actor=SOMEBODY),
         [Kind.KEY_REVOKED],
     ),
     "Sessions.start": (
-        lambda house: Sessions(house.database, idle=DAY, lifetime=DAY, clock=house.clock).start(
-            house.account_id, HASH, actor=SOMEBODY
+        lambda h: Sessions(h.database, idle=DAY, lifetime=DAY, clock=h.clock).start(
+            h.account_id, HASH, actor=SOMEBODY
         ),
         [Kind.SIGN_IN],
     ),
     "Sessions.note_failure": (
-        lambda house: house.sessions.note_failure(ADA, SOMEBODY),
+        lambda h: h.sessions.note_failure(ADA, SOMEBODY),
         [Kind.SIGN_IN_FAILED],
     ),
-    "Sessions.end": (
-        lambda house: house.sessions.end(house.session, actor=SOMEBODY),
-        [Kind.SIGN_OUT],
-    ),
+    "Sessions.end": (lambda h: h.sessions.end(h.session, actor=SOMEBODY), [Kind.SIGN_OUT]),
     "Sessions.end_all": (
-        lambda house: house.sessions.end_all(house.account_id, actor=SOMEBODY),
+        lambda h: h.sessions.end_all(h.account_id, actor=SOMEBODY),
         [Kind.SESSION_ENDED],
     ),
     "Sessions.end_own": (
-        lambda house: house.sessions.end_own(
-            house.account_id, handle_of(house.session), actor=SOMEBODY
-        ),
+        lambda h: h.sessions.end_own(h.account_id, handle_of(h.session), actor=SOMEBODY),
         [Kind.SESSION_ENDED],
     ),
     "Accounts.end_access": (
-        lambda house: house.accounts.end_access(house.account_id, actor=SOMEBODY),
+        lambda h: h.accounts.end_access(h.account_id, actor=SOMEBODY),
         # One for the sessions, and one for each key and app.
         [Kind.APP_REVOKED, Kind.APP_REVOKED, Kind.KEY_REVOKED, Kind.SESSION_ENDED],
     ),
-    "Accounts.delete": (
-        lambda house: house.accounts.delete(ADA, actor=SOMEBODY),
-        [Kind.ACCOUNT_DELETED],
-    ),
-    "Grants.approve": (lambda house: house.approve(), [Kind.APP_APPROVED]),
+    "Accounts.delete": (lambda h: h.accounts.delete(ADA, actor=SOMEBODY), [Kind.ACCOUNT_DELETED]),
+    "Grants.approve": (lambda h: h.approve(), [Kind.APP_APPROVED]),
     "Grants.revoke_grant": (
-        lambda house: house.grants.revoke_grant(house.account_id, house.grant, actor=SOMEBODY),
+        lambda h: h.grants.revoke_grant(h.account_id, h.grant, actor=SOMEBODY),
         [Kind.APP_REVOKED],
     ),
     "Grants.delete_client": (
-        lambda house: house.grants.delete_client("host", actor=SOMEBODY),
+        lambda h: h.grants.delete_client("host", actor=SOMEBODY),
         # One for the app, and one for each of the approvals that end with it.
         [Kind.CLIENT_DELETED, Kind.APP_REVOKED, Kind.APP_REVOKED],
     ),
-    "Tokens.redeem": (lambda house: house.redeem(house.code), [Kind.TOKENS_ISSUED]),
-    "Tokens.redeem again": (lambda house: house.redeem(house.used_code), [Kind.TOKEN_REUSED]),
+    "Tokens.redeem": (lambda h: h.redeem(h.code), [Kind.TOKENS_ISSUED]),
+    "Tokens.redeem again": (lambda h: h.redeem(h.used_code), [Kind.TOKEN_REUSED]),
     "Tokens.revoke": (
-        lambda house: house.tokens.revoke(house.pair.access, "host", actor=SOMEBODY),
+        lambda h: h.tokens.revoke(h.pair.access, "host", actor=SOMEBODY),
         [Kind.APP_REVOKED],
     ),
 }

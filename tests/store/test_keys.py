@@ -22,17 +22,18 @@ OWNER = Actor("owner", "192.0.2.1", "a browser")
 
 
 @pytest.fixture
-async def accounts(database: Database) -> Accounts:
-    return Accounts(database)
+def clock() -> SetClock:
+    return SetClock(START)
 
 
 @pytest.fixture
-async def keys(database: Database) -> Keys:
-    return Keys(database)
+async def keys(database: Database, clock: SetClock) -> Keys:
+    """Keys of ada's account, by the clock of the test."""
+    await Accounts(database).add("Ada@Example.com ", Plan.PREMIUM)
+    return Keys(database, clock=clock)
 
 
-async def test_a_new_key_opens_its_account(accounts: Accounts, keys: Keys) -> None:
-    await accounts.add("Ada@Example.com ", Plan.PREMIUM)
+async def test_a_new_key_opens_its_account(keys: Keys) -> None:
     key, secret = await keys.create("ada@example.com", "laptop")
 
     holder = await keys.principal(secret)
@@ -45,10 +46,7 @@ async def test_a_new_key_opens_its_account(accounts: Accounts, keys: Keys) -> No
     assert secret[:16] == key.prefix
 
 
-async def test_a_secret_is_nowhere_in_the_database(
-    accounts: Accounts, keys: Keys, database: Database
-) -> None:
-    await accounts.add("ada@example.com", Plan.PREMIUM)
+async def test_a_secret_is_nowhere_in_the_database(keys: Keys, database: Database) -> None:
     _, secret = await keys.create("ada@example.com", "laptop")
 
     async with database.read() as connection:
@@ -62,8 +60,7 @@ async def test_a_secret_is_nowhere_in_the_database(
     assert any(secret[:16] in row for row in rows)
 
 
-async def test_a_revoked_key_opens_nothing(accounts: Accounts, keys: Keys) -> None:
-    await accounts.add("ada@example.com", Plan.PREMIUM)
+async def test_a_revoked_key_opens_nothing(keys: Keys) -> None:
     key, secret = await keys.create("ada@example.com", "laptop")
 
     await keys.revoke(key.prefix)
@@ -73,10 +70,7 @@ async def test_a_revoked_key_opens_nothing(accounts: Accounts, keys: Keys) -> No
         await keys.revoke(key.prefix)
 
 
-async def test_replacing_a_key_keeps_its_name_and_kills_the_old_secret(
-    accounts: Accounts, keys: Keys
-) -> None:
-    await accounts.add("ada@example.com", Plan.PREMIUM)
+async def test_replacing_a_key_keeps_its_name_and_kills_the_old_secret(keys: Keys) -> None:
     key, old = await keys.create("ada@example.com", "laptop")
 
     after, new = await keys.replace(key.prefix)
@@ -87,9 +81,9 @@ async def test_replacing_a_key_keeps_its_name_and_kills_the_old_secret(
 
 
 async def test_an_inactive_account_silences_its_keys_until_it_is_reactivated(
-    accounts: Accounts, keys: Keys
+    keys: Keys, database: Database
 ) -> None:
-    await accounts.add("ada@example.com", Plan.PREMIUM)
+    accounts = Accounts(database)
     _, secret = await keys.create("ada@example.com", "laptop")
 
     await accounts.set_active("ada@example.com", active=False)
@@ -102,17 +96,16 @@ async def test_an_inactive_account_silences_its_keys_until_it_is_reactivated(
 
 @ON_SQLITE
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\nb"])
-async def test_a_key_needs_a_printable_name(accounts: Accounts, keys: Keys, name: str) -> None:
-    await accounts.add("ada@example.com", Plan.PREMIUM)
+async def test_a_key_needs_a_printable_name(keys: Keys, name: str) -> None:
 
     with pytest.raises(AccountError, match="printable"):
         await keys.create("ada@example.com", name)
 
 
 async def test_an_account_revokes_its_own_keys_alone(database: Database) -> None:
-    accounts, keys = Accounts(database), Keys(database)
-    ada = await accounts.add("ada@example.com", Plan.PREMIUM)
-    eve = await accounts.add("eve@example.com", Plan.PREMIUM)
+    keys = Keys(database)
+    ada = await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+    eve = await Accounts(database).add("eve@example.com", Plan.PREMIUM)
     key, secret = await keys.create("ada@example.com", "laptop")
 
     assert not await keys.revoke_own(eve.id, key.prefix)
@@ -122,73 +115,59 @@ async def test_an_account_revokes_its_own_keys_alone(database: Database) -> None
     assert await keys.principal(secret) is None
 
 
-@pytest.fixture
-def clock() -> SetClock:
-    return SetClock(START)
-
-
-@pytest.fixture
-async def timed(database: Database, clock: SetClock) -> Keys:
-    """Keys of ada's account, by the clock of the test."""
-    await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-    return Keys(database, clock=clock)
-
-
-async def test_a_key_opens_its_account_until_its_end(timed: Keys, clock: SetClock) -> None:
-    key, secret = await timed.create("ada@example.com", "laptop", expires_at=START + HOUR)
+async def test_a_key_opens_its_account_until_its_end(keys: Keys, clock: SetClock) -> None:
+    key, secret = await keys.create("ada@example.com", "laptop", expires_at=START + HOUR)
 
     clock.now = START + HOUR - SECOND
-    before = await timed.principal(secret)
+    before = await keys.principal(secret)
     clock.now = START + HOUR
 
     assert before is not None
     assert before.key == key
     assert before.expires_at == START + HOUR
-    assert await timed.principal(secret) is None
+    assert await keys.principal(secret) is None
 
 
-async def test_a_key_that_may_only_read_says_so(timed: Keys) -> None:
-    _, secret = await timed.create("ada@example.com", "laptop", read_only=True)
-    holder = await timed.principal(secret)
+async def test_a_key_that_may_only_read_says_so(keys: Keys) -> None:
+    _, secret = await keys.create("ada@example.com", "laptop", read_only=True)
+    holder = await keys.principal(secret)
 
     assert holder is not None
     assert holder.key.read_only
     assert holder.key.expires_at is None
 
 
-async def test_a_replaced_key_keeps_its_end_and_its_rights(timed: Keys, clock: SetClock) -> None:
-    old, _ = await timed.create(
-        "ada@example.com", "laptop", expires_at=START + HOUR, read_only=True
-    )
+async def test_a_replaced_key_keeps_its_end_and_its_rights(keys: Keys, clock: SetClock) -> None:
+    old, _ = await keys.create("ada@example.com", "laptop", expires_at=START + HOUR, read_only=True)
 
-    new, secret = await timed.replace(old.prefix)
+    new, secret = await keys.replace(old.prefix)
 
     assert (new.name, new.expires_at, new.read_only) == ("laptop", START + HOUR, True)
     clock.now = START + HOUR
-    assert await timed.principal(secret) is None
+    assert await keys.principal(secret) is None
     with pytest.raises(AccountError, match="expired"):
-        await timed.replace(new.prefix)
+        await keys.replace(new.prefix)
 
 
 @ON_SQLITE
 @pytest.mark.parametrize("end", [START, START - SECOND])
-async def test_a_key_does_not_end_before_it_begins(timed: Keys, end: dt.datetime) -> None:
+async def test_a_key_does_not_end_before_it_begins(keys: Keys, end: dt.datetime) -> None:
     with pytest.raises(AccountError, match="future"):
-        await timed.create("ada@example.com", "laptop", expires_at=end)
-    assert await timed.of_account("ada@example.com") == []
+        await keys.create("ada@example.com", "laptop", expires_at=end)
+    assert await keys.of_account("ada@example.com") == []
 
 
-async def test_keys_that_have_ended_leave_room_for_others(timed: Keys, clock: SetClock) -> None:
+async def test_keys_that_have_ended_leave_room_for_others(keys: Keys, clock: SetClock) -> None:
     for number in range(KEY_CAP):
-        await timed.create("ada@example.com", f"{number}", expires_at=START + (number + 1) * HOUR)
+        await keys.create("ada@example.com", f"{number}", expires_at=START + (number + 1) * HOUR)
     with pytest.raises(TooManyError, match="50 live keys"):
-        await timed.create("ada@example.com", "one more")
+        await keys.create("ada@example.com", "one more")
 
     clock.now = START + HOUR
-    await timed.create("ada@example.com", "one more")
+    await keys.create("ada@example.com", "one more")
 
     with pytest.raises(TooManyError):
-        await timed.create("ada@example.com", "yet another")
+        await keys.create("ada@example.com", "yet another")
 
 
 async def make(keys: Keys, actor: Actor = OWNER) -> bool:
@@ -201,15 +180,15 @@ async def make(keys: Keys, actor: Actor = OWNER) -> bool:
 
 
 async def test_an_owner_makes_so_many_keys_within_an_hour_however_they_end(
-    timed: Keys, clock: SetClock, database: Database
+    keys: Keys, clock: SetClock, database: Database
 ) -> None:
     made = []
     for minutes in (0, 10, 20, 30):
         clock.now = START + dt.timedelta(minutes=minutes)
-        made.append(await make(timed))
-        for key in await timed.of_account("ada@example.com"):
+        made.append(await make(keys))
+        for key in await keys.of_account("ada@example.com"):
             if key.revoked_at is None:
-                await timed.revoke(key.prefix)
+                await keys.revoke(key.prefix)
     restarted = Keys(database, clock=clock)
     clock.now = START + dt.timedelta(minutes=59)
     with pytest.raises(TooOftenError) as refused:
@@ -221,67 +200,67 @@ async def test_an_owner_makes_so_many_keys_within_an_hour_however_they_end(
     assert [await make(restarted), await make(restarted)] == [True, False]
 
 
-async def test_the_operator_s_keys_do_not_count_for_the_owner_s_pace(timed: Keys) -> None:
+async def test_the_operator_s_keys_do_not_count_for_the_owner_s_pace(keys: Keys) -> None:
     for _ in range(3):
-        await timed.create("ada@example.com", "by the operator")
+        await keys.create("ada@example.com", "by the operator")
 
-    assert [await make(timed) for _ in range(4)] == [True, True, True, False]
+    assert [await make(keys) for _ in range(4)] == [True, True, True, False]
 
 
-async def test_the_keys_of_another_account_do_not_count(timed: Keys, database: Database) -> None:
+async def test_the_keys_of_another_account_do_not_count(keys: Keys, database: Database) -> None:
     await Accounts(database).add("eve@example.com", Plan.PREMIUM)
     for _ in range(3):
-        await timed.create("eve@example.com", "hers", actor=OWNER)
+        await keys.create("eve@example.com", "hers", actor=OWNER)
 
-    assert await make(timed)
+    assert await make(keys)
 
 
-async def test_what_is_dated_to_the_future_does_not_count(timed: Keys, clock: SetClock) -> None:
+async def test_what_is_dated_to_the_future_does_not_count(keys: Keys, clock: SetClock) -> None:
     clock.now = START + 48 * HOUR
-    assert [await make(timed) for _ in range(3)] == [True] * 3
+    assert [await make(keys) for _ in range(3)] == [True] * 3
     clock.now = START
 
-    assert [await make(timed) for _ in range(4)] == [True, True, True, False]
+    assert [await make(keys) for _ in range(4)] == [True, True, True, False]
     with pytest.raises(TooOftenError) as refused:
-        await timed.create("ada@example.com", "laptop", per_hour=3, actor=OWNER)
+        await keys.create("ada@example.com", "laptop", per_hour=3, actor=OWNER)
     assert refused.value.wait == 3600
 
 
-async def test_keys_that_ended_long_ago_are_swept(timed: Keys, clock: SetClock) -> None:
+async def test_keys_that_ended_long_ago_are_swept(keys: Keys, clock: SetClock) -> None:
     for name, end in (("expired", START), ("revoked", None), ("live", None), ("later", START)):
         expires_at = end and end + (2 * HOUR if name == "later" else HOUR)
-        key, _ = await timed.create("ada@example.com", name, expires_at=expires_at)
+        key, _ = await keys.create("ada@example.com", name, expires_at=expires_at)
         if name == "revoked":
             clock.now = START + HOUR
-            await timed.revoke(key.prefix)
+            await keys.revoke(key.prefix)
             clock.now = START
 
     clock.now = START + HOUR + dt.timedelta(days=10)
-    early = await timed.sweep(10)
+    early = await keys.sweep(10)
     clock.now += SECOND
 
-    assert (early, await timed.sweep(10)) == (0, 2)
-    assert [key.name for key in await timed.of_account("ada@example.com")] == ["live", "later"]
+    assert (early, await keys.sweep(10)) == (0, 2)
+    assert [key.name for key in await keys.of_account("ada@example.com")] == ["live", "later"]
 
 
-async def test_what_is_held_is_what_was_not_revoked_and_what_is_asked_for(timed: Keys) -> None:
-    first, second, third = [(await timed.create("ada@example.com", "key"))[0] for _ in range(3)]
+async def test_what_is_held_is_what_was_not_revoked_and_what_is_asked_for(keys: Keys) -> None:
+    first, second, third = [(await keys.create("ada@example.com", "key"))[0] for _ in range(3)]
     for one in (first, second):
-        await timed.revoke(one.prefix)
+        await keys.revoke(one.prefix)
 
-    assert await timed.held(1) == [third]
-    held = await timed.held(1, [second.prefix])
+    assert await keys.held(1) == [third]
+    held = await keys.held(1, [second.prefix])
     assert [one.prefix for one in held] == [second.prefix, third.prefix]
 
 
 async def test_of_simultaneous_new_keys_no_more_are_made_than_may_be(
-    timed: Keys, database: Database, clock: SetClock
+    keys: Keys, database: Database, clock: SetClock
 ) -> None:
     other = Database(database.url)
-    processes = [timed, Keys(other, clock=clock)]
+    processes = [keys, Keys(other, clock=clock)]
 
     made = await asyncio.gather(*(make(processes[number % 2]) for number in range(8)))
     await other.close()
 
     assert sum(made) == 3
-    assert len(await timed.of_account("ada@example.com")) == 3
+    assert len(await keys.of_account("ada@example.com")) == 3

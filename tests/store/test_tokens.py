@@ -66,37 +66,20 @@ def test_lifetimes_are_those_that_clients_were_promised() -> None:
 
 
 @pytest.mark.parametrize(("before_end", "live"), [(SECOND, True), (0 * SECOND, False)])
-async def test_a_code_lives_until_its_end(
-    database: Database, before_end: dt.timedelta, live: bool
-) -> None:
-    """U01."""
-    code = await approve(database)
-    tokens = at(database, START + LIFETIMES[Kind.CODE] - before_end)
-
-    assert (await tokens.redeem(code, "host", "challenge", None) is not None) is live
-
-
-@pytest.mark.parametrize(("before_end", "live"), [(SECOND, True), (0 * SECOND, False)])
-async def test_an_access_token_lives_until_its_end(
-    database: Database, before_end: dt.timedelta, live: bool
-) -> None:
-    """U02."""
-    pair = await redeemed(database)
-    tokens = at(database, START + LIFETIMES[Kind.ACCESS] - before_end)
-
-    assert (await tokens.principal(pair.access) is not None) is live
-
-
-@pytest.mark.parametrize(("before_end", "live"), [(SECOND, True), (0 * SECOND, False)])
 @pytest.mark.proves("LIM-refresh-token")
-async def test_a_refresh_token_lives_until_its_end(
+async def test_each_credential_lives_until_its_end(
     database: Database, before_end: dt.timedelta, live: bool
 ) -> None:
-    """U03."""
-    pair = await redeemed(database)
-    tokens = at(database, START + LIFETIMES[Kind.REFRESH] - before_end)
+    """U01 to U03."""
+    code, pair = await approve(database), await redeemed(database)
 
-    assert (await tokens.rotate(pair.refresh, "host") is not None) is live
+    def then(kind: Kind) -> Tokens:
+        return at(database, START + LIFETIMES[kind] - before_end)
+
+    redeemed_then = await then(Kind.CODE).redeem(code, "host", "challenge", None)
+    assert (redeemed_then is not None) is live
+    assert (await then(Kind.ACCESS).principal(pair.access) is not None) is live
+    assert (await then(Kind.REFRESH).rotate(pair.refresh, "host") is not None) is live
 
 
 async def test_an_expired_credential_shown_again_revokes_nothing(database: Database) -> None:
@@ -191,25 +174,18 @@ async def test_within_the_leeway_a_refresh_gives_the_same_pair_again(database: D
 
 
 @ON_SQLITE
-async def test_at_the_end_of_the_leeway_a_replay_revokes_everything(database: Database) -> None:
+@pytest.mark.parametrize("at_its_end", [True, False])
+async def test_at_the_end_of_the_leeway_and_without_one_a_replay_revokes_everything(
+    database: Database, at_its_end: bool
+) -> None:
     old = await redeemed(database)
     new = await lenient(database).rotate(old.refresh, "host")
-    late = lenient(database, START + LEEWAY)
+    late = lenient(database, START + LEEWAY) if at_its_end else at(database, START)
 
     assert new is not None
     assert await late.rotate(old.refresh, "host") is None
     assert await late.principal(new.access) is None
     assert await late.rotate(new.refresh, "host") is None
-
-
-@ON_SQLITE
-async def test_without_a_leeway_what_was_derived_is_not_given_again(database: Database) -> None:
-    old = await redeemed(database)
-    new = await lenient(database).rotate(old.refresh, "host")
-
-    assert new is not None
-    assert await at(database, START).rotate(old.refresh, "host") is None
-    assert await at(database, START).principal(new.access) is None
 
 
 @ON_SQLITE
