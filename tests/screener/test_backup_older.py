@@ -16,25 +16,13 @@ from store.keys import Keys
 from store.migration import HEAD, tables_of, upgrade
 from store.usage import UsageLog
 from store.watchlist import Watchlist
-from tests.postgres import ENGINES, fresh_database
 from tests.screener.command import check_refusal, run
+from tests.screener.installation import new_url as new_url
+from tests.screener.installation import options
 from tests.service import apart
 
 REVISIONS = [f"{number:04}" for number in range(1, int(HEAD) + 1)]
 SECRET = "ps_live_" + "k" * 40
-
-
-@pytest.fixture(params=ENGINES)
-def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str | None]:
-    """Makes addresses of empty databases; None is SQLite in the data folder."""
-    if request.param == "sqlite":
-        return lambda: None
-    server = request.getfixturevalue("postgres_url")
-    return lambda: apart(lambda: fresh_database(server, tmp_path.name))
-
-
-def environment_of(settings: Settings) -> dict[str, str]:
-    return {"SCREENER_DATABASE_URL": settings.database_url} if settings.database_url else {}
 
 
 async def furnish(settings: Settings, revision: str) -> None:
@@ -83,7 +71,7 @@ def test_a_database_of_any_older_schema_is_upgraded_with_its_rows(
     revision: str, tmp_path: Path, new_url: Callable[[], str | None]
 ) -> None:
     settings = Settings(data_dir=tmp_path / "data", database_url=new_url())
-    given = environment_of(settings)
+    given = options(settings.database_url)
     apart(lambda: furnish(settings, revision))
 
     before = run(settings.data_dir, "db", "check", **given)
@@ -101,12 +89,12 @@ def test_a_backup_of_any_older_schema_is_restored_and_upgraded(
 ) -> None:
     old = Settings(data_dir=tmp_path / "old", database_url=new_url())
     apart(lambda: furnish(old, revision))
-    done = run(old.data_dir, "backup", str(tmp_path / "b"), **environment_of(old))
+    done = run(old.data_dir, "backup", str(tmp_path / "b"), **options(old.database_url))
     assert f"schema {revision}" in done.stdout, done.stderr
 
     for name, url in (("to-sqlite", None), ("to-same", new_url())):
         new = Settings(data_dir=tmp_path / name, database_url=url)
-        restored = run(new.data_dir, "restore", str(tmp_path / "b"), **environment_of(new))
+        restored = run(new.data_dir, "restore", str(tmp_path / "b"), **options(new.database_url))
         assert restored.returncode == 0, restored.stderr
         apart(partial(check_works, new))
         apart(partial(check_goes_on, new))

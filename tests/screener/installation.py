@@ -1,0 +1,94 @@
+"""An installation: its data folder and its account database, and all that they hold."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from screener.settings import Settings
+from store import tables
+from store.audit import Kind
+from store.database import Database
+from tests.postgres import ENGINES, fresh_database
+from tests.screener.command import run
+from tests.service import apart, new_key
+
+State = tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]
+"""The files of a data folder and the rows of its database."""
+
+
+@pytest.fixture(params=ENGINES)
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str | None]:
+    """Makes addresses of empty databases; None is SQLite in the data folder."""
+    if request.param == "sqlite":
+        return lambda: None
+    server = request.getfixturevalue("postgres_url")
+    return lambda: apart(lambda: fresh_database(server, tmp_path.name))
+
+
+def options(url: str | None) -> dict[str, str]:
+    """The settings of a command on a database."""
+    return {"SCREENER_DATABASE_URL": url} if url else {}
+
+
+def state_of(settings: Settings) -> State:
+    """All of an installation, without what a restore adds."""
+    return files_of(settings.data_dir), rows_of(settings)
+
+
+def files_of(data: Path) -> dict[str, bytes]:
+    """The nights and the ledger of a data folder."""
+    paths = [data / "manifest.json", *data.glob("nights/*"), *data.glob("ledger/*")]
+    return {
+        str(path.relative_to(data)): path.read_bytes()
+        for path in paths
+        if path.is_file() and path.suffix != ".verified"
+    }
+
+
+def rows_of(settings: Settings) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of all tables, as both databases give them; without what a restore adds."""
+
+    async def read() -> dict[str, list[tuple[object, ...]]]:
+        database, found = Database(settings.accounts_url), {}
+        async with database.read() as connection:
+            for table in tables.metadata.sorted_tables:
+                if table.name in tables.OWN:
+                    continue
+                query = sa.select(table).order_by(*table.primary_key.columns)
+                if table is tables.audit:
+                    query = query.where(table.c.kind != Kind.RESTORED)
+                rows = (await connection.execute(query)).all()
+                found[table.name] = [tuple(map(_in_utc, row)) for row in rows]
+        await database.close()
+        return found
+
+    return apart(read)
+
+
+def _in_utc(value: object) -> object:
+    if isinstance(value, dt.datetime) and value.tzinfo is None:
+        return value.replace(tzinfo=dt.UTC)
+    return value
+
+
+@pytest.fixture(scope="module")
+def sealed(product_night: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a night, its ledger, and accounts; to be read only."""
+    folder = tmp_path_factory.mktemp("sealed") / "data"
+    shutil.copytree(product_night, folder)
+    new_key(Settings(data_dir=folder))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def backup(sealed: Path) -> Path:
+    """A backup of it."""
+    path = sealed.parent / "backup.tar.zst"
+    assert run(sealed, "backup", str(path)).returncode == 0
+    return path
