@@ -42,7 +42,7 @@ def bars(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check(data: Path, bars: Path, *options: str) -> Finished:
-    return run(data, "bars", "check", str(bars), *options)
+    return run(data, "bars", "check", str(bars), "--jobs", "1", *options)
 
 
 def test_the_check_and_the_night_after_it_say_the_same(bars: Path, tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_no_line_of_the_check_or_of_a_report_is_wider_than_the_terminal(
 ) -> None:
     settings = {"COLUMNS": str(columns)}
     run(tmp_path, "nightly", "--bars", str(bars), "--jobs", "1")
-    for command in (["bars", "check", "market"], ["night", "report", "--all"]):
+    for command in (["bars", "check", "market", "--jobs", "1"], ["night", "report", "--all"]):
         with contextlib.chdir(bars.parent):
             shown = run(tmp_path, *command, **settings)
         assert shown.returncode == 0, shown.stderr

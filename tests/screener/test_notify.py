@@ -20,15 +20,16 @@ from screener.telling import told
 from store.book import Book
 from store.lock import locked
 from store.nights import Nights
-from tests.nightly.series import walk
-from tests.nightly.test_night import write_csv
 from tests.screener.command import Finished, check_refusal, run, run_process
-from tests.screener.test_nightly import BARS, patterned
+from tests.screener.market import FIRST_DAY, SYMBOLS
+from tests.screener.market import bars as bars
+from tests.screener.market import data as data
+from tests.screener.market import first as first
+from tests.screener.market import second as second
 from tests.screener.test_up import started
 from tests.screener.webhook import SECRET, Webhook, listening
 
 URL = "https://screener.example.com"
-FIRST_DAY, SYMBOLS = "2024-03-18", 8
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -37,39 +38,6 @@ pytestmark = pytest.mark.timeout(600)
 def hook() -> Iterator[Webhook]:
     with listening() as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def bars(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bars") / "market"
-    for number in range(SYMBOLS):
-        made = patterned(number) if number % 2 else walk(BARS, seed=number)
-        write_csv(folder / f"S{number}.csv", made)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def first(bars: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a night of a session before the last one of the bars."""
-    data = tmp_path_factory.mktemp("first")
-    done = run(data, "nightly", "--bars", str(bars), "--session", FIRST_DAY, "--jobs", "1")
-    assert done.returncode == 0, done.stderr
-    return data
-
-
-@pytest.fixture(scope="module")
-def second(bars: Path, first: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the night after it, too."""
-    data = tmp_path_factory.mktemp("second") / "data"
-    shutil.copytree(first, data)
-    done = run(data, "nightly", "--bars", str(bars), "--jobs", "1")
-    assert done.returncode == 0, done.stderr
-    return data
-
-
-@pytest.fixture
-def data(first: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(first, tmp_path / "data"))
 
 
 def nightly(data: Path, bars: Path, *options: str, **settings: str) -> Finished:
