@@ -19,7 +19,7 @@ from store.nights import Nights
 from store.opening import open_objects
 from store.progress import ProgressFile
 from tests.screener import command
-from tests.screener.cluster import cluster, dask_workers, needs_dask
+from tests.process.cluster import cluster, dask_workers, needs_dask
 from tests.screener.command import Finished
 from tests.screener.process import until
 
