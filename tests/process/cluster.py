@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +42,12 @@ def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[psutil.Popen
             wait_for_workers(f"tcp://127.0.0.1:{port}", workers)
             yield f"dask://127.0.0.1:{port}", processes[1:]
         finally:
+            # A worker that takes the place of one that died would wait for the scheduler first.
             for process in processes:
-                process.terminate()
+                family = [process, *process.children(recursive=True)]
+                for each in family:
+                    with suppress(psutil.NoSuchProcess):
+                        each.kill()
             for process in processes:
                 process.wait(timeout=60)
 

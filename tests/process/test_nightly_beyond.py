@@ -18,12 +18,14 @@ from screener.console import USAGE
 from store.nights import Nights
 from store.opening import open_objects
 from store.progress import ProgressFile
-from tests.screener import command
 from tests.process.cluster import cluster, dask_workers, needs_dask
+from tests.screener import command
 from tests.screener.command import Finished
+from tests.screener.market import book_of
 from tests.screener.process import until
+from tests.zygote import start
 
-SYMBOLS, YEARS, WORKERS = 90, 3, 3
+SYMBOLS, YEARS, WORKERS = 60, 2, 2
 PUBLISHED, WORKERS_DIED = 0, 7
 
 pytestmark = pytest.mark.timeout(900)  # processes, each of which loads the detector
@@ -63,11 +65,6 @@ def sealed_alone(bars: Path, factory: pytest.TempPathFactory) -> Path:
     return data
 
 
-def book_of(data: Path) -> bytes:
-    nights = Nights(data)
-    return (nights.folder / nights.check_active().book.file).read_bytes()
-
-
 def upload(bars: Path, url: str) -> str:
     """Put bars into a bucket; returns their address, which ends like the path."""
     store = from_url(url, client_options={"allow_http": True})
@@ -85,18 +82,15 @@ def killing_a_worker(
     data: Path, nannies: list[psutil.Popen], *arguments: str, **settings: str
 ) -> Finished:
     """Run a nightly, and kill a worker with SIGKILL once the work has begun."""
-    process = psutil.Popen(
-        [*command.COMMAND, "nightly", *arguments],
-        env=command.environment(data, **settings),
-        stdout=-1,
-        stderr=-1,
-        text=True,
-    )
-    until(lambda: process.poll() is not None or begun(data), seconds=300)
+    out, err = data.with_suffix(".out"), data.with_suffix(".err")
+    given = command.environment(data, **settings)
+    process = start("nightly", *arguments, environment=given, stdout=out, stderr=err)
+    until(lambda: not process.is_alive() or begun(data), seconds=300)
     until(lambda: bool(dask_workers(nannies[0])))
     dask_workers(nannies[0])[0].kill()
-    output, errors = process.communicate(timeout=300)
-    return Finished(process.returncode, output, errors)
+    process.join(300)
+    assert process.exitcode is not None
+    return Finished(process.exitcode, out.read_text(), err.read_text())
 
 
 def begun(data: Path) -> bool:
@@ -148,20 +142,18 @@ def test_a_cluster_without_a_common_disk_reads_a_bucket_and_loses_a_worker(
 
 
 @needs_dask
-@pytest.mark.engine
 def test_a_cluster_reads_bars_of_a_shared_path_and_loses_a_worker(
     alone: dict[Path, bytes], folder: Path, tmp_path: Path
 ) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
     with cluster(tmp_path, WORKERS) as (address, nannies):
-        arguments = ("--bars", str(folder), "--executor", address)
-        done = killing_a_worker(
-            tmp_path / "data", nannies, *arguments, SCREENER_SCRATCH_URL=shared.as_uri()
-        )
-
-    assert done.returncode == PUBLISHED, done.stderr
-    assert book_of(tmp_path / "data") == alone[folder]
+        for number, scratch in enumerate(({"SCREENER_SCRATCH_URL": shared.as_uri()}, {})):
+            data = tmp_path / f"data-{number}"
+            arguments = ("--bars", str(folder), "--executor", address)
+            done = killing_a_worker(data, nannies, *arguments, **scratch)
+            assert done.returncode == PUBLISHED, done.stderr
+            assert book_of(data) == alone[folder]
     assert left_in(shared.as_uri()) == []
 
 
@@ -219,22 +211,3 @@ def test_bars_of_a_bucket_that_cannot_be_used_are_named_by_their_address(
     assert f"{url} has no symbol that can be read. AAPL.csv" in done.stderr
     assert f"`screener bars check {url}` names them all" in done.stderr.replace("\n", " ")
     assert str(tmp_path) not in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [("s3://", "needs a bucket"), ("gs://me:secret@bucket/bars", "needs a bucket")],
-)
-def test_a_malformed_address_of_bars_is_one_line(url: str, said: str, tmp_path: Path) -> None:
-    done = command.run(tmp_path, "nightly", "--bars", url)
-
-    assert done.returncode == USAGE
-    assert said in done.stderr
-    assert "secret" not in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-def test_a_reference_table_in_a_bucket_is_refused_in_one_line(tmp_path: Path) -> None:
-    done = command.run(tmp_path, "nightly", "--reference", "s3://bucket/reference.csv")
-
-    command.check_refusal(done, "--reference takes a file of this machine; copy the table here")

@@ -79,6 +79,7 @@ def serving_process(folder: Path, *options: str, **settings: str) -> Iterator[Se
 def interrupt(process: ForkServerProcess) -> None:
     """End a process as Ctrl-C does."""
     if process.is_alive() and process.pid is not None:
-        os.kill(process.pid, signal.SIGINT)
+        with suppress(ProcessLookupError):  # its end is told a moment after it is gone
+            os.kill(process.pid, signal.SIGINT)
     process.join(60)
     assert process.exitcode is not None, "the process did not end in time"

@@ -175,6 +175,23 @@ def test_an_executor_that_cannot_be_had_is_one_line(tmp_path: Path) -> None:
         assert errors.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [("s3://", "needs a bucket"), ("gs://me:secret@bucket/bars", "needs a bucket")],
+)
+def test_a_malformed_address_of_bars_is_one_line(url: str, said: str, tmp_path: Path) -> None:
+    done = command.run(tmp_path, "nightly", "--bars", url)
+
+    command.check_refusal(done, said)
+    assert "secret" not in done.stderr
+
+
+def test_a_reference_table_in_a_bucket_is_refused_in_one_line(tmp_path: Path) -> None:
+    done = command.run(tmp_path, "nightly", "--reference", "s3://bucket/reference.csv")
+
+    command.check_refusal(done, "--reference takes a file of this machine; copy the table here")
+
+
 def spoil(data: Path, symbol: str) -> None:
     """Let the walk that was kept of a symbol differ a little from what its bars give."""
     checkpoints = Checkpoints(data)

@@ -26,7 +26,6 @@ from tests.screener.market import bars as bars
 from tests.screener.market import data as data
 from tests.screener.market import first as first
 from tests.screener.market import second as second
-from tests.screener.test_up import started
 from tests.screener.webhook import SECRET, Webhook, listening
 
 URL = "https://screener.example.com"
@@ -296,12 +295,6 @@ def test_a_withdrawn_night_is_told_with_the_reason_and_what_is_served(
     assert message["title"] == f"Withdrawn: the night of {gone.as_of_session}"
     assert "Bars of another market." in message["message"]
     assert f"The night of {FIRST_DAY} is served." in message["message"]
-
-
-def test_a_night_beside_the_service_is_told(bars: Path, tmp_path: Path, hook: Webhook) -> None:
-    with started(tmp_path, "--bars", str(bars), SCREENER_NOTIFY=hook.address()):
-        message = hook.messages.get(timeout=300)
-    assert message["title"].startswith("Published: ")
 
 
 def test_a_test_goes_to_all_and_says_who_failed(tmp_path: Path, hook: Webhook) -> None:

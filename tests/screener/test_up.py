@@ -1,251 +1,23 @@
-"""`screener up --bars`: from files to a page, and how it ends, as processes of their own."""
+"""`screener up`: what it refuses, and whom it opens the pages to; `tests/process` starts it."""
 
 from __future__ import annotations
 
-import re
-import signal
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
-import psutil
 import pytest
 
 from screener.settings import Settings
 from screener.up import opened
-from store.nights import Nights
-from store.progress import ProgressFile
-from tests.nightly.series import walk
-from tests.nightly.test_night import write_csv
-from tests.screener.command import COMMAND, check_refusal, environment, run
-from tests.screener.process import free_port, serving_process, until
-from tests.service import copy_night
-from tests.web.browser import Forms
-from tests.web.streams import Event, stream
-
-BUSY = "graceful shutdown exceeded"
-"""What uvicorn says of streams that hold up its end."""
-
-pytestmark = pytest.mark.timeout(600)
+from tests.screener.command import check_refusal, run
 
 
-@dataclass(frozen=True)
-class Up:
-    """A running `screener up`, and what it wrote."""
+def test_bars_or_a_session_that_are_none_are_refused_before_anything_starts(tmp_path: Path) -> None:
+    none = run(tmp_path / "data", "up", "--bars", str(tmp_path / "none"))
+    soon = run(tmp_path / "data", "up", "--bars", str(tmp_path), "--session", "soon")
 
-    process: psutil.Popen
-    url: str
-    data: Path
-    out: Path
-    err: Path
-
-    def child(self) -> psutil.Process:
-        """Its nightly."""
-        found = [each for each in self.process.children() if "spawn_main" in str(each.cmdline())]
-        assert len(found) == 1
-        return found[0]
-
-
-@pytest.fixture
-def bars(tmp_path: Path) -> Path:
-    """A folder of bars, and a file in it that is none."""
-    folder = tmp_path / "private" / "my bars"
-    folder.parent.mkdir()
-    for number in range(20):
-        write_csv(folder / f"S{number:02}.csv", walk(300, seed=number))
-    (folder / "NOTES.csv").write_text("remember the milk\n")
-    return folder
-
-
-@contextmanager
-def started(folder: Path, *options: str, **settings: str) -> Iterator[Up]:
-    """Run `screener up` within the block, and end it by Ctrl-C."""
-    port, out, err = free_port(), folder / "out.txt", folder / "err.txt"
-    with out.open("w") as stdout, err.open("w") as stderr:
-        process = psutil.Popen(
-            [*COMMAND, "up", "--port", str(port), *options],
-            env={**environment(folder / "data", **settings), "PYTHONUNBUFFERED": "1"},
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=True,
-        )
-        up = Up(process, f"http://127.0.0.1:{port}", folder / "data", out, err)
-        try:
-            with httpx.Client(transport=httpx.HTTPTransport(retries=9), timeout=90) as client:
-                client.get(f"{up.url}/docs").raise_for_status()
-            yield up
-        finally:
-            if process.is_running():
-                process.send_signal(signal.SIGINT)
-                process.wait(timeout=60)
-
-
-def first(news: Iterator[Event], name: str, **wanted: object) -> Event:
-    """The first event of a name whose data says what is wanted."""
-    return next(
-        event
-        for event in news
-        if event.name == name and all(event.data[key] == value for key, value in wanted.items())
-    )
-
-
-def test_bars_become_a_page_that_says_what_was_left_out(tmp_path: Path, bars: Path) -> None:
-    with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
-        waiting = httpx.get(f"{up.url}/screen")
-        seen = [first(news, "progress", state="working")]
-        while seen[-1].name != "night":
-            seen.append(next(news))
-        version = Nights(up.data).check_active().data_version
-        ended = seen[-2] if seen[-2].data["state"] == "published" else first(news, "progress")
-        until(lambda: "The patterns: " in up.err.read_text())
-
-    assert up.err.read_text().splitlines()[0] == f"The page: {up.url}/screen"
-    assert "my bars" in waiting.text
-    assert str(bars.parent) not in waiting.text
-    assert seen[-1].data == {"data_version": version, "as_of_session": "2024-03-28"}
-    assert (ended.data["state"], ended.data["data_version"]) == ("published", version)
-    left = {name for reason in ended.data["left"] for name in reason["named"]}
-    assert left == {"NOTES"}
-    assert "symbols covered 20" in up.out.read_text()
-
-
-def test_the_night_is_of_the_session_that_was_asked_for(tmp_path: Path, bars: Path) -> None:
-    with (
-        started(tmp_path, "--bars", str(bars), "--session", "2024-03-26") as up,
-        stream(up.url) as news,
-    ):
-        night = first(news, "night")
-
-    assert night.data["as_of_session"] == "2024-03-26"
-
-
-def test_a_session_that_is_no_date_ends_the_start(tmp_path: Path, bars: Path) -> None:
-    refused = run(tmp_path, "up", "--bars", str(bars), "--session", "soon")
-    check_refusal(refused, "--session 'soon' is not a date")
-
-
-def test_the_first_key_of_own_bars_answers_as_the_greeting_says(tmp_path: Path, bars: Path) -> None:
-    with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
-        first(news, "night")
-        said = up.err.read_text()
-        key = next(word for word in said.split() if word.startswith("ps_live_"))
-        with httpx.Client(headers={"Authorization": f"Bearer {key}"}, base_url=up.url) as client:
-            empty = client.get("/api/v1/tickers").json()["tickers"]
-            scan = client.get("/api/v1/scan?status=all")
-            listed = client.patch("/api/v1/tickers", json={"add": ["S07"]})
-            record = client.get("/api/v1/tickers/S07/record")
-            calm = client.get("/screen").text
-
-    assert "/api/v1/scan?status=all" in said
-    assert "screener account password me@localhost" in said
-    assert empty == []
-    assert [answer.status_code for answer in (scan, listed, record)] == [200, 200, 200]
-    assert "in the 20 symbols that this night covers" in calm
-
-
-def test_the_password_that_is_shown_opens_every_page_of_the_account(tmp_path: Path) -> None:
-    with started(tmp_path) as up:
-        words = up.err.read_text().split()
-        email, password = (words[words.index(name) + 1] for name in ("address", "password"))
-        with httpx.Client(base_url=up.url, follow_redirects=True, timeout=30) as browser:
-            changes = browser.get("/changes")
-            asked = browser.get("/watchlist")
-            fields = Forms(asked.text).found[0].fields
-            form = {**fields, "email": email, "password": password}
-            came = browser.post("/sign-in", data=form, headers={"Origin": up.url})
-            pages = [browser.get(path) for path in ("/keys", "/account", "/usage", "/changes")]
-
-    assert (changes.status_code, changes.url.path) == (200, "/changes")
-    assert (email, came.url.path) == ("me@localhost", "/watchlist")
-    assert re.findall(r'<tr role="row" id="([^"]+)"', came.text) == ["MSFT", "AAPL", "GOOG", "IBM"]
-    assert all(page.status_code == 200 and not page.history for page in pages)
-
-
-def test_a_killed_nightly_leaves_the_service_and_the_page_says_so(
-    tmp_path: Path, bars: Path
-) -> None:
-    with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
-        first(news, "progress", state="working")
-        up.child().kill()
-        ended = first(news, "progress", state="failed")
-        page = httpx.get(f"{up.url}/screen").text
-        until(lambda: "The service goes on" in up.err.read_text())
-
-    assert "stopped before it ended" in ended.data["message"]
-    assert "stopped before it ended" in page
-    assert "killed (signal 9)" in up.err.read_text()
-    assert not (up.data / "manifest.json").exists()
-
-
-def test_bars_that_cannot_be_used_leave_the_old_night_and_say_why(
-    tmp_path: Path, night: Path
-) -> None:
-    copy_night(night, tmp_path / "data")
-    folder = tmp_path / "private" / "garbage"
-    folder.mkdir(parents=True)
-    (folder / "AAPL.csv").write_text("remember the milk\n")
-
-    with started(tmp_path, "--bars", str(folder)) as up, stream(up.url) as news:
-        ended = first(news, "progress", state="failed")
-        until(lambda: "The service goes on" in up.err.read_text())
-        demo = httpx.get(f"{up.url}/api/v1/demo/MSFT").json()
-
-    assert "garbage has no symbol that can be read" in ended.data["message"]
-    assert str(tmp_path) not in str(ended)
-    assert "has no symbol that can be read" in up.err.read_text()
-    assert demo["as_of_session"] == "2012-10-03"
-
-
-def test_ctrl_c_ends_the_service_its_nightly_and_open_streams(tmp_path: Path, bars: Path) -> None:
-    with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
-        first(news, "progress", state="working")
-        family = [up.process, *up.process.children(recursive=True)]
-        up.process.send_signal(signal.SIGINT)
-        rest = list(news)
-        gone, alive = psutil.wait_procs(family, timeout=60)
-
-    assert "night" not in [event.name for event in rest]
-    assert len(gone) == len(family)
-    assert not alive
-    assert BUSY not in up.err.read_text()
-    assert "Traceback" not in up.err.read_text()
-
-
-def test_a_killed_service_takes_its_nightly_along_and_the_next_one_makes_the_night(
-    tmp_path: Path, bars: Path
-) -> None:
-    with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
-        first(news, "progress", state="working")
-        family = up.process.children(recursive=True)
-        up.process.kill()
-        _, alive = psutil.wait_procs([up.process, *family], timeout=60)
-    record = ProgressFile(up.data).read()
-    done = run(up.data, "nightly", "--bars", str(bars), "--jobs", "1")
-
-    assert not alive
-    assert record is not None
-    assert record.state in ("failed", "working"), "announced, but not begun"
-    assert done.returncode == 0, done.stderr
-    assert Nights(up.data).check_active().counts.covered == 20
-
-
-def test_the_same_bars_again_are_nothing_new_and_are_served(tmp_path: Path, bars: Path) -> None:
-    assert run(tmp_path / "data", "nightly", "--bars", str(bars), "--jobs", "1").returncode == 0
-
-    with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
-        ended = first(news, "progress", state="unchanged")
-        until(lambda: "The patterns: " in up.err.read_text())
-
-    assert "Nothing new" in ended.data["message"]
-
-
-def test_bars_that_do_not_exist_are_refused_before_anything_starts(tmp_path: Path) -> None:
-    refused = run(tmp_path / "data", "up", "--bars", str(tmp_path / "none"))
-
-    check_refusal(refused, "does not exist")
+    check_refusal(none, "does not exist")
+    check_refusal(soon, "--session 'soon' is not a date")
     assert not (tmp_path / "data").exists()
 
 
@@ -267,19 +39,3 @@ def test_up_opens_the_pages_of_a_machine_that_nobody_else_reaches(
     tmp_path: Path, settings: dict[str, Any], is_open: bool
 ) -> None:
     assert opened(Settings(data_dir=tmp_path, **settings)).open_pages is is_open
-
-
-def test_each_of_two_workers_tells_its_pages_of_a_new_night_and_ends_its_streams(
-    tmp_path: Path, night: Path, product_night: Path
-) -> None:
-    data = tmp_path / "data"
-    copy_night(night, data)
-    with ExitStack() as stack, serving_process(tmp_path, "--workers", "2") as server:
-        streams = [stack.enter_context(stream(server.url)) for _ in range(12)]
-        before = {next(news).data["data_version"] for news in streams}
-        copy_night(product_night, data)
-        after = {next(news).data["data_version"] for news in streams}
-
-    assert len(before) == len(after) == 1
-    assert before != after
-    assert BUSY not in server.stderr.read_text()
