@@ -67,37 +67,29 @@ async def check_goes_on(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_a_database_of_any_older_schema_is_upgraded_with_its_rows(
-    revision: str, tmp_path: Path, new_url: Callable[[], str | None]
-) -> None:
-    settings = Settings(data_dir=tmp_path / "data", database_url=new_url())
-    given = options(settings.database_url)
-    apart(lambda: furnish(settings, revision))
-
-    before = run(settings.data_dir, "db", "check", **given)
-    assert before.returncode == (0 if revision == HEAD else 1)
-    assert revision == HEAD or "screener db upgrade" in before.stderr
-    upgraded = run(settings.data_dir, "db", "upgrade", **given)
-    assert upgraded.returncode == 0, upgraded.stderr
-    assert run(settings.data_dir, "db", "check", **given).returncode == 0
-    apart(lambda: check_works(settings))
-
-
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_a_backup_of_any_older_schema_is_restored_and_upgraded(
+def test_a_database_of_any_older_schema_and_its_backup_are_upgraded_with_their_rows(
     revision: str, tmp_path: Path, new_url: Callable[[], str | None]
 ) -> None:
     old = Settings(data_dir=tmp_path / "old", database_url=new_url())
+    given = options(old.database_url)
     apart(lambda: furnish(old, revision))
-    done = run(old.data_dir, "backup", str(tmp_path / "b"), **options(old.database_url))
+    done = run(old.data_dir, "backup", str(tmp_path / "b"), **given)
     assert f"schema {revision}" in done.stdout, done.stderr
 
     for name, url in (("to-sqlite", None), ("to-same", new_url())):
         new = Settings(data_dir=tmp_path / name, database_url=url)
-        restored = run(new.data_dir, "restore", str(tmp_path / "b"), **options(new.database_url))
+        restored = run(new.data_dir, "restore", str(tmp_path / "b"), **options(url))
         assert restored.returncode == 0, restored.stderr
         apart(partial(check_works, new))
         apart(partial(check_goes_on, new))
+
+    before = run(old.data_dir, "db", "check", **given)
+    assert before.returncode == (0 if revision == HEAD else 1)
+    assert revision == HEAD or "screener db upgrade" in before.stderr
+    upgraded = run(old.data_dir, "db", "upgrade", **given)
+    assert upgraded.returncode == 0, upgraded.stderr
+    assert run(old.data_dir, "db", "check", **given).returncode == 0
+    apart(lambda: check_works(old))
 
 
 def test_a_check_finds_rows_that_belong_to_nothing_and_newer_schemas(tmp_path: Path) -> None:

@@ -160,15 +160,28 @@ def test_a_dry_run_is_compared_with_the_last_night_and_adds_nothing(
     assert versions(data) == before
 
 
-def test_replayed_nights_serve_what_nights_published_one_by_one_did(
-    published: Path, data: Path
-) -> None:
-    order = lenient(published / "bars")
-    active = Nights(data).check_active()
-
-    made = replay(data / "simulated", order, (SESSIONS[0], LAST), silent)
-
+@pytest.fixture(scope="module")
+def replayed(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a replayed night of each session."""
+    folder, order = tmp_path_factory.mktemp("replayed"), lenient(published / "bars")
+    made = replay(folder, order, (SESSIONS[0], LAST), silent)
     assert (made.new, made.known) == (6, 0)
+    return folder
+
+
+@pytest.fixture
+def begun(published: Path, tmp_path: Path) -> Path:
+    """A folder with replayed nights of the fourth session and the fifth."""
+    replay(tmp_path / "begun", lenient(published / "bars"), (SESSIONS[3], SESSIONS[4]), silent)
+    return tmp_path / "begun"
+
+
+def test_replayed_nights_serve_what_nights_published_one_by_one_did(
+    replayed: Path, data: Path
+) -> None:
+    active = Nights(data).check_active()
+    shutil.copytree(replayed, data / "simulated")
+
     assert lines(data / "simulated") == lines(data)
     assert Nights(data).check_active() == active
     assert [night.as_of_session for night in Nights(data / "simulated").sealed()] == [LAST]
@@ -184,59 +197,50 @@ def lines(data: Path) -> list[list[Line]]:
     return [ledger.read(name).lines() for name in ledger.names()]
 
 
-def test_a_replay_goes_on_where_another_one_stopped(published: Path, tmp_path: Path) -> None:
+def test_a_replay_goes_on_where_another_one_stopped(
+    published: Path, replayed: Path, tmp_path: Path
+) -> None:
     order = lenient(published / "bars")
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    replay(whole, order, (SESSIONS[0], LAST), silent)
 
     def interrupt(name: str, done: int, total: int) -> None:
         if done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        replay(parts, order, (SESSIONS[0], LAST), interrupt)
-    (parts / "manifest.json").unlink()  # as if it was killed before activating
-    made = replay(parts, order, (SESSIONS[0], LAST), silent)
+        replay(tmp_path, order, (SESSIONS[0], LAST), interrupt)
+    (tmp_path / "manifest.json").unlink()  # as if it was killed before activating
+    made = replay(tmp_path, order, (SESSIONS[0], LAST), silent)
 
     assert (made.new, made.known) == (4, 2)
-    assert lines(parts) == lines(whole)
-    assert Nights(parts).check_active() == Nights(whole).check_active()
-
-
-def test_a_replay_of_other_bars_is_refused(published: Path, tmp_path: Path) -> None:
-    order = lenient(published / "bars")
-    replay(tmp_path, order, (LAST, LAST), silent)
-
-    with pytest.raises(LedgerError, match="remove that folder"):
-        replay(tmp_path, replace(order, name="other"), (LAST, LAST), silent)
+    assert lines(tmp_path) == lines(replayed)
+    assert Nights(tmp_path).check_active() == Nights(replayed).check_active()
 
 
 def test_a_replay_of_changed_inputs_is_refused_before_any_night_is_made(
-    published: Path, tmp_path: Path
+    published: Path, begun: Path, tmp_path: Path
 ) -> None:
     order = lenient(published / "bars")
-    replay(tmp_path, order, (SESSIONS[3], SESSIONS[4]), silent)
     changed = shutil.copytree(published / "bars", tmp_path / "changed")
     (changed / "S0.csv").unlink()
     others = {
-        "other bars": lenient(changed),
-        "other parameters": replace(order, running_sessions=order.running_sessions + 1),
-        "other reference data": replace(order, reference_sha256="0" * 64),
+        "of bars": replace(order, name="other"),
+        "made from other bars": lenient(changed),
+        "made from other parameters": replace(order, running_sessions=order.running_sessions + 1),
+        "made from other reference data": replace(order, reference_sha256="0" * 64),
     }
 
     for words, other in others.items():
-        with pytest.raises(LedgerError, match=f"made from {words}; remove that folder"):
-            replay(tmp_path, other, (SESSIONS[3], LAST), silent)
-    assert len(Ledger(tmp_path).names()) == 2
+        with pytest.raises(LedgerError, match=f"{words}; remove that folder"):
+            replay(begun, other, (SESSIONS[3], LAST), silent)
+    assert len(Ledger(begun).names()) == 2
 
 
-def test_no_night_is_replayed_in_front_of_others(published: Path, tmp_path: Path) -> None:
+def test_no_night_is_replayed_in_front_of_others(published: Path, begun: Path) -> None:
     order = lenient(published / "bars")
-    replay(tmp_path, order, (SESSIONS[3], SESSIONS[4]), silent)
 
     with pytest.raises(LedgerError, match=f"begin with {SESSIONS[3]}; choose --from"):
-        replay(tmp_path, order, (SESSIONS[0], LAST), silent)
-    made = replay(tmp_path, order, (SESSIONS[4], LAST), silent)
+        replay(begun, order, (SESSIONS[0], LAST), silent)
+    made = replay(begun, order, (SESSIONS[4], LAST), silent)
     assert (made.new, made.known) == (1, 1)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from screener.console import REFUSED
 from tests.node import ROOT
-from tests.screener.command import COMMAND, Finished, check_refusal, environment, run, run_process
+from tests.screener.command import check_refusal, run, run_process
 
 IN_USE = "another process listens there"
 
@@ -152,23 +152,21 @@ def test_an_address_of_another_machine_is_refused(tmp_path: Path) -> None:
     check_refusal(refused, "it is not an address of this machine; choose another with --host")
 
 
-def limited(data: Path, most: int, *arguments: str) -> Finished:
-    """Run a command that may write no file larger than so many bytes."""
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        env=environment(data),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
-    )
-    return Finished(done.returncode, done.stdout, done.stderr)
+@contextmanager
+def no_file_larger_than(most: int) -> Iterator[None]:
+    """Let this process write no larger file within the block."""
+    before, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, hard))
 
 
 @pytest.mark.parametrize("most", [1_000, 20_000, 100_000])
 def test_a_file_that_may_not_grow_ends_a_night_in_one_line(tmp_path: Path, most: int) -> None:
-    refused = limited(tmp_path / "data", most, "nightly")
+    with no_file_larger_than(most):
+        refused = run(tmp_path / "data", "nightly")
 
     check_refusal(refused, "", REFUSED)
     assert not (tmp_path / "data" / "manifest.json").exists()
