@@ -1,0 +1,78 @@
+"""A release as it is built: the files of one version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from release.__main__ import pack, write
+from release.bill import bill, check
+from telemetry.version import VERSION
+from tests.screener.test_locks import pins
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("release")
+    write(ROOT, folder, draft=True)
+    return folder
+
+
+def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(released: Path) -> None:
+    names = zipfile.ZipFile(next(released.glob("*.whl"))).namelist()
+    packages = {n.partition("/")[0] for n in names if ".dist-info/" not in n}
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for package in packages
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+    assert {n for n in names if ".dist-info/" not in n} == files
+    assert not packages & {"tests", "benchmarks", "release", "deploy", "docs"}
+    assert f"pattern_screener-{VERSION}.dist-info/METADATA" in names
+
+
+def test_the_sdist_has_what_tests_and_operators_need(released: Path) -> None:
+    with tarfile.open(next(released.glob("*.tar.gz"))) as archive:
+        parts = {name.partition("/")[2].partition("/")[0] for name in archive.getnames()}
+
+    assert parts >= {"Makefile", "deploy", "docs", "examples", "locks", "tests", "CHANGELOG.md"}
+
+
+@pytest.mark.parametrize("lock", ["serve", "run"])
+def test_a_bill_names_every_pin_and_the_version(released: Path, lock: str) -> None:
+    text = (released / f"{lock}.cdx.json").read_text()
+    bill = json.loads(text)
+    named = {(part["name"], part["version"]) for part in bill["components"]}
+
+    check(text)
+    assert bill["metadata"]["component"]["version"] == VERSION
+    assert {name for name, _version in named} == set(pins(ROOT / f"locks/{lock}.lock"))
+
+
+def test_one_source_gives_the_same_bytes_again(released: Path, tmp_path: Path) -> None:
+    pack(ROOT, tmp_path)
+    (tmp_path / "serve.cdx.json").write_text(bill(ROOT, "serve", VERSION), encoding="utf-8")
+
+    assert len(list(tmp_path.iterdir())) == 3
+    for path in tmp_path.iterdir():
+        assert path.read_bytes() == (released / path.name).read_bytes(), path.name
+
+
+def test_the_digests_are_those_of_every_other_file(released: Path) -> None:
+    lines = (released / "SHA256SUMS").read_text().splitlines()
+    digests = {name: digest for digest, name in (line.split("  ") for line in lines)}
+
+    assert digests == {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in released.iterdir()
+        if path.name != "SHA256SUMS"
+    }
