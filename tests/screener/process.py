@@ -27,6 +27,7 @@ class Server:
     port: int
     stdout: Path
     stderr: Path
+    pid: int
 
     @property
     def url(self) -> str:
@@ -54,16 +55,19 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving_process(folder: Path, *options: str, **settings: str) -> Iterator[Server]:
-    """Run `screener serve` on a data folder within the block."""
-    port = free_port()
-    server = Server(port, folder / "stdout.txt", folder / "stderr.txt")
+def serving_process(
+    folder: Path, *options: str, command: str = "serve", **settings: str
+) -> Iterator[Server]:
+    """Run `screener serve`, or `up`, on a data folder within the block."""
+    port, stdout, stderr = free_port(), folder / "stdout.txt", folder / "stderr.txt"
     process = start(
-        *("serve", "--port", str(port), *options),
+        *(command, "--port", str(port), *options),
         environment=environment(folder / "data", **settings),
-        stdout=server.stdout,
-        stderr=server.stderr,
+        stdout=stdout,
+        stderr=stderr,
     )
+    assert process.pid is not None
+    server = Server(port, stdout, stderr, process.pid)
     try:
         transport = httpx.HTTPTransport(retries=8)  # until it listens
         with httpx.Client(transport=transport, timeout=60) as client:

@@ -9,30 +9,22 @@ import csv
 import datetime as dt
 import io
 import json
-import os
-import signal
 import socket
 import sqlite3
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import anyio
-import httpx
 import pytest
 from typer.testing import CliRunner
 
 from nightly.bars import to_date
 from nightly.parameters import DETECTORS
-from nightly.sample import SAMPLE_SESSION
 from nightly.sessions import closed_days
 from screener.cli import app
 from screener.settings import Settings
 from store.passwords import Passwords
-from tests.screener.command import COMMAND, check_refusal, run
+from tests.screener.command import check_refusal, run
 from tests.service import copy_night
 
 FIELDS = {
@@ -42,74 +34,6 @@ FIELDS = {
     *("upper", "lower", "trigger_date", "entry_price", "stop_price", "target_price"),
     *("outcome", "exit_date", "exit_price"),
 }
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-@contextmanager
-def started(data: Path, *arguments: str, port: int) -> Iterator[subprocess.Popen[str]]:
-    environment = {**os.environ, "SCREENER_DATA_DIR": str(data)}
-    process = subprocess.Popen(
-        [*COMMAND, *arguments, "--port", str(port)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        wait_for(f"http://127.0.0.1:{port}/api/v1/families", process)
-        yield process
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
-
-
-def wait_for(url: str, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            httpx.get(url, timeout=5)
-        except httpx.TransportError:
-            process.poll()
-        else:
-            return
-    raise AssertionError(process.communicate(timeout=5))
-
-
-def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path) -> None:
-    port = free_port()
-    with started(tmp_path / "data", "up", port=port) as process:
-        base = f"http://127.0.0.1:{port}/api/v1"
-        demo = httpx.get(f"{base}/demo/MSFT").json()
-        process.send_signal(signal.SIGINT)
-        _, greeting = process.communicate(timeout=30)
-    secret = next(word for word in greeting.split() if word.startswith("ps_live_"))
-
-    with started(tmp_path / "data", "up", port=port) as process:
-        answer = httpx.get(
-            f"{base}/tickers/MSFT/patterns", headers={"Authorization": f"Bearer {secret}"}
-        )
-        process.send_signal(signal.SIGINT)
-        _, second = process.communicate(timeout=30)
-
-    assert demo["as_of_session"] == SAMPLE_SESSION.isoformat()
-    assert [(setup["family"], setup["status"]) for setup in demo["setups"]] == [
-        ("rising_wedge", "forming"),
-        ("triangle", "in_progress"),
-    ]
-    assert "claude mcp add" in greeting
-    assert greeting.count(secret) == greeting.splitlines().count(f"  {secret}") == 1
-    assert greeting.count('"Authorization: Bearer $SCREENER_KEY"') == 2
-    assert "read -rs SCREENER_KEY && export SCREENER_KEY" in greeting
-    assert answer.json()["setups"][0]["symbol"] == "MSFT"
-    assert "ps_live_" not in second
-    assert "screener key create" in second
 
 
 def test_a_key_s_secret_alone_goes_to_stdout(tmp_path: Path) -> None:
@@ -439,12 +363,3 @@ def test_what_was_never_signed_in_is_listed_as_nothing_and_purged_as_nothing(
     check_refusal(run(tmp_path, "grant", "revoke", "pso_app_nothing1"), "no grant")
     check_refusal(run(tmp_path, "client", "delete", "nobody"), "no client")
     check_refusal(run(tmp_path, "session", "end", "no@example.com"), "no account")
-
-
-def test_a_process_that_serves_does_without_numba_and_polars() -> None:
-    code = "import sys, screener.cli; print({'numba', 'polars', 'pandas'} & set(sys.modules))"
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-
-    assert result.stdout.strip() == "set()"

@@ -7,12 +7,14 @@ import stat
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from store.files import narrow
-from tests.screener.command import COMMAND, environment, run
+from tests.screener.command import run
+from tests.service import serving
 
 OTHERS = 0o077
 
@@ -32,85 +34,48 @@ def open_up(folder: Path) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-def run_with(umask: int, data: Path, *arguments: str, stdin: str = "", **settings: str) -> None:
-    """Run a command as a process with a umask."""
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        env=environment(data, **settings),
-        input=stdin,
-        umask=umask,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+@pytest.fixture(params=[0o022, 0], ids=oct)
+def _umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a process may leave others of the files that it makes, within the test."""
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+def succeed(data: Path, *arguments: str) -> None:
+    done = run(data, *arguments)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("umask", [0o022, 0])
-def test_the_nightly_that_comes_first_makes_nothing_that_others_read(
-    tmp_path: Path, umask: int
-) -> None:
+@pytest.mark.usefixtures("_umask")
+def test_whichever_command_comes_first_makes_nothing_that_others_read(tmp_path: Path) -> None:
     data = tmp_path / "new" / "data"
 
-    run_with(umask, data, "nightly")
+    succeed(data, "nightly")
     made = {path.relative_to(data).parts[0] for path in data.rglob("*")}
-    after_night = wide(data.parent)
-    run_with(umask, data, "night", "verify")
-    run_with(umask, data, "account", "add", "ada@example.com", "--plan", "premium")
-    run_with(umask, data, "key", "create", "ada@example.com", "--name", "laptop")
-
     assert {"nights", "ledger", "manifest.json", "nightly.lock"} <= made
-    assert after_night == []
     assert wide(data.parent) == []
 
-
-@pytest.mark.parametrize("umask", [0o022, 0])
-def test_the_account_command_that_comes_first_makes_nothing_that_others_read(
-    tmp_path: Path, umask: int
-) -> None:
-    data = tmp_path / "data"
-
-    run_with(umask, data, "account", "add", "ada@example.com", "--plan", "premium")
-
-    assert (data / "accounts.sqlite").exists()
-    assert wide(data) == []
+    succeed(data, "night", "verify")
+    for folder in (data, tmp_path / "other"):
+        succeed(folder, "account", "add", "ada@example.com", "--plan", "premium")
+        succeed(folder, "key", "create", "ada@example.com", "--name", "laptop")
+        assert (folder / "accounts.sqlite").exists()
+    assert wide(data.parent) == wide(tmp_path / "other") == []
 
 
-SERVE = """
-import os, sys
-os.umask(int(sys.argv[1]))
-from pathlib import Path
-from tests.service import serving
-import httpx
-with serving(Path(sys.argv[2])) as live:
-    found = live.get("/tickers/AAPL/patterns").json()["setups"]
-    chart = live.get(f"/tickers/AAPL/chart.png?setup_id={found[0]['setup_id']}")
-    print(chart.status_code)
-    for path in (live.settings.data_dir, *live.settings.data_dir.rglob("*")):
-        if path.lstat().st_mode & 0o077:
-            print(path)
-"""
-
-
-@pytest.mark.parametrize("umask", ["18", "0"])
-def test_a_service_that_draws_charts_keeps_nothing_that_others_read(
-    data_dir: Path, umask: str
-) -> None:
+@pytest.mark.usefixtures("_umask")
+def test_a_service_that_draws_charts_keeps_nothing_that_others_read(data_dir: Path) -> None:
     open_up(data_dir)
     narrow(data_dir / name for name in ("nights", "manifest.json"))
     data_dir.chmod(0o700)
 
-    done = subprocess.run(
-        [sys.executable, "-c", SERVE, umask, str(data_dir)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    with serving(data_dir) as live:
+        found = live.get("/tickers/AAPL/patterns").json()["setups"]
+        chart = live.get(f"/tickers/AAPL/chart.png?setup_id={found[0]['setup_id']}")
+        assert chart.status_code == 200
+        assert wide(data_dir) == []
 
-    assert done.stdout.split() == ["200"], done.stderr
     assert list((data_dir / "charts").rglob("*.png"))
 
 

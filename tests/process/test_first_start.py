@@ -1,0 +1,39 @@
+"""`screener up` without bars: the first start makes everything, and the next serves it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+
+from nightly.sample import SAMPLE_SESSION
+from tests.screener.process import serving_process, until
+
+
+def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path) -> None:
+    with serving_process(tmp_path, command="up") as server:
+        base = f"{server.url}/api/v1"
+        until(lambda: httpx.get(f"{base}/demo/MSFT").status_code == 200)
+        demo = httpx.get(f"{base}/demo/MSFT").json()
+    greeting = server.stderr.read_text()
+    secret = next(word for word in greeting.split() if word.startswith("ps_live_"))
+
+    with serving_process(tmp_path, command="up") as server:
+        answer = httpx.get(
+            f"{server.url}/api/v1/tickers/MSFT/patterns",
+            headers={"Authorization": f"Bearer {secret}"},
+        )
+    second = server.stderr.read_text()
+
+    assert demo["as_of_session"] == SAMPLE_SESSION.isoformat()
+    assert [(setup["family"], setup["status"]) for setup in demo["setups"]] == [
+        ("rising_wedge", "forming"),
+        ("triangle", "in_progress"),
+    ]
+    assert "claude mcp add" in greeting
+    assert greeting.count(secret) == greeting.splitlines().count(f"  {secret}") == 1
+    assert greeting.count('"Authorization: Bearer $SCREENER_KEY"') == 2
+    assert "read -rs SCREENER_KEY && export SCREENER_KEY" in greeting
+    assert answer.json()["setups"][0]["symbol"] == "MSFT"
+    assert "ps_live_" not in second
+    assert "screener key create" in second
