@@ -30,8 +30,8 @@ KNOWN = (*(f"M{number}" for number in range(1, 301)), *QUIET, "SHORT")
 ADDRESSES = ("/mcp", "/mcp/extended")
 SEEDS = range(2)
 WISHES = 16
-"""Of one agent. A client holds the schema of each tool that it calls to the schema of schemas, which
-takes longer than many wishes.
+"""Of one agent: a client checks the schema of each tool that it calls, which takes longer than many
+wishes.
 """
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import os
 import re
+import runpy
 import shutil
 import socket
 import struct
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ import pytest
 
 from nightly.sample import SAMPLE_SESSION
 from tests.conftest import NIGHT_SESSION
+from tests.screener.command import Finished
 from tests.service import Service, copy_night, new_key, serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -26,6 +30,9 @@ PYTHON_SCRIPTS = ("agent_report.py", "mcp_demo_to_chart.py", "morning_scan.py")
 SCRIPTS = ("curl_tour.sh", *PYTHON_SCRIPTS)
 SHARED = ("presenting.py", "screener_client.py")
 """What the scripts import; run with them, and by `test_shared`."""
+
+PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+"""Where the tour finds the Python of the tests."""
 
 WIN_RATE = re.compile(r"[\d.]+% of \d+ trades?\b|[\d.]+% reached the target")
 SAMPLE_AND_LOSS = re.compile(
@@ -43,33 +50,50 @@ def product(product_night: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         yield live
 
 
-def run(
-    script: str, *arguments: str, url: str, key: str = "", folder: Path
-) -> subprocess.CompletedProcess[str]:
+def run(script: str, *arguments: str, url: str, key: str = "", folder: Path) -> Finished:
+    """Run a script: Python here, where what it imports is loaded, and the shell as a process."""
+    if script.endswith(".sh"):
+        return process(script, *arguments, url=url, key=key, folder=folder)
+    stdout, stderr, code = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(stdout), redirect_stderr(stderr):
+        patch.chdir(folder)
+        patch.syspath_prepend(EXAMPLES)
+        patch.setattr(sys, "argv", [script, *arguments])
+        patch.setenv("SCREENER_URL", url)
+        patch.setenv("SCREENER_KEY", key)
+        try:
+            runpy.run_path(str(EXAMPLES / script), run_name="__main__")
+        except SystemExit as ended:
+            assert isinstance(ended.code, int)
+            code = ended.code
+    return Finished(code, stdout.getvalue(), stderr.getvalue())
+
+
+def process(script: str, *arguments: str, url: str, key: str = "", folder: Path) -> Finished:
+    """Run a script as its reader does."""
     if script.endswith(".sh") and shutil.which("curl") is None:
         pytest.skip("curl is not installed")
     command = "sh" if script.endswith(".sh") else sys.executable
-    return subprocess.run(
+    done = subprocess.run(
         [command, str(EXAMPLES / script), *arguments],
         cwd=folder,
-        env={**os.environ, "SCREENER_URL": url, "SCREENER_KEY": key},
+        env={**os.environ, "PATH": PATH, "SCREENER_URL": url, "SCREENER_KEY": key},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
+    return Finished(done.returncode, done.stdout, done.stderr)
 
 
-def succeed(
-    script: str, *arguments: str, url: str, key: str = "", folder: Path, notices: str = ""
-) -> str:
-    """The output of a run that must succeed and print only its notices on stderr."""
+def succeed(script: str, *arguments: str, url: str, key: str = "", folder: Path) -> str:
+    """The output of a run that must succeed and print nothing on stderr."""
     result = run(script, *arguments, url=url, key=key, folder=folder)
-    assert (result.returncode, result.stderr) == (0, notices)
+    assert (result.returncode, result.stderr) == (0, "")
     return result.stdout
 
 
-def check_failure(result: subprocess.CompletedProcess[str], code: int, words: str) -> None:
+def check_failure(result: Finished, code: int, words: str) -> None:
     assert result.returncode == code
     assert len(result.stderr.strip().splitlines()) == 1
     assert words in result.stderr
@@ -170,9 +194,13 @@ def test_the_readme_shows_what_its_commands_print_of_the_sample(
 ) -> None:
     script, *arguments = command.split("examples/")[1].split()
     key = new_key(product.settings, f"{script}.{len(arguments)}@example.com")
-    text = succeed(script, *arguments, url=product.url, key=key, folder=tmp_path)
+    done = process(script, *arguments, url=product.url, key=key, folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
     report = tmp_path / "report.md"
-    shown = {*text.splitlines(), *(report.read_text().splitlines() if report.exists() else ())}
+    shown = {
+        *done.stdout.splitlines(),
+        *(report.read_text().splitlines() if report.exists() else ()),
+    }
 
     assert [line for line in excerpt_of(command) if line not in shown] == []
 

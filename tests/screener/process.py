@@ -15,6 +15,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import httpx
+import psutil
 
 from tests.screener.command import environment
 from tests.zygote import start
@@ -27,12 +28,26 @@ class Server:
     port: int
     stdout: Path
     stderr: Path
-    pid: int
+    process: ForkServerProcess
 
     @property
     def url(self) -> str:
         """Its address."""
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        assert self.process.pid is not None
+        return self.process.pid
+
+    def workers(self) -> set[int]:
+        """The numbers of its worker processes."""
+        return {
+            child.pid
+            for child in psutil.Process(self.pid).children()
+            if "spawn_main" in " ".join(child.cmdline())
+        }
 
 
 def until(is_so: Callable[[], bool], seconds: float = 60) -> None:
@@ -66,8 +81,7 @@ def serving_process(
         stdout=stdout,
         stderr=stderr,
     )
-    assert process.pid is not None
-    server = Server(port, stdout, stderr, process.pid)
+    server = Server(port, stdout, stderr, process)
     try:
         transport = httpx.HTTPTransport(retries=8)  # until it listens
         with httpx.Client(transport=transport, timeout=60) as client:

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -262,14 +261,3 @@ def test_an_exchange_that_refuses_everything_is_left_alone_and_the_rest_is_named
     told = json.loads(run(tmp_path, "bars", "fetch", *asked, "--json").stdout)
     assert told["ended_early"].startswith("3 symbols in a row failed: ")
     assert told["symbols"][-1]["status"] == "untried"
-
-
-def test_serving_loads_no_provider_and_no_polars() -> None:
-    code = (
-        "import sys, screener.cli; "
-        "print([m for m in ('polars', 'numba', 'yfinance', 'ccxt') if m in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout.strip() == "[]"

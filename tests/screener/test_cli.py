@@ -12,7 +12,9 @@ import json
 import socket
 import sqlite3
 from contextlib import closing
+from importlib import metadata
 from pathlib import Path
+from typing import get_args
 
 import anyio
 import pytest
@@ -21,9 +23,12 @@ from typer.testing import CliRunner
 from nightly.bars import to_date
 from nightly.parameters import DETECTORS
 from nightly.sessions import closed_days
+from screener.account import PlanName
 from screener.cli import app
 from screener.settings import Settings
+from store.accounts import Plan
 from store.passwords import Passwords
+from telemetry.version import VERSION
 from tests.screener.command import check_refusal, run
 from tests.service import copy_night
 
@@ -363,3 +368,12 @@ def test_what_was_never_signed_in_is_listed_as_nothing_and_purged_as_nothing(
     check_refusal(run(tmp_path, "grant", "revoke", "pso_app_nothing1"), "no grant")
     check_refusal(run(tmp_path, "client", "delete", "nobody"), "no client")
     check_refusal(run(tmp_path, "session", "end", "no@example.com"), "no account")
+
+
+def test_the_plans_of_the_command_line_are_the_plans_there_are() -> None:
+    assert get_args(PlanName) == tuple(Plan)
+
+
+def test_the_version_is_that_of_the_distribution(tmp_path: Path) -> None:
+    assert run(tmp_path, "--version").stdout == f"{VERSION}\n"
+    assert metadata.version("pattern-screener") == VERSION

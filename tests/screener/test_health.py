@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import os
-import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from store import lock
 from telemetry.degraded import PARTS
 from tests.postgres import PostgresServer, fresh_database
 from tests.resealed import rename_bars, reseal
-from tests.screener.process import serving_process, until
+from tests.screener.process import until
 from tests.service import Service, apart, copy_night, serving
 
 LIVE, READY = "/health/live", "/health/ready"
@@ -282,19 +281,6 @@ async def test_the_process_that_draws_is_known_to_be_broken_until_it_works_again
 
     await charts.warm()
     assert not charts.is_broken
-
-
-def test_workers_that_cannot_count_with_new_ones_say_so(night: Path, tmp_path: Path) -> None:
-    copy_night(night, tmp_path / "data")
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    with serving_process(tmp_path, "--workers", "2", TMPDIR=str(temporary)) as server:
-        until(lambda: parts(server.url) == set())
-        (counters,) = temporary.glob("screener-counters-*")
-        shutil.move(counters, tmp_path / "away")
-        until(lambda: parts(server.url) == {"counters"})
-        shutil.move(tmp_path / "away", counters)
-        until(lambda: parts(server.url) == set())
 
 
 def test_every_part_has_a_place_in_the_documentation() -> None:

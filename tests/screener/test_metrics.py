@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 import re
-import signal
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
-import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -231,37 +228,6 @@ def test_its_address_is_printed_only_where_there_is_one(
 
     address = f"Metrics: http://127.0.0.1:{service.port}/metrics"
     assert address in service.server.stderr.read_text()
-
-
-def test_workers_are_added_up_and_what_one_that_died_has_counted_stays(
-    night: Path, tmp_path: Path
-) -> None:
-    copy_night(night, tmp_path / "data")
-    calls = {"name": "screener_requests_total", "operation": "demo"}
-    with measured(
-        tmp_path, "--workers", "2", SCREENER_KEYLESS_PER_MINUTE="1000", SCREENER_CHARTS_WARM="false"
-    ) as service:
-        service.until(2, "screener_workers")
-        setups = get(service, "/api/v1/demo/MSFT").json()["setups"]
-        get(service, f"/api/v1/demo/MSFT/chart.png?setup_id={setups[0]['setup_id']}")
-        for _ in range(19):
-            get(service, "/api/v1/demo/MSFT").raise_for_status()
-        service.until(20, **calls)
-
-        family = psutil.Process().children(recursive=True)
-        workers = [one for one in family if "spawn_main" in " ".join(one.cmdline())]
-        assert len(workers) == 2
-        for worker in workers:
-            os.kill(worker.pid, signal.SIGKILL)
-            worker.wait(90)  # the parent may be asking it how it is, for 30 s
-            service.until(2, "screener_workers")
-        assert service.value(**calls) == 20
-        get(service, "/api/v1/demo/MSFT").raise_for_status()
-
-        service.until(21, **calls)
-        service.until(0, "screener_connections_open")
-        assert service.value("screener_night_session_timestamp_seconds") > 0
-        assert service.value("process_resident_memory_bytes") > 0
 
 
 def test_clients_that_send_nothing_to_the_metrics_port_leave_room_for_others(

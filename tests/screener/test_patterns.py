@@ -10,7 +10,6 @@ import io
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,13 @@ from PIL import Image
 from screener.settings import Settings
 from screener.setups import print_forming
 from tests.resealed import reseal, set_meta
-from tests.screener.command import COMMAND, Finished, check_refusal, environment, run
+from tests.screener.command import Finished, check_refusal, environment, run
 from tests.service import Service
+from tests.zygote import start
 
 SESSION = "2012-10-03"
 DISCLAIMER = Settings().disclaimer
+FULL = Path("/dev/full")
 HOSTILE = '=cmd("x")\x1b[31m\x9b2J\u202e,\nsecond'
 
 
@@ -40,16 +41,13 @@ def rows_of(folder: Path, *arguments: str) -> list[dict[str, Any]]:
     return list(answer["setups"])
 
 
-def process(folder: Path, home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """A command as a process, whose output is bytes."""
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        env=environment(folder),
-        cwd=home,
-        capture_output=True,
-        timeout=120,
-        check=True,
-    )
+def process(folder: Path, home: Path, *arguments: str) -> tuple[bytes, bytes]:
+    """The bytes that a command writes as a process, on stdout and stderr."""
+    streams = home / "stdout", home / "stderr"
+    ended = start(*arguments, environment=environment(folder), stdout=streams[0], stderr=streams[1])
+    ended.join(120)
+    assert ended.exitcode == 0
+    return streams[0].read_bytes(), streams[1].read_bytes()
 
 
 def rename(book: sqlite3.Connection, name: str) -> None:
@@ -197,24 +195,18 @@ def test_a_long_name_is_cut_with_an_ellipsis(data_dir: Path) -> None:
     assert heading.startswith(f"GOOG; {'x' * 79}…; ")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows limits no file")
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no file that is always full")
 @pytest.mark.parametrize("form", ["--csv", "--json", "--limit=9"])
 def test_output_for_which_there_is_no_room_is_one_line(
     night: Path, tmp_path: Path, form: str
 ) -> None:
-    # A limit of the shell is a full disk to the command.
-    limited = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *COMMAND, "scan", form]
-    with (tmp_path / "full").open("wb") as full:
-        done = subprocess.run(
-            limited,
-            env=environment(night, PYTHONDONTWRITEBYTECODE="1"),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-    check_refusal(Finished(done.returncode, "", done.stderr), "the output cannot be written")
+    said = tmp_path / "stderr"
+    ended = start("scan", form, environment=environment(night), stdout=FULL, stderr=said)
+    ended.join(120)
+
+    assert ended.exitcode is not None
+    refused = Finished(ended.exitcode, "", said.read_text())
+    check_refusal(refused, "the output cannot be written")
 
 
 def test_the_scan_as_csv_is_one_flat_row_for_each_setup(night: Path) -> None:
@@ -233,7 +225,7 @@ def test_the_scan_as_csv_is_one_flat_row_for_each_setup(night: Path) -> None:
 
 
 def test_the_lines_of_a_csv_end_as_the_standard_says(night: Path, tmp_path: Path) -> None:
-    printed = process(night, tmp_path, "scan", "--csv").stdout
+    printed, _ = process(night, tmp_path, "scan", "--csv")
 
     assert printed.count(b"\r\n") == printed.count(b"\n") == 3
 
@@ -381,19 +373,22 @@ def test_a_chart_never_takes_the_place_of_a_link_a_pipe_or_a_folder(
     assert mine.read_bytes() == b"mine"
 
 
-def test_a_chart_may_be_of_one_setup_and_go_to_stdout(night: Path, tmp_path: Path) -> None:
+def test_a_chart_may_be_of_one_setup_and_go_to_stdout(
+    night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     setups = [row for row in rows_of(night, "--status", "all") if row["symbol"] == "MSFT"]
     pictures = [
         process(night, tmp_path, "chart", "MSFT", "--setup", row["setup_id"], "--out", "-")
         for row in setups
     ]
 
-    assert len({done.stdout for done in pictures}) == len(setups) == 2
-    for done, setup in zip(pictures, setups, strict=True):
-        assert done.stdout.startswith(b"\x89PNG")
-        assert setup["trigger_rule"] in words(done.stderr.decode())
-    process(night, tmp_path, "chart", "MSFT")
-    assert (tmp_path / "MSFT.png").read_bytes() == pictures[0].stdout
+    assert len({picture for picture, _ in pictures}) == len(setups) == 2
+    for (picture, said), setup in zip(pictures, setups, strict=True):
+        assert picture.startswith(b"\x89PNG")
+        assert setup["trigger_rule"] in words(said.decode())
+    monkeypatch.chdir(tmp_path)
+    assert run(night, "chart", "MSFT").returncode == 0
+    assert (tmp_path / "MSFT.png").read_bytes() == pictures[0][0]
 
 
 @pytest.mark.parametrize(
@@ -414,12 +409,13 @@ def test_a_chart_that_cannot_be_drawn_is_one_sentence(
 
 
 def test_a_symbol_without_a_setup_is_drawn_with_its_past_trades(
-    night: Path, tmp_path: Path
+    night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = process(night, tmp_path, "chart", "FB", "--width", "720")
+    monkeypatch.chdir(tmp_path)
+    drawn = run(night, "chart", "FB", "--width", "720")
 
     assert (tmp_path / "FB.png").read_bytes().startswith(b"\x89PNG")
-    assert "FB: Past trades" in words(drawn.stdout.decode())
+    assert "FB: Past trades" in words(drawn.stdout)
 
 
 def test_a_night_without_prices_says_which_setting_keeps_them(data_dir: Path) -> None:

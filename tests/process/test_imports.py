@@ -5,19 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from screener.account import PlanName
-from store.accounts import Plan
-from telemetry.version import VERSION
 from tests.screener.command import COMMAND, run
 
 SERVING = {"mcp", "starlette", "uvicorn", "PIL", "jinja2", "authlib"}
-NUMERICS = {"numpy", "polars", "numba", "exchange_calendars"}
+NUMERICS = {"numpy", "polars", "numba", "pandas", "exchange_calendars"}
 DATABASE = {"sqlalchemy", "alembic", "pydantic_settings"}
 
 
@@ -64,10 +59,9 @@ def test_the_patterns_of_a_night_load_neither_server_nor_accounts(
     assert loaded(night, *arguments) & heavy == set()
 
 
-def test_the_plans_of_the_command_line_are_the_plans_there_are() -> None:
-    assert get_args(PlanName) == tuple(Plan)
+def test_what_serves_loads_no_detector_and_no_provider() -> None:
+    code = "import sys, screener.cli, screener.app, screener.serving; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-
-def test_the_version_is_that_of_the_distribution(tmp_path: Path) -> None:
-    assert run(tmp_path, "--version").stdout == f"{VERSION}\n"
-    assert version("pattern-screener") == VERSION
+    assert "uvicorn" in done.stdout.split()
+    assert {"polars", "numba", "pandas", "yfinance", "ccxt"} & set(done.stdout.split()) == set()
