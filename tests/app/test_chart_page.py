@@ -9,7 +9,7 @@ import datetime as dt
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
@@ -19,11 +19,14 @@ from mcp_server.operations.chart_data import chart_data
 from mcp_server.surface.app_page import DATA_KEY, PAGE_URI
 from tests.app.hosts import HERE as HOSTS
 from tests.app.hosts import Host, host_site, official_script
-from tests.chromium import fresh_profile
+from tests.chromium import launched, profile_of
 from tests.contract.market import active_book
 from tests.mcp_server.surface.test_server import post
 from tests.node import NotInstalledError
 from tests.service import Service
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.engine
 
@@ -72,9 +75,23 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture
-def host() -> Iterator[Host]:
-    """A host in a fresh browser; no test may leave a complaint, or a request to elsewhere."""
-    with fresh_profile({"width": 900, "height": 1200}) as profile:
+def plain() -> Iterator[str]:
+    """The address of the plain host, for what the page does by itself."""
+    with host_site((HOSTS / "plain.js").read_bytes()) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser for all tests."""
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def host(browser: Browser) -> Iterator[Host]:
+    """A host in a fresh profile; no test may leave a complaint, or a request to elsewhere."""
+    with profile_of(browser, {"width": 900, "height": 1200}) as profile:
         used = Host(profile.new_page())
         yield used
     assert used.complaints == []
@@ -155,20 +172,20 @@ def test_the_page_shows_the_texts_of_the_setup_whole(
 
 
 def test_a_night_whose_next_session_is_not_over_is_not_called_old(
-    host: Host, address: str, data: dict[str, Any]
+    host: Host, plain: str, data: dict[str, Any]
 ) -> None:
     today = dt.datetime.now(dt.UTC).date().isoformat()
-    host.open(address)
+    host.open(plain)
     host.show(result_of({**data["IBM"], "next_session": today}))
 
     assert host.frame.locator("#age").is_hidden()
 
 
 def test_the_crosshair_reads_the_values_of_its_bar(
-    host: Host, address: str, data: dict[str, Any]
+    host: Host, plain: str, data: dict[str, Any]
 ) -> None:
     shown = data["AAPL"]
-    host.open(address)
+    host.open(plain)
     host.show(result_of(shown))
     last = values_of(shown, -1)
     assert last in host.text("#legend")
@@ -190,8 +207,8 @@ def values_of(data: dict[str, Any], at: int) -> str:
     return " ".join(f"{name} {bars[column][at]:,.2f}" for name, column in columns)
 
 
-def test_bars_are_read_by_keyboard(host: Host, address: str, data: dict[str, Any]) -> None:
-    host.open(address)
+def test_bars_are_read_by_keyboard(host: Host, plain: str, data: dict[str, Any]) -> None:
+    host.open(plain)
     host.show(result_of(data["GOOG"]))
     host.frame.locator("#chart").focus()
 
@@ -209,10 +226,10 @@ def test_bars_are_read_by_keyboard(host: Host, address: str, data: dict[str, Any
 
 @pytest.mark.parametrize("symbol", SETUPS)
 def test_lines_touches_and_levels_are_drawn_where_they_belong(
-    host: Host, address: str, data: dict[str, Any], symbol: str
+    host: Host, plain: str, data: dict[str, Any], symbol: str
 ) -> None:
     shown = data[symbol]
-    host.open(address)
+    host.open(plain)
     host.show(result_of(shown))
     drawn = places(host)
 
@@ -265,13 +282,13 @@ def share_on_line(host: Host, drawn: Any, side: str) -> float:
     return hits / 39
 
 
-def test_two_plans_stand_side_by_side(host: Host, address: str, data: dict[str, Any]) -> None:
+def test_two_plans_stand_side_by_side(host: Host, plain: str, data: dict[str, Any]) -> None:
     shown = dict(data["GOOG"])
     first = shown["plans"][0]
     second = {"direction": "bearish", "trigger_price": 752.0, "stop_price": 766.0}
     moves = {"start_price": 752.0, "stop_pct": 1.86, "target_pct": -6.91, "reward_to_risk": 3.71}
     shown["plans"] = [first, {**second, "target_price": 700.0, **moves}]
-    host.open(address)
+    host.open(plain)
     host.show(result_of(shown))
 
     left, right = places(host)["boxes"]
@@ -303,20 +320,22 @@ def test_the_page_follows_the_hosts_theme_and_colours(
     assert pixel(screen(host), *corner) == pixel(screen(host), 3, 3) == colour(host, "paper")
 
 
-@pytest.mark.parametrize("symbol", SETUPS)
 def test_a_phone_shows_everything_without_scrolling_sideways(
-    host: Host, address: str, data: dict[str, Any], symbol: str
+    host: Host, plain: str, data: dict[str, Any]
 ) -> None:
     host.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    host.open(address, availableDisplayModes=["inline", "fullscreen"])
-    host.show(result_of(data[symbol]))
+    host.open(plain, availableDisplayModes=["inline", "fullscreen"])
+    for symbol in SETUPS:
+        host.show(result_of(data[symbol]))
+        host.frame.wait_for_function("name => title.textContent.startsWith(name)", arg=symbol)
+        host.frame.evaluate(PAINTED)
 
-    widths = "() => [document.documentElement.scrollWidth, window.innerWidth]"
-    assert host.frame.evaluate(widths) == [375, 375]
-    drawn = places(host)
-    starts = [drawn[side]["start"][0] for side in ("upper", "lower")]
-    assert min(starts) >= 0
-    assert drawn["boxes"][0]["right"] - drawn["bar"][-1] > 50
+        widths = "() => [document.documentElement.scrollWidth, window.innerWidth]"
+        assert host.frame.evaluate(widths) == [375, 375], symbol
+        drawn = places(host)
+        starts = [drawn[side]["start"][0] for side in ("upper", "lower")]
+        assert min(starts) >= 0, symbol
+        assert drawn["boxes"][0]["right"] - drawn["bar"][-1] > 50, symbol
 
 
 def test_the_page_tells_its_height(host: Host, address: str, data: dict[str, Any]) -> None:
@@ -351,7 +370,7 @@ def test_the_link_is_opened_by_the_host(host: Host, address: str, data: dict[str
     assert host.seen["links"] == ["https://www.tradingview.com/"]
 
 
-def test_hostile_text_is_shown_as_text(host: Host, address: str, data: dict[str, Any]) -> None:
+def test_hostile_text_is_shown_as_text(host: Host, plain: str, data: dict[str, Any]) -> None:
     def spoil(value: Any) -> Any:
         if isinstance(value, dict):
             return {name: v if name == "date" else spoil(v) for name, v in value.items()}
@@ -361,7 +380,7 @@ def test_hostile_text_is_shown_as_text(host: Host, address: str, data: dict[str,
 
     shown = spoil(data["AAPL"])
     shown |= {name: data["AAPL"][name] for name in ("as_of_session", "next_session")}
-    host.open(address)
+    host.open(plain)
     host.show(result_of(shown))
 
     for place in ("#title", "#rule", "#records", "#disclaimer", "#source"):
@@ -384,68 +403,33 @@ UNDRAWABLE: tuple[dict[str, Any], ...] = (
 )
 
 
-def test_data_that_cannot_be_drawn_is_refused_in_a_sentence(
+def test_what_has_no_chart_says_why_and_leaves_no_earlier_setup(
     host: Host, address: str, data: dict[str, Any]
 ) -> None:
-    host.open(address)
-    for change in UNDRAWABLE:
-        host.show(result_of({**data["AAPL"], **change}))
-        host.frame.wait_for_function("() => message.textContent.endsWith('cannot be drawn.')")
-        assert host.frame.locator("#setup").is_hidden()
-        assert host.frame.locator("#chart > *").count() == 0
-
-        host.show(result_of(data["AAPL"]))
-        host.frame.wait_for_function("() => !message.textContent && patternChart")
-        assert host.text("#title").startswith("AAPL")
-
-
-def test_a_bar_of_no_day_is_refused(host: Host, address: str, data: dict[str, Any]) -> None:
-    bars = data["AAPL"]["bars"]
-    host.open(address)
-    host.show(result_of({**data["AAPL"], "bars": {**bars, "day": [-1e300, *bars["day"][1:]]}}))
-
-    assert host.text("#message") == "There is no chart: its data cannot be drawn."
-
-
-def test_a_refusal_without_words_leaves_no_earlier_setup(
-    host: Host, address: str, data: dict[str, Any]
-) -> None:
-    host.open(address)
-    host.show(result_of(data["AAPL"]))
-    host.show({"content": {"type": "text"}, "isError": True})
-
-    assert host.text("#message") == "The call failed."
-    assert host.frame.locator("#setup").is_hidden()
-
-
-def test_a_refusal_shows_its_own_text(host: Host, address: str) -> None:
-    host.open(address)
+    drawn = result_of(data["AAPL"], structuredContent={"setups": [{}, {}]})
+    no_day = {"bars": {**data["AAPL"]["bars"], "day": [-1e300, *data["AAPL"]["bars"]["day"][1:]]}}
+    spoilt = (result_of({**data["AAPL"], **change}) for change in (*UNDRAWABLE, no_day))
     refusal = "setup_not_found: this setup is not current. Ask get_ticker_patterns for <ids>."
-    host.show({"content": [{"type": "text", "text": refusal}], "isError": True})
-
-    assert host.text("#message") == refusal
-
-
-def test_a_result_without_setups_says_so(host: Host, address: str) -> None:
-    host.open(address)
-    host.show({"content": [], "structuredContent": {"setups": []}})
-
-    assert host.text("#message") == "There is no chart: this ticker has no current setup."
-
-
-def test_a_cancelled_call_is_named(host: Host, address: str) -> None:
+    none = {"content": [], "structuredContent": {"setups": []}}
     host.open(address)
     host.page.evaluate("host.cancel('by the user')")
     host.frame.wait_for_function("() => message.textContent === 'The call was cancelled.'")
 
+    for result, words in (
+        *((result, "There is no chart: its data cannot be drawn.") for result in spoilt),
+        ({"content": {"type": "text"}, "isError": True}, "The call failed."),
+        ({"content": [{"type": "text", "text": refusal}], "isError": True}, refusal),
+        (none, "There is no chart: this ticker has no current setup."),
+    ):
+        host.show(drawn)
+        host.frame.wait_for_function("() => !message.textContent && patternChart")
+        assert host.text("#title").startswith("AAPL")
+        assert host.text("#more") == "The first of 2 current setups."
 
-def test_the_first_of_several_setups_is_named_as_such(
-    host: Host, address: str, data: dict[str, Any]
-) -> None:
-    host.open(address)
-    host.show(result_of(data["MSFT"], structuredContent={"setups": [{}, {}]}))
-
-    assert host.text("#more") == "The first of 2 current setups."
+        host.show(result)
+        host.frame.wait_for_function("words => message.textContent === words", arg=words)
+        assert host.frame.locator("#setup").is_hidden(), words
+        assert host.frame.locator("#chart > *").count() == 0, words
 
 
 def test_the_page_stops_when_it_is_torn_down(
@@ -460,9 +444,9 @@ def test_the_page_stops_when_it_is_torn_down(
     host.change(theme="dark")
 
 
-def test_a_night_without_volume_has_a_chart(host: Host, address: str, data: dict[str, Any]) -> None:
+def test_a_night_without_volume_has_a_chart(host: Host, plain: str, data: dict[str, Any]) -> None:
     bars = {**data["AAPL"]["bars"], "volume": None}
-    host.open(address)
+    host.open(plain)
     host.show(result_of({**data["AAPL"], "bars": bars}))
 
     assert values_of(data["AAPL"], -1) in host.text("#legend")
@@ -470,11 +454,11 @@ def test_a_night_without_volume_has_a_chart(host: Host, address: str, data: dict
     assert host.frame.evaluate("() => patternChart.chart.panes().length") == 1
 
 
-def test_pings_are_answered_and_unknown_requests_refused(host: Host) -> None:
-    with host_site((HOSTS / "plain.js").read_bytes()) as address:
-        host.open(address)
-        assert host.page.evaluate("host.ask('ping', {})") == {}
-        assert host.page.evaluate("host.ask('toString', {})")["code"] == -32601
+def test_pings_are_answered_and_unknown_requests_refused(host: Host, plain: str) -> None:
+    host.open(plain)
+
+    assert host.page.evaluate("host.ask('ping', {})") == {}
+    assert host.page.evaluate("host.ask('toString', {})")["code"] == -32601
 
 
 def test_the_page_of_the_service_draws_a_call_of_the_service(host: Host, service: Service) -> None:

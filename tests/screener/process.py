@@ -43,11 +43,12 @@ class Server:
 
     def workers(self) -> set[int]:
         """The numbers of its worker processes."""
-        return {
-            child.pid
-            for child in psutil.Process(self.pid).children()
-            if "spawn_main" in " ".join(child.cmdline())
-        }
+        found = set()
+        for child in psutil.Process(self.pid).children():
+            with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+                if "spawn_main" in " ".join(child.cmdline()):
+                    found.add(child.pid)
+        return found
 
 
 def until(is_so: Callable[[], bool], seconds: float = 60) -> None:
