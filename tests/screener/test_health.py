@@ -115,23 +115,49 @@ def test_an_old_night_is_degraded_once_the_next_had_its_time_to_come(data_dir: P
         assert "1 session has ended since" in ready(live.url)["degraded"][0]["why"]
 
 
-def test_a_new_night_that_cannot_be_opened_is_named_while_the_old_one_is_served(
-    data_dir: Path,
-) -> None:
-    manifest = data_dir / "manifest.json"
+def test_what_is_worse_is_named_until_it_is_well_again(data_dir: Path) -> None:
+    manifest, mark = data_dir / "manifest.json", data_dir / lock.STAGE / lock.READY
+    database, away = data_dir / "accounts.sqlite", data_dir / "away.sqlite"
     sealed = manifest.read_bytes()
+    mark.parent.mkdir()
     with serving(data_dir) as live:
         version = ready(live.url)["data_version"]
-        replace(manifest, b"{")
-        until(lambda: parts(live.url) == {"new_night"})
-        told = ready(live.url)
-        assert told["data_version"] == version
-        assert str(data_dir) not in told["degraded"][0]["why"]
-        page = httpx.get(f"{live.url}/status").text
-        assert told["degraded"][0]["why"] in page
 
+        def reason(part: str) -> str:
+            """Wait until this part alone is named; why it is."""
+            until(lambda: parts(live.url) == {part})
+            told = ready(live.url)
+            assert told["data_version"] == version
+            return str(told["degraded"][0]["why"])
+
+        def wait_until_well() -> None:
+            until(lambda: parts(live.url) == set())
+
+        replace(manifest, b"{")
+        why = reason("new_night")
+        assert str(data_dir) not in why
+        assert why in httpx.get(f"{live.url}/status").text
         replace(manifest, sealed)
-        until(lambda: parts(live.url) == set())
+        wait_until_well()
+
+        database.rename(away)
+        reason("database")
+        away.rename(database)
+        wait_until_well()
+
+        mark.touch()
+        reason("restore")
+        mark.unlink()
+        wait_until_well()
+
+        with locked(data_dir):
+            live.get("/me").raise_for_status()
+            assert reason("database") == "The account database cannot be written."
+        wait_until_well()
+
+        with without_usage(data_dir):
+            live.get("/me").raise_for_status()
+            assert "that writes the usage log" in reason("loops")
 
 
 def test_a_book_that_is_cut_off_is_served_no_longer_until_it_is_whole(data_dir: Path) -> None:
@@ -158,17 +184,6 @@ def replace(path: Path, content: bytes) -> None:
     path.with_suffix(".new").replace(path)
 
 
-def test_a_database_that_is_gone_is_named_until_it_is_back(data_dir: Path) -> None:
-    database, away = data_dir / "accounts.sqlite", data_dir / "away.sqlite"
-    with serving(data_dir) as live:
-        assert parts(live.url) == set()
-        database.rename(away)
-        until(lambda: parts(live.url) == {"database"})
-
-        away.rename(database)
-        until(lambda: parts(live.url) == set())
-
-
 @pytest.mark.engine
 def test_a_database_server_that_is_gone_is_named_until_it_is_back(
     postgres: PostgresServer, night: Path, tmp_path: Path
@@ -180,35 +195,6 @@ def test_a_database_server_that_is_gone_is_named_until_it_is_back(
             until(lambda: parts(live.url) == {"database"})
             assert "postgres" not in httpx.get(live.url + READY).text
         until(lambda: parts(live.url) == set())
-
-
-def test_a_restore_that_was_killed_is_named_until_it_is_ended(data_dir: Path) -> None:
-    mark = data_dir / lock.STAGE / lock.READY
-    with serving(data_dir) as live:
-        mark.parent.mkdir()
-        mark.touch()
-        until(lambda: parts(live.url) == {"restore"})
-        mark.unlink()
-        until(lambda: parts(live.url) == set())
-
-
-def test_a_database_that_cannot_be_written_is_named_until_it_can(data_dir: Path) -> None:
-    with serving(data_dir) as live:
-        with locked(data_dir):
-            live.get("/me").raise_for_status()
-            until(lambda: parts(live.url) == {"database"})
-            why = ready(live.url)["degraded"][0]["why"]
-        assert why == "The account database cannot be written."
-        until(lambda: parts(live.url) == set())
-
-
-def test_a_loop_that_fails_is_named(data_dir: Path) -> None:
-    with serving(data_dir) as live:
-        with without_usage(data_dir):
-            live.get("/me").raise_for_status()
-            until(lambda: parts(live.url) == {"loops"})
-            told = ready(live.url)["degraded"]
-        assert "that writes the usage log" in told[0]["why"]
 
 
 @contextmanager
