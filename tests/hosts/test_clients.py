@@ -133,22 +133,10 @@ def test_a_client_without_a_key_has_the_demo(
 def test_a_client_with_a_key_has_all_tools(
     client: HostClient, era: Era, service: Service, installed: Installed, tmp_path: Path
 ) -> None:
-    given = order(service, "/mcp", era, key=service.key)
-    answers = expected(given, service.key)
-
-    with speaking(client, installed, tmp_path, nobody, given) as program:
-        check(program.round(), given, answers)
-
-    assert [answer for answer in answers if answer["failed"]] == []
-
-
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_a_client_has_the_tools_of_the_extended_address_too(
-    client: HostClient, service: Service, installed: Installed, tmp_path: Path
-) -> None:
+    """Those of the extended address, which has the others too; who signs in calls those alone."""
     more = [(tool, MORE[tool]) for tool in EXTENDED.tools if tool not in FULL.tools]
     every = [*more, *calls(service)]
-    given = order(service, "/mcp/extended", client.eras[-1], key=service.key, calls=every)
+    given = order(service, "/mcp/extended", era, key=service.key, calls=every)
     answers = expected(given, service.key)
 
     with speaking(client, installed, tmp_path, nobody, given) as program:
