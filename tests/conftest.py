@@ -17,7 +17,6 @@ from hypothesis import settings as hypothesis_settings
 from nightly.parameters import DETECTORS
 from screener.nightly import order_of, seal, seal_sample
 from screener.settings import Settings
-from tests.certificates import certificates as certificates
 from tests.counting import backend as backend
 from tests.counting import clock as clock
 from tests.counting import counting as counting
