@@ -100,13 +100,13 @@ coverage: $(DEV) ## The share of lines and branches that the tests run, processe
 check: test ## The same as test
 
 faults: $(DEV) ## Kill, fill, damage, lock and crowd a service, and print what was lost; ONLY=NAME makes one fault
-	$(BIN)/python -m tests.faults $(if $(ONLY),--only $(ONLY))
+	$(BIN)/python -m tests.drills faults $(if $(ONLY),--only $(ONLY))
 
 topology: $(DEV) ## Three servers behind a balancer, with all they share: each part is killed once, for MINUTES=5
-	$(BIN)/python -m tests.topology --minutes $(or $(MINUTES),5)
+	$(BIN)/python -m tests.drills topology --minutes $(or $(MINUTES),5)
 
 soak: $(DEV) ## Serve under 70 % of the capacity for MINUTES=30, with a night switch every minute
-	$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),30)
+	$(BIN)/python -m tests.drills soak --minutes $(or $(MINUTES),30)
 
 audit: $(DEV) ## Look for known faults of dependencies, dangerous code and secrets
 	$(BANDIT)

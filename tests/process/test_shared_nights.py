@@ -14,7 +14,7 @@ import pytest
 from store.follower import Follower
 from store.manifest import Manifest, read_manifest, verify_book
 from store.opening import open_objects
-from tests.faults.killed import watch
+from tests.drills.killed import watch
 from tests.publishing import Publisher
 
 NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)

@@ -1,4 +1,4 @@
-"""A command that is killed before its n-th change of a file: `python -m tests.faults.killed`.
+"""A command that is killed before its n-th change of a file: `python -m tests.drills.killed`.
 
     [--but NAME] FOLDER NUMBER COMMAND...
 
@@ -56,7 +56,7 @@ def watch(folder: str, number: int, but: str | None = None) -> None:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.killed")
+    parser = argparse.ArgumentParser(prog="python -m tests.drills.killed")
     parser.add_argument("--but")
     parser.add_argument("folder")
     parser.add_argument("number", type=int)

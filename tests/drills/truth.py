@@ -10,19 +10,17 @@ from typing import NamedTuple
 
 import httpx
 
-from tests.faults.truth import paths
-from tests.faults.writers import ending
 from tests.service import TRACKED
 
 NAMED = re.compile(rb'data_version\\*":\s*\\*"([^"\\]+)')
 """The night that an answer names, as JSON or within a text of JSON."""
 QUOTA = re.compile(rb'"RateLimit(?:-Policy)?":"(?:\\.|[^"\\])*"')
 """The caller's own quota, which a tool tells beside its answer."""
-KEYLESS = ("/api/v1/families", "/api/v1/universe", "/api/v1/demo")
 ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 TOOL_ERRORS = ("unavailable", "rate_limited")
 STATES = (429, 502, 503, 504)
 """What a call may be refused with while a part is away; each with Retry-After."""
+SCAN = "/api/v1/scan?status=all&limit=200"
 
 
 class Question(NamedTuple):
@@ -30,7 +28,7 @@ class Question(NamedTuple):
 
     path: str
     body: bytes = b""
-    keyed: bool = False
+    keyed: bool = True
     """Whether the caller has a key; some answers tell who has none how to get one."""
 
     @property
@@ -52,43 +50,31 @@ def call(tool: str, path: str = "/mcp", **arguments: str) -> Question:
     return Question(path, json.dumps(message).encode(), keyed=path == "/mcp")
 
 
-def keyless_rest() -> list[Question]:
-    """What anybody asks."""
-    demos = [f"/api/v1/demo/{symbol}" for symbol in TRACKED]
-    return [Question(path) for path in (*KEYLESS, *demos)]
-
-
-def keyless_tools() -> list[Question]:
-    """What anybody's agent asks."""
-    demos = [call("demo", "/mcp/demo", symbol=symbol) for symbol in TRACKED]
-    return [*demos, call("get_family_track_record", "/mcp/demo")]
-
-
-def keyed_rest() -> list[Question]:
-    """What programs ask."""
-    return [Question(path, keyed=True) for path in paths()]
-
-
-def keyed_tools() -> list[Question]:
-    """What agents ask."""
-    tools = ("get_ticker_patterns", "get_pattern_history")
-    return [call(tool, symbol=symbol) for tool in tools for symbol in TRACKED]
-
-
-def pages(rows: int) -> list[Question]:
-    """A walk over the scan, a row or two a page."""
-    path = "/api/v1/scan?status=all&limit=2&offset="
-    return [Question(f"{path}{at}", keyed=True) for at in range(0, rows, 2)]
-
-
-MOST_ROWS = 8
-"""More than a night has."""
-
-
-def questions() -> Iterator[Question]:
-    """All of them, but for charts."""
-    yield from (*keyless_rest(), *keyless_tools(), *keyed_rest(), *keyed_tools())
-    yield from pages(MOST_ROWS)
+PLAIN = ("/api/v1/families", "/api/v1/universe", "/api/v1/demo")
+DEMOS = tuple(f"/api/v1/demo/{symbol}" for symbol in TRACKED)
+OF_TICKERS = tuple(
+    f"/api/v1/tickers/{symbol}/{part}"
+    for symbol in TRACKED
+    for part in ("patterns", "history", "record")
+)
+FAMILIES, DEMO = (Question(path, keyed=False) for path in (PLAIN[0], DEMOS[-1]))
+RECORD = call("get_family_track_record", "/mcp/demo")
+PATTERNS, FIRST_ROW = (
+    Question(path) for path in ("/api/v1/tickers/MSFT/patterns", "/api/v1/scan?limit=1")
+)
+KEYLESS_REST = [Question(path, keyed=False) for path in (*PLAIN, *DEMOS)]
+KEYLESS_TOOLS = [*(call("demo", "/mcp/demo", symbol=symbol) for symbol in TRACKED), RECORD]
+KEYED_REST = [
+    *(Question(path) for path in (*PLAIN, *DEMOS, *OF_TICKERS, "/api/v1/changes", SCAN)),
+    FIRST_ROW,
+]
+KEYED_TOOLS = [
+    call(tool, symbol=symbol)
+    for tool in ("get_ticker_patterns", "get_pattern_history")
+    for symbol in TRACKED
+]
+PAGES = [Question(f"/api/v1/scan?status=all&limit=2&offset={at}") for at in range(0, 10, 2)]
+"""A walk over the scan: more pages than a night has."""
 
 
 class Wrong(NamedTuple):
@@ -110,11 +96,11 @@ class Truth:
 
     def learn(self, keyless: httpx.Client, keyed: httpx.Client) -> str:
         """Note every answer of the night that a service serves; returns its version."""
-        version = next(iter(versions(keyless.get(KEYLESS[0]).content)))
-        for question in questions():
+        version = served_by(keyless)
+        for question in (*KEYLESS_REST, *KEYLESS_TOOLS, *KEYED_REST, *KEYED_TOOLS, *PAGES):
             answer = question.ask(keyed if question.keyed else keyless).raise_for_status()
             self.note(version, question, answer)
-        for question in _charts(keyed):
+        for question in charts(keyed):
             self.note("chart", question, question.ask(keyed).raise_for_status())
             self.charts.append(question)
         return version
@@ -128,22 +114,22 @@ class Truth:
         with self._lock:
             self._gone[version] = since
 
-    def judge(self, question: Question, answer: httpx.Response, sent: float) -> list[Wrong]:
+    def judge(self, question: Question, answer: httpx.Response, sent: float = 0.0) -> list[Wrong]:
         """What is wrong with an answer."""
         if answer.status_code >= 400:
-            return refusal(question, answer)
+            return _of_refusal(question, answer)
         if answer.status_code == 304 or said_by_tool(answer.content):
             return []
         named = {"chart"} if question.is_chart else versions(answer.content)
         if len(named) != 1:
             return [Wrong("mixed nights", f"{question.path} names {sorted(named)}")]
         (version,) = named
-        found = self._right.get((version, question))
-        if found is None:
+        known = self._right.get((version, question))
+        if known is None:
             return [Wrong("wrong answers", f"{question.path} is of no known night: {version}")]
         if self._gone.get(version, sent) < sent:
             return [Wrong("wrong answers", f"{question.path} is of a night that was withdrawn")]
-        tag, body = found
+        tag, body = known
         if _night(answer) != body:
             words = f"{question.path}: other bytes than those of {version}, {_apart(body, answer)}"
             return [Wrong("wrong answers", words)]
@@ -152,14 +138,39 @@ class Truth:
         return []
 
 
-def refusal(question: Question, answer: httpx.Response) -> list[Wrong]:
-    """What is wrong with a refusal."""
+def charts(client: httpx.Client) -> Iterator[Question]:
+    """The charts of the night that is served."""
+    for setup in client.get(SCAN).raise_for_status().json()["setups"]:
+        if setup["symbol"] in TRACKED:
+            chosen = f"{setup['symbol']}/chart.png?setup_id={setup['setup_id']}"
+            yield Question(f"/api/v1/demo/{chosen}")
+            yield Question(f"/api/v1/tickers/{chosen}")
+
+
+def _of_refusal(question: Question, answer: httpx.Response) -> list[Wrong]:
     status = answer.status_code
     if status in STATES and "retry-after" in answer.headers:
         return []
     if status == 404 and question.is_chart:
         return []
     return [Wrong("wrong refusals", f"{question.path}: {ending(answer)}")]
+
+
+def ending(answer: httpx.Response) -> str:
+    """How a request ended, in words."""
+    if answer.status_code < 400:
+        return "answered"
+    after = " with Retry-After" if "retry-after" in answer.headers else ""
+    try:
+        return f"{answer.status_code} {answer.json()['error']}{after}"
+    except (ValueError, KeyError, TypeError):
+        return f"{answer.status_code} page{after}"
+
+
+def outcome(answer: httpx.Response) -> str:
+    """How a request ended, in words, which may be those of a tool."""
+    code = said_by_tool(answer.content) if answer.status_code == 200 else None
+    return f"tool error {code}" if code else ending(answer)
 
 
 def said_by_tool(body: bytes) -> str | None:
@@ -176,19 +187,9 @@ def versions(body: bytes) -> set[str]:
     return {name.decode() for name in NAMED.findall(body)}
 
 
-def outcome(answer: httpx.Response) -> str:
-    """How a request ended, in words."""
-    code = said_by_tool(answer.content) if answer.status_code == 200 else None
-    return f"tool error {code}" if code else ending(answer)
-
-
-def _charts(client: httpx.Client) -> Iterator[Question]:
-    answer = client.get("/api/v1/scan?status=all&limit=200").raise_for_status()
-    for setup in answer.json()["setups"]:
-        if setup["symbol"] in TRACKED:
-            chosen = f"{setup['symbol']}/chart.png?setup_id={setup['setup_id']}"
-            yield Question(f"/api/v1/demo/{chosen}", keyed=True)
-            yield Question(f"/api/v1/tickers/{chosen}", keyed=True)
+def served_by(client: httpx.Client) -> str:
+    """The version of the night that a service serves now; empty if it serves none."""
+    return next(iter(versions(FAMILIES.ask(client).content)), "")
 
 
 def _night(answer: httpx.Response) -> bytes:
@@ -198,6 +199,6 @@ def _night(answer: httpx.Response) -> bytes:
 
 def _apart(right: bytes, answer: httpx.Response) -> str:
     """Where an answer first differs from the right one."""
-    found = _night(answer)
-    at = next((n for n, (a, b) in enumerate(zip(right, found, strict=False)) if a != b), len(right))
-    return f"from byte {at} on: {found[at - 20 : at + 40]!r} for {right[at - 20 : at + 40]!r}"
+    body = _night(answer)
+    at = next((n for n, (a, b) in enumerate(zip(right, body, strict=False)) if a != b), len(right))
+    return f"from byte {at} on: {body[at - 20 : at + 40]!r} for {right[at - 20 : at + 40]!r}"

@@ -1,1 +1,0 @@
-"""Several machines as processes of one: servers behind a balancer, with what they share."""
