@@ -28,20 +28,15 @@ import psutil
 from benchmarks.serving.book import make_market, read_template, seal
 from benchmarks.serving.cases import MARK, Case, make_cases
 from benchmarks.serving.load import read_answer
-from benchmarks.serving.stage import LIMITS, make_keys, say
-from screener.sessions import sessions_of
-from store.accounts import Accounts, Plan
-from store.database import Database
-from store.keys import Keys
+from benchmarks.serving.stage import ACCOUNTS, KEYS, LIMITS, say
 from store.nights import Nights as Sealed
-from store.passwords import Passwords
-from store.watchlist import Watchlist
 from tests.conftest import seal_night
 from tests.drills.drill import markdown
 from tests.drills.server import Server
 from tests.drills.truth import versions
 from tests.screener.command import COMMAND, environment
 from tests.screener.process import free_port
+from tests.web.people import new_person, signed_in
 
 WORKERS = 2
 SIZES = (600, 610, 620)
@@ -104,17 +99,13 @@ class Kind(NamedTuple):
     """Whether each answer must name one of the nights."""
 
 
-class People(NamedTuple):
-    """Keys that read, keys that change their lists, and a browser's session."""
-
-    keys: Sequence[str]
-    writers: Sequence[str]
-    session: str
-
-
-def kinds(server: Server, people: People) -> Iterator[Kind]:
+def kinds(server: Server) -> Iterator[Kind]:
     """Every kind of request; they rotate over the keys and the tickers."""
-    port, keys, tickers = server.port, people.keys, list(_tickers(server, people.keys[0]))
+    readers = [f"reader{number}@example.com" for number in range(ACCOUNTS)]
+    keys = server.keys(readers, KEYS, TRACKED)
+    writers = server.keys([f"writer{n}@example.com" for n in range(WRITERS)], 1, TRACKED[:4])
+    browser = signed_in(server.live, new_person(server.live, tracked=TRACKED[:20]))
+    port, tickers = server.port, list(_tickers(server, keys[0]))
 
     def raw(key: str, path: str, method: str = "GET", **body: object) -> bytes:
         return Case("", path, (), method, JSON, json.dumps(body).encode()).raw("ours", key, port)
@@ -129,11 +120,11 @@ def kinds(server: Server, people: People) -> Iterator[Kind]:
         yield Kind(name, share, requests, statuses, sealed=name not in NAMELESS)
     pages = [f"/api/v1/scan?status=all&limit=50&offset={at}" for at in (0, 50, 100, 150)]
     yield Kind("scan-pages", 5, [*map(raw, keys, pages)])
-    cookie = f"Host: 127.0.0.1:{port}\r\nCookie: session={people.session}\r\n\r\n"
+    cookie = f"Host: 127.0.0.1:{port}\r\nCookie: session={browser.cookies['session']}\r\n\r\n"
     asked = [f"GET {path} HTTP/1.1\r\n{cookie}".encode() for path in PAGES]
     yield Kind("pages", 6, asked, sealed=False)
     changes = []
-    for key, (one, *_), (other, *_) in zip(people.writers, tickers, tickers[1:], strict=False):
+    for key, (one, *_), (other, *_) in zip(writers, tickers, tickers[1:], strict=False):
         changes.append(raw(key, "/api/v1/tickers", "PUT", symbols=[one, other]))
         changes.append(raw(key, "/api/v1/tickers", "PATCH", add=[one], remove=[other]))
     yield Kind("watchlist", 2, changes)
@@ -148,32 +139,13 @@ def _tickers(server: Server, key: str) -> Iterator[tuple[str, str, str]]:
             yield symbol, answer.json()["setups"][0]["setup_id"], answer.headers["ETag"]
 
 
-async def make_people(server: Server) -> People:
-    """Accounts of all that is asked for."""
-    keys = await make_keys(Database(server.chosen.accounts_url), TRACKED)
-    database = Database(server.chosen.accounts_url)
-    try:
-        accounts, writers = Accounts(database), []
-        for number in range(WRITERS):
-            account = await accounts.add(f"writer{number}@example.com", Plan.PREMIUM_PLUS)
-            await Watchlist(database).replace(account.id, TRACKED[:4], 200)
-            writers.append((await Keys(database).create(account.email, "load"))[1])
-        encoded = await Passwords().hash("a long password of nobody")
-        person = await accounts.add("person@example.com", Plan.PREMIUM_PLUS, encoded)
-        await Watchlist(database).replace(person.id, TRACKED[:20], 200)
-        session = await sessions_of(server.chosen, database).start(person.id, encoded)
-        return People(keys, writers, session)
-    finally:
-        await database.close()
-
-
 class Soak:
     """One soak: the load, the switches of nights, and the samples of the processes."""
 
     def __init__(self, server: Server, nights: Sequence[str], given: argparse.Namespace) -> None:
         self._server, self._nights = server, nights
         self._seconds, self._rate = given.minutes * 60, given.rate
-        self._kinds = list(kinds(server, anyio.run(make_people, server)))
+        self._kinds = list(kinds(server))
         self._random = random.Random(given.seed)
         self._numbers = itertools.count(1)
         self._free: asyncio.LifoQueue[tuple[float, Connection]] = asyncio.LifoQueue()

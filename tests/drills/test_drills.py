@@ -168,6 +168,7 @@ def test_noise_gives_a_slope_that_its_error_covers() -> None:
 
 
 @pytest.mark.engine
+@pytest.mark.timeout(1200)
 @pytest.mark.skipif(bool(LACKING), reason=f"not installed here: {', '.join(LACKING)}")
 def test_no_promise_is_broken_while_parts_of_a_site_are_killed(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
