@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from tests.service import PLAIN, Service
+from tests.service import Service
 
 PASSWORD = "correct horse battery"
 PASSWORD_HASH = (
@@ -58,7 +58,7 @@ class Browser(httpx.Client):
     def __init__(self, service: Service, **options: Any) -> None:
         # No connection is kept open, so that a test need not close its browsers.
         limits = httpx.Limits(max_keepalive_connections=0)
-        options = {"timeout": 30, "limits": limits, "verify": PLAIN, **options}
+        options = {"timeout": 30, "limits": limits, **options}
         super().__init__(base_url=service.url, **options)
 
     def form(self, address: str, action: str | None = None) -> Form:

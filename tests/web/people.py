@@ -16,7 +16,7 @@ from store.database import Database
 from store.events import AuditLog, Event
 from store.grants import Grant, Grants
 from store.watchlist import Watchlist
-from tests.service import PLAIN, Service, on_database
+from tests.service import Service, on_database
 from tests.web.browser import PASSWORD, PASSWORD_HASH, Browser
 
 CALLBACK = "http://127.0.0.1:33418/callback"
@@ -89,7 +89,7 @@ def tokens_of(service: Service, approved: httpx.Response, client_id: str) -> dic
         "code_verifier": VERIFIER,
         "redirect_uri": CALLBACK,
     }
-    issued = httpx.post(f"{service.url}/oauth/token", data=fields, timeout=30, verify=PLAIN)
+    issued = httpx.post(f"{service.url}/oauth/token", data=fields, timeout=30)
     tokens: dict[str, Any] = issued.json()
     return tokens
 

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from tests.service import PLAIN
-
 
 class Event(NamedTuple):
     """One event: its name, and what its data says."""
@@ -22,7 +20,7 @@ class Event(NamedTuple):
 @contextmanager
 def stream(url: str, **options: Any) -> Iterator[Iterator[Event]]:
     """The events of a service within the block."""
-    options = {"timeout": 60, "verify": PLAIN, **options}
+    options = {"timeout": 60, **options}
     with httpx.stream("GET", f"{url}/events", **options) as response:
         assert response.status_code == 200, response.read()
         assert response.headers["content-type"].startswith("text/event-stream")
