@@ -107,6 +107,7 @@ def _flat(entries: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]
             yield prefix + name, entry
 
 
+@cache
 def requirements() -> dict[str, Requirement]:
     """Every requirement by its id."""
     return {r.id: r for section in sections() for r in section.requirements}

@@ -85,6 +85,9 @@ def test_each_record_comes_with_its_sample_and_its_average_loss(book: Book) -> N
             assert record["summary"] == sealed["summary"]
             assert record["sample_size"] == sealed["sample_size"]
             assert record["avg_loss_pct"] == sealed["avg_loss_pct"]
+        unknown = {**setup.fields, "track_record": {"family": None, "ticker": None}}
+        bare = data_of(book, dataclasses.replace(setup, fields=unknown))
+        assert set(bare["records"].values()) == {None}
 
 
 def test_it_is_bounded(book: Book) -> None:
