@@ -87,19 +87,19 @@ async def test_a_statement_that_takes_too_long_is_a_wait_that_ended(place: str) 
 
 @pytest.mark.parametrize("transaction", ["exclusive", "snapshot", "patient"])
 async def test_what_takes_long_by_its_nature_is_not_cut_off(transaction: str, place: str) -> None:
-    database = Database(f"postgresql://{place}", seconds=0.1)
+    database = Database(f"postgresql://{place}", seconds=1)
     transactions = {
         "exclusive": database.exclusive(),
         "snapshot": database.snapshot(),
         "patient": database.write(patient=True),
     }
     async with transactions[transaction] as connection:
-        await connection.execute(sa.text("SELECT pg_sleep(0.3)"))
+        await connection.execute(sa.text("SELECT pg_sleep(1.5)"))
         found = await connection.scalar(sa.text("SELECT current_setting('statement_timeout')"))
     assert found == "0"
     async with database.read() as connection:
         found = await connection.scalar(sa.text("SELECT current_setting('statement_timeout')"))
-    assert found == "100ms"
+    assert found == "1s"
     await database.close()
 
 
@@ -115,7 +115,7 @@ async def test_a_call_for_which_there_is_no_connection_is_told_so_in_time(place:
 
 
 async def test_a_wait_for_a_lock_ends_in_time(place: str) -> None:
-    database = Database(f"postgresql://{place}", seconds=0.1)
+    database = Database(f"postgresql://{place}", seconds=1)
     await database.migrate()
     lock = sa.text("LOCK TABLE accounts IN ACCESS EXCLUSIVE MODE")
     async with database.exclusive() as connection:
