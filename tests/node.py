@@ -68,14 +68,18 @@ def install_python(environment: Path, lock: str) -> None:
 
 
 def without_authorities() -> None:
-    """Let this process and those it starts trust nobody: this folder has no certificate."""
-    os.environ.setdefault(OUTSIDE, os.environ.pop("SSL_CERT_FILE", ""))
+    """Let this process and those it starts trust one certificate alone, whose key nobody has: some
+    clients refuse to start without any.
+    """
+    os.environ.setdefault(OUTSIDE, os.environ.get("SSL_CERT_FILE", ""))
     os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
+    os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("nobody.pem"))
 
 
 def _outside() -> dict[str, str]:
     """The environment as it is outside the tests."""
-    kept = {name: value for name, value in os.environ.items() if name != "SSL_CERT_DIR"}
+    ours = ("SSL_CERT_DIR", "SSL_CERT_FILE")
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
     authorities = kept.pop(OUTSIDE, "")
     return {**kept, "SSL_CERT_FILE": authorities} if authorities else kept
 
