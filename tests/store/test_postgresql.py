@@ -104,7 +104,7 @@ async def test_what_takes_long_by_its_nature_is_not_cut_off(transaction: str, pl
 
 
 async def test_a_call_for_which_there_is_no_connection_is_told_so_in_time(place: str) -> None:
-    database = Database(f"postgresql://{place}", pool=1, seconds=0.1)
+    database = Database(f"postgresql://{place}", pool=1, seconds=1)
     async with database.write():
         with anyio.fail_after(10), pytest.raises(DatabaseUnavailableError):
             async with database.read():
