@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-import certifi
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
@@ -22,7 +21,6 @@ from tests.counting import clock as clock
 from tests.counting import counting as counting
 from tests.node import without_authorities
 from tests.once import made_once
-from tests.plain_http import plain_http as plain_http
 from tests.postgres import postgres as postgres
 from tests.postgres import postgres_url as postgres_url
 from tests.postgres import shared_url as shared_url
@@ -45,20 +43,6 @@ hypothesis_settings.load_profile("steady")
 
 
 PROCESS: Final = Path(__file__).with_name("process")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """HTTP clients of tests know one authority of TLS: reading all takes 20 ms for each client."""
-    last = "-----END CERTIFICATE-----\n"
-    first, _, _ = Path(certifi.where()).read_text("ascii").partition(last)
-    file = tmp_path_factory.mktemp("tls") / "authority.pem"
-    file.write_text(first + last, "ascii")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(certifi, "where", lambda: str(file))
-        yield
-
-
 NIGHT_SESSION: Final = dt.date(2012, 10, 3)
 """On this day the reference detector shows five setups, of three families, in four symbols."""
 

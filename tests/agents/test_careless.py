@@ -244,8 +244,8 @@ async def test_an_agent_mends_what_a_refusal_names(live: Service) -> None:
             result = await careless.look("scan_setups", **arguments)
             assert not result.is_error, (arguments, texts(result))
 
-        filters: object
-        for filters in ("rsi<40", [[]] * 51, [{}]):
+        spoilt: tuple[object, ...] = ("rsi<40", [[]] * 51, [{}])
+        for filters in spoilt:
             result = await careless.look("scan_setups", filters=filters)
             sent = (result.structured_content or {})["filters"]["predicates"]
             assert sent == [{"kind": "rsi", "op": "<", "value": 40}], filters

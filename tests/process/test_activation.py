@@ -19,6 +19,12 @@ from tests.service import copy_night, new_key
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="service managers of Linux")
 
 
+UNENDED = (
+    b"POST /mcp/demo HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
+    b"Accept: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
+)
+
+
 @pytest.fixture
 def folder(night: Path, tmp_path: Path) -> Path:
     """A folder with a data folder in it."""
@@ -59,8 +65,8 @@ def test_a_service_without_a_manager_refuses_connections_once_it_ends(folder: Pa
     with serving_process(folder, "--workers", "2") as server:
         parent = psutil.Process(server.pid)
         with socket.create_connection(("127.0.0.1", server.port)) as slow:
-            slow.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
-            httpx.get(f"{server.url}/docs").raise_for_status()
+            slow.sendall(UNENDED % server.port)
+            assert slow.recv(100).startswith(b"HTTP/1.1 100")  # a worker waits for the body
             parent.terminate()
 
             until(lambda: not listens(server.port))
