@@ -44,6 +44,7 @@ def main() -> int:
     faults.set_defaults(run=make_faults)
     topology = kinds.add_parser("topology")
     topology.add_argument("--minutes", type=float, default=5.0)
+    topology.add_argument("--first", type=int, help="so many losses alone")
     topology.add_argument("--hold", action="store_true", help="start everything, wait for Ctrl-C")
     topology.set_defaults(run=lose_parts)
     long = kinds.add_parser("soak")
@@ -97,7 +98,7 @@ def lose_parts(given: argparse.Namespace, folder: Path) -> bool:
         if given.hold:
             return hold(running)
         say(f"Three servers behind {running.url}, for {given.minutes * 60:.0f} s or longer ...")
-        return several.drive(running, given.minutes * 60)
+        return several.drive(running, given.minutes * 60, several.LOSSES[: given.first])
 
 
 def hold(running: site.Site) -> bool:

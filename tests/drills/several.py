@@ -260,7 +260,7 @@ def promises(crowd: Public, wrong: Sequence[Wrong]) -> list[str]:
     return lines
 
 
-def drive(site: Site, seconds: float, chosen: Sequence[Loss] = LOSSES) -> bool:
+def drive(site: Site, seconds: float, chosen: Sequence[Loss]) -> bool:
     """Lose the parts within so many seconds or longer, and print what came of it."""
     crowd = Public(site)
     losses, rows = Losses(site, crowd), list[tuple[str, ...]]()
