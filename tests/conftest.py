@@ -47,6 +47,11 @@ NIGHT_SESSION: Final = dt.date(2012, 10, 3)
 """On this day the reference detector shows five setups, of three families, in four symbols."""
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Three workers for two cores: many tests wait for a process, a server or a time."""
+    return max(2, 3 * (os.cpu_count() or 1) // 2)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what starts, kills and restarts processes, wherever it is selected."""
