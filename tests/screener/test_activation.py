@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from screener import activation
+from screener.settings import SettingsError
 from tests.screener.command import check_refusal, run
 
 
@@ -28,7 +29,12 @@ def test_a_socket_that_cannot_be_used_is_refused_in_one_line(
     with socket.socket(socket.AF_INET, kind) as given:
         if listens:
             given.listen()
-        monkeypatch.setattr(activation, "FIRST", os.dup(given.fileno()))
-        handed = {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": count}
+        monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
+        monkeypatch.setenv("LISTEN_FDS", count)
 
-        check_refusal(run(data_dir, "serve", **handed), "ListenStream=")
+        monkeypatch.setattr(activation, "FIRST", os.dup(given.fileno()))
+        with pytest.raises(SettingsError, match="ListenStream="):
+            activation.handed_over()
+        if not listens:
+            monkeypatch.setattr(activation, "FIRST", os.dup(given.fileno()))
+            check_refusal(run(data_dir, "serve"), "ListenStream=")
