@@ -140,6 +140,17 @@ def serve(settings: Settings, listener: socket.socket) -> None:
     _serve_by_workers(settings, listener)
 
 
+class Workers(Multiprocess):
+    """The parent of workers, which listens no longer than they do: a proxy that is refused tries
+    again, while what waits in a queue that nobody serves is lost.
+    """
+
+    def terminate_all(self) -> None:
+        for listener in self.sockets:
+            listener.close()
+        super().terminate_all()
+
+
 def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
     with tempfile.TemporaryDirectory(prefix="screener-counters-") as folder:
         counters = Path(folder)
@@ -149,7 +160,7 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
         anyio.run(_resume_days, settings, counters)
         app = functools.partial(_app_of_worker, settings, counters, metrics, listener)
         config = server_config(app, settings, factory=True, workers=settings.workers)
-        parent = Multiprocess(config, sockets=[listener])
+        parent = Workers(config, sockets=[listener])
         with exposed(settings, registry):
             parent.run()
     if any(worker.exitcode == STARTUP_FAILURE for worker in parent.processes):
