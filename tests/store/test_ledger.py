@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -237,6 +238,13 @@ def test_simulated_nights_and_published_ones_are_told_apart(
     (fault,) = Chain.of(Ledger(tmp_path, simulated=checked)).faults
 
     assert fault.what == words
+
+
+def test_an_object_with_a_line_of_another_kind_is_no_list_of_lines(data: Path) -> None:
+    written = decoded(files(data)[1].read_bytes())
+
+    with pytest.raises(LedgerError, match="a line is not one of the ledger"):
+        replace(written, rows=[*written.rows, {"kind": "weather"}]).lines()
 
 
 def test_a_first_object_that_follows_another_is_found(data: Path, tmp_path: Path) -> None:
