@@ -37,7 +37,10 @@ class Conversation:
             if "visit" in said:
                 self._say(self.person(said["visit"]))
             else:
-                httpx.get(self.person(said["open"]), timeout=30)
+                # A program may open the page before it listens for who comes back from it.
+                transport = httpx.HTTPTransport(retries=7)
+                with httpx.Client(transport=transport, timeout=30) as browser:
+                    browser.get(self.person(said["open"]))
 
     def let_pass(self, seconds: float, *, restart: bool = False) -> None:
         """Let time pass in the program, which then makes another round, or first starts again."""
