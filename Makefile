@@ -63,8 +63,8 @@ PARALLEL = -n auto --dist worksteal
 PYTEST = $(BIN)/pytest $(PARALLEL)
 
 test: $(DEV) ## Lint, type-check and run the tests, side by side
-	@echo "Lint, types and tests run side by side: about 4 minutes on two cores. Tests of processes,"
-	@echo "databases, browsers and clients are run by make test-engines, in about 5."
+	@echo "Lint, types and tests run side by side: under 5 minutes on two cores. Tests of"
+	@echo "processes, databases, browsers and clients are run by make test-engines, in about 10."
 	@$(MAKE) --no-print-directory --jobs=2 lint unit
 
 lint: $(DEV) ## Lint, type-check, hold the import rule and look for secrets
@@ -77,7 +77,7 @@ lint: $(DEV) ## Lint, type-check, hold the import rule and look for secrets
 	$(BIN)/python -m tests.audit secrets
 
 # Nice, so that a fault of types is told at once where no cache of mypy is there.
-unit: $(DEV)
+unit: $(DEV) ## Run the tests that need no other program
 	nice $(PYTEST) -m "not engine and not process"
 
 test-engines: $(DEV) ## Run the tests of processes, and those that need PostgreSQL, Chromium or the clients of others; root installs the first two by apt

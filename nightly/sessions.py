@@ -11,7 +11,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final, get_args
 
 import numpy as np
@@ -232,7 +232,7 @@ def closed_days(year: int) -> Days:
     return known[: np.searchsorted(known, to_day(dt.date(year, 12, 31)), "right")]
 
 
-@cache
+@lru_cache(maxsize=4)
 def _closed_by(year: int) -> Days:
     """The closed days to the end of a decade, whose years share it: a calendar is slow to make."""
     end = dt.date(year, 12, 31)

@@ -1,4 +1,7 @@
-"""A server that follows a shared store serves what was committed, or goes on with what it has."""
+"""A server that follows a shared store serves what was committed, or goes on with what it has.
+
+Over 400 lines, because every fault of a store is tried on the same few nights.
+"""
 
 from __future__ import annotations
 
