@@ -1,9 +1,8 @@
 """Fuzz the service and its readers: `make fuzz MINUTES=5`.
 
 It serves a night in a process of its own and tries hostile requests on it, then hostile files on
-the readers. It prints what was tried and what went wrong, and ends with 1 if anything did. With
---url it tries requests alone, on a server that runs elsewhere and has raised limits; the settings
-of that server are in the environment, so that an account can be made there.
+the readers. It prints what was tried and what went wrong, and ends with 1 if anything did. Calls
+that fit the OpenAPI document are tried by `tests/contract/test_schemathesis.py`.
 """
 
 from __future__ import annotations
@@ -34,11 +33,10 @@ from tests.fuzz.calls import (
     raw_bytes,
     rest_calls,
 )
-from tests.fuzz.described import Described
 from tests.fuzz.exchange import send
 from tests.fuzz.kept import HTTP, cases, target_of
 from tests.fuzz.readers import Reader, readers
-from tests.fuzz.server import MOST_GROWTH, RAISED, Target, elsewhere, running
+from tests.fuzz.server import MOST_GROWTH, RAISED, Target, running
 from tests.fuzz.trial import Trial
 from tests.service import copy_night
 from tests.web.browser import Forms
@@ -59,20 +57,13 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=None, help="that an earlier run has printed")
     parser.add_argument("--again", type=Path, default=None, help="a kept case")
-    parser.add_argument("--url", default="", help="of a server that runs already, by plain http")
     given = parser.parse_args()
     if given.again is not None:
         return _again(given.again)
     start = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
     print(f"seed {start}, {given.minutes:g} minutes", flush=True)
-    if given.url:
-        return _ended(_attack(elsewhere(given.url), given.url, given.minutes * 60, start * 1000))
     with _folder() as folder:
         lines = _run(folder, given.minutes * 60, start * 1000)
-    return _ended(lines)
-
-
-def _ended(lines: list[str]) -> int:
     print("\n".join(lines) if lines else "nothing went wrong")
     return bool(lines)
 
@@ -153,25 +144,18 @@ def _attack(target: Target, title: str, seconds: float, start: int) -> list[str]
     """Try requests on a server; prints what was tried and returns what went wrong."""
     strategies = _strategies(target)
     trials = {name: Trial(name) for name in (*strategies, "corpus")}
-    described = Described(target)
     for path in cases(HTTP):
         data = path.read_bytes()
         _, spent, faults = target.exchange(data)
         trials["corpus"].note(data, spent, faults)
-    _round(target, strategies, trials, described, seconds / (ROUNDS + 1), start)
+    turn = seconds / (ROUNDS + 1)
+    _round(target, strategies, trials, turn, start)
     before = target.server.memory().rss
-    for number in range(ROUNDS):
-        _round(
-            target,
-            strategies,
-            trials,
-            described,
-            seconds / (ROUNDS + 1),
-            start + 100 * (number + 1),
-        )
+    for number in range(1, ROUNDS + 1):
+        _round(target, strategies, trials, turn, start + 100 * number)
     after = target.server.memory().rss
     print(f"\n{title}; memory {before:.0f} MiB after the warm-up, {after:.0f} MiB at the end")
-    lines = _tell([*trials.values(), described.trial])
+    lines = _tell(list(trials.values()))
     if after - before > MOST_GROWTH:
         lines.append(f"{title}: the server grew by {after - before:.0f} MiB")
     return lines
@@ -181,12 +165,11 @@ def _round(
     target: Target,
     strategies: Mapping[str, SearchStrategy[bytes]],
     trials: Mapping[str, Trial],
-    described: Described,
     seconds: float,
     start: int,
 ) -> None:
     """One turn for each target."""
-    turn = seconds / (len(strategies) + 1)
+    turn = seconds / len(strategies)
 
     def check(data: bytes) -> tuple[float, list[str]]:
         answer, spent, faults = target.exchange(data)
@@ -196,7 +179,6 @@ def _round(
 
     for name, strategy in strategies.items():
         trials[name].run(strategy, check, time.monotonic() + turn, start)
-    described.run(time.monotonic() + turn, start)
 
 
 def _read(seconds: float, start: int) -> list[str]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import urlsplit
-from uuid import uuid4
 
-from benchmarks.serving.process import Memory, Server, environment, free_port
+from benchmarks.serving.process import Server, environment, free_port
 from screener.settings import Settings
 from store.accounts import Plan
-from store.errors import AccountError
 from tests.fuzz.exchange import Answer, Visitor, faults_of, request, send
 from tests.fuzz.hostile import encoded
 from tests.fuzz.trial import SLOW
@@ -34,23 +31,11 @@ COSTLY = (b"chart", b"password")
 """What is in a request that may draw a chart for the first time, or hashes a password."""
 
 
-class Elsewhere:
-    """A server that somebody else started: nobody here knows what it spends."""
-
-    def cpu(self) -> float:
-        """Nothing that is known."""
-        return 0.0
-
-    def memory(self) -> Memory:
-        """Nothing that is known."""
-        return Memory(0.0, 0.0)
-
-
 @dataclass
 class Target:
     """A running server, who sends to it, and the slowest answer so far."""
 
-    server: Server | Elsewhere
+    server: Server
     visitor: Visitor
     settings: Settings
     limited: bool
@@ -98,20 +83,6 @@ def running(folder: Path, **settings: int) -> Iterator[Target]:
         target.sign_in()
         _draw(target)
         yield target
-
-
-def elsewhere(url: str) -> Target:
-    """A server that runs at an address, and whose settings are in the environment."""
-    parts, chosen = urlsplit(url), Settings()
-    assert parts.hostname, url
-    port = parts.port or 80
-    key = new_key(chosen, f"{uuid4().hex}@example.com")
-    with suppress(AccountError):  # an earlier run has made it
-        on_accounts(chosen, lambda accounts: accounts.add(EMAIL, Plan.PREMIUM_PLUS, PASSWORD_HASH))
-    target = Target(Elsewhere(), Visitor(parts.hostname, port, key, ""), chosen, limited=False)
-    target.sign_in()
-    _draw(target)
-    return target
 
 
 def _draw(target: Target) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 import multiprocessing
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import pytest
 from store.follower import Follower
 from store.manifest import Manifest, read_manifest, verify_book
 from store.opening import open_objects
-from tests.drills.killed import watch
+from tests.process.moments import watcher
 from tests.publishing import Publisher
 
 NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)
@@ -34,31 +34,22 @@ def follow(folder: Path) -> None:
     assert Follower(folder / "server", objects, seconds=20, kept=3, clock=lambda: NOW).look()
 
 
-def _killed(work: Callable[[Path], None], folder: Path, number: int) -> None:
-    watch(str(folder), number)
+def copied(work: Callable[[Path], None], folder: Path, copies: Path) -> None:
+    copies.mkdir()
+    sys.addaudithook(watcher(folder, copies))
     work(folder)
 
 
-def is_killed(work: Callable[[Path], None], folder: Path, number: int) -> bool:
-    """Whether there is such a change of a file, before which the process that works is killed."""
+def killed_anywhere(start: Path, work: Callable[[Path], None]) -> list[Path]:
+    """What a folder is before each change that the work makes in it, as a kill leaves it."""
+    copies = start.with_name("killed")
+    work_in = Path(shutil.copytree(start, start.with_name("work")))
     processes = multiprocessing.get_context("forkserver")
-    process = processes.Process(target=_killed, args=(work, folder, number))
+    process = processes.Process(target=copied, args=(work, work_in, copies))
     process.start()
     process.join()
-    assert process.exitcode in (0, -9)
-    return process.exitcode == -9
-
-
-def killed_anywhere(start: Path, work: Callable[[Path], None]) -> list[Path]:
-    """Copies of a folder, in each of which the work was killed before another change."""
-    folders = list[Path]()
-    for number in itertools.count(1):
-        folder = start.with_name(f"killed-{number}")
-        shutil.copytree(start, folder)
-        if not is_killed(work, folder, number):
-            return folders
-        folders.append(folder)
-    raise AssertionError
+    assert process.exitcode == 0
+    return sorted(copies.iterdir())
 
 
 @pytest.fixture
