@@ -321,22 +321,6 @@ async def test_what_was_activated_here_alone_gives_way_to_what_the_store_names(
     assert await versions(folder) == {second.data_version}
 
 
-async def test_nights_of_another_ledger_are_not_mixed_with_those_of_the_store(
-    folder_publisher: Publisher, tmp_path: Path
-) -> None:
-    (tmp_path / "other").mkdir()
-    own = Publisher(tmp_path / "server", (tmp_path / "other").as_uri())
-    mine = own.night(7)
-    folder_publisher.night(0)
-    following = follower(folder_publisher, own.folder)
-
-    assert not following.look()
-
-    assert "differs from that of" in following.fault
-    assert await versions(own.folder) == {mine.data_version}
-    assert len(Ledger(own.folder).names()) == 1
-
-
 async def test_a_store_whose_ledger_began_anew_is_not_followed(
     folder_publisher: Publisher, tmp_path: Path
 ) -> None:
@@ -347,24 +331,12 @@ async def test_a_store_whose_ledger_began_anew_is_not_followed(
     Publisher(tmp_path / "anew", folder_publisher.objects.place).night(1)
     assert folder_publisher.published().newest.number == 1
 
-    assert not follower(folder_publisher, folder).look()
-
-    assert await versions(folder) == {old.data_version}
-
-
-async def test_one_process_fetches_and_the_others_wait_for_what_it_puts_in_place(
-    folder_publisher: Publisher, tmp_path: Path
-) -> None:
-    folder = tmp_path / "server"
-    folder.mkdir()
-    made = folder_publisher.night(0)
     following = follower(folder_publisher, folder)
-    with locked(folder, NOW):
-        assert following.look()
-        assert await versions(folder) == {None}
+    assert not following.look()
 
-    assert following.look()
-    assert await versions(folder) == {made.data_version}
+    assert "differs from that of" in following.fault
+    assert await versions(folder) == {old.data_version}
+    assert len(Ledger(folder).names()) == 1
 
 
 async def test_a_data_folder_that_another_process_does_not_let_go_is_said_to_be_held(

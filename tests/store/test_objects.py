@@ -7,11 +7,7 @@ import multiprocessing
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import ClassVar
 
 import obstore
 import pytest
@@ -22,7 +18,7 @@ from store.errors import ConflictError, ObjectsError
 from store.objects import Object
 from store.opening import open_objects
 from store.shared_folder import SharedFolder
-from tests.s3 import SECRET, S3Server
+from tests.s3 import SECRET
 
 MOST = 10**6
 
@@ -224,60 +220,6 @@ def test_a_store_that_does_not_answer_is_named_without_a_secret(
             bucket.swap("manifest.json", b"", None)
     assert SECRET not in str(caught.value)
     assert "Signature" not in str(caught.value)
-
-
-class Cutting(BaseHTTPRequestHandler):
-    """Passes a request on to the store, and cuts the connection instead of the first answer."""
-
-    target: ClassVar[str]
-    cut: ClassVar[list[int]]
-
-    def do_PUT(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self._pass_on(body, cut=not self.cut)
-
-    def do_GET(self) -> None:
-        self._pass_on(None, cut=False)
-
-    def _pass_on(self, body: bytes | None, *, cut: bool) -> None:
-        store = HTTPConnection(self.target)
-        store.request(self.command, self.path, body, dict(self.headers))
-        answer = store.getresponse()
-        said = answer.read()
-        store.close()
-        self.close_connection = True
-        if cut:
-            self.cut.append(answer.status)
-            return
-        self.send_response_only(answer.status)
-        for name, value in answer.getheaders():
-            if name.lower() not in {"connection", "transfer-encoding"}:
-                self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(said)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@pytest.mark.engine
-def test_a_swap_whose_answer_is_lost_is_a_success(
-    s3: S3Server, bucket_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Once(Cutting):
-        target = s3.address.removeprefix("http://")
-        cut: ClassVar[list[int]] = []
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Once) as proxy:
-        thread = Thread(target=proxy.serve_forever)
-        thread.start()
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.server_port}")
-        tag = open_objects(bucket_url).swap("manifest.json", b"ours", None)
-        proxy.shutdown()
-        thread.join()
-    assert Once.cut == [200]
-    monkeypatch.setenv("AWS_ENDPOINT_URL", s3.address)
-    assert open_objects(bucket_url).read("manifest.json", MOST) == Object(b"ours", tag)
 
 
 def _digest(path: Path) -> str:

@@ -10,7 +10,6 @@ import pytest
 import sqlalchemy as sa
 
 from store import tables
-from store.access import Ended
 from store.accounts import Accounts, Plan
 from store.audit import Actor, Kind
 from store.database import Database
@@ -191,20 +190,6 @@ async def test_a_session_that_replaces_another_ends_it(sessions: Sessions) -> No
     assert await sessions.account(new) is not None
 
 
-async def test_a_new_password_ends_every_session_of_the_account_alone(
-    sessions: Sessions, database: Database
-) -> None:
-    tokens = [await sessions.start(1, HASH), await sessions.start(1, HASH)]
-    other = await sessions.start(2, HASH)
-
-    ended = await Accounts(database).set_password("ada@example.com", "new hash")
-
-    assert ended == Ended(sessions=2)
-    assert [await sessions.account(token) for token in tokens] == [None, None]
-    assert await sessions.account(other) is not None
-    assert await Accounts(database).password_hash("ada@example.com") == "new hash"
-
-
 async def test_a_password_that_was_changed_meanwhile_starts_no_session(
     sessions: Sessions, database: Database
 ) -> None:
@@ -240,19 +225,6 @@ async def test_no_session_outlives_a_change_of_the_password_however_they_meet(
         *tokens, _ = await asyncio.gather(*(sign_in(old) for _ in range(4)), change)
         for token in tokens:
             assert await sessions.account(str(token)) is None
-
-
-async def test_a_change_that_proved_an_older_password_changes_nothing(
-    sessions: Sessions, database: Database
-) -> None:
-    accounts = Accounts(database)
-    await accounts.set_password("ada@example.com", "second", replacing=HASH)
-    token = await sessions.start(1, "second")
-
-    with pytest.raises(StalePasswordError):
-        await accounts.set_password("ada@example.com", "third", replacing=HASH)
-    assert await accounts.password_hash("ada@example.com") == "second"
-    assert await sessions.account(token) is not None
 
 
 async def test_an_account_lists_and_ends_its_own_sessions_alone(
