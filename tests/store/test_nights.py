@@ -8,7 +8,8 @@ from __future__ import annotations
 import datetime as dt
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 
 from store.active_night import ActiveNight
 from store.book import Book
-from store.errors import BookError, ManifestError, PublishError, StoreError
+from store.errors import BookError, ManifestError, PublishError
 from store.families import Family
 from store.ledger import Entry
 from store.manifest import Inputs, Manifest, read_manifest, stamp_path
@@ -69,26 +70,20 @@ def write(
         return writer.publish(0, entry=entry)
 
 
-def test_the_same_night_written_twice_has_the_same_version_and_bytes(tmp_path: Path) -> None:
-    first = write(Nights(tmp_path / "one"))
-    second = write(Nights(tmp_path / "two"))
-
-    assert first == second
-    name = f"nights/{first.book.file}"
-    assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+@pytest.fixture
+def nights(tmp_path: Path) -> Nights:
+    """The nights of an empty data folder."""
+    return Nights(tmp_path)
 
 
-def test_publishing_makes_a_night_active_and_leaves_no_draft(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
-    manifest = write(nights)
-
-    assert nights.active() == manifest
-    assert sorted(path.suffix for path in nights.folder.glob("[!.]*")) == [".book", ".json"]
-    assert not list(nights.folder.glob("*.draft"))
+@pytest.fixture
+def active_night(nights: Nights) -> Iterator[ActiveNight]:
+    """What a service serves of them."""
+    with closing(ActiveNight(nights.pointer.parent, source="s", disclaimer="d")) as night:
+        yield night
 
 
-def test_a_failed_night_publishes_nothing_and_leaves_the_old_one(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
+def test_a_failed_night_publishes_nothing_and_leaves_the_old_one(nights: Nights) -> None:
     old = write(nights)
 
     with pytest.raises(PublishError, match="lacks a family"):
@@ -100,8 +95,9 @@ def test_a_failed_night_publishes_nothing_and_leaves_the_old_one(tmp_path: Path)
     assert not list(nights.folder.glob("*.draft"))
 
 
-def test_a_killed_run_leaves_nothing_that_the_next_one_does_not_clear(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
+def test_a_killed_run_leaves_nothing_that_the_next_one_does_not_clear(
+    nights: Nights, tmp_path: Path
+) -> None:
     kept = write(nights)
     left = (
         nights.folder / ".20260102-000000000000.999.draft",
@@ -144,8 +140,7 @@ def test_an_invalid_record_of_a_ticker_is_never_published(tmp_path: Path) -> Non
         write(Nights(tmp_path), spoil=spoil)
 
 
-def test_a_night_that_covers_far_less_than_the_last_is_held_back(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
+def test_a_night_that_covers_far_less_than_the_last_is_held_back(nights: Nights) -> None:
     old = write(nights, symbols=10)
     next_day = SESSION + dt.timedelta(days=1)
 
@@ -156,8 +151,7 @@ def test_a_night_that_covers_far_less_than_the_last_is_held_back(tmp_path: Path)
     assert write(nights, session=next_day, symbols=4, accept_fall=True).counts.covered == 4
 
 
-def test_nights_of_other_bars_or_of_another_time_are_not_compared(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
+def test_nights_of_other_bars_or_of_another_time_are_not_compared(nights: Nights) -> None:
     write(nights, symbols=10)
     write(nights, symbols=2, bars="b")
 
@@ -181,36 +175,13 @@ def test_history_is_compared_only_between_nights_of_one_detector(
     assert (fall is not None) == held_back
 
 
-def test_a_changed_book_is_found_and_cannot_be_activated(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
-    manifest = write(nights)
-    path = nights.folder / manifest.book.file
-    damaged = bytearray(path.read_bytes())
-    damaged[-1] ^= 1
-    path.write_bytes(damaged)
-
-    with pytest.raises(ManifestError, match="not the one that was sealed"):
-        nights.activate(manifest.data_version)
-
-
 @pytest.mark.parametrize("version", ["nonsense", "../../etc", "20260102-000000000000"])
 def test_an_unknown_version_is_named_as_such(tmp_path: Path, version: str) -> None:
     with pytest.raises(ManifestError, match="There is no night"):
         Nights(tmp_path).get(version)
 
 
-def test_rolling_back_points_at_the_older_night(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
-    older = write(nights)
-    write(nights, session=SESSION + dt.timedelta(days=1))
-
-    nights.activate(older.data_version)
-
-    assert nights.active() == older
-
-
-def test_pruning_keeps_the_newest_and_always_the_active_one(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
+def test_pruning_keeps_the_newest_and_always_the_active_one(nights: Nights) -> None:
     made = [write(nights, session=SESSION + dt.timedelta(days=n)) for n in range(4)]
     nights.activate(made[0].data_version)
     (nights.charts / made[1].data_version).mkdir(parents=True)
@@ -225,8 +196,7 @@ def test_pruning_keeps_the_newest_and_always_the_active_one(tmp_path: Path) -> N
     assert not (nights.charts / made[1].data_version).exists()
 
 
-def test_a_manifest_of_another_schema_is_refused(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
+def test_a_manifest_of_another_schema_is_refused(nights: Nights) -> None:
     manifest = write(nights)
     nights.pointer.write_bytes(manifest.model_copy(update={"schema_version": 99}).encode())
 
@@ -234,8 +204,7 @@ def test_a_manifest_of_another_schema_is_refused(tmp_path: Path) -> None:
         read_manifest(nights.pointer)
 
 
-def test_a_book_of_another_schema_is_refused(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
+def test_a_book_of_another_schema_is_refused(nights: Nights) -> None:
     manifest = write(nights)
     path = nights.folder / manifest.book.file
     with sqlite3.connect(path) as connection:
@@ -246,21 +215,10 @@ def test_a_book_of_another_schema_is_refused(tmp_path: Path) -> None:
         Book.open(path, manifest)
 
 
-def test_a_data_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-
-    with pytest.raises(StoreError, match="cannot be made private"):
-        Nights(tmp_path / "file")
-
-
-def active_night_of(folder: Path) -> ActiveNight:
-    return ActiveNight(folder, source="s", disclaimer="d")
-
-
-async def test_a_pin_keeps_its_book_while_another_night_is_published(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
+async def test_a_pin_keeps_its_book_while_another_night_is_published(
+    nights: Nights, active_night: ActiveNight
+) -> None:
     old = write(nights)
-    active_night = active_night_of(tmp_path)
     await active_night.poll()
 
     with active_night.pin() as pinned:
@@ -272,29 +230,12 @@ async def test_a_pin_keeps_its_book_while_another_night_is_published(tmp_path: P
         assert pinned.patterns("S0") is not None
     with pytest.raises(sqlite3.ProgrammingError):
         pinned.patterns("S0")
-    active_night.close()
-
-
-async def test_a_damaged_new_night_leaves_the_old_one_serving(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
-    old = write(nights)
-    active_night = active_night_of(tmp_path)
-    await active_night.poll()
-    new = write(nights, session=SESSION + dt.timedelta(days=1))
-    (nights.folder / new.book.file).write_bytes(b"garbage")
-    await active_night.poll()
-
-    with active_night.pin() as book:
-        assert book.data_version == old.data_version
-    active_night.close()
 
 
 async def test_a_night_that_is_damaged_while_it_is_served_is_served_no_longer(
-    tmp_path: Path,
+    nights: Nights, active_night: ActiveNight
 ) -> None:
-    nights = Nights(tmp_path)
     manifest = write(nights)
-    active_night = active_night_of(tmp_path)
     await active_night.poll()
     path = nights.folder / manifest.book.file
     whole = path.read_bytes()
@@ -308,20 +249,19 @@ async def test_a_night_that_is_damaged_while_it_is_served_is_served_no_longer(
     assert await active_night.poll()
     assert active_night.book.data_version == manifest.data_version
     assert active_night.fault == ""
-    active_night.close()
 
 
 async def test_a_wrong_manifest_that_gives_way_to_the_one_served_is_forgotten(
+    nights: Nights,
+    active_night: ActiveNight,
     tmp_path: Path,
 ) -> None:
-    nights = Nights(tmp_path)
     manifest = write(nights)
     # Through a link the file that comes back is the one that was opened, with all its times.
     sealed, wrong = tmp_path / "sealed.json", tmp_path / "wrong.json"
     nights.pointer.rename(sealed)
     wrong.write_bytes(b"{")
     nights.pointer.symlink_to(sealed)
-    active_night = active_night_of(tmp_path)
     await active_night.poll()
 
     point_to(nights.pointer, wrong)
@@ -332,7 +272,6 @@ async def test_a_wrong_manifest_that_gives_way_to_the_one_served_is_forgotten(
     assert await active_night.poll()
     assert active_night.fault == ""
     assert active_night.book.data_version == manifest.data_version
-    active_night.close()
 
 
 def point_to(link: Path, target: Path) -> None:
@@ -341,11 +280,9 @@ def point_to(link: Path, target: Path) -> None:
 
 
 async def test_a_night_whose_file_is_touched_or_removed_goes_on_being_served(
-    tmp_path: Path,
+    nights: Nights, active_night: ActiveNight
 ) -> None:
-    nights = Nights(tmp_path)
     manifest = write(nights)
-    active_night = active_night_of(tmp_path)
     await active_night.poll()
     path = nights.folder / manifest.book.file
     served = active_night.book
@@ -357,27 +294,25 @@ async def test_a_night_whose_file_is_touched_or_removed_goes_on_being_served(
 
     assert (touched, removed) == (True, True)
     assert active_night.book is served
-    active_night.close()
 
 
-async def test_a_manifest_that_is_not_the_sealed_one_is_not_served(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
+async def test_a_manifest_that_is_not_the_sealed_one_is_not_served(
+    nights: Nights, active_night: ActiveNight
+) -> None:
     manifest = write(nights)
     other = manifest.model_copy(update={"source": manifest.source + "!"})
     nights.pointer.write_bytes(other.encode())
-    active_night = active_night_of(tmp_path)
 
     assert not await active_night.poll()
     assert active_night.book.session is None
     with pytest.raises(ManifestError, match="not the one that was sealed"):
         nights.check_active()
-    active_night.close()
 
 
-async def test_whatever_is_wrong_inside_a_new_night_the_old_one_stays(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
+async def test_whatever_is_wrong_inside_a_new_night_the_old_one_stays(
+    nights: Nights, active_night: ActiveNight
+) -> None:
     old = write(nights)
-    active_night = active_night_of(tmp_path)
     await active_night.poll()
 
     def spoil(writer: BookWriter) -> None:
@@ -388,57 +323,46 @@ async def test_whatever_is_wrong_inside_a_new_night_the_old_one_stays(tmp_path: 
 
     assert not await active_night.poll()
     assert active_night.book.data_version == old.data_version
-    active_night.close()
 
 
 async def test_a_night_whose_manifest_arrives_before_its_book_is_served_once_it_is_there(
-    tmp_path: Path,
+    nights: Nights, active_night: ActiveNight
 ) -> None:
-    source, target = tmp_path / "source", tmp_path / "target"
-    manifest = write(Nights(source))
-    book = manifest.book.file
-    Nights(target)
-    (target / "manifest.json").write_bytes((source / "manifest.json").read_bytes())
-    active_night = active_night_of(target)
+    manifest = write(nights)
+    book = nights.folder / manifest.book.file
+    content = book.read_bytes()
 
+    book.unlink()
     missing = await active_night.poll()
-    content = (source / "nights" / book).read_bytes()
-    (target / "nights" / book).write_bytes(content[: len(content) // 2])
+    book.write_bytes(content[: len(content) // 2])
     cut = await active_night.poll()
-    (target / "nights" / book).write_bytes(content)
+    book.write_bytes(content)
     whole = await active_night.poll()
 
     assert (missing, cut, whole) == (False, False, True)
     assert active_night.book.data_version == manifest.data_version
-    active_night.close()
 
 
-async def test_a_note_of_an_earlier_check_that_is_no_text_is_only_ignored(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
+async def test_a_note_of_an_earlier_check_that_is_no_text_is_only_ignored(
+    nights: Nights, active_night: ActiveNight
+) -> None:
     manifest = write(nights)
     stamp_path(nights.folder, manifest).write_bytes(b"\xff\xfe\x00")
-    active_night = active_night_of(tmp_path)
 
     assert await active_night.poll()
     assert active_night.book.data_version == manifest.data_version
-    active_night.close()
 
 
-async def test_before_the_first_night_the_book_is_empty(tmp_path: Path) -> None:
-    active_night = active_night_of(tmp_path)
+async def test_before_the_first_night_the_book_is_empty(active_night: ActiveNight) -> None:
     await active_night.poll()
 
     with active_night.pin() as book:
         assert book.session is None
         assert book.coverage("AAPL") is None
         assert b'"track_record":null' in book.family(Family.TRIANGLE)
-    active_night.close()
 
 
-def test_a_verified_book_is_read_whole_again_only_when_its_file_has_changed(
-    tmp_path: Path,
-) -> None:
-    nights = Nights(tmp_path)
+def test_a_verified_book_is_read_whole_again_only_when_its_file_has_changed(nights: Nights) -> None:
     manifest = write(nights)
     book = nights.folder / manifest.book.file
     times = book.stat().st_atime_ns, book.stat().st_mtime_ns
@@ -447,6 +371,9 @@ def test_a_verified_book_is_read_whole_again_only_when_its_file_has_changed(
     book.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with pytest.raises(ManifestError, match="not the one that was sealed"):
         nights.check_active()
+
+    with pytest.raises(ManifestError, match="not the one that was sealed"):
+        nights.activate(manifest.data_version)
 
     os.utime(book, ns=times)  # what no writer leaves behind
     assert nights.check_active() == manifest
