@@ -11,7 +11,6 @@ from store import tables
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.errors import AccountError, DatabaseError
-from store.migration import HEAD
 from tests.postgres import ON_SQLITE
 
 
@@ -52,19 +51,6 @@ async def test_an_address_with_other_characters_keeps_its_account(
     await accounts.set_password("ad\xe4@ex\xe4mple.com", "hash")
 
     assert await accounts.password_hash("Ad\xe4@ex\xe4mple.com") == "hash"
-
-
-async def test_migrating_an_up_to_date_database_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "accounts.sqlite"
-    for _ in range(2):
-        database = Database(f"sqlite+aiosqlite:///{path}")
-        await database.migrate()
-        await database.close()
-
-    with sqlite3.connect(path) as connection:
-        revisions = connection.execute("SELECT version_num FROM alembic_version").fetchall()
-    connection.close()
-    assert revisions == [(HEAD,)]
 
 
 async def test_a_database_of_a_newer_program_is_refused(tmp_path: Path) -> None:

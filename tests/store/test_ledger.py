@@ -260,16 +260,16 @@ def test_nothing_is_appended_after_an_unnoted_object_that_follows_another_one(da
     assert faults(data) == ["head.json"]
 
 
+LARGE, LONG = "too long, or more than one file", "more than 200,000 lines"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda body: body + b"\0", "more than one file"),
-        (lambda body: body + body, "more than one file"),
-        (lambda _: gzip.compress(bytes(LARGEST + 1)), "too long"),
-        (
-            lambda body: gzip.compress(gzip.decompress(body) + b"0\n" * MOST_LINES),
-            "more than 200,000 lines",
-        ),
+        (lambda body: body + b"\0", LARGE),
+        (lambda body: body + body, LARGE),
+        (lambda _: gzip.compress(bytes(LARGEST + 1)), LARGE),
+        (lambda body: gzip.compress(gzip.decompress(body) + b"0\n" * MOST_LINES), LONG),
     ],
 )
 def test_an_object_is_one_compressed_file_within_its_bounds(
@@ -415,25 +415,19 @@ def test_a_withdrawn_night_gives_its_place_to_the_one_before_and_never_comes_bac
     assert Chain.of(nights.ledger).faults == []
 
 
-def test_a_withdrawal_that_was_killed_half_way_ends_when_it_is_said_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("again", [True, False], ids=["said again", "the next run"])
+def test_a_withdrawal_that_was_killed_half_way_is_ended(tmp_path: Path, again: bool) -> None:
     nights = Nights(tmp_path)
     first, second = recorded(nights, 0), recorded(nights, 1)
     nights.ledger.withdraw(second, "wrong", NOW)
 
-    assert nights.withdraw(second.data_version, "wrong", NOW) == first
+    if again:
+        assert nights.withdraw(second.data_version, "wrong", NOW) == first
+    else:
+        nights.sweep()
 
     assert nights.active() == first
     assert len(files(tmp_path)) == 3, "it is recorded once"
-
-
-def test_a_withdrawal_that_was_killed_half_way_is_ended_by_the_next_run(tmp_path: Path) -> None:
-    nights = Nights(tmp_path)
-    first, second = recorded(nights, 0), recorded(nights, 1)
-    nights.ledger.withdraw(second, "wrong", NOW)
-
-    nights.sweep()
-
-    assert nights.active() == first
     nights.ledger.withdraw(first, "wrong too", NOW)
     nights.sweep()
     assert nights.active() == first, "none can take its place"
