@@ -1,4 +1,4 @@
-"""A machine that is killed at any moment leaves a shared store, and its folder, old or new."""
+"""A machine that is killed at any moment leaves its folder, and a shared store, old or new."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from store.chain import Chain
 from store.follower import Follower
 from store.manifest import Manifest, read_manifest, verify_book
+from store.nights import Nights
 from store.opening import open_objects
 from tests.process.moments import watcher
-from tests.publishing import Publisher
+from tests.publishing import Publisher, make
 
 NOW = dt.datetime(2026, 2, 1, 12, tzinfo=dt.UTC)
 
@@ -60,6 +62,25 @@ def start(tmp_path: Path) -> Path:
     machine(folder, "a").night(0)
     follow(folder)
     return folder
+
+
+def make_alone(folder: Path) -> None:
+    nights = Nights(folder / "alone")
+    nights.sweep()
+    make(nights, 1)
+
+
+def test_a_night_that_is_killed_anywhere_is_the_old_one_or_the_new_one(start: Path) -> None:
+    old, seen = make(Nights(start / "alone")), list[tuple[bool, int]]()
+    for folder in killed_anywhere(start, make_alone):
+        nights = Nights(folder / "alone")
+        seen.append((nights.check_active() == old, len(nights.ledger.names())))
+        make_alone(folder)
+        assert nights.check_active().as_of_session > old.as_of_session
+        assert not [path for path in folder.rglob("*") if ".draft" in path.name]
+        chain = Chain.of(nights.ledger)
+        assert (chain.faults, len(chain.nights), chain.unnoted) == ([], 2, False)
+    assert list(dict.fromkeys(seen)) == [(True, 1), (True, 2), (False, 2)]
 
 
 def test_a_commit_that_is_killed_anywhere_is_whole_or_none_and_any_machine_goes_on(
