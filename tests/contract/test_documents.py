@@ -7,22 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
-from mcp_server.operations.errors import CATALOGUE
-from mcp_server.operations.kinds import KINDS
-from mcp_server.operations.rules import CONTENT_RULES
 from rest_facade.routes import ROUTES
 from tests.agent import connected
 from tests.service import Service
 
-ENVELOPE_ONLY = [{"$ref": "#/components/schemas/Envelope"}]
 HOUR = "public, max-age=3600"
-
-
-def answer_schema(document: Any, path: str) -> Any:
-    """The schema of a route's 200."""
-    return document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"][
-        "schema"
-    ]
 
 
 def objects(node: Any) -> list[dict[str, Any]]:
@@ -62,19 +51,6 @@ def test_the_reference_is_markdown_on_both_addresses_for_an_hour(service: Servic
         assert answer.headers["content-type"].startswith("text/markdown")
         assert answer.headers["cache-control"] == HOUR
     assert answers[0].content == answers[1].content
-
-
-@pytest.mark.proves("DOC-llms", "RULE-5")
-def test_the_reference_names_every_route_code_kind_and_content_rule(service: Service) -> None:
-    text = service.get("/llms.txt", key="").text
-
-    for words in (
-        *(route.path for route in ROUTES),
-        *(f"`{code}`" for code in CATALOGUE),
-        *(f"`{kind}`" for kind in KINDS),
-        *CONTENT_RULES,
-    ):
-        assert words in text
 
 
 @pytest.mark.proves("RULE-5")
@@ -129,62 +105,6 @@ def test_the_machine_description_has_every_route_and_the_four_documents(document
     assert described == {(route.method, route.path) for route in ROUTES} | documents
 
 
-@pytest.mark.proves("AUTH-2-documented", "AUTH-3")
-def test_keyed_routes_take_a_key_or_the_single_scope_and_keyless_ones_neither(
-    document: Any,
-) -> None:
-    keyed = [{"api_key": []}, {"oauth2": ["patterns"]}]
-    open_to_all = ("/families", "/universe", "/demo", "/llms.txt", "/skill.md", "/openapi.json")
-    for path, methods in document["paths"].items():
-        for operation in methods.values():
-            keyless = path == "/" or path.startswith(open_to_all)
-            assert operation["security"] == ([{}, *keyed] if keyless else keyed)
-            assert {"200", "401", "429"} <= set(operation["responses"])
-    flows = document["components"]["securitySchemes"]["oauth2"]["flows"]
-    assert [list(flow["scopes"]) for flow in flows.values()] == [["patterns"]]
-
-
-@pytest.mark.proves("BASE-client")
-def test_the_client_header_is_documented_on_keyed_routes(document: Any) -> None:
-    for route in ROUTES:
-        operation = document["paths"][route.path][route.method.lower()]
-        headers = [p["name"] for p in operation.get("parameters", []) if p["in"] == "header"]
-        keyed = {} not in operation["security"]
-        conditional = ["If-Match"] if route.method != "GET" else []
-        assert headers == [*conditional, *(["X-Service-Client"] if keyed else [])]
-
-
-@pytest.mark.proves("ENV-open")
-def test_the_types_of_data_version_and_source_are_left_open(document: Any) -> None:
-    fields = document["components"]["schemas"]["Envelope"]["properties"]
-
-    assert set(fields["data_version"]) == set(fields["source"]) == {"description"}
-
-
-@pytest.mark.proves("RECORD-open")
-def test_the_scope_and_the_extra_fields_of_a_tickers_record_are_left_open(document: Any) -> None:
-    schema = document["components"]["schemas"]["TrackRecord"]
-
-    assert set(schema["properties"]["scope"]) == {"type", "description"}
-    assert not any(found.get("additionalProperties") is False for found in objects(document))
-
-
-@pytest.mark.proves("DOC-index-open", "TICK-get-open", "FAM-universe-open", "DEMO-list-open")
-@pytest.mark.proves("TRACKED-open")
-@pytest.mark.parametrize("path", ["/", "/tickers", "/universe", "/demo"])
-def test_an_answer_whose_fields_are_not_shown_is_only_its_envelope(
-    document: Any, path: str
-) -> None:
-    assert answer_schema(document, path) == {"allOf": ENVELOPE_ONLY}
-
-
-@pytest.mark.proves("KEYS-open", "TRACKED-open")
-def test_key_management_and_the_index_map_are_not_described(document: Any) -> None:
-    assert not any("key" in path or "index" in path for path in document["paths"])
-    schemes = document["components"]["securitySchemes"].values()
-    assert not any(scheme.get("in") == "cookie" for scheme in schemes)
-
-
 @pytest.mark.proves("EVENT-none", "STATE-transitions", "VER-4")
 async def test_neither_events_nor_transitions_nor_a_deprecation_policy_are_promised(
     service: Service, document: Any
@@ -232,12 +152,3 @@ def test_a_trailing_slash_changes_nothing(service: Service, path: str) -> None:
 
     assert bare.status_code == slashed.status_code == 200
     assert bare.content == slashed.content
-
-
-@pytest.mark.proves("BASE-json")
-def test_every_other_route_answers_json(service: Service) -> None:
-    for route in ROUTES:
-        path = route.path.format(symbol="GOOG", family="triangle")
-        answer = service.request(route.method, path)
-        assert answer.status_code in (200, 400), path
-        assert answer.headers["content-type"] == "application/json"

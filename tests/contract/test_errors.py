@@ -15,7 +15,7 @@ from store.accounts import Plan
 from tests.agent import ERAS, call, connected, texts
 from tests.contract.cases import MALFORMED, REFUSED, Case
 from tests.contract.market import Market
-from tests.service import Service, new_key, serving
+from tests.service import Service, new_key
 
 CODES = {
     "missing_api_key": (401, "Send the header", "connect again and sign in"),
@@ -153,25 +153,6 @@ async def test_whoever_may_not_call_is_refused_on_both_surfaces(
     assert texts(result)[0].startswith(f"{code}: ")
     if key:
         check_tool(result, code, {})
-
-
-@pytest.mark.proves("ERR-rate_limited", "ERR-mcp", "ERROR-details", "LIM-mcp", "MCP-errors")
-async def test_rate_limited_names_the_wait_on_both_surfaces(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    with serving(tmp_path_factory.mktemp("small"), key_per_minute=1) as live:
-        live.get("/tickers").raise_for_status()
-        answer = live.get("/tickers")
-        async with connected(live.mcp_url, live.key) as client:
-            result = await call(client, "list_tracked_tickers")
-
-    wait = check_fix(answer, "rate_limited")["details"]["retry_after_seconds"]
-    assert 1 <= wait <= 60
-    assert answer.headers["retry-after"] == str(wait)
-    assert result.is_error
-    text = texts(result)[0]
-    assert text.startswith("rate_limited: ")
-    assert re.search(r"Wait \d+ s, retry once, then back off\.$", text)
 
 
 @pytest.mark.proves("ERROR-all", "ERR-shape", "ERROR-docs_url")

@@ -40,6 +40,8 @@ def test_the_tools_are_what_was_reviewed() -> None:
         check_golden(name, pretty(listed))
 
 
+@pytest.mark.proves("AUTH-2-documented", "KEYS-open", "ENV-open", "RECORD-open", "TRACKED-open")
+@pytest.mark.proves("DOC-index-open", "TICK-get-open", "FAM-universe-open", "DEMO-list-open")
 @pytest.mark.parametrize("path", ["/openapi.json", "/llms.txt"])
 def test_the_documents_are_what_was_reviewed(path: str) -> None:
     text = documents(OFFER, Quotas())[path].body.decode()
@@ -50,16 +52,3 @@ def test_the_openapi_document_is_valid() -> None:
     document = json.loads(documents(OFFER, Quotas())["/openapi.json"].body)
 
     assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
-
-
-def test_every_code_of_an_operation_is_an_answer_of_its_path() -> None:
-    document = json.loads(documents(OFFER, Quotas())["/openapi.json"].body)
-
-    described = {
-        operation["operationId"]: set(operation["responses"])
-        for path in document["paths"].values()
-        for operation in path.values()
-    }
-    assert described["scan"] >= {"200", "400", "401", "403", "429"}
-    assert described["get_pattern_chart"] >= {"200", "400", "401", "403", "404", "429"}
-    assert described["universe"] >= {"200", "401", "429"}

@@ -113,18 +113,6 @@ def test_the_demo_is_the_keyed_answer_with_the_way_to_a_key(service: Service, sy
     assert demo == keyed
 
 
-@pytest.mark.proves("DEMO-chart")
-@pytest.mark.parametrize("symbol", TRACKED)
-def test_the_demo_chart_is_the_keyed_one(service: Service, symbol: str) -> None:
-    for setup in service.get(f"/demo/{symbol}", key="").json()["setups"]:
-        query = f"chart.png?setup_id={setup['setup_id']}"
-        demo = service.get(f"/demo/{symbol}/{query}", key="").raise_for_status()
-        keyed = service.get(f"/tickers/{symbol}/{query}")
-        assert demo.content == keyed.content
-        assert demo.headers["content-type"] == "image/png"
-        assert demo.headers["cache-control"] == "public, max-age=3600"
-
-
 @pytest.mark.proves("DEMO-chart", "DEMO-chart-errors", "ERR-bad_request", "ERR-setup_not_found")
 @pytest.mark.proves("DEMO-unknown", "ERR-not_a_demo_symbol")
 def test_the_demo_chart_needs_the_id_of_a_current_setup(service: Service) -> None:

@@ -21,10 +21,12 @@ from screener.databases import database_of
 from screener.front import Front
 from screener.settings import Settings
 from store.accounts import utc_now
+from tests.contract.test_auth import KEYED, KEYLESS
 from tests.service import Service, copy_night, new_key, serving
 
-PER_KEY, KEYLESS, OTHER = 4, 2, 4
+PER_KEY, PER_ADDRESS, OTHER = 4, 2, 4
 NUMBERS = itertools.count(1)
+CHART = "/demo/AAPL/chart.png?setup_id=x"
 JSON_TYPE = {"Content-Type": "application/json"}
 
 
@@ -37,7 +39,7 @@ def live(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serv
         folder,
         key_per_minute=PER_KEY,
         account_multiple=2,
-        keyless_per_minute=KEYLESS,
+        keyless_per_minute=PER_ADDRESS,
         other_per_minute=OTHER,
     ) as live:
         yield live
@@ -67,6 +69,7 @@ def check_limited(answer: httpx.Response, within: int = 60) -> None:
     wait = body["details"]["retry_after_seconds"]
     assert 1 <= wait <= within
     assert answer.headers["retry-after"] == str(wait)
+    assert "retry once, then back off" in body["fix"]
 
 
 def message(method: str, **params: object) -> dict[str, object]:
@@ -81,7 +84,8 @@ def check_tool(answer: httpx.Response, words: str = "") -> None:
     assert result["content"][0]["text"].startswith(words and f"rate_limited: {words}")
 
 
-@pytest.mark.proves("LIM-key", "ERR-rate_limited", "ME-limits.requests_per_minute")
+@pytest.mark.proves("LIM-key", "ERR-rate_limited", "ME-limits.requests_per_minute", "LIM-mcp")
+@pytest.mark.proves("ERR-mcp", "ERROR-details", "MCP-errors")
 def test_a_key_has_60_calls_a_minute_over_both_surfaces(
     live: Service, visitor: httpx.Client, key: str
 ) -> None:
@@ -130,13 +134,13 @@ def test_an_address_without_a_key_has_30_calls_a_minute_on_each_surface(
 ) -> None:
     assert Settings.model_fields["keyless_per_minute"].default == 30
     tool = message("tools/call", name="get_family_track_record")
-    for _ in range(KEYLESS):
+    for _ in range(PER_ADDRESS):
         assert visitor.get(f"{BASE}/demo").status_code == 200
     for path in ("/demo", "/demo/AAPL"):
         check_limited(visitor.get(BASE + path))
-    for _ in range(KEYLESS):
+    for _ in range(PER_ADDRESS):
         check_tool(visitor.post("/mcp/demo", json=tool))
-    check_tool(visitor.post("/mcp/demo", json=tool), f"More than {KEYLESS} calls in 60 s")
+    check_tool(visitor.post("/mcp/demo", json=tool), f"More than {PER_ADDRESS} calls in 60 s")
     assert live.get("/demo").status_code == 200
 
 
@@ -151,28 +155,14 @@ def spent_key(live: Service, key: str) -> str:
 @pytest.fixture
 def spent(visitor: httpx.Client) -> httpx.Client:
     """Somebody whose address has used up its minute."""
-    for _ in range(KEYLESS):
+    for _ in range(PER_ADDRESS):
         visitor.get(f"{BASE}/demo").raise_for_status()
     return visitor
 
 
 @pytest.mark.proves("GETME-errors", "SCAN-errors", "TICK-errors-caller", "PAT-errors-caller")
 @pytest.mark.proves("AUTH-3-counts")
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/me"),
-        ("GET", "/scan"),
-        ("GET", "/tickers"),
-        ("PUT", "/tickers"),
-        ("PATCH", "/tickers"),
-        ("GET", "/tickers/AAPL/patterns"),
-        ("GET", "/tickers/AAPL/history"),
-        ("GET", "/tickers/AAPL/record"),
-        ("GET", "/tickers/AAPL/chart.png?setup_id=x"),
-        ("GET", "/families"),  # which needs no key
-    ],
-)
+@pytest.mark.parametrize(("method", "path"), [*KEYED, ("GET", "/families")])
 def test_every_route_is_limited_for_a_key(
     live: Service, spent_key: str, method: str, path: str
 ) -> None:
@@ -180,22 +170,7 @@ def test_every_route_is_limited_for_a_key(
 
 
 @pytest.mark.proves("DOC-errors", "DEMO-limit", "DEMO-chart-errors", "LIM-keyless")
-@pytest.mark.parametrize(
-    "path",
-    [
-        f"{BASE}/",
-        f"{BASE}/llms.txt",
-        "/llms.txt",
-        f"{BASE}/skill.md",
-        f"{BASE}/openapi.json",
-        f"{BASE}/families",
-        f"{BASE}/families/triangle/stats",
-        f"{BASE}/universe",
-        f"{BASE}/demo",
-        f"{BASE}/demo/AAPL",
-        f"{BASE}/demo/AAPL/chart.png?setup_id=x",
-    ],
-)
+@pytest.mark.parametrize("path", ["/llms.txt", *(BASE + path for path in (*KEYLESS, CHART))])
 def test_every_keyless_route_is_limited(spent: httpx.Client, path: str) -> None:
     check_limited(spent.get(path))
 
@@ -240,7 +215,7 @@ def test_lists_of_agents_count_beside_their_calls(
     check_limited(visitor.post(path, content=b"no JSON", headers=JSON_TYPE | headers))
 
     # A limited call stays a tool error.
-    for _ in range(PER_KEY if headers else KEYLESS):
+    for _ in range(PER_KEY if headers else PER_ADDRESS):
         check_tool(ask("tools/call", name="get_family_track_record"))
     check_tool(ask("tools/call", name="get_family_track_record"), "More than")
 

@@ -15,7 +15,6 @@ from nightly.parameters import DETECTORS
 from screener.nightly import order_of, seal
 from screener.settings import Settings
 from store.nights import Nights
-from tests.agent import ERAS, call, connected, images, text_json
 from tests.service import Service, new_key, serving
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
@@ -42,28 +41,6 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 def scanned(market: Service) -> Any:
     return market.get("/scan", params={"status": "all", "limit": 200}).json()
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_every_tool_answers_what_its_route_answers(market: Service, era: str) -> None:
-    best = tuple(setup["symbol"] for setup in scanned(market)["setups"][:5])
-    symbols = tuple(dict.fromkeys(SYMBOLS + best))
-    key = new_key(market.settings, f"{era}@example.com", tracked=symbols)
-    drawn = forming = 0
-    async with connected(market.mcp_url, key, era) as client:
-        for symbol in symbols:
-            patterns = market.get(f"/tickers/{symbol}/patterns", key=key).json()
-            result = await call(client, "get_ticker_patterns", symbol=symbol)
-            assert result.structured_content == text_json(result) == patterns
-            history = market.get(f"/tickers/{symbol}/history", key=key).json()
-            result = await call(client, "get_pattern_history", symbol=symbol)
-            assert result.structured_content == text_json(result) == history
-            forming += bool(patterns["setups"])
-            for setup in patterns["setups"][:1]:
-                setup_id = setup["setup_id"]
-                chart = await call(client, "get_pattern_chart", symbol=symbol, setup_id=setup_id)
-                drawn += len(images(chart))
-    assert drawn == forming >= len(set(best)) > 0
 
 
 def test_what_is_left_out_is_not_covered_and_what_is_live_is(market: Service) -> None:

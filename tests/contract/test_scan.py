@@ -7,10 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
+from store.families import Family
 from tests.contract.market import Market
 from tests.service import Service, new_key
-
-FAMILIES = ["rising_wedge", "falling_wedge", "bullish_pennant", "bearish_pennant", "triangle"]
 
 
 def check_refused(market: Market, *words: str, **parameters: Any) -> dict[str, Any]:
@@ -40,21 +39,20 @@ def test_the_scan_needs_no_tracked_ticker(service: Service) -> None:
     assert {row["symbol"] for row in page["setups"]} == {"AAPL", "GOOG", "IBM", "MSFT"}
 
 
-@pytest.mark.proves("SCAN-family")
-@pytest.mark.parametrize("family", FAMILIES)
-def test_family_keeps_one_of_the_five(market: Market, family: str) -> None:
-    found = market.ranks(family=family)
+@pytest.mark.proves("SCAN-family", "SCAN-direction")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("family", family) for family in Family),
+        *(("direction", direction) for direction in ("bullish", "bearish")),
+    ],
+)
+def test_family_and_direction_keep_the_forming_rows_that_have_them(
+    market: Market, name: str, value: str
+) -> None:
+    found = market.ranks(**{name: value})
 
-    assert found == ranks_where(market, family=family, status="forming")
-    assert found
-
-
-@pytest.mark.proves("SCAN-direction")
-@pytest.mark.parametrize("direction", ["bullish", "bearish"])
-def test_direction_keeps_one_of_the_two(market: Market, direction: str) -> None:
-    found = market.ranks(direction=direction)
-
-    assert found == ranks_where(market, direction=direction, status="forming")
+    assert found == ranks_where(market, **{name: value}, status="forming")
     assert found
 
 
@@ -64,23 +62,12 @@ def test_without_parameters_every_forming_setup_is_listed_best_rank_first(market
     assert market.page()["status"] == "forming"
 
 
-@pytest.mark.proves("SCAN-status", "SCAN-setups")
+@pytest.mark.proves("SCAN-status", "SCAN-setups", "STATE-scan")
 def test_status_keeps_the_running_ones_or_lists_all_with_the_forming_first(market: Market) -> None:
     forming, running = (ranks_where(market, status=s) for s in ("forming", "in_progress"))
 
     assert market.ranks(status="in_progress") == running
     assert market.ranks(status="all") == forming + running
-
-
-@pytest.mark.proves("STATE-scan")
-def test_the_scan_serves_no_other_status_and_no_outcome(market: Market, sample: Market) -> None:
-    for some in (market, sample):
-        for status in ("forming", "in_progress"):
-            rows = some.page(status=status, limit=200)["setups"]
-            assert {row["status"] for row in rows} == {status}
-            assert all("outcome" not in row for row in rows)
-        statuses = [row["status"] for row in some.page(status="all", offset=1)["setups"]]
-        assert set(statuses) <= {"forming", "in_progress"}
 
 
 @pytest.mark.proves("SCAN-max_distance_pct")
@@ -135,15 +122,6 @@ def test_an_offset_below_zero_is_zero_and_one_past_the_end_gives_no_rows(market:
     for offset in (5000, 10**30):
         beyond = market.page(offset=offset)
         assert (beyond["setups"], beyond["count"]) == ([], 240)
-
-
-@pytest.mark.proves("SCAN-pages", "EVENT-poll", "LIM-freshness", "LIM-caches", "RULE-1")
-def test_the_same_question_gets_the_same_bytes(market: Market) -> None:
-    first = market.scan(status="all", filters=[{"kind": "gap", "op": ">", "value": 1}])
-    again = market.scan(status="all", filters=[{"kind": "gap", "op": ">", "value": 1}])
-
-    assert first.content == again.content
-    assert first.headers["cache-control"].startswith("private")
 
 
 @pytest.mark.proves("SCAN-available", "SCAN-applied", "SCAN-predicates")
@@ -253,15 +231,6 @@ def test_an_unknown_kind_is_named_by_its_position_and_the_kinds_are_listed(marke
 @pytest.mark.parametrize("text", ["", "{", "{}", "null", "3", '"rsi"', "[" * 2000, "[NaN]"])
 def test_filters_that_are_no_json_array_are_refused_by_name(market: Market, text: str) -> None:
     check_refused(market, "filters", filters=text)
-
-
-@pytest.mark.proves("SCAN-filters")
-def test_filters_are_read_from_a_url_encoded_array(market: Market) -> None:
-    answer = market.client.get(
-        "/scan?filters=%5B%7B%22kind%22%3A%22country%22%2C%22value%22%3A%22GLOBAL%22%7D%5D"
-    )
-
-    assert answer.json()["filters"]["predicates"] == [{"kind": "country", "value": "GLOBAL"}]
 
 
 @pytest.mark.proves("SCANSETUP-rank")

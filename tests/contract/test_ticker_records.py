@@ -34,28 +34,6 @@ def test_a_record_counts_every_resolved_trade_of_the_history(service: Service, s
     assert {(r["scope"], r["symbol"]) for r in records} == {("ticker", symbol)}
 
 
-def test_the_record_that_a_setup_shows_is_the_same(service: Service) -> None:
-    seen = set()
-    for symbol in TRACKED:
-        records = {record["family"]: record for record in records_of(service, symbol)}
-        for setup in service.get(f"/tickers/{symbol}/patterns").json()["setups"]:
-            own, shown = records.get(setup["family"]), setup["track_record"]["ticker"]
-            if own and own["by_direction"]:  # of both directions, while a setup has one
-                own, shown = ({**record, "expected_r": None} for record in (own, shown))
-            assert own == shown
-            seen.add(own is not None)
-    assert True in seen
-
-
-def test_families_without_a_current_setup_have_records_too(service: Service) -> None:
-    without = 0
-    for symbol in TRACKED:
-        setups = service.get(f"/tickers/{symbol}/patterns").json()["setups"]
-        shown = {setup["family"] for setup in setups}
-        without += len({record["family"] for record in records_of(service, symbol)} - shown)
-    assert without > 0
-
-
 def test_one_family_is_asked_for_in_any_case(service: Service) -> None:
     everything = records_of(service, "AAPL")
 

@@ -12,9 +12,8 @@ from store.accounts import Plan
 from store.database import Database
 from store.keys import Keys
 from store.watchlist import Watchlist
-from tests.agent import call, connected, texts
 from tests.contract.market import Market
-from tests.service import Service, apart, new_key
+from tests.service import Service, new_key, on_database
 
 MANY = [f"M{number}" for number in range(1, 301)]
 
@@ -46,16 +45,12 @@ def tracked(market: Market, key: str) -> list[str]:
 def main_watchlist(service: Service, key: str) -> list[str]:
     """The user's Main watchlist, read as the web pages read it."""
 
-    async def read() -> list[str]:
-        database = Database(service.settings.accounts_url)
-        try:
-            holder = await Keys(database).principal(key)
-            assert holder is not None
-            return await Watchlist(database).symbols(holder.account.id)
-        finally:
-            await database.close()
+    async def read(database: Database) -> list[str]:
+        holder = await Keys(database).principal(key)
+        assert holder is not None
+        return await Watchlist(database).symbols(holder.account.id)
 
-    return apart(read)
+    return on_database(service, read)
 
 
 def check_refused(answer: Any, code: str, **details: Any) -> None:
@@ -77,11 +72,8 @@ def test_the_list_has_covered_flags_a_count_and_the_cap(market: Market, key: str
     assert (answer["count"], answer["cap"]) == (3, 200)
     assert (answer["added"], answer["removed"]) == (["SHORT", "QUIET"], ["M1", "M3"])
     listed = market.service.get("/tickers", key=key).json()
-    assert [(t["symbol"], t["covered"]) for t in listed["tickers"]] == [
-        ("M2", True),
-        ("SHORT", False),
-        ("QUIET", True),
-    ]
+    covered = {ticker["symbol"]: ticker["covered"] for ticker in listed["tickers"]}
+    assert covered == {"M2": True, "SHORT": False, "QUIET": True}
     assert (listed["count"], listed["cap"]) == (3, 200)
 
 
@@ -157,41 +149,6 @@ def test_a_symbol_that_left_the_reference_stays_tracked_and_is_not_covered(
     assert (patterns["available"], patterns["setups"]) == (False, [])
     assert "reason" not in patterns
     assert put(market, key, ["GONE", "M2"]).status_code == 200
-
-
-@pytest.mark.proves("ERR-ticker_not_tracked", "MCP-errors", "ERR-retry", "RULE-3-tracked")
-async def test_an_agent_that_follows_the_words_of_a_refusal_loses_no_ticker(
-    market: Market, key: str
-) -> None:
-    async with connected(market.service.mcp_url, key) as client:
-        refusal = await call(client, "get_ticker_patterns", symbol="M9")
-        listed = await call(client, "list_tracked_tickers")
-        whole = [ticker["symbol"] for ticker in listed.structured_content["tickers"]]
-        await call(client, "set_tracked_tickers", symbols=[*whole, "M9"])
-        answer = await call(client, "get_ticker_patterns", symbol="M9")
-
-    assert texts(refusal)[0].endswith(
-        "197 of 200 slots are free: read list_tracked_tickers, call set_tracked_tickers with that "
-        "whole list plus this symbol (it replaces the list), then retry."
-    )
-    assert not answer.is_error
-    assert tracked(market, key) == ["M1", "M2", "M3", "M9"]
-
-
-@pytest.mark.proves("ERR-ticker_not_tracked", "MCP-errors")
-async def test_an_agent_with_a_full_list_is_told_to_ask_which_ticker_may_go(
-    market: Market, key: str
-) -> None:
-    put(market, key, MANY[:200]).raise_for_status()
-
-    async with connected(market.service.mcp_url, key) as client:
-        refusal = await call(client, "get_ticker_patterns", symbol="M250")
-
-    assert (
-        "0 of 200 slots are free, so one ticker must go first: ask the user which "
-        in texts(refusal)[0]
-    )
-    assert "/tickers" not in texts(refusal)[0]
 
 
 def test_a_change_can_ask_for_the_list_that_was_read(market: Market, key: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 import pytest
 
-from nightly.bars import Bars, to_day
+from nightly.bars import Bars, to_date, to_day
 from nightly.cleaning import clean
 from nightly.night import make_night
 from nightly.parameters import DETECTORS, Parameters
@@ -202,6 +202,10 @@ def write_csv(path: Path, bars: Bars) -> None:
     path.write_text("\n".join(lines))
 
 
+@pytest.mark.proves("HIST-entry_date", "HIST-entry_price", "HIST-hold_bars", "HIST-exit")
+@pytest.mark.proves("STATE-win", "STATE-loss", "STATE-open", "HIST-stop_price", "HIST-target_price")
+@pytest.mark.proves("HIST-realized_move_pct", "HIST-r_multiple", "HIST-unrealized_r")
+@pytest.mark.proves("HIST-target_move_pct")
 @pytest.mark.parametrize("symbol", ["AAPL", "GOOG", "IBM", "MSFT"])
 def test_every_history_row_can_be_checked_against_the_bars(book: Book, symbol: str) -> None:
     bars, found = sample_bars(symbol, book), history(book, symbol)
@@ -228,14 +232,18 @@ def check_history_row(bars: Bars, row: HistoryRow) -> None:
     stopped = after.low <= row.stop_price if sign > 0 else after.high >= row.stop_price
     reached = after.high >= row.target_price if sign > 0 else after.low <= row.target_price
     over = np.flatnonzero(stopped | reached)
+    assert row.target_move_pct > 0
     if row.outcome == "open":
         assert not len(over)
+        assert row.exit_date is row.exit_price is row.realized_move_pct is row.hold_bars is None
         assert row.unrealized_r == pytest.approx(
             sign * (bars.close[-1] - row.entry_price) / risk, abs=2e-3
         )
         return
     bar = int(over[0])
     assert row.hold_bars == bar + 1
+    assert row.exit_date == to_date(int(after.date[bar]))
+    assert row.unrealized_r is None
     assert row.outcome == ("loss" if stopped[bar] else "win")
     assert row.exit_price is not None
     stop_fill = min(row.stop_price, after.open[bar]) if sign > 0 else max(

@@ -99,16 +99,6 @@ def test_a_body_that_is_no_list_of_known_symbols_is_refused_and_changes_nothing(
     assert service.get("/tickers").json() == before
 
 
-def test_a_known_symbol_without_bars_can_be_tracked_and_is_not_covered(service: Service) -> None:
-    key = new_key(service.settings, "bare@example.com", tracked=("INTC",))
-
-    patterns = service.get("/tickers/INTC/patterns", key=key).json()
-    assert (patterns["available"], patterns["setups"]) == (False, [])
-    assert "reason" not in patterns
-    history = service.get("/tickers/INTC/history", key=key).json()
-    assert (history["available"], history["occurrences"], history["total"]) == (False, [], 0)
-
-
 @pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
 def test_every_answer_says_what_is_left_to_its_key_or_its_address(
     tmp_path: Path, trusted: str
