@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import orjson
@@ -42,9 +41,3 @@ def keyed(service: Service) -> httpx.Client:
     """A client of the REST routes with the service's own key, for many calls in a row."""
     headers = {"Authorization": f"Bearer {service.key}"}
     return httpx.Client(base_url=service.base, headers=headers, timeout=30)
-
-
-@pytest.fixture(scope="session")
-def document(service: Service) -> Any:
-    """The OpenAPI document that the service serves."""
-    return service.get("/openapi.json", key="").raise_for_status().json()

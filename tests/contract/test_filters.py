@@ -6,7 +6,7 @@ The meaning of the price and volume evidence is proven in tests/nightly, where i
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -23,54 +23,23 @@ OPERATORS = {
 }
 WINDOWS = [20, 50, 252, "1w", "2w", "3w", *(f"{months}m" for months in range(1, 13))]
 
-NUMBERS = [
-    pytest.param("dist_to_entry", [None], marks=pytest.mark.proves("FILTER-dist_to_entry")),
-    pytest.param("min_win_rate", [None], marks=pytest.mark.proves("FILTER-min_win_rate")),
-    pytest.param("min_avg_r", [None], marks=pytest.mark.proves("FILTER-min_avg_r")),
-    pytest.param("min_expected_r", [None], marks=pytest.mark.proves("FILTER-min_expected_r")),
-    pytest.param("typical_return", [None], marks=pytest.mark.proves("FILTER-typical_return")),
-    pytest.param("min_rr", [None], marks=pytest.mark.proves("FILTER-min_rr")),
-    pytest.param("target_move", [None], marks=pytest.mark.proves("FILTER-target_move")),
-    pytest.param("pre_pattern_move", [None], marks=pytest.mark.proves("FILTER-pre_pattern_move")),
-    pytest.param("price", [None], marks=pytest.mark.proves("FILTER-price")),
-    pytest.param("market_cap", [None], marks=pytest.mark.proves("FILTER-market_cap")),
-    pytest.param("avg_volume", [None], marks=pytest.mark.proves("FILTER-avg_volume")),
-    pytest.param("dollar_volume", [None], marks=pytest.mark.proves("FILTER-dollar_volume")),
-    pytest.param("dollar_volume_30d", [None], marks=pytest.mark.proves("FILTER-dollar_volume_30d")),
-    pytest.param(
-        "current_dollar_volume", [None], marks=pytest.mark.proves("FILTER-current_dollar_volume")
-    ),
-    pytest.param("current_volume", [None], marks=pytest.mark.proves("FILTER-current_volume")),
-    pytest.param("volume_ratio", [None], marks=pytest.mark.proves("FILTER-volume_ratio")),
-    pytest.param("volume_percentile", [None], marks=pytest.mark.proves("FILTER-volume_percentile")),
-    pytest.param("rsi", [None], marks=pytest.mark.proves("FILTER-rsi")),
-    pytest.param("adr", [None], marks=pytest.mark.proves("FILTER-adr")),
-    pytest.param("atr", [None], marks=pytest.mark.proves("FILTER-atr")),
-    pytest.param("volatility", [None], marks=pytest.mark.proves("FILTER-volatility")),
-    pytest.param("ema_distance", [8, 21, 60], marks=pytest.mark.proves("FILTER-ema_distance")),
-    pytest.param("ema_cross", [None], marks=pytest.mark.proves("FILTER-ema_cross")),
-    pytest.param("sma_distance", [20, 50, 200], marks=pytest.mark.proves("FILTER-sma_distance")),
-    pytest.param(
-        "performance", [5, 21, 63, 126, 252, "ytd"], marks=pytest.mark.proves("FILTER-performance")
-    ),
-    pytest.param("daily_change", [None], marks=pytest.mark.proves("FILTER-daily_change")),
-    pytest.param("change_from_open", [None], marks=pytest.mark.proves("FILTER-change_from_open")),
-    pytest.param("gap", [None], marks=pytest.mark.proves("FILTER-gap")),
-    pytest.param(
-        "distance_from_high", WINDOWS, marks=pytest.mark.proves("FILTER-distance_from_high")
-    ),
-    pytest.param(
-        "distance_from_low", WINDOWS, marks=pytest.mark.proves("FILTER-distance_from_low")
-    ),
-    ("win_rate", [None]),
-    ("gain", [None]),
-]
-BOOLEANS = [
-    pytest.param(
-        "price_above_sma", [20, 50, 200], marks=pytest.mark.proves("FILTER-price_above_sma")
-    ),
-    pytest.param("sma_cross", [None], marks=pytest.mark.proves("FILTER-sma_cross")),
-]
+ONE_NUMBER = """
+dist_to_entry min_win_rate min_avg_r min_expected_r typical_return min_rr target_move
+pre_pattern_move price market_cap avg_volume dollar_volume dollar_volume_30d current_dollar_volume
+current_volume volume_ratio volume_percentile rsi adr atr volatility ema_cross daily_change
+change_from_open gap win_rate gain
+"""
+"""The kinds whose one number takes no period."""
+
+NUMBERS: dict[str, Sequence[object]] = {
+    **dict.fromkeys(ONE_NUMBER.split(), (None,)),
+    "ema_distance": [8, 21, 60],
+    "sma_distance": [20, 50, 200],
+    "performance": [5, 21, 63, 126, 252, "ytd"],
+    "distance_from_high": WINDOWS,
+    "distance_from_low": WINDOWS,
+}
+BOOLEANS: dict[str, Sequence[object]] = {"price_above_sma": [20, 50, 200], "sma_cross": [None]}
 
 
 def labels_in(text: str) -> list[str]:
@@ -85,22 +54,14 @@ Chemicals & Materials; Industrials & Construction; Aerospace & Defense; Transpor
 Retail & E-Commerce; Consumer Goods & Services; Food & Beverage; Restaurants; Travel & Leisure;
 Autos & Mobility; Crypto; Broad Market & Index; Bonds & Fixed Income; Commodities
 """
-CHOICES = [
-    pytest.param("direction", ["bearish", "bullish"], marks=pytest.mark.proves("FILTER-direction")),
-    pytest.param(
-        "phase", ["armed", "confirmed", "forming"], marks=pytest.mark.proves("FILTER-phase")
-    ),
-    pytest.param(
-        "asset_type", ["crypto", "etf", "stock"], marks=pytest.mark.proves("FILTER-asset_type")
-    ),
-    pytest.param(
-        "exchange",
-        ["XNYS", "XNAS", "ARCX", "BATS", "XASE"],
-        marks=pytest.mark.proves("FILTER-exchange"),
-    ),
-    pytest.param("industry", labels_in(INDUSTRIES), marks=pytest.mark.proves("FILTER-industry")),
-    pytest.param("country", ["US", "GLOBAL"], marks=pytest.mark.proves("FILTER-country")),
-]
+CHOICES = {
+    "direction": ["bearish", "bullish"],
+    "phase": ["armed", "confirmed", "forming"],
+    "asset_type": ["crypto", "etf", "stock"],
+    "exchange": ["XNYS", "XNAS", "ARCX", "BATS", "XASE"],
+    "industry": labels_in(INDUSTRIES),
+    "country": ["US", "GLOBAL"],
+}
 
 
 def predicate(kind: str, period: object, **rest: object) -> dict[str, object]:
@@ -130,9 +91,19 @@ def check_number(market: Market, kind: str, period: object, *operators: str) -> 
 
 
 @pytest.mark.proves("FILTER-number", "FILTER-period", "FILTER-evidence")
-@pytest.mark.parametrize(("kind", "periods"), NUMBERS)
+@pytest.mark.proves("FILTER-dist_to_entry", "FILTER-min_win_rate", "FILTER-min_avg_r")
+@pytest.mark.proves("FILTER-min_expected_r", "FILTER-typical_return", "FILTER-min_rr")
+@pytest.mark.proves("FILTER-target_move", "FILTER-pre_pattern_move", "FILTER-price")
+@pytest.mark.proves("FILTER-market_cap", "FILTER-avg_volume", "FILTER-dollar_volume")
+@pytest.mark.proves("FILTER-dollar_volume_30d", "FILTER-current_dollar_volume")
+@pytest.mark.proves("FILTER-current_volume", "FILTER-volume_ratio", "FILTER-volume_percentile")
+@pytest.mark.proves("FILTER-rsi", "FILTER-adr", "FILTER-atr", "FILTER-volatility")
+@pytest.mark.proves("FILTER-ema_distance", "FILTER-ema_cross", "FILTER-sma_distance")
+@pytest.mark.proves("FILTER-performance", "FILTER-daily_change", "FILTER-change_from_open")
+@pytest.mark.proves("FILTER-gap", "FILTER-distance_from_high", "FILTER-distance_from_low")
+@pytest.mark.parametrize(("kind", "periods"), NUMBERS.items())
 def test_a_numeric_kind_keeps_the_rows_whose_evidence_compares(
-    market: Market, sample: Market, kind: str, periods: list[object]
+    market: Market, sample: Market, kind: str, periods: Sequence[object]
 ) -> None:
     for period in periods:
         assert None in market.numbers[column(kind, period)] or kind in SHOWN_NUMBERS
@@ -142,9 +113,10 @@ def test_a_numeric_kind_keeps_the_rows_whose_evidence_compares(
 
 
 @pytest.mark.proves("FILTER-boolean", "FILTER-period", "FILTER-evidence")
-@pytest.mark.parametrize(("kind", "periods"), BOOLEANS)
+@pytest.mark.proves("FILTER-price_above_sma", "FILTER-sma_cross")
+@pytest.mark.parametrize(("kind", "periods"), BOOLEANS.items())
 def test_a_boolean_kind_keeps_the_rows_of_its_value(
-    market: Market, sample: Market, kind: str, periods: list[object]
+    market: Market, sample: Market, kind: str, periods: Sequence[object]
 ) -> None:
     for some in (market, sample):
         for period in periods:
@@ -156,7 +128,9 @@ def test_a_boolean_kind_keeps_the_rows_of_its_value(
 
 
 @pytest.mark.proves("FILTER-choice", "FILTER-evidence")
-@pytest.mark.parametrize(("kind", "choices"), CHOICES)
+@pytest.mark.proves("FILTER-direction", "FILTER-phase", "FILTER-asset_type", "FILTER-exchange")
+@pytest.mark.proves("FILTER-industry", "FILTER-country")
+@pytest.mark.parametrize(("kind", "choices"), CHOICES.items())
 def test_a_choice_kind_keeps_the_rows_of_its_label_in_any_case(
     market: Market, sample: Market, kind: str, choices: list[str]
 ) -> None:
@@ -185,9 +159,7 @@ def test_every_predicate_must_match(market: Market) -> None:
 
 
 def test_the_kinds_are_the_38_of_the_interface_and_two_of_what_rows_show() -> None:
-    named = [getattr(case, "values", case)[0] for case in (*NUMBERS, *BOOLEANS, *CHOICES)]
-
-    assert set(named) == set(KINDS)
+    assert {*NUMBERS, *BOOLEANS, *CHOICES} == set(KINDS)
     assert list(KINDS)[38:] == ["win_rate", "gain"]
 
 

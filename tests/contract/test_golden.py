@@ -41,6 +41,7 @@ def test_the_tools_are_what_was_reviewed() -> None:
 
 
 @pytest.mark.proves("AUTH-2-documented", "KEYS-open", "ENV-open", "RECORD-open", "TRACKED-open")
+@pytest.mark.proves("EVENT-none", "STATE-transitions", "VER-4")
 @pytest.mark.proves("DOC-index-open", "TICK-get-open", "FAM-universe-open", "DEMO-list-open")
 @pytest.mark.parametrize("path", ["/openapi.json", "/llms.txt"])
 def test_the_documents_are_what_was_reviewed(path: str) -> None:

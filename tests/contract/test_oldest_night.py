@@ -56,6 +56,7 @@ def test_every_route_answers_over_the_oldest_night(oldest: Service) -> None:
             assert answer.status_code == 200, (path, answer.text)
             if "json" in answer.headers["content-type"] and "openapi" not in answer.json():
                 assert answer.json()["data_version"] == VERSION, path
+                assert answer.json()["next_session"] is None, path
     record = oldest.get(f"/tickers/{row['symbol']}/record").json()
     assert (record["available"], record["reason"]) == (False, "not_sealed")
     assert oldest.get("/changes").json()["available"] is False

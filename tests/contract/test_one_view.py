@@ -6,7 +6,6 @@ import csv
 import html
 import io
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +20,7 @@ from store.book import Book
 from store.setup_view import gain
 from tests.agent import call, connected
 from tests.contract.market import active_book
-from tests.resealed import reseal
+from tests.contract.test_oldest_night import put_oldest
 from tests.screener.command import run
 from tests.service import Service, copy_night, new_key, serving
 from tests.web.browser import Browser
@@ -63,24 +62,16 @@ class Expected(NamedTuple):
         return f"{abs(self.distance):,.2f}% {side} the trigger"
 
 
-def older(book: sqlite3.Connection) -> None:
-    """Make the rows of a night those of one that kept entries in its evidence alone."""
-    for table, key in (("scan", "rank"), ("setups", "setup_id")):
-        for name, body in book.execute(f"SELECT {key}, body FROM {table}").fetchall():  # noqa: S608
-            kept = {k: v for k, v in orjson.loads(body).items() if k not in SINCE}
-            change = f"UPDATE {table} SET body = ? WHERE {key} = ?"  # noqa: S608
-            book.execute(change, (orjson.dumps(kept), name))
-
-
-@pytest.fixture(params=["sample", "older", "market"], scope="module")
+@pytest.fixture(params=["sample", "oldest", "market"], scope="module")
 def live(
     request: pytest.FixtureRequest, night: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
-    """The sample night, one as earlier versions sealed it, and a market made of it."""
+    """The sample night, that of the first version, and a market made of it."""
     folder = tmp_path_factory.mktemp(request.param)
-    copy_night(night, folder)
-    if request.param == "older":
-        reseal(folder, older)
+    if request.param == "oldest":
+        put_oldest(folder)
+    else:
+        copy_night(night, folder)
     if request.param == "market":
         make_market(folder)
     with serving(folder, open_pages=True) as service:

@@ -56,6 +56,7 @@ async def test_a_tool_answers_what_its_route_answers(
 
 
 @pytest.mark.proves("MCP-get_pattern_chart", "MCP-demo-tool", "PAT-chart", "DEMO-chart")
+@pytest.mark.proves("PAT-chart-once", "LIM-caches", "BASE-json")
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_tools_show_the_picture_of_the_chart_routes(service: Service, era: str) -> None:
     setup = service.get("/tickers/GOOG/patterns").json()["setups"][0]

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import secrets
 
 import pytest
-from PIL import Image
 
 from store.families import Family
 from tests.contract.market import Market
 from tests.service import Service, new_key
-
-PATHS = (
-    "/tickers/{}/patterns",
-    "/tickers/{}/history",
-    "/tickers/{}/record",
-    "/tickers/{}/chart.png?setup_id=x",
-)
 
 
 @pytest.fixture(scope="module")
@@ -134,17 +125,6 @@ def test_a_symbol_without_stored_history_has_none(market: Market, key: str) -> N
 
     assert answer["available"] is False
     assert (answer["occurrences"], answer["count"], answer["total"]) == ([], 0, 0)
-
-
-@pytest.mark.proves("PAT-chart", "PAT-chart-once", "LIM-caches", "BASE-json")
-def test_a_chart_is_a_png_that_may_be_kept_one_hour(service: Service) -> None:
-    for symbol in ("AAPL", "GOOG", "IBM", "MSFT"):
-        for setup in service.get(f"/tickers/{symbol}/patterns").json()["setups"]:
-            path = f"/tickers/{symbol}/chart.png?setup_id={setup['setup_id']}"
-            answer = service.get(path).raise_for_status()
-            assert answer.headers["content-type"] == "image/png"
-            assert answer.headers["cache-control"] == "private, max-age=3600"
-            assert Image.open(io.BytesIO(answer.content)).format == "PNG"
 
 
 @pytest.mark.proves("HIST-ids")

@@ -108,11 +108,8 @@ def test_a_setup_comes_with_its_familys_record_and_its_tickers(
     for setup in setups:
         assert set(setup["track_record"]) == {"family", "ticker"}
         assert setup["track_record"]["family"] == families[setup["family"]]
-        ticker = setup["track_record"]["ticker"]
-        assert ticker is None or (ticker["family"], ticker["symbol"]) == (
-            setup["family"],
-            setup["symbol"],
-        )
+        if (own := setup["track_record"]["ticker"]) is not None:
+            assert (own["family"], own["symbol"]) == (setup["family"], setup["symbol"])
 
 
 @pytest.mark.proves("STATE-forming", "STATE-in_progress")
@@ -228,6 +225,7 @@ def test_every_json_answer_carries_the_envelope_of_the_active_night(
     assert answer.headers["content-type"] == "application/json"
     assert body["api_version"] == "v1"
     assert iso(body["as_of_session"]) == book.session
+    assert body["next_session"] == "2012-10-04"
     assert body["data_version"] == book.data_version
     assert body["source"] == service.settings.source
     assert body["disclaimer"] == service.settings.disclaimer
