@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -37,6 +37,25 @@ async def connected(
             transport, mode=era, client_info=host, elicitation_callback=ask
         ) as client:
             yield client
+
+
+def modern(url: str, key: str, method: str, capabilities: Mapping[str, Any], **params: Any) -> Any:
+    """The result of a request of 2026-07-28 whose client declares some capabilities."""
+    meta = {
+        types.PROTOCOL_VERSION_META_KEY: ERAS[1],
+        types.CLIENT_INFO_META_KEY: {"name": "host", "version": "1"},
+        types.CLIENT_CAPABILITIES_META_KEY: capabilities,
+    }
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "Authorization": f"Bearer {key}",
+        "MCP-Protocol-Version": ERAS[1],
+        "Mcp-Method": method,
+        "Mcp-Name": params.get("name") or params.get("uri") or "",
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    named = {name: value for name, value in headers.items() if value}
+    return httpx2.post(url, json=body, headers=named, timeout=30).json()["result"]
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> types.CallToolResult:

@@ -7,9 +7,7 @@ or the mutant does the same and `mutants.toml` says why. Run it with `make mutat
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -65,7 +63,6 @@ class Mutant(NamedTuple):
 
     file: str
     function: str
-    line: int
     diff: str
     status: str
 
@@ -123,33 +120,11 @@ def _mutants() -> Iterator[Mutant]:
     for path in walk_mutatable_files():
         data = SourceFileMutationData(path=path)
         data.load()
-        lines = _first_lines(path)
         for name, code in data.exit_code_by_key.items():
             method, owner = orig_function_and_class_names_from_key(name)
             function = f"{owner}.{method}" if owner else method
             diff = get_diff_for_mutant(name, path=path)
-            line = lines[function] + _offset(diff)
-            yield Mutant(str(path), function, line, diff, status_by_exit_code[code])
-
-
-def _first_lines(path: Path) -> dict[str, int]:
-    """The line on which each function and method of a file begins."""
-    lines = {}
-    for node in ast.parse(path.read_text()).body:
-        for child in (node, *getattr(node, "body", ())):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
-                lines[owner + child.name] = child.lineno
-    return lines
-
-
-def _offset(diff: str) -> int:
-    """How many lines of the function stand before the change."""
-    _, _, hunk, *rest = diff.splitlines()
-    start = re.match(r"@@ -(\d+)", hunk)
-    assert start is not None
-    same = next(number for number, line in enumerate(rest) if line[0] in "+-")
-    return int(start[1]) - 1 + same
+            yield Mutant(str(path), function, diff, status_by_exit_code[code])
 
 
 def _judge(mutants: list[Mutant]) -> int:
@@ -158,7 +133,7 @@ def _judge(mutants: list[Mutant]) -> int:
     alive = [one for one in mutants if one.status not in DEAD]
     missed = [one for one in alive if one.key not in argued]
     for one in missed:
-        click.echo(f"\n{one.file}:{one.line} {one.status}\n{one.diff}")
+        click.echo(f"\n{one.file} {one.function} {one.status}\n{one.diff}")
     for file, function, change in sorted(argued - {one.key for one in alive}):
         click.echo(f"\nNo longer alive: {file} {function}\n{change}")
     click.echo("\nmutants  by types  by tests  equivalent  missed")

@@ -104,9 +104,9 @@ class Careless:
         return await self._set([symbol], [])
 
     async def drop(self, symbol: str) -> types.CallToolResult:
-        """Remove a ticker that the user named."""
+        """Remove a ticker that the user named; of M-9 they mean M9, as a refusal writes it."""
         self._calls = 0
-        self._user.named.add(symbol.strip().upper())
+        self._user.named |= {symbol.strip().upper(), _letters(symbol)}
         if "remove_tickers" in self._tools:
             return await self._do(Wish("remove_tickers", {"symbols": [symbol]}))
         return await self._set([], [symbol.strip().upper()])

@@ -138,43 +138,26 @@ async def both(
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("era", ERAS)
-async def test_two_agents_that_add_and_remove_lose_nothing_of_each_other(
-    live: Service, era: str, seed: int
+@pytest.mark.parametrize(
+    ("address", "era", "asks"),
+    [
+        *(("/mcp/extended", era, False) for era in ERAS),
+        *(("/mcp", era, False) for era in ERAS),
+        ("/mcp", "2026-07-28", True),
+    ],
+)
+async def test_two_agents_on_one_list_lose_nothing_of_each_other(
+    live: Service, address: str, era: str, asks: bool, seed: int
 ) -> None:
-    random = random_of(f"{era} {seed}")
+    random = random_of(f"{address} {era} {asks} {seed}")
     account = Account(live, random, random.choice([0, 7, CAP - 2, CAP]))
 
-    added = await both(live, account, "/mcp/extended", era, random, asks=False)
+    added = await both(live, account, address, era, random, asks=asks)
 
-    assert {*account.kept(), *added} - account.user.named <= set(account.tracked())
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-async def test_two_agents_whose_user_is_asked_lose_nothing_of_each_other(
-    live: Service, seed: int
-) -> None:
-    random = random_of(seed)
-    account = Account(live, random, random.choice([0, 7, CAP - 2, CAP]))
-
-    added = await both(live, account, "/mcp", "2026-07-28", random, asks=True)
-
-    assert {*account.kept(), *added} - account.user.named <= set(account.tracked())
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("era", ERAS)
-async def test_two_agents_that_replace_the_list_lose_nothing_that_was_there_before(
-    live: Service, era: str, seed: int
-) -> None:
     # With the seven tools alone, a list that was read may be old when it is sent. What the other
     # agent added meanwhile is then lost, unless the client can ask its user; `removed` names it.
-    random = random_of(f"replace {era} {seed}")
-    account = Account(live, random, random.choice([0, 7, CAP - 2, CAP]))
-
-    await both(live, account, "/mcp", era, random, asks=False)
-
-    assert set(account.kept()) <= set(account.tracked())
+    safe = added if asks or address == "/mcp/extended" else set()
+    assert {*account.kept(), *safe} - account.user.named <= set(account.tracked())
 
 
 async def test_an_agent_that_is_refused_for_its_speed_waits_and_gives_up(
@@ -195,13 +178,19 @@ async def test_an_agent_that_is_refused_for_its_speed_waits_and_gives_up(
     assert all(1 <= seconds <= 60 for seconds in careless.waited)
 
 
-async def test_an_agent_without_a_key_is_sent_to_sign_in(live: Service) -> None:
-    account = Account(live, random_of(0), 0)
+async def told(live: Service, account: Account, address: str = "/mcp") -> list[str]:
+    """What an agent that asks for the list is told to do."""
+    async with agent(live, account, address, "legacy") as careless:
+        return clauses(texts(await careless.look("list_tracked_tickers"))[0])
+
+
+async def test_an_agent_that_may_not_call_is_told_whom_to_ask(live: Service) -> None:
+    account = Account(live, random_of(0), 3, Plan.NONE)
+    assert await told(live, account) == ["upgrade", "works"]
+    account.key = "ps_live_" + "x" * 48
+    assert await told(live, account) == ["new_key", "connect"]
     account.key = ""
-    async with agent(live, account, "/mcp/demo", "legacy") as careless:
-        for tool in ("list_tracked_tickers", "get_ticker_patterns"):
-            result = await careless.look(tool, symbol="M1")
-            assert clauses(texts(result)[0]) == ["sign_in", "send_header"], tool
+    assert await told(live, account, "/mcp/demo") == ["sign_in", "send_header"]
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -218,18 +207,6 @@ async def test_an_agent_that_may_only_read_sends_its_user_to_the_owner(
     assert clauses(texts(refused)[0]) == ["owner", "owner_connects", "reading"]
     assert clauses(texts(untracked)[0])[-1] == "owner"
     assert account.tracked() == account.before
-
-
-async def test_an_agent_without_a_plan_or_with_another_key_stops(live: Service) -> None:
-    account = Account(live, random_of(0), 3, Plan.NONE)
-    async with agent(live, account, "/mcp", "legacy") as careless:
-        unpaid = await careless.look("list_tracked_tickers")
-    account.key = "ps_live_" + "x" * 48
-    async with agent(live, account, "/mcp", "legacy") as careless:
-        unknown = await careless.look("list_tracked_tickers")
-
-    assert clauses(texts(unpaid)[0]) == ["upgrade", "works"]
-    assert clauses(texts(unknown)[0]) == ["new_key", "connect"]
 
 
 async def test_an_agent_mends_what_a_refusal_names(live: Service) -> None:

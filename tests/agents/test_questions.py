@@ -13,7 +13,7 @@ from tests.agents.__main__ import PAGE
 from tests.agents.asking import Question, ask, questions
 from tests.agents.judging import shortcomings
 from tests.agents.nights import Nights
-from tests.agents.table import ask_all, table, table_of, with_table
+from tests.agents.table import ask_all, table, table_of
 
 QUESTIONS = questions()
 CALLS = 3
@@ -51,12 +51,3 @@ async def test_every_question_keeps_its_budget_and_the_page_for_agents_says_so(
     assert [str(row) for row in rows if not row.is_answered] == []
     old = outdated(table_of(PAGE.read_text(encoding="utf-8")), table(rows))
     assert old == [], "say python -m tests.agents --write"
-
-
-def test_a_table_is_written_between_the_marks_of_a_page() -> None:
-    page = "Before.\n<!-- questions -->\n| old |\n<!-- /questions -->\nAfter.\n"
-
-    assert table_of(page) == "| old |"
-    assert table_of(with_table(page, "| new |")) == "| new |"
-    assert with_table(page, "| old |") == page
-    assert table_of("No marks.") == ""

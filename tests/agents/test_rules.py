@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.agents.nights import Nights
-from tests.agents.paths import PathError, at, filled
 from tests.agents.rules import Answer, missing, needed, rows_of
 
 PATH = "/tickers/GOOG/patterns"
@@ -59,14 +58,3 @@ def test_an_answer_without_the_disclaimer_is_found_out(nights: Nights) -> None:
     assert missing([answer], nights["sample"][1])[0].startswith("no disclaimer")
     assert needed([answer]) == {"sample", "summary", "session", "lines", "disclaimer"}
     assert needed([Answer("unknown_symbol: ...", None, refused=True)]) == set()
-
-
-def test_paths_read_one_value_or_every_row() -> None:
-    document = {"1": {"rows": [{"name": "a", "n": 1}, {"name": "b", "n": 2}]}}
-
-    assert at(document, "1.rows.name=b.n") == 2
-    assert at(document, "1.rows.*.n") == [1, 2]
-    assert filled(["{1.rows.*.name}", "c"], document) == ["a", "b", "c"]
-    assert filled({"x": "is {1.rows.0.n}"}, document) == {"x": "is 1"}
-    with pytest.raises(PathError):
-        at(document, "1.rows.name=c.n")

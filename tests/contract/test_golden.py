@@ -34,6 +34,7 @@ def pretty(value: Any) -> str:
     return json.dumps(value, indent=1) + "\n"
 
 
+@pytest.mark.proves("MCP-seven", "MCP-get_pattern_chart")
 def test_the_tools_are_what_was_reviewed() -> None:
     for toolset, name in ((FULL, "tools.json"), (EXTENDED, "tools-extended.json")):
         listed = [tool.model_dump(mode="json", by_alias=True) for tool in tools(toolset, OFFER)]

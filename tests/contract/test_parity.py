@@ -20,7 +20,7 @@ from tests.service import Service, new_key
 @pytest.mark.proves("MCP-results", "MCP-get_ticker_patterns", "MCP-get_pattern_history")
 @pytest.mark.proves("MCP-list_tracked_tickers", "MCP-set_tracked_tickers", "MCP-demo-tool")
 @pytest.mark.proves("MCP-get_family_track_record", "MCP-demo", "MCP-demo-answers", "AUTH-3")
-@pytest.mark.proves("ENV-all")
+@pytest.mark.proves("ENV-all", "RULE-6")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("toolset", [FULL, DEMO, EXTENDED], ids=lambda toolset: toolset.path)
 async def test_a_tool_answers_what_its_route_answers(

@@ -55,14 +55,6 @@ def test_a_process_that_is_prepared_draws_the_same() -> None:
     assert draw(view()) == before
 
 
-def test_arrays_are_drawn_like_tuples() -> None:
-    shown = view()
-    arrays: dict[str, Any] = {
-        name: np.array(getattr(shown, name)) for name in ("open", "high", "low", "close", "volume")
-    }
-    assert draw(dataclasses.replace(shown, **arrays)) == draw(shown)
-
-
 @pytest.mark.proves("PAT-chart-drawing", "SETUP-price_scale")
 @pytest.mark.parametrize("side", ["upper", "lower"])
 def test_a_line_runs_through_its_dated_endpoints_and_their_geometric_mean(side: str) -> None:

@@ -22,6 +22,7 @@ EVIL = {
 
 
 @pytest.mark.proves("OAUTH-server")
+@pytest.mark.proves("OAUTH-discover", "OAUTH-resource")
 def test_a_host_finds_the_way_from_the_challenge_to_the_endpoints(service: Service) -> None:
     """M01 to M05."""
     challenge = httpx.post(service.mcp_url).headers["www-authenticate"]

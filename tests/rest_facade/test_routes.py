@@ -5,48 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from mcp_server.operations.table import OPERATIONS
 from rest_facade.routes import ROUTES
 from tests.contract.test_errors import check_error
 from tests.service import Service, new_key, serving
-
-
-@pytest.mark.parametrize(
-    ("headers", "code"),
-    [
-        *(
-            ([b"authorization", header], "invalid_api_key")
-            for header in (
-                b"Basic YTpi",
-                b"Bearer",
-                b"",
-                b"Bearer a b",
-                b"Digest x",
-                b"Bearer \xe9",
-            )
-        ),
-        ([b"authorization", b"Bearer KEY", b"authorization", b"Bearer KEY"], "invalid_api_key"),
-        ([b"cookie", b"key=KEY"], "missing_api_key"),
-        ([b"x-api-key", b"KEY"], "missing_api_key"),
-        ([b"authorization", b"bearer KEY"], None),
-    ],
-)
-def test_a_key_counts_in_one_well_formed_authorization_header(
-    service: Service, headers: list[bytes], code: str | None
-) -> None:
-    filled = [part.replace(b"KEY", service.key.encode()) for part in headers]
-    pairs = list(zip(filled[::2], filled[1::2], strict=True))
-    inquiry = {"access_token": service.key, "api_key": service.key}
-
-    answer = httpx.get(f"{service.base}/tickers", headers=pairs, params=inquiry)
-
-    if code is None:
-        assert answer.status_code == 200
-    else:
-        check_error(answer, code)
 
 
 def test_head_answers_as_get_without_a_body(service: Service) -> None:

@@ -156,15 +156,6 @@ def test_a_page_may_read_every_answer_and_the_fields_that_it_needs(
         assert "origin" not in words(answer.headers.get("vary", ""))
 
 
-def test_the_limits_of_a_call_can_be_read_by_a_page(service: Service) -> None:
-    answer = httpx.get(f"{service.url}/api/v1/families", headers=FOREIGN)
-    exposed = words(answer.headers["access-control-expose-headers"])
-
-    for name in ("etag", "ratelimit", "ratelimit-policy"):
-        assert name in answer.headers
-        assert name in exposed
-
-
 def test_every_method_of_the_facade_may_be_used_by_a_page() -> None:
     assert {route.method for route in ROUTES} | {"HEAD"} == {
         method.upper() for method in words(METHODS["/api/v1"].decode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -45,12 +46,9 @@ def test_of_an_endless_accept_field_only_the_beginning_is_read() -> None:
     assert not accepts_json(many + b"application/json")
 
 
-async def test_a_body_in_pieces_is_read_whole() -> None:
-    assert await read_body(Client(b"one ", b"two", b"").receive) == b"one two"
-
-
-async def test_a_body_of_just_the_most_bytes_is_read() -> None:
-    assert len(await read_body(Client(b"x" * MAX_BODY).receive)) == MAX_BODY
+@pytest.mark.parametrize("pieces", [(b"one ", b"two", b""), (b"x" * MAX_BODY,)])
+async def test_a_body_is_read_whole_up_to_its_bound(pieces: tuple[bytes, ...]) -> None:
+    assert await read_body(Client(*pieces).receive) == b"".join(pieces)
 
 
 async def test_a_body_that_is_too_large_is_received_before_it_is_refused() -> None:
@@ -80,9 +78,8 @@ async def test_a_client_that_goes_away_is_told_apart_from_one_that_ends(
         await read_body(Client(*pieces, stays=False).receive)
 
 
-@pytest.mark.parametrize(
-    ("accept", "taken"),
-    [
+FIELDS: dict[Callable[[bytes], bool], list[tuple[bytes, bool]]] = {
+    accepts_json: [
         (b"", True),
         (b"application/json, text/event-stream", True),
         (b"text/event-stream, application/json;q=0.5", True),
@@ -92,14 +89,7 @@ async def test_a_client_that_goes_away_is_told_apart_from_one_that_ends(
         (b"text/event-stream", False),
         (b"text/html;q=1, application/json;q=0, */*", False),
     ],
-)
-def test_json_is_accepted_by_name_or_by_a_range(accept: bytes, taken: bool) -> None:
-    assert accepts_json(accept) is taken
-
-
-@pytest.mark.parametrize(
-    ("accept", "prefers"),
-    [
+    prefers_html: [
         (b"text/html,application/xhtml+xml,*/*;q=0.8", True),
         (b"TEXT/HTML", True),
         (b"application/json, text/html", True),
@@ -109,27 +99,35 @@ def test_json_is_accepted_by_name_or_by_a_range(accept: bytes, taken: bool) -> N
         (b"text/*", False),
         (b",;,;q=", False),
     ],
-)
-def test_html_is_preferred_by_its_name_and_a_weight_that_json_does_not_pass(
-    accept: bytes, prefers: bool
-) -> None:
-    assert prefers_html(accept) is prefers
+    prefers_markdown: [
+        (b"text/markdown", True),
+        (b"text/markdown, text/html, */*", True),
+        (b"text/html;q=0.5, text/markdown;q=0.7", True),
+        (b"text/html, text/markdown;q=0.9", False),
+        (b"text/markdown;q=0", False),
+        (b"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", False),
+        (b"*/*", False),
+        (b"text/*", False),
+        (b"", False),
+    ],
+    lambda known: names_etag(known, b'"a"'): [
+        *((known, True) for known in (b'"a"', b'W/"a"', b'"b", "a"', b"*")),
+        *((known, False) for known in (b'"b"', b"a", b"")),
+    ],
+}
+"""JSON by its name or a range; HTML unless JSON weighs more; Markdown named, unless HTML weighs
+more; a tag alone, in a list or by a star.
+"""
 
 
 @pytest.mark.parametrize(
-    ("known", "named"),
-    [
-        (b'"a"', True),
-        (b'W/"a"', True),
-        (b'"b", "a"', True),
-        (b"*", True),
-        (b'"b"', False),
-        (b"a", False),
-        (b"", False),
-    ],
+    ("says", "field", "expected"),
+    [(says, *row) for says, rows in FIELDS.items() for row in rows],
 )
-def test_an_etag_is_named_alone_in_a_list_or_by_a_star(known: bytes, named: bool) -> None:
-    assert names_etag(known, b'"a"') is named
+def test_a_field_says_what_a_client_takes_or_has(
+    says: Callable[[bytes], bool], field: bytes, expected: bool
+) -> None:
+    assert says(field) is expected
 
 
 def test_an_origin_with_any_port_is_one_of_that_name_alone() -> None:
@@ -158,23 +156,3 @@ def test_a_number_or_a_known_name_is_in_no_strangers_power(host: bytes, harmless
     origins = Origins(["screener:9464", "Example.com"], [])
 
     assert origins.is_harmless(host) is harmless
-
-
-@pytest.mark.parametrize(
-    ("accept", "wanted"),
-    [
-        (b"text/markdown", True),
-        (b"text/markdown, text/html, */*", True),
-        (b"text/html;q=0.5, text/markdown;q=0.7", True),
-        (b"text/html, text/markdown;q=0.9", False),
-        (b"text/markdown;q=0", False),
-        (b"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", False),
-        (b"*/*", False),
-        (b"text/*", False),
-        (b"", False),
-    ],
-)
-def test_markdown_is_sent_to_who_names_it_and_does_not_weigh_html_more(
-    accept: bytes, wanted: bool
-) -> None:
-    assert prefers_markdown(accept) is wanted

@@ -5,35 +5,22 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
-import pytest
 
 from mcp_server.operations.chart_data import chart_data
 from mcp_server.operations.charts import chart_view
 from store.book import Book, StoredSetup
-from tests.contract.market import active_book
+from tests.mcp_server.operations.test_charts import book as book
+from tests.mcp_server.operations.test_charts import setups as drawn
 
 MOST_KILOBYTES = 40
 
 
-@pytest.fixture(scope="module")
-def book(night: Path) -> Iterator[Book]:
-    with closing(active_book(night)) as opened:
-        yield opened
-
-
 def setups(book: Book) -> list[StoredSetup]:
-    found = [
-        book.setup(symbol, setup_id)
-        for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows)
-    ]
-    return [setup for setup in found if setup is not None]
+    return [setup for setup, _ in drawn(book)]
 
 
 def data_of(book: Book, setup: StoredSetup) -> dict[str, Any]:

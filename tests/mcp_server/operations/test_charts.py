@@ -11,15 +11,13 @@ from contextlib import closing
 from pathlib import Path
 
 import anyio
-import orjson
 import pytest
 from PIL import Image
 
-from mcp_server.drawing import Look, draw
+from mcp_server.drawing import Look
 from mcp_server.drawing.look import THEMES, WIDTHS
 from mcp_server.operations.charts import Charts, chart_view
 from store.book import Book, Prices, StoredSetup
-from store.setup_view import SetupView
 from tests.contract.market import active_book
 
 
@@ -86,22 +84,8 @@ def test_a_chart_shows_the_type_the_attempt_and_the_record_of_its_own_direction(
         assert view.record.random_entries == own["placebo_win_rate_pct"]
 
 
-def test_a_night_that_kept_less_is_drawn_with_what_it_has(book: Book) -> None:
-    new = {"pole_start_date", "pole_start_price", "pole_tip_date", "pole_tip_price", "attempt"}
-    rows = list(map(orjson.loads, book.evidence.bodies))
-    for setup, prices in setups(book):
-        evidence = {name: value for name, value in setup.evidence.items() if name not in new}
-        record = {
-            name: value
-            for name, value in setup.fields["track_record"]["family"].items()
-            if name not in {"by_direction", "placebo_win_rate_pct"}
-        }
-        row = next(row for row in rows if row["setup_id"] == setup.view.setup_id)
-        for scopes in ({"family": record, "ticker": None}, {"family": None, "ticker": None}):
-            fields = {**setup.fields, "track_record": scopes}
-            setup_view = SetupView.of({**row, "track_record": scopes}, evidence)
-            old = StoredSetup(setup_view, fields, evidence)
-            bars = dataclasses.replace(prices, volume=None)
-            view = chart_view(book, old, bars)
-            assert (view.pole, view.volume, view.attempt) == (None, None, 1)
-            assert Image.open(io.BytesIO(draw(view))).size == (1200, 675)
+def test_a_setup_without_a_record_is_drawn_without_one(book: Book) -> None:
+    setup, prices = next(setups(book))
+    unknown = dataclasses.replace(setup, view=dataclasses.replace(setup.view, record=None))
+
+    assert chart_view(book, unknown, prices).record is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -115,19 +115,6 @@ async def test_a_day_goes_on_where_an_earlier_process_left_it() -> None:
     await refused(limiter.count(keyed("a"), "rest"))  # the account's day is full too
     await refused(limiter.count(keyed("d"), "rest"))
     await limiter.count(keyed("c", account_id=2), "rest")
-
-
-async def test_a_call_refused_for_its_day_does_not_use_up_its_minute(clock: Clock) -> None:
-    clock.now = MIDNIGHT - 1
-    limiter = limited(clock, key_per_minute=3, key_per_day=1)
-    await limiter.count(keyed("a"), "rest")
-    for _ in range(5):
-        await refused(limiter.count(keyed("a"), "rest"))
-    clock.now += 1
-
-    assert (
-        await limiter.count(keyed("a"), "rest")
-    ).state == b'"minute";r=1;t=59, "day";r=0;t=86400'
 
 
 async def test_requests_that_are_no_calls_count_beside_the_calls_of_their_key() -> None:
@@ -249,23 +236,11 @@ async def test_who_may_not_call_at_all_is_told_to_wait_a_second() -> None:
     assert wait(await refused(limited(keyless_per_minute=0).count(STRANGER, "rest"))) == 1
 
 
-@pytest.fixture
-async def before_and_after(tmp_path: Path) -> AsyncIterator[tuple[Limiter, Limiter]]:
-    """Limiters that count in one folder, as those of two processes do; the second allows less."""
-    before, after = (limited(None, tmp_path / "c", key_per_day=quota) for quota in (5, 2))
-    yield before, after
-    for limiter in (before, after):
-        await limiter.counting.close()
+async def test_a_day_whose_quota_was_lowered_has_nothing_left() -> None:
+    limiter = limited(key_per_day=2)
+    await limiter.resume([(1, "a", 4)])
 
-
-async def test_a_day_whose_quota_was_lowered_has_nothing_left(
-    before_and_after: tuple[Limiter, Limiter],
-) -> None:
-    before, after = before_and_after
-    for _ in range(4):
-        await before.count(keyed("a"), "rest")
-
-    assert b'"day";r=0;' in state(await refused(after.count(keyed("a"), "rest")))
+    assert b'"day";r=0;' in state(await refused(limiter.count(keyed("a"), "rest")))
 
 
 @pytest.mark.parametrize(

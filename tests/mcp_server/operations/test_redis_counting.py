@@ -221,15 +221,6 @@ async def test_when_another_redis_takes_over_an_address_it_counts_there(
         await counting.close()
 
 
-async def test_an_answer_that_cannot_be_used_leaves_nobody_waiting(
-    shared_redis: RedisServer,
-) -> None:
-    line = RedisLine(shared_redis.url, "return {}")
-    with anyio.fail_after(30), pytest.raises(CountersAwayError):
-        await line.try_again(MARKING)
-    await line.close()
-
-
 async def test_who_waits_when_the_service_stops_is_told(shared_redis: RedisServer) -> None:
     line = RedisLine(shared_redis.url)
     waiting = asyncio.ensure_future(line.try_again(MARKING))
@@ -243,19 +234,6 @@ async def test_who_waits_when_the_service_stops_is_told(shared_redis: RedisServe
 async def _refused(counting: Counting) -> None:
     with pytest.raises(CountersAwayError):
         await hit(counting)
-
-
-async def test_what_redis_keeps_on_disk_outlives_its_crash(redis_server: RedisServer) -> None:
-    async with counting_in(redis_server) as counting:
-        await counting.resume([])
-        assert await counted(counting, 50) == 50
-        redis_server.stop()
-        with pytest.raises(CountersAwayError):
-            await hit(counting)
-        redis_server.start()
-
-        assert await counting.look()  # what was counted elsewhere meanwhile is taken over
-        assert not (await hit(counting)).counted
 
 
 async def test_a_redis_that_never_was_there_is_away_from_the_start() -> None:

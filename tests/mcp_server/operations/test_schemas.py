@@ -8,11 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from mcp_server.operations.arguments import FamilyArguments, read_arguments
-from mcp_server.operations.lean import lean_answer, lean_argument
 from mcp_server.operations.schemas import input_schema, output_schema, record_schemas
 from mcp_server.operations.table import OPERATIONS, Operation
-from store.families import Family
 from store.records import Envelope
 
 ANSWERED = [row for row in OPERATIONS.values() if row.answers]
@@ -59,49 +56,3 @@ def test_an_argument_has_one_plain_type_and_words(operation: Operation) -> None:
         assert isinstance(field["type"], str)
         assert field["description"]
         assert field.get("default", "") is not None
-
-
-def test_the_family_is_one_of_five_and_any_other_is_still_answered() -> None:
-    operation = OPERATIONS["get_family_track_record"]
-
-    assert input_schema(operation)["properties"]["family"]["enum"] == list(Family)
-    assert read_arguments(FamilyArguments, {"family": "cup"}).family == "cup"
-
-
-def test_null_is_a_type_among_others_and_bounds_are_left_out() -> None:
-    verdict = {"anyOf": [{"const": "v1", "type": "string"}, {"type": "null"}], "default": None}
-    count = {"anyOf": [{"minimum": 0, "type": "integer"}, {"type": "null"}], "description": "Rows."}
-
-    lean = lean_answer({"properties": {"verdict": verdict, "count": count}, "required": ["count"]})
-
-    assert lean == {
-        "properties": {
-            "verdict": {"type": ["string", "null"], "enum": ["v1", None]},
-            "count": {"description": "Rows.", "type": ["integer", "null"]},
-        },
-        "required": ["count"],
-    }
-    assert lean_argument({**count, "default": None}) == {
-        "description": "Rows.",
-        "type": "integer",
-        "minimum": 0,
-    }
-
-
-def test_a_definition_stands_where_it_is_used_unless_it_is_used_twice() -> None:
-    point = {"type": "object", "description": "A point.", "properties": {"x": {"type": "number"}}}
-    line = {
-        "type": "object",
-        "properties": {"a": {"$ref": "#/$defs/Point"}, "b": {"$ref": "#/$defs/Point"}},
-    }
-    schema = {
-        "properties": {"line": {"$ref": "#/$defs/Line", "description": "One line."}},
-        "required": ["line"],
-        "$defs": {"Line": line, "Point": point},
-    }
-
-    lean = lean_answer(schema)
-
-    assert lean["properties"]["line"] == {"description": "One line.", **line}
-    assert list(lean["$defs"]) == ["Point"]
-    assert "description" not in lean["$defs"]["Point"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx
 import mcp_types as types
 import orjson
 import pytest
@@ -13,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from mcp_server.surface.app_page import DATA_KEY, PAGE_TYPE, PAGE_URI, chart_page
 from mcp_server.surface.clients import APPS
-from tests.agent import ERAS, call, connected, images, texts
+from tests.agent import ERAS, call, connected, images, modern, texts
 from tests.service import Service
 
 DECLARED = {"mimeTypes": [PAGE_TYPE]}
@@ -21,22 +20,9 @@ ADDRESSES = ("/mcp", "/mcp/demo", "/mcp/extended")
 
 
 def raw(service: Service, method: str, *extensions: str, **params: Any) -> Any:
-    """The result of a request of 2026-07-28 whose client declares some extensions."""
-    meta = {
-        types.PROTOCOL_VERSION_META_KEY: "2026-07-28",
-        types.CLIENT_INFO_META_KEY: {"name": "host", "version": "1"},
-        types.CLIENT_CAPABILITIES_META_KEY: {"extensions": dict.fromkeys(extensions, DECLARED)},
-    }
-    headers = {
-        "Accept": "application/json, text/event-stream",
-        "Authorization": f"Bearer {service.key}",
-        "MCP-Protocol-Version": "2026-07-28",
-        "Mcp-Method": method,
-        "Mcp-Name": params.get("name") or params.get("uri") or "",
-    }
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
-    named = {name: value for name, value in headers.items() if value}
-    return httpx.post(service.mcp_url, json=body, headers=named, timeout=30).json()["result"]
+    """The result of a request whose client declares some extensions."""
+    declared = {"extensions": dict.fromkeys(extensions, DECLARED)}
+    return modern(service.mcp_url, service.key, method, declared, **params)
 
 
 async def chart_of(client: Client, symbol: str) -> types.CallToolResult:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_server.surface.app_page import DATA_KEY, chart_page
+from tests.mcp_server.test_drawing_palette import contrast
 
 APP = Path(str(resources.files("mcp_server.surface"))) / "app"
 
@@ -49,7 +50,8 @@ def test_the_page_is_one_document_that_loads_nothing() -> None:
 def test_every_colour_of_words_can_be_read_on_its_ground(theme: str) -> None:
     style = (APP / "page.css").read_text("utf-8")
     block = style[style.index(f"{theme} {{") :].partition("}")[0]
-    colours = dict(re.findall(r"--([a-z-]+): (?:var\([^,]+, )?(#[0-9a-f]{6})", block))
+    found = re.findall(r"--([a-z-]+): (?:var\([^,]+, )?#([0-9a-f]{6})", block)
+    colours = {name: bytes.fromhex(colour) for name, colour in found}
 
     for ink in ("title", "muted", "line", "trigger", "target", "stop", "entry"):
         for ground in ("paper", "panel"):
@@ -57,18 +59,6 @@ def test_every_colour_of_words_can_be_read_on_its_ground(theme: str) -> None:
     assert contrast(colours["warn"], colours["warn-paper"]) >= 4.5
     for level in ("trigger", "target", "stop", "last"):
         assert contrast(colours["on-level"], colours[level]) >= 4.5, level
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours (WCAG 2.2)."""
-    bright, dim = sorted((luminance(one), luminance(other)), reverse=True)
-    return (bright + 0.05) / (dim + 0.05)
-
-
-def luminance(colour: str) -> float:
-    shares = (part / 255 for part in bytes.fromhex(colour[1:]))
-    red, green, blue = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def test_our_own_code_writes_text_and_never_markup() -> None:

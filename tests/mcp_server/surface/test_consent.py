@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import anyio
-import httpx
 import mcp_types as types
 import pytest
 
-from tests.agent import call, connected, texts
+from tests.agent import call, connected, modern, texts
 from tests.service import Service, new_key
 
 MODERN = "2026-07-28"
@@ -102,38 +99,18 @@ async def test_the_user_is_asked_before_a_ticker_is_removed_by_name(
     assert tracked(service, key) == left
 
 
-async def test_tickers_that_are_added_at_once_are_all_added(service: Service, key: str) -> None:
-    user = User("decline")
-
-    async with (
-        connected(f"{service.mcp_url}/extended", key, MODERN, ask=user.asked) as client,
-        anyio.create_task_group() as group,
-    ):
-        for symbol in ("MSFT", "FB"):
-            group.start_soon(partial(call, client, "add_tickers", symbols=[symbol]))
-
-    assert user.questions == []
-    assert sorted(tracked(service, key)) == ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
-
-
-async def test_nobody_is_asked_about_a_list_that_loses_nothing(service: Service, key: str) -> None:
-    user = User("decline")
-
-    await replace(service, key, user, "IBM", "AAPL", "GOOG", "MSFT")
-
-    assert user.questions == []
-    assert tracked(service, key) == ["IBM", "AAPL", "GOOG", "MSFT"]
-
-
-async def test_nobody_is_asked_about_a_list_that_is_refused_anyway(
-    service: Service, key: str
+@pytest.mark.parametrize("symbols", [("IBM", "AAPL", "GOOG", "MSFT"), ("NOPE",)])
+async def test_nobody_is_asked_about_a_list_that_loses_nothing_or_is_refused_anyway(
+    service: Service, key: str, symbols: tuple[str, ...]
 ) -> None:
-    user = User("accept")
+    user = User("decline")
 
-    result = await replace(service, key, user, "NOPE")
+    result = await replace(service, key, user, *symbols)
 
     assert user.questions == []
-    assert texts(result)[0].startswith("unknown_symbol: ")
+    assert result.is_error is (symbols == ("NOPE",))
+    kept = ("AAPL", "GOOG", "IBM") if result.is_error else symbols
+    assert tracked(service, key) == list(kept)
 
 
 async def test_an_agreement_counts_for_the_change_that_was_asked_about_alone(
@@ -170,25 +147,8 @@ async def test_a_client_that_cannot_ask_is_answered_at_once(
 def test_only_a_client_that_shows_forms_is_asked(
     service: Service, key: str, elicitation: dict[str, Any], status: str
 ) -> None:
-    meta = {
-        types.PROTOCOL_VERSION_META_KEY: MODERN,
-        types.CLIENT_INFO_META_KEY: {"name": "probe", "version": "1"},
-        types.CLIENT_CAPABILITIES_META_KEY: {"elicitation": elicitation},
-    }
-    params = {
-        "name": "set_tracked_tickers",
-        "arguments": {"symbols": ["AAPL"]},
-        "_meta": meta,
-    }
-    headers = {
-        "Authorization": f"Bearer {key}",
-        "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": MODERN,
-        "Mcp-Method": "tools/call",
-        "Mcp-Name": "set_tracked_tickers",
-    }
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    call = {"name": "set_tracked_tickers", "arguments": {"symbols": ["AAPL"]}}
 
-    result = httpx.post(service.mcp_url, json=body, headers=headers).json()["result"]
+    result = modern(service.mcp_url, key, "tools/call", {"elicitation": elicitation}, **call)
 
     assert result["resultType"] == status
