@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
@@ -16,8 +16,9 @@ from mcp_server.operations.errors import CATALOGUE
 from store.accounts import Plan
 from tests.agent import ERAS, connected, texts
 from tests.agents.careless import Careless, User
+from tests.agents.nights import Nights
 from tests.agents.words import UnknownWordsError, clauses
-from tests.contract.market import QUIET, write_market
+from tests.contract.market import QUIET
 from tests.service import Service, copy_night, new_key, serving
 
 CAP = 50
@@ -35,13 +36,10 @@ wishes.
 """
 
 
-@pytest.fixture(scope="module")
-def live(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A live service over the market of 300 setups."""
-    folder = tmp_path_factory.mktemp("careless")
-    write_market(night, folder)
-    with serving(folder) as service:
-        yield service
+@pytest.fixture
+def live(nights: Nights) -> Service:
+    """The live service over the market of 300 setups."""
+    return nights["market"][0]
 
 
 class Account:

@@ -6,55 +6,42 @@ from typing import Any
 
 import pytest
 
-from tests.agents.nights import Nights
-from tests.agents.rules import Answer, missing, needed, rows_of
+from tests.agents.rules import Answer, missing, needed
 
-PATH = "/tickers/GOOG/patterns"
+SUMMARY = "Triangle: 4 resolved trades, 50.00% reached the target."
+LINE = {"start": {"date": "2012-07-02", "price": 9.0}, "end": {"date": "2012-09-03", "price": 8.0}}
+ROW = {
+    "win_rate_pct": 50,
+    "sample_size": 4,
+    "avg_loss_pct": -1.5,
+    "summary": SUMMARY,
+    "price_scale": "log",
+    "lines": {"upper": LINE, "lower": LINE},
+}
+NIGHT = {"session": "2012-10-03", "disclaimer": "Not advice.", "summaries": {SUMMARY}}
 
 
-def answer_of(nights: Nights, lacking: str) -> Answer:
-    """The patterns of GOOG without a field, wherever it stands."""
-    live, _ = nights["sample"]
-    body = live.get(PATH).raise_for_status().json()
-    for row in [body, *rows_of(body)]:
-        _without(row, lacking)
-    return Answer("Educational chart analysis, not investment advice.", body, refused=False)
-
-
-def _without(row: Any, lacking: str) -> None:
-    if lacking == "summary" and "summary" in row:
-        row["summary"] = row["summary"].partition(";")[0]
-    elif lacking == "as_of_session" and "api_version" in row:
-        row["as_of_session"] = "2012-10-02"
-    elif lacking == "date" and "lines" in row:
-        row["lines"]["upper"]["end"] = row["lines"]["upper"]["start"]
-    elif lacking == "avg_loss_pct" and lacking in row:
-        row[lacking] = None
-    elif lacking == "sample_size":
-        row.pop(lacking, None)
-        row.pop("summary", None)
+def answer(text: str = "Not advice.", session: str = "2012-10-03", **changes: Any) -> Answer:
+    body = {"as_of_session": session, "setups": [{**ROW, **changes}]}
+    return Answer(text, body, refused=False)
 
 
 @pytest.mark.parametrize(
     ("lacking", "words"),
     [
-        ("avg_loss_pct", "a win rate without"),
-        ("sample_size", "a win rate without"),
-        ("summary", "a summary that is not whole"),
-        ("as_of_session", "no session"),
-        ("date", "lines without dated endpoints"),
+        (answer(avg_loss_pct=None), "a win rate without"),
+        (answer(sample_size=None), "a win rate without"),
+        (answer(summary="Triangle: 4 resolved trades"), "a summary that is not whole"),
+        (answer(lines={"upper": LINE, "lower": {**LINE, "end": LINE["start"]}}), "lines without"),
+        (answer(session="2012-10-02"), "no session"),
+        (answer(text=""), "no disclaimer"),
     ],
 )
-def test_what_an_answer_lacks_is_named(nights: Nights, lacking: str, words: str) -> None:
-    night = nights["sample"][1]
-
-    assert missing([answer_of(nights, "")], night) == []
-    assert any(found.startswith(words) for found in missing([answer_of(nights, lacking)], night))
+def test_what_an_answer_lacks_is_named(lacking: Answer, words: str) -> None:
+    assert missing([answer()], NIGHT) == []
+    assert missing([lacking], NIGHT)[0].startswith(words)
 
 
-def test_an_answer_without_the_disclaimer_is_found_out(nights: Nights) -> None:
-    answer = Answer("", answer_of(nights, "").body, refused=False)
-
-    assert missing([answer], nights["sample"][1])[0].startswith("no disclaimer")
-    assert needed([answer]) == {"sample", "summary", "session", "lines", "disclaimer"}
+def test_a_rule_applies_to_what_was_answered_alone() -> None:
+    assert needed([answer()]) == {"sample", "summary", "session", "lines", "disclaimer"}
     assert needed([Answer("unknown_symbol: ...", None, refused=True)]) == set()

@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -23,27 +23,18 @@ CODE = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
-class Requirement:
-    """One sentence or table row of the specification."""
-
-    id: str
-    says: str
-    waiting: bool = False
-    """Whether its subject is still to be built."""
-
-
-@dataclass(frozen=True)
 class Section:
     """The requirements of one section, and the digest of the text they were read from."""
 
     heading: str
     read: str
-    requirements: tuple[Requirement, ...]
+    requirements: Mapping[str, str]
+    """What is required, a sentence or table row of the specification, by its id."""
 
     @property
     def codes(self) -> set[str]:
         """All code spans in its requirements."""
-        return set(CODE.findall("\n".join(requirement.says for requirement in self.requirements)))
+        return set(CODE.findall("\n".join(self.requirements.values())))
 
 
 @dataclass(frozen=True)
@@ -84,33 +75,26 @@ def sections() -> list[Section]:
     """The sections of the manifest, in order."""
     with MANIFEST.open("rb") as file:
         content = tomllib.load(file)
-    return [
-        Section(
-            heading,
-            entries["read"],
-            tuple(
-                Requirement(name, entry) if isinstance(entry, str) else Requirement(name, **entry)
-                for name, entry in _flat(entries)
-                if name != "read"
-            ),
-        )
-        for heading, entries in content.items()
-    ]
+    found = []
+    for heading, entries in content.items():
+        flat = dict(_flat(entries))
+        found.append(Section(heading, flat.pop("read"), flat))
+    return found
 
 
-def _flat(entries: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(entries: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     # A dot in an unquoted TOML key opens a table, so `ME-key.name` is joined again.
     for name, entry in entries.items():
-        if isinstance(entry, dict) and "says" not in entry:
+        if isinstance(entry, dict):
             yield from _flat(entry, f"{prefix}{name}.")
         else:
             yield prefix + name, entry
 
 
 @cache
-def requirements() -> dict[str, Requirement]:
-    """Every requirement by its id."""
-    return {r.id: r for section in sections() for r in section.requirements}
+def requirements() -> dict[str, str]:
+    """What is required, by the id of each requirement."""
+    return {name: says for section in sections() for name, says in section.requirements.items()}
 
 
 @cache

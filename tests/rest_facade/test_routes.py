@@ -49,11 +49,6 @@ def test_a_body_that_is_no_list_of_known_symbols_is_refused_and_changes_nothing(
             "invalid_symbol",
             {"rejected": ["AA-PL"], "nearest": {"AA-PL": ["AAPL"]}},
         ),
-        (
-            {"json": {"symbols": ["NOPE", "AAPL", "NADA"]}},
-            "unknown_symbol",
-            {"unknown": ["NOPE", "NADA"]},
-        ),
     ]
     for sent, code, details in cases:
         with subtests.test(sent=str(sent)[:80]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import mcp_types as types
-import orjson
 import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
@@ -118,9 +117,3 @@ async def test_a_refusal_carries_no_bars(service: Service) -> None:
 
     assert result.is_error
     assert DATA_KEY not in (result.meta or {})
-
-
-def test_the_rest_surface_answers_no_bars(service: Service) -> None:
-    answer = service.get("/demo/AAPL/patterns")
-
-    assert orjson.dumps(DATA_KEY)[1:-1] not in answer.content
