@@ -6,8 +6,7 @@ The meaning of the price and volume evidence is proven in tests/nightly, where i
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
@@ -167,42 +166,13 @@ SHOWN_NUMBERS = ("dist_to_entry", "typical_return", "price", "min_rr", "win_rate
 """Numbers of the row itself, which every row has."""
 
 
-def in_direction(record: Mapping[str, Any] | None, direction: str) -> Mapping[str, Any] | None:
-    """The part of a record that counts for a setup of one direction."""
-    if record is None or record["by_direction"] is None:
-        return record
-    side: Mapping[str, Any] | None = record["by_direction"][direction]
-    return side
-
-
-def shown(row: Mapping[str, Any]) -> dict[str, float | None]:
-    """The evidence that a served row shows."""
-    plan = row["plans"][0]
-    ticker, family = (
-        in_direction(row["track_record"][name], row["direction"]) for name in ("ticker", "family")
-    )
-    known = ticker if ticker and ticker["sample_size"] >= 5 else None
-    trigger, target, stop = (plan[f"{name}_price"] for name in ("trigger", "target", "stop"))
-    start = row["entry_price"] or trigger
-    return {
-        "dist_to_entry": row["distance_to_trigger_pct"],
-        "typical_return": row["expected_gain_pct"],
-        "price": row["last_close"],
-        "min_win_rate": known["win_rate_pct"] if known else None,
-        "min_avg_r": known["avg_r"] if known else None,
-        "min_expected_r": (ticker or family or {"expected_r": None})["expected_r"],
-        "target_move": 100 * abs(target / trigger - 1),
-        "min_rr": abs(target - start) / abs(stop - start),
-        "win_rate": row["win_rate_pct"],
-        "gain": row["gain_pct"],
-    }
-
-
 def test_the_evidence_about_a_setup_is_what_its_row_shows(sample: Market) -> None:
+    """Other numbers that rows show: `test_one_view.py` and tests/nightly/test_recomputed.py."""
     for position, row in enumerate(sample.rows):
-        for kind, value in shown(row).items():
-            expected = None if value is None else pytest.approx(value, abs=0.006)
-            assert sample.numbers[kind][position] == expected
+        plan = row["plans"][0]
+        move = 100 * abs(plan["target_price"] / plan["trigger_price"] - 1)
+        for kind, value in (("price", row["last_close"]), ("target_move", move)):
+            assert sample.numbers[kind][position] == pytest.approx(value, abs=0.006)
         assert sample.labels["direction"][position] == row["direction"]
 
 
