@@ -232,10 +232,11 @@ def check_history_row(bars: Bars, row: HistoryRow) -> None:
     stopped = after.low <= row.stop_price if sign > 0 else after.high >= row.stop_price
     reached = after.high >= row.target_price if sign > 0 else after.low <= row.target_price
     over = np.flatnonzero(stopped | reached)
-    assert row.target_move_pct > 0
+    assert (row.target_move_pct or 0) > 0
     if row.outcome == "open":
         assert not len(over)
-        assert row.exit_date is row.exit_price is row.realized_move_pct is row.hold_bars is None
+        missing = (row.exit_date, row.exit_price, row.realized_move_pct, row.hold_bars)
+        assert missing == (None, None, None, None)
         assert row.unrealized_r == pytest.approx(
             sign * (bars.close[-1] - row.entry_price) / risk, abs=2e-3
         )

@@ -136,7 +136,7 @@ async def test_lists_may_be_reused_for_an_hour_by_anybody_and_those_but_of_tools
         prompts, resources = await client.list_prompts(), await client.list_resources()
         templates, tools = await client.list_resource_templates(), await client.list_tools()
 
-    assert prompts.prompts == resources.resources == templates.resource_templates == []
+    assert not [*prompts.prompts, *resources.resources, *templates.resource_templates]
     if era != "legacy":
         for listing in (prompts, resources, templates, tools):
             assert (listing.ttl_ms, listing.cache_scope) == (3_600_000, "public")
