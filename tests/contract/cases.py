@@ -75,7 +75,6 @@ ANSWERED = (
     Case("remove_tickers", {"symbols": ["NONE"]}),
     *_cases("get_universe", {"rows": "full", "limit": 5}, {"rows": "full", "search": "aap"}),
     *_cases("get_changes", {}, {"change": "new", "limit": 5}),
-    Case("scan_setups", {"rows": "full", "status": "all", "limit": 200}),
 )
 """What the service over the sample night answers; edits leave its list as it is."""
 

@@ -41,9 +41,11 @@ async def test_the_best_setups_are_one_call_and_a_win_rate_has_its_sample_and_av
 
     async with connected(url, service.key) as client:
         result = (await call(client, "scan_setups", status="all")).structured_content
+        whole = await call(client, "scan_setups", status="all", rows="full")
         listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
 
     assert result is not None
+    assert (whole.structured_content or {})["setups"] == rows["setups"]
     jsonschema.validate(result, listed["scan_setups"] or False)
     assert (result["count"], result["limit"]) == (rows["count"], 10)
     assert sum(result["counts"].values()) == rows["count"]
