@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from benchmarks.evidence.__main__ import method_of
 from benchmarks.evidence.comparison import RESAMPLES, compare, stepdown
 from benchmarks.evidence.filters import (
     Breakout,
@@ -24,7 +23,7 @@ from benchmarks.evidence.filters import (
     with_trend,
 )
 from benchmarks.evidence.market import Index, returns_of
-from benchmarks.evidence.tables import filter_tables, tables
+from benchmarks.evidence.tables import filter_tables
 from benchmarks.evidence.trades import cleaned_of, held_out_trades, verdicts_of
 from benchmarks.evidence.walks import driftless, table_of
 from benchmarks.market import sessions, symbol_of
@@ -73,13 +72,6 @@ def test_volume_contracts_if_the_second_half_of_the_pattern_is_below_four_fifths
     assert volume_contracted(seen) is False
     seen.bars.volume[START] = 0.0
     assert volume_contracted(seen) is None
-
-
-def test_the_middle_bar_belongs_to_the_second_half() -> None:
-    seen = replace(breakout(), start=ENTRY - 3)
-    seen.bars.volume[ENTRY - 3 : ENTRY] = 1000.0, 400.0, 1000.0
-
-    assert volume_contracted(seen) is True  # 700 against 1,000
 
 
 @pytest.mark.parametrize(("volume", "passes"), [(1500.0, True), (1499.0, False), (0.0, None)])
@@ -176,20 +168,6 @@ def order(tmp_path_factory: pytest.TempPathFactory) -> Order:
     return Order(open_source(file), file.name, parameters=DETECTORS["reference"])
 
 
-def test_the_tables_are_those_of_the_night(order: Order) -> None:
-    method = method_of(order, NOW)
-    lines = list(tables(method))
-
-    families = lines[: lines.index("")]
-    assert len(families) == 2 + len(method.by_family())
-    everything = method.by_family()[-1]
-    assert families[-1].startswith(
-        f"| all | {everything.trades:,} | {everything.win_rate_pct:.1f}%"
-    )
-    assert sum(line.startswith("| family") for line in lines) == 2
-    assert lines[-1] == ""
-
-
 def test_the_filters_are_run_on_symbols_held_out_and_on_no_other(order: Order) -> None:
     chosen = plan(order, NOW)
     trades = held_out_trades(chosen)
@@ -214,17 +192,6 @@ def test_the_filters_are_run_on_symbols_held_out_and_on_no_other(order: Order) -
     ):
         counts = [(verdict == side).sum() for side in (1, 0, -1)]
         assert [passing, failing, left_out] == [f"{count:,}" for count in counts]
-
-
-def test_a_walk_has_no_drift_and_its_bars_hold_their_path() -> None:
-    rng = np.random.default_rng(6)
-    walks = [driftless(np.arange(9000, 9250, dtype=np.int32), rng) for _ in range(400)]
-    ends = np.array([bars.close[-1] / 1000 for bars in walks])
-
-    assert abs(ends.mean() - 1) < 3 * ends.std() / 20
-    for bars in walks[:5]:
-        assert (bars.high >= np.maximum(bars.open, bars.close)).all()
-        assert (bars.low <= np.minimum(bars.open, bars.close)).all()
 
 
 def noise(seed: int, trades: int = 3000) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
@@ -261,16 +228,6 @@ def test_a_filter_that_works_is_found_and_noise_is_not() -> None:
     ps = [test.adjusted_p for test in found]
     assert ps[3] == pytest.approx(1 / (1 + RESAMPLES))
     assert all(p is not None and p > 0.05 for number, p in enumerate(ps) if number != 3)
-
-
-def test_noise_alone_is_called_a_finding_in_one_of_twenty_studies() -> None:
-    found = 0
-    for seed in range(100, 160):
-        lift, months, rng = noise(seed, 600)
-        verdicts = [rng.integers(0, 2, len(lift)).astype(np.int8) for _ in range(6)]
-        found += any((test.adjusted_p or 1) <= 0.05 for test in compare(lift, verdicts, months))
-
-    assert found <= 8  # 3 are expected; more than 8 would be a chance of 1 in 200
 
 
 def test_a_filter_that_hardly_any_trade_passes_is_not_tested() -> None:

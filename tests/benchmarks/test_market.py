@@ -5,13 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
-import numpy as np
 import polars as pl
-import pytest
 
 from benchmarks import market
-from benchmarks.copies import write_copies, write_reference
-from benchmarks.market import Floats, write_market
+from benchmarks.copies import write_copies
+from benchmarks.market import write_market
 from benchmarks.nights import ANALYSED, LATE
 from nightly.cleaning import clean
 from nightly.sessions import past_window
@@ -39,26 +37,6 @@ def test_nearly_all_of_a_generated_market_is_analysed(tmp_path: Path) -> None:
     assert min(analysed(file)) >= ANALYSED
 
 
-def test_a_market_whose_prices_are_clipped_freezes_and_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def clipped(prices: Floats) -> Floats:
-        return np.asarray(prices.clip(0.5, 50_000))
-
-    monkeypatch.setattr(market, "within", clipped)
-    file = tmp_path / "market.parquet"
-    write_market(file, SYMBOLS, YEARS)
-    assert max(analysed(file)) < ANALYSED
-
-
-def test_reflected_prices_stay_within_the_bounds_and_keep_their_moves() -> None:
-    prices = 50 * np.exp(np.cumsum(np.random.default_rng(1).normal(0, 0.05, 5000)))
-    kept = market.within(prices)
-    assert market.LOWEST <= kept.min() < kept.max() <= market.HIGHEST
-    before, after = (np.abs(np.diff(np.log(series))) for series in (prices, kept))
-    assert np.isclose(before, after).mean() > 0.98
-
-
 def test_copies_have_other_names_and_prices_and_the_same_days(tmp_path: Path) -> None:
     bars, copies = tmp_path / "bars.parquet", tmp_path / "copies.parquet"
     write_market(bars, 3, 1)
@@ -71,15 +49,6 @@ def test_copies_have_other_names_and_prices_and_the_same_days(tmp_path: Path) ->
     assert many["date"].to_list() == 2 * one["date"].to_list()
     assert not set(many["close"]) & set(one["close"])
     assert many["volume"].to_list() == 2 * one["volume"].to_list()
-
-
-def test_the_reference_is_copied_for_every_copy(tmp_path: Path) -> None:
-    known, copies = tmp_path / "known.parquet", tmp_path / "copies.parquet"
-    pl.DataFrame({"symbol": ["X", "Y"], "asset_type": ["stock", "etf"]}).write_parquet(known)
-    write_reference(known, copies, 2)
-    listed = pl.read_parquet(copies)
-    assert listed["symbol"].to_list() == ["AX", "AY", "BX", "BY"]
-    assert listed["asset_type"].to_list() == ["stock", "etf", "stock", "etf"]
 
 
 def test_a_table_as_of_an_earlier_day_lacks_the_later_bars(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pytest
 
 from nightly.bars import Bars, Days, to_date, to_day
@@ -22,7 +21,7 @@ from store.book import Book
 from store.errors import HeldBackError
 from store.manifest import Manifest
 from store.nights import Nights
-from store.records import HistoryRow, ScanSetup
+from store.records import ScanSetup
 from tests.nightly.series import LENIENT, walk, weekdays, write_table
 
 
@@ -96,21 +95,6 @@ def test_the_running_utc_day_of_crypto_is_never_used(tmp_path: Path) -> None:
     order = order_of(tmp_path, {"BTC-USD": coin("2026-11-21")})
     assert ends_at(order, "2026-11-21T23:59") == {"BTCUSD": "2026-11-20"}
     assert ends_at(order, "2026-11-22T00:00") == {"BTCUSD": "2026-11-21"}
-
-
-def test_stocks_and_crypto_share_a_session_and_keep_their_calendars(tmp_path: Path) -> None:
-    """On a Sunday: stocks end with Friday and wait for Monday, crypto with Saturday for Sunday."""
-    order = order_of(tmp_path, {"ACME": stock("2026-11-20"), "BTC-USD": coin("2026-11-22")})
-    now = "2026-11-22T12:00"
-    chosen, used = plan(order, at(now)), used_at(order, now)
-
-    assert chosen.as_of == day("2026-11-21")
-    assert ends_at(order, now) == {"ACME": "2026-11-20", "BTCUSD": "2026-11-21"}
-    for task in chosen.tasks:
-        assert task.windows["stock"].following == task.windows["etf"].following == day("2026-11-23")
-        assert task.windows["crypto"].following == day("2026-11-22")
-    assert (len(used["ACME"]), len(used["BTCUSD"])) == (100, 99)
-    assert ((used["BTCUSD"].date + 3) % 7 >= 5).any(), "weekends of crypto are sessions"
 
 
 def test_at_the_close_in_new_york_the_utc_day_still_runs(tmp_path: Path) -> None:
@@ -217,70 +201,10 @@ def test_a_symbol_with_a_date_to_come_is_left_out_alone(tmp_path: Path) -> None:
     assert manifest.inputs.parameters["future_dates"] == 1, "the clock decided beside the bars"
 
 
-def test_a_single_date_to_come_costs_a_symbol_that_bar_alone(tmp_path: Path) -> None:
-    to_come = np.array([to_day(day("2076-08-14"))], np.int32)
-    days = {"ACME": weekdays(100, day("2026-08-14")), "BTC-USD": coin("2026-08-16", 99).date}
-    bars = {name: on(np.concatenate([known, to_come])) for name, known in days.items()}
-
-    manifest, _ = make_night(
-        order_of(tmp_path, bars), Nights(tmp_path / "data"), now=at("2026-08-17T12:00")
-    )
-
-    assert manifest.as_of_session == day("2026-08-16")
-    assert manifest.counts.covered == 2
-    assert manifest.inputs.parameters["future_dates"] == 2
-
-
 def test_a_source_of_nothing_but_days_to_come_is_an_error(tmp_path: Path) -> None:
     order = order_of(tmp_path, {"ACME": stock("2076-08-14")})
     with pytest.raises(SourceError, match="check the dates of the bars"):
         plan(order, at("2026-08-17T12:00"))
-
-
-def test_a_halted_symbol_leaves_the_book_and_its_trades_stay_counted(tmp_path: Path) -> None:
-    order = order_of(tmp_path, {"ACME": stock("2026-11-20"), "GONE": stock("2026-11-05", 1500)})
-    manifest, _, book = made(order, tmp_path / "data", "2026-11-21T12:00")
-    body = orjson.loads(book.patterns("GONE") or b"")
-    stored = book.history("GONE")
-    method = book.method()
-    book.close()
-
-    assert (body["available"], body["reason"], body["setups"]) == (False, "not_covered", [])
-    assert stored is not None
-    resolved = [
-        row
-        for body in stored.rows
-        if (row := HistoryRow.model_validate_json(body)).outcome != "open"
-    ]
-    assert len(resolved) > 5
-    assert method is not None
-    assert (method.symbols, method.ended) == (2, 1)
-    assert method.by_family()[-1].trades >= len(resolved)
-    assert manifest.counts.resolved == method.by_family()[-1].trades
-    assert manifest.counts.covered == 1
-
-
-def test_a_reused_ticker_is_not_glued_to_its_old_owner(tmp_path: Path) -> None:
-    days = weekdays(700, day("2026-11-20"))
-    whole = on(np.concatenate([days[:300], days[400:]]))
-    parts = {"whole": whole, "new": whole.take(slice(300, None)), "old": whole.take(slice(0, 300))}
-    rows = {}
-    for name, bars in parts.items():
-        order = order_of(tmp_path / name, {"ACME": bars})
-        *_, book = made(order, tmp_path / name, f"{to_date(bars.date[-1])}T23:30")
-        history = book.history("ACME")
-        book.close()
-        rows[name] = history.rows if history else []
-    assert rows["new"]
-    assert rows["whole"][: len(rows["new"])] == rows["new"], "the newest rows come first"
-    assert [entry(row) for row in rows["whole"][len(rows["new"]) :]] == [
-        entry(row) for row in rows["old"]
-    ]
-
-
-def entry(row: bytes) -> tuple[str, str]:
-    found = orjson.loads(row)
-    return found["lineage_id"], found["entry_date"]
 
 
 def test_a_night_names_the_sessions_of_the_calendar_that_its_active_symbols_follow(

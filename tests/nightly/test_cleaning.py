@@ -28,7 +28,6 @@ from nightly.sources import TableSource
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
 SOUND = SHARED / "data" / "bars.parquet"
-DIRTY = SHARED / "data" / "bars_dirty.parquet"
 REFERENCE = SHARED / "data" / "reference.parquet"
 
 MONDAY = to_day(dt.date(2024, 1, 1))
@@ -521,17 +520,3 @@ def test_real_sound_bars_are_hardly_ever_kept_out() -> None:
     assert kept > 0.99 * 7_216_198
     assert sum(len(result.series) > 1 for result in results.values()) < 25
     assert sum(result.findings.get("misprint", 0) for result in results.values()) < 700
-
-
-@pytest.mark.skipif(not SOUND.exists(), reason="the shared bars are not here")
-def test_most_splits_planted_in_real_bars_are_found() -> None:
-    source, planted, found = TableSource(SOUND), 0, 0
-    rng = np.random.default_rng(1)
-    for item in source.load(source.names()[::12]):
-        bars = max((series.bars for series in cleaned(item.bars).series), key=len)
-        for ratio in (2.0, 3.0, 1 / 4, 1 / 10) if len(bars) > 200 else ():
-            at = int(rng.integers(60, len(bars) - 1))
-            planted += 1
-            found += at in suspected_splits(scaled(bars, at, 1 / ratio))
-    assert planted > 500
-    assert found / planted > 0.85

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nightly.analysis import Task, analyse_symbol
-from nightly.bars import Bars, Floats, to_date, to_day
+from nightly.analysis import Task
+from nightly.bars import Bars, to_day
 from nightly.night import make_night
 from nightly.parameters import DETECTORS, Parameters
 from nightly.plan import Order
@@ -23,7 +23,7 @@ from nightly.sources import Loaded, TableSource
 from nightly.version import code_version
 from store.book import Book
 from store.nights import Nights
-from store.records import Line, Plan, ScanSetup
+from store.records import Plan, ScanSetup
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
 DIRTY = SHARED / "data" / "bars_dirty.parquet"
@@ -46,16 +46,6 @@ def loaded() -> dict[str, Loaded]:
 def task(day: dt.date) -> Task:
     known = windows(day, NOW)
     return Task(TableSource(DIRTY), [], day, known, "split", Parameters(), code_version())
-
-
-def test_every_dirty_symbol_has_a_refusal_or_a_finding(loaded: dict[str, Loaded]) -> None:
-    """Each symbol on the day of its own last bar, so that none is stale."""
-    assert len(loaded) == 65
-    for name, item in loaded.items():
-        found = analyse_symbol(item, Listing(name), task(to_date(item.bars.date[-1])))
-        rules = {*found.findings, *([found.refusal.code] if found.refusal else [])}
-        assert rules, name
-        assert rules <= set(RULES), name
 
 
 @pytest.mark.parametrize("detector", DETECTORS)
@@ -89,8 +79,6 @@ def absurdities(setup: ScanSetup, bars: Bars) -> Iterator[str]:
     """The properties of a setup that are absurd."""
     for plan in setup.plans:
         yield from _of_plan(plan, setup.last_close)
-    yield from _of_line(setup.lines.upper, bars, bars.high)
-    yield from _of_line(setup.lines.lower, bars, bars.low)
     shape = bars.take(bars.date >= to_day(setup.pattern_start))
     if (shape.high == shape.low).mean() > 0.25:
         yield "flat bars"
@@ -112,10 +100,3 @@ def _of_plan(plan: Plan, last: float) -> Iterator[str]:
         yield f"a far level {levels}"
     if not 1 / 2 < plan.trigger_price / last < 2:
         yield f"a trigger of {plan.trigger_price} at a price of {last}"
-
-
-def _of_line(line: Line, bars: Bars, extremes: Floats) -> Iterator[str]:
-    for touch in line.touches:
-        at = np.flatnonzero(bars.date == to_day(touch.date))
-        if len(at) != 1 or abs(touch.price / extremes[at[0]] - 1) > 1e-5:
-            yield f"a touch off its bar on {touch.date}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
 from collections.abc import Iterator
@@ -17,16 +16,17 @@ from nightly.judgement import BASES, PARTS, UNUSED, Weight
 from nightly.kernel.shape import Shape
 from nightly.parameters import Parameters
 from nightly.patterns import FAMILIES, type_name
-from nightly.rules import FINDINGS, REFUSALS
+from nightly.rules import RULES
 from nightly.sieve import CONTRADICTIONS
-from nightly.statistics import R_CLIP
 
 CODE = Path(nightly.__file__).parent
 DOCUMENT = CODE.parent / "docs" / "detector.md"
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 NAMES = frozenset(re.findall(r"`([^`\n]+)`", TEXT))
-SOURCES = tuple(sorted(f"sources/{path.name}" for path in (CODE / "sources").glob("*.py")))
-INGEST = ("analysis.py", "cleaning.py", "sieve.py", "doubt.py", "symbols.py", *SOURCES)
+INGEST = [
+    *(CODE / f"{name}.py" for name in ("analysis", "cleaning", "sieve", "doubt", "symbols")),
+    *(CODE / "sources").glob("*.py"),
+]
 
 
 def section_text(number: int) -> str:
@@ -41,9 +41,9 @@ def section(number: int) -> str:
     return " ".join(section_text(number).split())
 
 
-def stated_parameters() -> Iterator[tuple[str, float]]:
-    """The names and defaults of the document's tables; a row may have several of both."""
-    tables = re.findall(r"^\| name \| default .*\n\|-.*\n((?:\|.*\n)+)", TEXT, re.MULTILINE)
+def stated_parameters(head: str) -> Iterator[tuple[str, float]]:
+    """The names and values of the tables with this head; a row may have several of both."""
+    tables = re.findall(rf"^\| {head} .*\n\|-.*\n((?:\|.*\n)+)", TEXT, re.MULTILINE)
     for row in "".join(tables).splitlines():
         names, defaults, _ = row.split(" | ", 2)
         values = (float(default) for default in defaults.split(", "))
@@ -57,52 +57,14 @@ def constant_of(name: str) -> float:
     return float(getattr(importlib.import_module(path), constant))
 
 
-def calls(file: str) -> Iterator[tuple[str, list[str]]]:
-    """Every call in a file by the name of the function, with its string arguments."""
-    for node in ast.walk(ast.parse((CODE / file).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
-            strings = [
-                argument.value
-                for argument in node.args
-                if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-            ]
-            called = node.func
-            yield (called.id if isinstance(called, ast.Name) else called.attr), strings
-
-
-def refusal_codes() -> set[str]:
-    """The codes under which a symbol is left out."""
-    named = (texts for file in INGEST for name, texts in calls(file) if name == "Refusal")
-    return {texts[0] for texts in named if texts}
-
-
-def finding_ids() -> set[str]:
-    """The rules under which the bars of a symbol are counted."""
-    counted = {
-        text
-        for file in ("cleaning.py", "sieve.py", *SOURCES)
-        for name, texts in calls(file)
-        for text in texts
-        if name in ("_count", "note", "count") or (name == "drop" and file == "sieve.py")
-    }
-    source = "".join((CODE / file).read_text(encoding="utf-8") for file in SOURCES)
-    return counted | set(re.findall(r'findings\["(\w+)"\]', source))
-
-
 def test_every_parameter_is_documented_once_with_its_default() -> None:
-    stated = list(stated_parameters())
+    stated = list(stated_parameters(r"name \| default"))
     assert sorted(name for name, _ in stated) == sorted(Parameters._fields)
     assert dict(stated) == Parameters()._asdict()
 
 
 def test_every_parameter_in_which_the_reference_differs_is_named_with_its_value() -> None:
-    table = re.search(r"^\| parameter \| reference .*\n\|-.*\n((?:\|.*\n)+)", TEXT, re.MULTILINE)
-    assert table
-    stated: dict[str, float] = {}
-    for row in table[1].splitlines():
-        names, values, _ = row.split(" | ", 2)
-        numbers = (float(value) for value in values.split(", "))
-        stated |= dict(zip(re.findall(r"`(\w+)`", names), numbers, strict=True))
+    stated = dict(stated_parameters(r"parameter \| reference"))
     default, reference = Parameters()._asdict(), Parameters.reference()._asdict()
     assert stated == {name: v for name, v in reference.items() if v != default[name]}
 
@@ -149,18 +111,16 @@ def test_every_constant_that_the_document_names_is_compared() -> None:
 
 
 def test_every_refusal_and_finding_is_explained() -> None:
-    refusals, findings = refusal_codes(), finding_ids()
-    assert {"stale", "no_bars", "price_jumps", "bad_symbol"} <= refusals
-    assert {"bad_bar", "halted", "gap", "second_file", "undated_row"} <= findings
-    assert refusals == {rule.code for rule in REFUSALS}
-    # What a symbol is refused for may be counted too, under the code of its refusal.
-    counted_refusals = {"other_interval"}
-    assert findings - counted_refusals == {rule.code for rule in FINDINGS}
-    assert set(CONTRADICTIONS) <= findings
+    """Every code that is written in the code of reading and cleaning is one of the rules."""
+    text = "".join(path.read_text(encoding="utf-8") for path in INGEST)
+    calls = re.findall(r'(?:Refusal|_count|note|count|drop)\([^"\n]*\n?\s*"(\w+)"', text)
+    codes = {*calls, *re.findall(r'findings\["(\w+)"\]', text)} - {"bars", "symbol", "refusal"}
+    assert codes == set(RULES)
+    assert set(CONTRADICTIONS) <= codes
 
 
 def test_the_tables_of_data_rules_are_those_of_the_code() -> None:
-    for rule in (*FINDINGS, *REFUSALS):
+    for rule in RULES.values():
         assert f"| `{rule.code}` | {rule.when} | {rule.done} |" in section(13)
 
 
@@ -174,25 +134,3 @@ def test_every_pattern_type_family_and_end_of_a_version_is_named() -> None:
     ends = {reason.name.lower() for reason in EndReason if reason is not EndReason.FORMING}
     types = {type_name(kind) for kind in PatternType}
     assert sorted((ends | types | {family.value for family in FAMILIES}) - NAMES) == []
-
-
-def test_ranges_that_are_told_in_words_are_those_of_the_code() -> None:
-    assert f"clipped to \N{MINUS SIGN}{-R_CLIP[0]:.0f}..+{R_CLIP[1]:.0f}" in section(9)
-
-
-def test_the_document_says_what_its_numbers_are_not() -> None:
-    assert "No pattern family beat the placebo" in TEXT
-    assert "survivors" in TEXT
-    assert "Costs and slippage are in no number" in TEXT
-
-
-def test_comments_refer_to_sections_that_exist() -> None:
-    headings = set(re.findall(r"^## (\d+)\. ", TEXT, re.MULTILINE))
-    assert headings == {str(number) for number in range(1, 14)}
-    referred = []
-    for file in CODE.rglob("*.py"):
-        source = file.read_text(encoding="utf-8")
-        assert not re.search(r"(?<!docs/)detector\.md", source, re.IGNORECASE), file.name
-        referred += re.findall(r"docs/detector\.md sections? (\d+)(?: (?:to|and) (\d+))?", source)
-    assert referred
-    assert {number for pair in referred for number in pair if number} <= headings

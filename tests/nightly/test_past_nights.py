@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -34,14 +33,12 @@ from nightly.plan import Order
 from nightly.reference import AssetType, Listing, read_reference
 from nightly.series import Series
 from nightly.sessions import past_window, session_at
-from nightly.sources import Loaded, TableSource, open_source
+from nightly.sources import Loaded, open_source
 from nightly.version import code_version
 from store.book import Book
 from store.nights import Nights
 from tests.nightly.series import LENIENT, walk, weekdays, write_table
 
-SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
-DIRTY = SHARED / "data" / "bars_dirty.parquet"
 LAST = dt.date(2024, 3, 28)
 NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
 BARS = 900
@@ -257,19 +254,6 @@ def test_no_night_of_garbage_takes_back_what_an_earlier_one_served(seed: int) ->
     assert nights[-1] or seed == 3, "only the fourth series is refused before it has a trade"
 
 
-@pytest.mark.skipif(not DIRTY.exists(), reason="the shared dirty bars are not here")
-def test_no_night_of_real_garbage_takes_back_what_an_earlier_one_served() -> None:
-    source = TableSource(DIRTY)
-    rows = 0
-    for loaded in source.load(source.names()[::4]):
-        last = int(loaded.bars.date[-1])
-        nights = [history(loaded.bars, last - back, "stock", LENIENT) for back in (400, 90, 7, 0)]
-        for earlier, later in pairwise(nights):
-            compare(earlier, later, loaded.name)
-        rows += len(nights[-1])
-    assert rows > 50
-
-
 def test_a_setup_of_a_night_that_left_the_symbol_out_opens_no_trade() -> None:
     """Every breakout is missed if the night before it did not serve the symbol, and only then."""
     bars = walk(BARS, seed=3)
@@ -301,21 +285,6 @@ def test_a_bar_counts_as_served_just_if_its_own_night_served_the_symbol(symbol: 
         assert served.get(day, False) == (own.covered and day <= to_day(LAST)), to_date(day)
 
 
-def test_volumes_that_begin_late_take_nothing_back() -> None:
-    rows = 0
-    for seed in range(6):
-        bars = walk(BARS, seed=seed)
-        volume = bars.volume.copy()
-        volume[:700] = math.nan
-        bars = replace(flat(bars, 300, 360), volume=volume)
-        days = [int(bars.date[bar]) for bar in (690, 710, 899)]
-        nights = [history(bars, day, "stock", LENIENT) for day in days]
-        for earlier, later in pairwise(nights):
-            compare(earlier, later, f"seed {seed}")
-        rows += len(nights[0])
-    assert rows > 10
-
-
 @pytest.mark.parametrize(
     ("until", "distrusted", "fate"),
     [
@@ -334,15 +303,6 @@ def test_a_symbol_is_delisted_only_if_its_trusted_bars_end_with_its_listing(
     window = past_window(LAST, "stock")
     found = clean(bars, asset_type="stock", window=window)
     assert fate_of(found, Listing("X", listed_until=until), window) is fate
-
-
-def test_a_symbol_with_bars_to_the_end_is_current_though_nobody_trusts_them() -> None:
-    bars = multiplied(walk(BARS, seed=5), -40, 33.0)
-    window = past_window(LAST, "stock")
-    found = clean(bars, asset_type="stock", window=window)
-    assert found.refusal is not None
-    assert found.refusal.code == "price_jumps"
-    assert fate_of(found, Listing("X"), window) is Fate.CURRENT
 
 
 def test_a_trade_whose_listing_ended_closes_at_the_last_close_as_a_loss(tmp_path: Path) -> None:

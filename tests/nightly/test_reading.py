@@ -17,7 +17,7 @@ import pytest
 
 from nightly.bars import to_date, to_day
 from nightly.errors import Refusal, SourceError
-from nightly.sources import Loaded, TableSource, prepare_source
+from nightly.sources import TableSource, prepare_source
 from nightly.sources import convert as converting
 from nightly.sources.files import to_bars
 from nightly.sources.forms import Read, read_bars
@@ -44,12 +44,6 @@ def closes(cells: list[str], separator: str = ";", volume: str = "5") -> list[fl
     return read(rows, header).frame["close"].to_list()
 
 
-def refusal_of(rows: list[str], header: str = TITLED) -> str:
-    with pytest.raises(SourceError) as caught:
-        read(rows, header)
-    return str(caught.value)
-
-
 JANUARY = [dt.date(2024, 1, day) for day in (2, 3, 4, 5, 8, 9, 10, 11)]
 
 
@@ -68,16 +62,14 @@ def test_one_number_over_twelve_decides_for_the_whole_column(form: str) -> None:
     assert dates([f"{day:{form}}" for day in days]) == days
 
 
-def test_dates_with_points_have_the_day_first() -> None:
-    assert dates(["03.04.2024", "04.04.2024"]) == [dt.date(2024, 4, 3), dt.date(2024, 4, 4)]
-
-
 @pytest.mark.parametrize(
     "written",
     [
         *("2024/01/02", "2024.1.2", "2024-1-2 00:00", "20240102 000000", "45293", "02Jan2024"),
         *("Jan 2 2024", "Tue Jan 02 2024", "January 2nd 2024", "2. Januar 2024", "2 févr. 2024"),
         *("02-dic-23", "13.01.2024 00:00:00.000 GMT+0100", "1/13/2024 4:00:00 PM"),
+        *("2024-01-02T14:30:00Z", "2024-01-02 00:00:00-05:00", "20240102", "1704239999"),
+        *("1704153600.0", "1704153600000", "1704153600000000", "1704153600000000000"),
     ],
 )
 def test_a_date_is_read_as_people_write_it(written: str) -> None:
@@ -118,11 +110,6 @@ def test_the_volume_or_a_share_shows_the_decimal_mark_of_prices() -> None:
 
 def test_prices_and_volumes_may_have_marks_of_their_own() -> None:
     assert closes(["1234.5"], ",", '"1,234"') == [1234.5]
-
-
-def test_numbers_with_both_decimal_marks_are_refused() -> None:
-    said = refusal_of(["2024-01-02;1,5;2.5;1,5;2,5;5"], TITLED.replace(",", ";"))
-    assert said.startswith("ACME.csv writes numbers with decimal points and with decimal commas")
 
 
 def at(month: int, day: int) -> dt.datetime:
@@ -220,50 +207,6 @@ def test_each_symbol_of_a_table_has_its_own_interval(
             assert len(other.bars) == 0
             assert other.refusal is not None
             assert word in other.refusal.reason
-
-
-EODHD = "Symbol,Date,Open,High,Low,Close,Adjusted_close,Volume,Currency"
-SPLIT = ["A,2024-01-02,40,48,32,40,10,5,usd", "A,2024-01-03,10,12,8,10,10,5,usd"]
-
-
-def sorted_first(folder: Path, name: str) -> Loaded:
-    (loaded,) = prepare_source(folder, folder.parent / "work").source.load([name])
-    return loaded
-
-
-def test_an_adjusted_close_scales_the_raw_prices_of_its_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "bars"
-    folder.mkdir()
-    (folder / "A.csv").write_text("\n".join([EODHD, *SPLIT]))
-    found = [sorted_first(folder, "A")]
-    monkeypatch.setattr(converting, "SMALL", 0)
-    for work in ("table", "sorted"):
-        opened = prepare_source(folder / "A.csv", tmp_path / work)
-        found += list(opened.source.load(["A"]))
-    for loaded in found:
-        assert loaded.bars.open.tolist() == [10, 10]
-        assert loaded.bars.high.tolist() == [12, 12]
-        assert loaded.bars.low.tolist() == [8, 8]
-        assert loaded.bars.close.tolist() == [10, 10]
-        assert (loaded.adjustment, loaded.currency) == ("split+div", "USD")
-    assert opened.told["forms"] == {"EODHD": 1}
-    assert opened.told["columns"]["Adjusted_close"].startswith("scales the prices")
-
-
-def test_databento_s_whole_numbers_are_billionths() -> None:
-    header = "ts_event,rtype,publisher_id,instrument_id,open,high,low,close,volume,symbol"
-    found = read(["1704153600000000000,35,1,38,1500000000,2500000000,1000000000,2e9,5,A"], header)
-    assert found.frame.row(0)[2:6] == (1.5, 2.5, 1, 2)
-
-
-def test_columns_that_adjusted_ones_replace_are_told() -> None:
-    header = "Date,Open,High,Low,Close,Volume,Adj. Open,Adj. High,Adj. Low,Adj. Close"
-    found = read(["2024-01-02,9,9,9,9,7,1,2,1,2"], header)
-    assert found.frame.row(0)[1:] == (1, 2, 1, 2, 7)
-    assert found.columns["Close"] == "ignored: prices come from the adjusted columns"
-    assert found.columns["Adj. Close"] == "close"
 
 
 def test_a_column_of_names_gives_symbols_only_if_they_look_like_tickers() -> None:
@@ -411,11 +354,17 @@ def test_one_table_is_read_in_any_usual_encoding(tmp_path: Path, encoding: str) 
     assert packed.bars.close.tolist() == [2.25]
 
 
-def test_bars_whose_column_says_another_interval_stop_a_night_of_tables(tmp_path: Path) -> None:
-    folder = tmp_path / "days"
-    folder.mkdir()
-    header = "<TICKER>,<PER>,<DATE>,<TIME>,<OPEN>,<HIGH>,<LOW>,<CLOSE>,<VOL>,<OPENINT>"
-    rows = [f"{name}.US,60,20240102,100000,1,2,1,2,5,0" for name in ("A", "B")]
-    (folder / "20240102_d.txt").write_text("\n".join([header, *rows]))
-    with pytest.raises(SourceError, match=r"20240102_d\.txt holds bars that are not daily"):
-        prepare_source(folder, tmp_path / "work")
+def test_numbers_with_both_decimal_marks_are_refused() -> None:
+    with pytest.raises(SourceError, match=r"^ACME\.csv writes numbers with decimal points and w"):
+        read(["2024-01-02;1,5;2.5;1,5;2,5;5"], TITLED.replace(",", ";"))
+
+
+def test_an_epoch_in_numbers_is_told_by_its_magnitude() -> None:
+    days = [dt.date(1975, 1, 1), dt.date(2024, 1, 2), dt.date(2199, 12, 31)]
+    for unit in (1, 10**3, 10**6, 10**9):
+        out = io.BytesIO()
+        times = {"time": [(to_day(day) * 86_400 + 86_399) * unit for day in days]}
+        prices = dict.fromkeys(("open", "high", "low", "close"), [1.0] * 3)
+        pl.DataFrame(times | prices).write_parquet(out)
+        found = read_bars(out.getvalue(), label="ACME.parquet").frame["date"]
+        assert [to_date(number) for number in found] == days

@@ -1,8 +1,8 @@
 """Every statistic of a night against a second computation from its bars and event logs.
 
-Both nights are of the reference detector, which draws enough patterns for families, directions and
-tickers to have records: one over a synthetic market, one over real bars where there are any. The
-module is long because each night is made once for all of its tests.
+The night is of the reference detector over a synthetic market, which draws enough patterns for
+families, directions and tickers to have records. The module is long because it is made once for
+all of its tests.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from __future__ import annotations
 import datetime as dt
 import math
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -35,7 +34,6 @@ from store.book import Book
 from store.families import Family
 from store.method import Measure, Method
 from store.nights import Nights
-from tests.nightly.oracle import REAL_BARS
 from tests.nightly.recomputed import Recomputed, Trade, identities, recompute
 from tests.nightly.recomputed_groups import (
     FEW,
@@ -55,8 +53,6 @@ NOW = dt.datetime(2026, 8, 17, 12, tzinfo=dt.UTC)
 SYMBOLS = 30
 OLD = 6
 """Of these, the symbols with sixty years of bars."""
-REAL_REFERENCE = REAL_BARS.with_name("reference.parquet")
-
 Lines = Mapping[tuple[str, ...], Sequence[Trade]]
 
 
@@ -81,8 +77,8 @@ class Night:
         return beyond if p <= 0.05 else "not_distinguishable"
 
 
-def synthetic(folder: Path) -> tuple[Path, Path]:
-    """A market with idle years, a ticker that was used twice, funds and a delisted stock.
+def write_market(folder: Path) -> tuple[Path, Path]:
+    """A market with idle years, a ticker that was used twice, funds, a coin and a delisted stock.
 
     The last symbols are old enough for verdicts of their own.
     """
@@ -104,7 +100,7 @@ def synthetic(folder: Path) -> tuple[Path, Path]:
     pl.DataFrame(
         {
             "symbol": names,
-            "asset_type": ["etf" if name in names[4:6] else "stock" for name in names],
+            "asset_type": ["stock"] * 4 + ["etf"] * 2 + ["crypto"] + ["stock"] * (SYMBOLS - 7),
             "listed_until": ["2019-05-17" if name == names[3] else None for name in names],
         }
     ).write_csv(reference)
@@ -114,33 +110,9 @@ def synthetic(folder: Path) -> tuple[Path, Path]:
 PRICES = ("open", "high", "low", "close")
 
 
-def real(folder: Path) -> tuple[Path, Path]:
-    """Thirty real symbols: every asset type, current, stopped and delisted ones."""
-    bars = folder / "bars.parquet"
-    known = pl.read_parquet(REAL_REFERENCE).sort(pl.col("symbol").hash(20))
-    current = pl.col("last_date") == pl.col("last_date").max()
-    late = (pl.col("listed_until") - pl.col("last_date")).dt.total_days()
-    groups = (
-        (22, (pl.col("asset_type") == "stock") & current),
-        (2, (pl.col("asset_type") == "stock") & ~current & late.is_null()),
-        (2, (pl.col("asset_type") == "etf") & current),
-        (2, pl.col("asset_type") == "crypto"),
-        (2, late.is_between(0, 10) & ~current),
-    )
-    names = pl.concat([known.filter(rule).head(most) for most, rule in groups])["symbol"]
-    assert names.n_unique() == SYMBOLS
-    pl.scan_parquet(REAL_BARS).filter(pl.col("symbol").is_in(names.to_list())).sink_parquet(bars)
-    return bars, REAL_REFERENCE
-
-
-@pytest.fixture(scope="module", params=[synthetic, real])
-def night(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Night]:
-    name = request.param.__name__
-    if name == "real" and not (REAL_BARS.exists() and REAL_REFERENCE.exists()):
-        pytest.skip(f"needs real bars at {REAL_BARS}, see SCREENER_SHARED")
-    folder = made_once(tmp_path_factory, f"recomputed-{name}", partial(seal, request.param))
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+    folder = made_once(tmp_path_factory, "recomputed", seal)
     found, lines, adjusted = pickle.loads((folder / "found").read_bytes())  # noqa: S301 - our own
     manifest = Nights(folder).check_active()
     with closing(Book.open(folder / "nights" / manifest.book.file, manifest)) as book:
@@ -149,15 +121,15 @@ def night(
         yield Night(book, method, found, lines, adjusted)
 
 
-def seal(write: Callable[[Path], tuple[Path, Path]], folder: Path) -> None:
+def seal(folder: Path) -> None:
     """Make a night, and what its bars say."""
-    bars, reference = write(folder)
+    bars, reference = write_market(folder)
     order = Order(
         open_source(bars),
         bars.name,
         reference=read_reference(reference),
         parameters=DETECTORS["reference"],
-        source_label=write.__name__,
+        source_label="synthetic",
     )
     make_night(order, Nights(folder), now=NOW)
     found = recompute(order, NOW)
@@ -232,7 +204,7 @@ def family_record(night: Night, family: Family) -> Mapping[str, Any] | None:
     return record
 
 
-def test_both_nights_have_enough_trades_to_say_something(night: Night) -> None:
+def test_the_night_has_enough_trades_to_say_something(night: Night) -> None:
     triangles = night.lines["family", "triangle"]
 
     assert sum(1 for trade in triangles if trade.drawn) >= FEW
@@ -381,10 +353,7 @@ def test_the_night_says_how_many_lines_were_tested(night: Night) -> None:
 def test_a_ticker_with_enough_trades_has_a_verdict_of_its_own(night: Night) -> None:
     records = [row["track_record"]["ticker"] for row, _, _ in rows_of(night)]
     said = {record["verdict"] for record in records if record}
-
-    large = [line for line in night.adjusted if line[0] == "ticker"]
-    assert said == ({"too_few", "not_distinguishable"} if large else {"too_few"})
-    assert large or night.book.source == "real"
+    assert said == {"too_few", "not_distinguishable"}
 
 
 def test_every_row_states_its_attempt_its_age_and_where_the_close_is(night: Night) -> None:

@@ -12,7 +12,6 @@ from nightly.reference import AssetType
 from nightly.sessions import (
     as_of_session,
     last_begun,
-    last_completed,
     next_session,
     session_at,
     upcoming,
@@ -77,41 +76,9 @@ def test_the_sessions_after_a_night_of_crypto_alone_are_days(kinds: set[AssetTyp
     assert found == [day("2026-12-24") + dt.timedelta(days=ahead) for ahead in range(1, 253)]
 
 
-@pytest.mark.parametrize(
-    "text", ["1953-01-02", "2001-09-07", "2012-10-03", "2012-10-28", "2026-11-22", "2050-01-01"]
-)
-def test_the_first_of_the_sessions_after_a_night_of_any_year_is_the_next_one(text: str) -> None:
-    found = upcoming(day(text), {"stock"})
-
-    assert found[0] == next_session(day(text), "stock")
-    assert found[1] == next_session(found[0], "stock")
-    assert len(found) == 252
-    assert dt.timedelta(days=350) < found[-1] - day(text) < dt.timedelta(days=380)
-
-
 def test_the_session_of_a_closed_day_is_the_one_before() -> None:
     assert session_at(day("2012-10-07")) == day("2012-10-05")
     assert session_at(day("2026-11-26")) == day("2026-11-25")
-
-
-@pytest.mark.parametrize(
-    ("now", "session"),
-    [
-        ("2026-11-20T20:59", "2026-11-19"),
-        ("2026-11-20T21:00", "2026-11-20"),  # 16:00 in New York
-        ("2026-11-21T03:00", "2026-11-20"),  # still the evening in New York
-        ("2026-11-27T17:59", "2026-11-25"),
-        ("2026-11-27T18:00", "2026-11-27"),  # closes at 13:00 after Thanksgiving
-        ("2026-07-06T12:00", "2026-07-02"),
-    ],
-)
-def test_a_new_york_session_is_completed_at_its_close(now: str, session: str) -> None:
-    assert last_completed(at(now), "stock") == day(session)
-
-
-def test_a_day_of_crypto_is_completed_when_utc_says_so() -> None:
-    assert last_completed(at("2026-11-20T23:59"), "crypto") == day("2026-11-19")
-    assert last_completed(at("2026-11-21T00:00"), "crypto") == day("2026-11-20")
 
 
 def some(number: int, asset_type: AssetType, last: str) -> list[tuple[AssetType, str]]:
@@ -138,11 +105,6 @@ def test_one_late_symbol_does_not_hold_up_all_others() -> None:
 def test_a_session_needs_four_of_five_symbols(late: int, night: str) -> None:
     early = some(100 - late, "stock", "2026-08-14")
     assert as_of(*early, *some(late, "stock", "2026-08-12")) == night
-
-
-def test_the_night_goes_back_only_as_far_as_enough_symbols_agree() -> None:
-    ends = [*some(30, "stock", "2026-08-14"), *some(50, "stock", "2026-08-13")]
-    assert as_of(*ends, *some(20, "stock", "2026-08-06")) == "2026-08-13"
 
 
 def test_nobody_waits_for_symbols_that_ended_more_than_ten_sessions_ago() -> None:
@@ -199,11 +161,6 @@ def test_crypto_alone_keeps_its_own_days() -> None:
     ends = some(4, "crypto", "2026-08-16")
     assert as_of(*ends, ("crypto", "2026-08-15")) == "2026-08-16"
     assert as_of(*ends, *some(2, "crypto", "2026-08-15")) == "2026-08-15"
-
-
-def test_an_unfinished_day_is_not_described() -> None:
-    assert as_of(("stock", "2026-11-20"), now=at("2026-11-20T15:00")) == "2026-11-19"
-    assert as_of(("crypto", "2026-11-20"), now=at("2026-11-20T15:00")) == "2026-11-19"
 
 
 def test_a_weekend_s_bar_of_a_stock_does_not_move_the_session() -> None:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
-import pickle
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nightly.bars import Bars, to_date, to_day
 from nightly.errors import SourceError
 from nightly.sources import BarSource, FolderSource, Loaded, Outline, TableSource, open_source
-
-SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
-REAL = SHARED / "data" / "bars.parquet"
 
 DAYS = [dt.date(2024, 1, 2), dt.date(2024, 1, 3), dt.date(2024, 1, 4)]
 HEADER = "date,open,high,low,close,volume"
@@ -56,85 +50,12 @@ def dates(bars: Bars) -> list[dt.date]:
     return [to_date(day) for day in bars.date]
 
 
-def same(left: Bars, right: Bars) -> bool:
-    return all(map(np.array_equal, left.columns(), right.columns()))
-
-
 def test_a_csv_file_becomes_bars_of_the_declared_types(tmp_path: Path) -> None:
     bars = one(folder(tmp_path, CSV)).bars
     assert dates(bars) == DAYS
     assert bars.date.dtype == np.int32
     assert {column.dtype.str for column in list(bars.columns())[1:]} == {"<f8"}
     assert [column[1] for column in list(bars.columns())[1:]] == [11, 13, 10, 12, 200]
-
-
-@given(
-    order=st.permutations([*HEADER.split(","), "Adj Close", ""]),
-    case=st.sampled_from([str.upper, str.lower, str.title]),
-    date=st.sampled_from(["date", "datetime", "timestamp", "Open Time"]),
-)
-@settings(max_examples=40)
-def test_columns_are_found_by_name_in_any_order_and_case(
-    tmp_path_factory: pytest.TempPathFactory,
-    order: list[str],
-    case: Callable[[str], str],
-    date: str,
-) -> None:
-    folders = tmp_path_factory.mktemp("columns")
-    values = pl.read_csv(CSV.encode(), infer_schema=False).with_columns(
-        pl.lit("1").alias("Adj Close"), pl.lit("0").alias("")
-    )
-    shuffled = values.select(order)
-    shuffled.columns = [case(date if name == "date" else name) for name in order]
-    shuffled.write_csv(folders / "ACME.csv")
-    loaded = one(FolderSource(folders))
-    assert loaded.refusal is None
-    assert dates(loaded.bars) == DAYS
-    assert loaded.bars.close.tolist() == [11, 12, 13]
-    assert loaded.bars.volume.tolist() == [100, 200, 300]
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        "2024-01-02",
-        "2024-01-02 00:00:00",
-        "2024-01-02T14:30:00Z",
-        "2024-01-02 00:00:00-05:00",
-        "20240102",
-        "1704153600",
-        "1704153600000",
-        "1704153600000000",
-        "1704153600000000000",
-        "1704239999",
-        "1704153600.0",
-    ],
-)
-def test_a_date_is_read_in_every_usual_form(tmp_path: Path, written: str) -> None:
-    source = folder(tmp_path, f"{HEADER}\n{written},10,12,9,11,100\n")
-    assert dates(one(source).bars) == [dt.date(2024, 1, 2)]
-
-
-@given(
-    day=st.dates(dt.date(1975, 1, 1), dt.date(2199, 12, 31)),
-    unit=st.sampled_from([1, 1_000, 1_000_000, 1_000_000_000]),
-    second=st.integers(0, 86_399),
-)
-def test_an_epoch_is_told_by_its_magnitude(
-    tmp_path_factory: pytest.TempPathFactory, day: dt.date, unit: int, second: int
-) -> None:
-    epoch = (to_day(day) * 86_400 + second) * unit
-    path = tmp_path_factory.mktemp("epoch") / "bars.parquet"
-    values = {"symbol": ["ACME"], "time": [epoch]}
-    values |= {name: [1] for name in ("open", "high", "low", "close", "volume")}
-    pl.DataFrame(values).write_parquet(path)
-    assert dates(one(TableSource(path)).bars) == [day]
-
-
-def test_units_of_time_may_change_within_a_file(tmp_path: Path) -> None:
-    rows = "1735603200000,1,1,1,1,1\n1735689600000000,1,1,1,1,1\n"
-    bars = one(folder(tmp_path, f"open_time,{HEADER[5:]}\n{rows}")).bars
-    assert dates(bars) == [dt.date(2024, 12, 31), dt.date(2025, 1, 1)]
 
 
 def test_a_datetime_has_the_date_of_its_own_zone(tmp_path: Path) -> None:
@@ -145,15 +66,6 @@ def test_a_datetime_has_the_date_of_its_own_zone(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "bars.parquet")
     bars = one(TableSource(tmp_path / "bars.parquet")).bars
     assert dates(bars) == [dt.date(2024, 1, 2)]
-
-
-def test_rows_are_sorted_and_of_repeated_dates_the_last_is_kept(tmp_path: Path) -> None:
-    repeated = "2024-01-03,11,13,10,12.5,250"
-    text = "\n".join([HEADER, LINES[2], LINES[1], LINES[0], repeated])
-    loaded = one(folder(tmp_path, text))
-    assert dates(loaded.bars) == DAYS
-    assert loaded.bars.close.tolist() == [11, 12.5, 13]
-    assert loaded.findings == {"repeated_date": 1}
 
 
 @example([17 * row % 61 for row in range(182)])
@@ -175,12 +87,6 @@ def test_however_rows_lie_the_last_of_each_date_is_kept(
     assert loaded.findings.get("repeated_date", 0) == len(days) - len(newest)
 
 
-def test_a_row_without_a_date_is_dropped_and_counted(tmp_path: Path) -> None:
-    loaded = one(folder(tmp_path, f"{CSV}soon,1,1,1,1,1\n,1,1,1,1,1\n"))
-    assert dates(loaded.bars) == DAYS
-    assert loaded.findings == {"undated_row": 2}
-
-
 def test_a_time_beyond_the_calendar_is_no_date(tmp_path: Path) -> None:
     rows = ["1704153600000000000", "900000000000000000000", "-90000000000000000000"]
     text = "\n".join([HEADER, *(f"{time},10,12,9,11,100" for time in rows)])
@@ -189,24 +95,11 @@ def test_a_time_beyond_the_calendar_is_no_date(tmp_path: Path) -> None:
     assert loaded.findings == {"undated_row": 2}
 
 
-def test_a_cell_that_is_no_number_is_nan(tmp_path: Path) -> None:
-    bars = one(folder(tmp_path, f"{HEADER}\n2024-01-02,10,null,-,11,\n")).bars
-    assert bars.open.tolist() == [10]
-    assert np.isnan([bars.high[0], bars.low[0], bars.volume[0]]).all()
-
-
 def test_files_that_are_no_bars_are_no_symbols(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("about")
     (tmp_path / ".hidden.csv").write_text(CSV)
     (tmp_path / "deeper").mkdir()
     assert folder(tmp_path, CSV).names() == ["ACME"]
-
-
-def test_a_second_file_of_one_symbol_is_counted(tmp_path: Path) -> None:
-    pl.DataFrame({"date": ["2024-01-02"]}).write_parquet(tmp_path / "ACME.parquet")
-    loaded = one(folder(tmp_path, CSV))
-    assert len(loaded.bars) == 3
-    assert loaded.findings == {"second_file": 1}
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
@@ -245,14 +138,6 @@ def test_a_name_that_the_source_lacks_is_a_refusal(tmp_path: Path) -> None:
         assert refusal.code == "no_bars"
 
 
-def test_a_source_survives_the_way_to_a_worker(tmp_path: Path) -> None:
-    table(["ACME"]).write_parquet(tmp_path / "bars.parquet")
-    for source in (TableSource(tmp_path / "bars.parquet"), folder(tmp_path / "", CSV)):
-        copy = pickle.loads(pickle.dumps(source))  # noqa: S301 - our own bytes
-        assert copy == source
-        assert same(one(copy).bars, one(source).bars)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -275,20 +160,6 @@ def test_a_table_that_cannot_be_used_is_an_error_of_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_path_with_nothing_to_read_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="does not exist"):
-        open_source(tmp_path / "absent")
-    with pytest.raises(SourceError, match="no CSV or Parquet file"):
-        open_source(tmp_path)
-    with pytest.raises(SourceError, match="no symbol"):
-        open_source(_with(tmp_path, "^VIX.csv"))
-
-
-def _with(path: Path, name: str) -> Path:
-    (path / name).write_text(CSV)
-    return path
-
-
 def test_the_digest_changes_with_the_content_and_the_names_and_nothing_else(
     tmp_path: Path,
 ) -> None:
@@ -308,15 +179,3 @@ def test_the_digest_of_a_table_is_that_of_its_file(tmp_path: Path) -> None:
     path.write_bytes(b"abc")
     known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert TableSource(path).digest() == known
-
-
-@pytest.mark.skipif(not REAL.exists(), reason="the shared bars are not here")
-def test_a_batch_of_real_bars_equals_a_plain_read() -> None:
-    source = open_source(REAL)
-    names = source.names()[700:710]
-    plain = pl.read_parquet(REAL).filter(pl.col("symbol").is_in(names))
-    for loaded in source.load(names):
-        rows = plain.filter(pl.col("symbol") == loaded.name)
-        assert loaded.findings == {}
-        assert loaded.bars.close.tolist() == rows["close"].to_list()
-        assert dates(loaded.bars) == rows["date"].to_list()
