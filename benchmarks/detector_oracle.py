@@ -2,7 +2,7 @@
 
     python -m benchmarks.detector_oracle [symbols]
 
-The real bars and the prototype are not part of the project; see `tests/nightly/oracle.py`.
+The real bars and the prototype are not part of the project; see `benchmarks/oracle.py`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from benchmarks.oracle import MISSING, PRESENT, Oracle, real_bars
 from nightly.bars import Bars
 from nightly.detector import Parameters, detect
 from nightly.events import EventLog
-from tests.nightly.oracle import MISSING, PRESENT, Oracle, real_bars
 
 Result = TypeVar("Result")
 

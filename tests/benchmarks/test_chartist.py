@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from benchmarks.chartist.acceptance import table
 from benchmarks.chartist.charts import Chart, Line, charts_of, kind_of
 from benchmarks.chartist.control import SLACK, controls
 from benchmarks.chartist.pictures import BLUE, HEIGHT, WIDTH, frame_of, picture

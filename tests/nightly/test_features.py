@@ -109,6 +109,15 @@ def test_averages_and_volumes_follow_their_plain_definitions() -> None:
     assert found["dollar_volume_30d"] == pytest.approx(close[-1] * statistics.fmean(volume[-30:]))
     turnover = [price * units for price, units in zip(close[-20:], volume[-20:], strict=True)]
     assert found["dollar_volume"] == pytest.approx(statistics.fmean(turnover))
+    assert (found["price"], found["current_volume"]) == (close[-1], volume[-1])
+    assert found["current_dollar_volume"] == pytest.approx(close[-1] * volume[-1])
+    for span in (5, 21, 63, 126, 252):
+        gain = close[-1] / close[-1 - span] - 1
+        assert found[f"performance_{span}"] == pytest.approx(100 * gain)
+    for span in (20, 50, 252):
+        low, high = bars.low[-span:].min(), bars.high[-span:].max()
+        assert found[f"distance_from_low_{span}"] == pytest.approx(100 * (close[-1] / low - 1))
+        assert found[f"distance_from_high_{span}"] == pytest.approx(100 * (1 - close[-1] / high))
 
 
 @pytest.mark.parametrize(("drift", "flag"), [(1.01, 1.0), (0.99, 0.0)])

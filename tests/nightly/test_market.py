@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from nightly.bars import Bars
-from nightly.market import Returns
+from nightly.market import LEAST_STOCKS, UNIT, Market, Returns
 from nightly.series import Series
 
 FIRST = 15_000
@@ -28,3 +31,16 @@ def test_the_returns_of_stocks_add_up_in_any_order_to_the_last_bit() -> None:
         assert np.array_equal(whole.sums, other.sums)
         assert np.array_equal(whole.stocks, other.stocks)
     assert whole.stocks.max() == 12
+
+
+def test_a_day_of_few_stocks_is_no_day_of_the_market() -> None:
+    one = Returns.of([stock([0.01] * 5)])
+    assert len(Market.of(Returns.total([one] * (LEAST_STOCKS - 1)), FIRST).days) == 0
+    assert len(Market.of(Returns.total([one] * LEAST_STOCKS), FIRST).days) == 5
+
+
+def test_a_return_needs_the_session_before() -> None:
+    series = replace(stock([0.1, 0.2, 0.3]), following=np.array([False, True, False, True]))
+    found = Returns.of([series])
+    assert (UNIT * found.sums).tolist() == pytest.approx([0.1, 0.0, 0.3])
+    assert (found.first, found.stocks.tolist()) == (FIRST + 1, [1, 0, 1])

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from nightly.bars import Bars
-from nightly.events import TRADE, VERSION, EndReason, EventLog
+from nightly.bars import Bars, Floats
+from nightly.events import TRADE, VERSION, EndReason, EventLog, Rows
 from nightly.kernel import compiler
 
-SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
+SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[2] / "shared"))
 FOLDER = SHARED / "detector_reference"
 REAL_BARS = SHARED / "data" / "bars.parquet"
 
@@ -102,7 +102,7 @@ class Oracle:
             raise OverflowError(f"the prototype lost {counts[3]} events")
         return EventLog(self._versions(versions), self._trades(trades))
 
-    def _versions(self, columns: Any) -> Any:
+    def _versions(self, columns: Floats) -> Rows:
         rows = np.zeros(len(columns), VERSION)
         for name, column in VERSION_COLUMNS.items():
             rows[name] = columns[:, getattr(self.core, column)]
@@ -110,7 +110,7 @@ class Oracle:
         rows["end_reason"] = [REASONS[int(reason)] for reason in columns[:, self.core.SC + 1]]
         return rows
 
-    def _trades(self, columns: Any) -> Any:
+    def _trades(self, columns: Floats) -> Rows:
         rows = np.zeros(len(columns), TRADE)
         for name, column in TRADE_COLUMNS.items():
             rows[name] = columns[:, getattr(self.core, column)]
