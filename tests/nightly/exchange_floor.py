@@ -94,12 +94,8 @@ class Floor:
         return 200, rows
 
 
-NOT_FOUND = {
-    "chart": {
-        "result": None,
-        "error": {"code": "Not Found", "description": "No data found, symbol may be delisted"},
-    }
-}
+GONE = {"code": "Not Found", "description": "No data found, symbol may be delisted"}
+NOT_FOUND = {"chart": {"result": None, "error": GONE}}
 
 
 def _date(second: int) -> dt.date:
@@ -111,19 +107,8 @@ def _pair(market: str) -> str:
 
 
 def _chart(symbol: str, frame: pl.DataFrame) -> dict[str, Any]:
-    meta = {
-        "currency": "USD",
-        "symbol": symbol,
-        "exchangeName": "NMS",
-        "instrumentType": "EQUITY",
-        "exchangeTimezoneName": "America/New_York",
-        "timezone": "EST",
-        "gmtoffset": -18000,
-        "priceHint": 2,
-        "dataGranularity": "1d",
-        "range": "",
-        "validRanges": ["1d", "5d", "1mo", "1y", "max"],
-    }
+    meta = {"currency": "USD", "symbol": symbol, "exchangeTimezoneName": "America/New_York"}
+    meta |= {"instrumentType": "EQUITY", "priceHint": 2, "validRanges": ["1d", "1mo", "max"]}
     result: dict[str, Any] = {"meta": meta, "indicators": {"quote": [{}], "adjclose": [{}]}}
     if len(frame):
         opens = dt.time(9, 30)
@@ -138,19 +123,10 @@ def _chart(symbol: str, frame: pl.DataFrame) -> dict[str, Any]:
 
 def _market(symbol: str) -> dict[str, Any]:
     base, quote = symbol.split("/") if "/" in symbol else (symbol, "USDT")
-    return {
-        "symbol": base + quote,
-        "status": "TRADING",
-        "baseAsset": base,
-        "quoteAsset": quote,
-        "baseAssetPrecision": 8,
-        "quotePrecision": 8,
-        "isSpotTradingAllowed": True,
-        "isMarginTradingAllowed": False,
-        "permissions": ["SPOT"],
-        "filters": [{"filterType": "PRICE_FILTER", "minPrice": "0.01", "tickSize": "0.01"}],
-        "orderTypes": ["LIMIT"],
-    }
+    names = {"symbol": base + quote, "baseAsset": base, "quoteAsset": quote}
+    prices = {"filterType": "PRICE_FILTER", "minPrice": "0.01", "tickSize": "0.01"}
+    trading = {"status": "TRADING", "isSpotTradingAllowed": True, "permissions": ["SPOT"]}
+    return {**names, **trading, "filters": [prices], "orderTypes": ["LIMIT"]}
 
 
 @contextmanager

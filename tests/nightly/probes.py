@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 import numpy as np
 
 from nightly.bars import Bars
 from nightly.events import EndReason, EventLog, Outcome
+from tests.nightly.series import multiplied
 
 Detector = Callable[[Bars], EventLog]
 
@@ -46,23 +46,12 @@ def look_ahead(detector: Detector, bars: Bars, cuts: Iterable[int]) -> list[int]
     ]
 
 
-def multiplied(bars: Bars, factor: float) -> Bars:
-    """The bars of another currency."""
-    return replace(
-        bars,
-        open=bars.open * factor,
-        high=bars.high * factor,
-        low=bars.low * factor,
-        close=bars.close * factor,
-    )
-
-
 def scale_error(detector: Detector, bars: Bars, factor: float) -> float:
     """The largest difference between a log and that of multiplied prices, apart from the factor.
 
     Infinite if they do not even have the same rows.
     """
-    log, scaled = detector(bars), detector(multiplied(bars, factor))
+    log, scaled = detector(bars), detector(multiplied(bars, 0, factor))
     if len(log.versions) != len(scaled.versions) or len(log.trades) != len(scaled.trades):
         return math.inf
     errors = [0.0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,21 @@ def daily(length: int, last: dt.date, **columns: Floats) -> Bars:
     date = np.arange(to_day(last) - length + 1, to_day(last) + 1, dtype=np.int32)
     flat = {name: np.full(length, 100.0) for name in ("open", "high", "low", "close", "volume")}
     return Bars(date, **(flat | columns))
+
+
+def changed(bars: Bars, at: int | slice, **cells: float | Floats) -> Bars:
+    """The bars with some cells replaced."""
+    columns = {name: getattr(bars, name).copy() for name in cells}
+    for name, value in cells.items():
+        columns[name][at] = value
+    return replace(bars, **columns)
+
+
+def multiplied(bars: Bars, after: int, factor: float) -> Bars:
+    """The bars with every price from a bar on multiplied."""
+    part = slice(after, None)
+    prices = {name: getattr(bars, name)[part] * factor for name in ("open", "high", "low", "close")}
+    return changed(bars, part, **prices)
 
 
 def evidence(bars: Bars, *, crypto: bool = False) -> dict[str, float]:

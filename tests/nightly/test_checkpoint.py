@@ -22,7 +22,7 @@ from nightly.series import Series
 from nightly.sources import open_source
 from store.checkpoints import Checkpoints
 from store.nights import Nights
-from tests.nightly.series import LENIENT, walk
+from tests.nightly.series import LENIENT, changed, multiplied, walk
 from tests.nightly.test_night import NOW, write_csv
 
 GAP = 10
@@ -58,10 +58,8 @@ def test_sixty_nights_in_a_row_are_bit_for_bit_one_walk(name: str) -> None:
     assert len(log.trades)
 
 
-def changed(bars: Bars, index: int, factor: float) -> Bars:
-    close = bars.close.copy()
-    close[index] *= factor
-    return replace(bars, close=close)
+def revised(bars: Bars, bar: int, factor: float) -> Bars:
+    return changed(bars, bar, close=bars.close[bar] * factor)
 
 
 def test_a_walk_over_other_bars_begins_anew() -> None:
@@ -77,9 +75,9 @@ def test_a_walk_over_other_bars_begins_anew() -> None:
     assert began(bars.take(slice(0, 399))) == "resumed"
     assert began(bars.take(slice(0, 398))) == "anew"  # a bar was taken back
     assert began(bars.take(slice(1, None))) == "anew"  # the history is cut
-    assert began(changed(bars, 0, 1 + 1e-15)) == "anew"  # the first bar was revised
-    assert began(changed(bars, 398, 1 - 1e-15)) == "anew"
-    assert began(changed(bars, 399, 0.99)) == "resumed"  # the new bar is nobody's yet
+    assert began(revised(bars, 0, 1 + 1e-15)) == "anew"  # the first bar was revised
+    assert began(revised(bars, 398, 1 - 1e-15)) == "anew"
+    assert began(revised(bars, 399, 0.99)) == "resumed"  # the new bar is nobody's yet
     assert began(bars, gap_days=3) == "anew"
     assert began(bars, LENIENT) == "anew"  # another detector
 
@@ -135,8 +133,7 @@ def test_the_next_night_has_the_same_bytes_resumed_and_anew(tmp_path: Path) -> N
     """Besides plain walks: a revised bar, a split, a gap, a new or short listing, no bar today."""
     steady = {f"S{seed}": walk(700, seed=seed) for seed in range(3)}
     split = walk(700, seed=11)
-    prices = {name: getattr(split, name) / 2 for name in ("open", "high", "low", "close")}
-    halved = replace(split, **prices, volume=2 * split.volume)
+    halved = replace(multiplied(split, 0, 0.5), volume=2 * split.volume)
     before = {
         **steady,
         "REVISED": walk(700, seed=10),
@@ -146,7 +143,7 @@ def test_the_next_night_has_the_same_bytes_resumed_and_anew(tmp_path: Path) -> N
     }
     after = {
         **before,
-        "REVISED": changed(walk(700, seed=10), 650, 1.001),
+        "REVISED": revised(walk(700, seed=10), 650, 1.001),
         "SPLIT": halved,
         "NEW": walk(100, seed=13),
     }

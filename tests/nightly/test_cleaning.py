@@ -19,12 +19,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from nightly.bars import Bars, Days, Floats, to_date, to_day
+from nightly.bars import Bars, Days, to_date, to_day
 from nightly.cleaning import Cleaned, clean
 from nightly.doubt import suspected_splits
 from nightly.reference import AssetType, Split
 from nightly.sessions import Window
 from nightly.sources import TableSource
+from tests.nightly.series import changed, multiplied
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
 SOUND = SHARED / "data" / "bars.parquet"
@@ -44,28 +45,6 @@ def wave(count: int = 200, first: int = MONDAY) -> Bars:
     close = 100 + 5 * np.sin(np.arange(count) / 9)
     return Bars(
         weekdays(count, first), close - 0.3, close + 1, close - 1, close, np.full(count, 1000.0)
-    )
-
-
-def changed(bars: Bars, at: int | slice, **cells: float | Floats) -> Bars:
-    """The bars with some cells replaced."""
-    columns = {name: getattr(bars, name).copy() for name in Bars.__slots__}
-    for name, value in cells.items():
-        columns[name][at] = value
-    return Bars(**columns)
-
-
-def scaled(bars: Bars, after: int, factor: float) -> Bars:
-    """The bars with every price from a bar on multiplied."""
-    factors = np.where(np.arange(len(bars)) >= after, factor, 1.0)
-    prices = (getattr(bars, name) * factors for name in ("open", "high", "low", "close"))
-    opened, high, low, close = prices
-    return Bars(bars.date, opened, high, low, close, bars.volume)
-
-
-def joined(*parts: Bars) -> Bars:
-    return Bars(
-        **{name: np.concatenate([getattr(p, name) for p in parts]) for name in Bars.__slots__}
     )
 
 
@@ -161,7 +140,7 @@ def test_a_weekend_bar_is_dropped_for_a_stock_and_kept_for_crypto() -> None:
 
 def test_every_owner_of_a_ticker_has_a_series_of_its_own() -> None:
     old, new = wave(100), wave(120, MONDAY + 7 * 40)
-    result = cleaned(joined(scaled(old, 0, 40.0), new))
+    result = cleaned(Bars.joined([multiplied(old, 0, 40.0), new]))
     assert result.covered
     assert result.findings == {"ticker_reuse": 1, "gap": 1}
     assert lengths(result) == [100, 120]
@@ -217,7 +196,7 @@ def test_a_gap_that_ends_patterns_is_counted(asset_type: AssetType, days: int, g
 def test_a_gap_with_the_ratio_of_a_split_begins_a_new_series(ratio: float) -> None:
     bars = wave()
     exact = float(bars.close[99] / bars.open[100])
-    result = cleaned(scaled(bars, 100, exact * ratio * 1.015))
+    result = cleaned(multiplied(bars, 100, exact * ratio * 1.015))
     assert result.findings["unadjusted_split"] == 1
     assert lengths(result) == [100, 100]
     assert result.covered
@@ -227,19 +206,19 @@ def test_a_gap_with_the_ratio_of_a_split_begins_a_new_series(ratio: float) -> No
 def test_a_gap_of_another_ratio_is_a_move(ratio: float) -> None:
     bars = wave()
     exact = float(bars.close[99] / bars.open[100])
-    assert lengths(cleaned(scaled(bars, 100, exact * ratio))) == [200]
+    assert lengths(cleaned(multiplied(bars, 100, exact * ratio))) == [200]
 
 
 def test_crypto_has_no_splits() -> None:
     bars = wave()
-    assert lengths(cleaned(scaled(bars, 100, 0.5), "etf")) == [100, 100]
-    assert lengths(cleaned(scaled(bars, 100, 0.5), "crypto")) == [200]
+    assert lengths(cleaned(multiplied(bars, 100, 0.5), "etf")) == [100, 100]
+    assert lengths(cleaned(multiplied(bars, 100, 0.5), "crypto")) == [200]
 
 
 def test_a_price_that_news_halves_is_a_move() -> None:
     """Open and level are those of a split, but the range of the day is too wide."""
     bars = wave()
-    halved = scaled(bars, 100, float(bars.close[99] / bars.open[100]) / 2)
+    halved = multiplied(bars, 100, float(bars.close[99] / bars.open[100]) / 2)
     assert lengths(cleaned(halved)) == [100, 100]
     low, high = float(halved.low[100]), float(halved.high[100])
     assert lengths(cleaned(changed(halved, 100, low=0.93 * low, high=1.05 * high))) == [200]
@@ -256,15 +235,15 @@ def test_an_open_of_half_the_price_that_is_gone_at_the_close_is_no_split() -> No
 def test_a_split_of_the_last_bar_is_seen_tonight() -> None:
     bars = wave()
     exact = float(bars.close[-2] / bars.open[-1])
-    result = cleaned(scaled(bars, len(bars) - 1, exact / 4), "etf")
+    result = cleaned(multiplied(bars, len(bars) - 1, exact / 4), "etf")
     assert lengths(result) == [199], "nobody knows yet whether the close is a bad print"
-    result = cleaned(scaled(bars, len(bars) - 1, exact / 2), "etf")
+    result = cleaned(multiplied(bars, len(bars) - 1, exact / 2), "etf")
     assert (lengths(result), code(result)) == ([199, 1], "too_few_bars")
 
 
 def test_a_split_that_the_reference_gives_is_applied_to_raw_bars() -> None:
     bars = wave()
-    raw = scaled(bars, 100, 0.25)
+    raw = multiplied(bars, 100, 0.25)
     split = Split(to_date(bars.date[100]), 4.0)
     result = cleaned(raw, adjustment="none", splits=[split])
     assert result.covered
@@ -277,7 +256,7 @@ def test_a_split_that_the_reference_gives_is_applied_to_raw_bars() -> None:
 
 def test_a_split_after_the_session_is_not_known_yet() -> None:
     bars = wave()
-    raw = scaled(bars, 100, 0.25)
+    raw = multiplied(bars, 100, 0.25)
     split = Split(to_date(bars.date[100]), 4.0)
     result = cleaned(raw, as_of=int(bars.date[99]), adjustment="none", splits=[split])
     assert result.findings == {}
@@ -398,7 +377,7 @@ def test_a_close_that_leaps_and_falls_back_is_a_bad_print(kind: AssetType) -> No
 
 
 def test_a_last_close_that_leaps_waits_for_the_next_to_be_believed() -> None:
-    bars = scaled(wave(), 150, 3.3)
+    bars = multiplied(wave(), 150, 3.3)
     tonight = cleaned(bars.take(slice(0, 151)))
     assert code(tonight) == "unconfirmed_close"
     assert lengths(tonight) == [150]
@@ -428,7 +407,7 @@ def test_one_great_jump_is_a_move_and_a_second_or_one_of_twenty_times_is_none(
 ) -> None:
     bars = wave()
     for at, factor in jumps.items():
-        bars = scaled(bars, at, factor)
+        bars = multiplied(bars, at, factor)
     result = cleaned(bars, kind)
     assert code(result) == ("price_jumps" if length else None)
     assert not length or lengths(result) == [length]

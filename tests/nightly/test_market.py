@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nightly.bars import Bars
-from nightly.market import LEAST_STOCKS, UNIT, Market, Returns
+from nightly.market import CALM, LEAST_STOCKS, NORMAL, TURBULENT, UNIT, Market, Returns
 from nightly.series import Series
 
 FIRST = 15_000
@@ -44,3 +44,12 @@ def test_a_return_needs_the_session_before() -> None:
     found = Returns.of([series])
     assert (UNIT * found.sums).tolist() == pytest.approx([0.1, 0.0, 0.3])
     assert (found.first, found.stocks.tolist()) == (FIRST + 1, [1, 0, 1])
+
+
+def test_thirds_of_volatility_are_those_of_the_days_that_count() -> None:
+    rng = np.random.default_rng(8)
+    changes = np.concatenate([rng.normal(0, size, 200) for size in (0.002, 0.01, 0.05)])
+    everyone = Returns.total([Returns.of([stock(changes.tolist())])] * LEAST_STOCKS)
+    whole, later = (Market.of(everyone, since).volatility for since in (FIRST, FIRST + 420))
+    assert set(whole[-100:]) == {TURBULENT}
+    assert set(later[-100:]) == {CALM, NORMAL, TURBULENT}

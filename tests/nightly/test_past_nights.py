@@ -37,7 +37,7 @@ from nightly.sources import Loaded, open_source
 from nightly.version import code_version
 from store.book import Book
 from store.nights import Nights
-from tests.nightly.series import LENIENT, walk, weekdays, write_table
+from tests.nightly.series import LENIENT, changed, multiplied, walk, weekdays, write_table
 
 LAST = dt.date(2024, 3, 28)
 NOW = dt.datetime(2024, 4, 2, 12, tzinfo=dt.UTC)
@@ -46,21 +46,6 @@ SESSIONS = 5
 
 Row = dict[str, Any]
 Key = tuple[str, str, str]
-
-
-def changed(bars: Bars, at: int | slice, **cells: float) -> Bars:
-    columns = {name: getattr(bars, name).copy() for name in cells}
-    for name, value in cells.items():
-        columns[name][at] = value
-    return replace(bars, **columns)
-
-
-def multiplied(bars: Bars, after: int, factor: float) -> Bars:
-    part = slice(after, None)
-    prices = {name: getattr(bars, name).copy() for name in ("open", "high", "low", "close")}
-    for values in prices.values():
-        values[part] *= factor
-    return replace(bars, **prices)
 
 
 def flat(bars: Bars, first: int, last: int) -> Bars:

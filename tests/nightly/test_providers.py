@@ -9,7 +9,7 @@ import datetime as dt
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from nightly.providers.fetch import WAITS, Fetched, Fetcher
 from nightly.providers.kept import BarStore, Origin
 from nightly.providers.provider import SCHEMA, Provider, ProviderError, open_provider
 from nightly.providers.run import GIVE_UP, Run
-from nightly.sources import prepare_source
 from tests.nightly.exchange_floor import Floor, serving
 
 # Deprecation warnings from a client's own libraries do not concern this project.
@@ -92,12 +91,9 @@ def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
     with serving() as floor:
         floor.series = {symbol: bars(crypto=crypto) for symbol in symbols}
         provider = open_provider(request.param, floor.url)
-        yield Desk(floor, provider, BarStore(tmp_path / "bars"), symbols, served)
-
-
-@pytest.fixture(autouse=True)
-def quiet(desk: Desk) -> None:
-    desk.store.prepare()
+        store = BarStore(tmp_path / "bars")
+        store.prepare()
+        yield Desk(floor, provider, store, symbols, served)
 
 
 def test_a_new_symbol_is_kept_up_to_the_last_finished_day(desk: Desk) -> None:
@@ -265,16 +261,6 @@ def test_a_damaged_file_is_fetched_anew(desk: Desk) -> None:
     assert desk.kept().equals(desk.finished())
 
 
-def test_the_nightly_reads_what_is_kept(desk: Desk, tmp_path: Path) -> None:
-    desk.fetch()
-    (desk.store.folder / f".{desk.served[0]}.parquet.x1y2").write_bytes(b"PAR1 cut short")
-    source = prepare_source(desk.store.folder, tmp_path / "work").source
-    assert source.names() == sorted(desk.served)
-    (loaded,) = source.load([desk.served[0]])
-    assert loaded.refusal is None
-    assert loaded.bars.close.tolist() == desk.finished()["close"].to_list()
-
-
 def test_what_a_killed_run_left_is_cleared_away(desk: Desk) -> None:
     left = desk.store.folder / ".AAPL.parquet.x1y2"
     for age, stays in ((0, True), (7200, False)):
@@ -313,8 +299,3 @@ def test_a_provider_that_does_not_exist_is_an_error(desk: Desk, name: str) -> No
     del desk
     with pytest.raises(ProviderError, match=r"No provider|has no exchange|not installed"):
         open_provider(name)
-
-
-def test_an_unchanged_fetcher_is_a_value(desk: Desk) -> None:
-    fetcher = Fetcher(desk.provider, desk.store, DURING, desk.waited.append)
-    assert replace(fetcher) == fetcher

@@ -57,9 +57,9 @@ from store.served import (
     Tally,
     Totals,
 )
-from tests.nightly.series import LENIENT, walk, write_table
+from tests.nightly.series import LENIENT, changed, multiplied, walk, write_table
 from tests.nightly.test_night import write_csv
-from tests.nightly.test_past_nights import after_a_gap, changed, multiplied
+from tests.nightly.test_past_nights import after_a_gap
 from tests.once import made_once
 
 LAST = dt.date(2024, 3, 28)
