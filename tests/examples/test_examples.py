@@ -141,15 +141,10 @@ def summaries_of(setups: Sequence[dict[str, Any]], *scopes: str) -> list[str]:
     return [record["summary"] for record in records if record is not None]
 
 
-def test_every_file_of_the_examples_is_run_or_named_here() -> None:
+def test_every_file_of_the_examples_is_run_and_told_of() -> None:
     files = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
-
     assert files == {*SCRIPTS, *SHARED, "README.md"}
-
-
-def test_the_readme_tells_of_every_script() -> None:
     readme = (EXAMPLES / "README.md").read_text()
-
     assert [name for name in (*SCRIPTS, *SHARED) if f"`{name}`" not in readme] == []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
-import io
 import json
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
@@ -207,30 +206,11 @@ def freqtrade_json(path: Path, series: Series) -> Path:
     return path
 
 
-def parquet_folder(path: Path, series: Series) -> Path:
-    path.mkdir()
-    for symbol, frame in series.items():
-        frame.write_parquet(path / f"{symbol}.parquet")
-    return path
-
-
-def csv_zip(path: Path, series: Series) -> Path:
-    path.mkdir()
-    with zipfile.ZipFile(path / "archive.zip", "w") as archive:
-        for symbol, frame in series.items():
-            text = io.StringIO()
-            frame.write_csv(text)
-            archive.writestr(f"bars/{symbol}.csv", text.getvalue())
-    return path / "archive.zip"
-
-
 SHAPES = {
     "yahoo": Shape(yahoo, "CSV"),
     "yfinance": Shape(yfinance, "yfinance CSV"),
     "long csv": Shape(long_csv, "CSV table"),
     "long parquet": Shape(long_parquet, "table"),
-    "parquet a symbol": Shape(parquet_folder, "Parquet"),
-    "csv in a zip": Shape(csv_zip, "CSV"),
     "stooq": Shape(stooq, "Stooq"),
     "stooq zip": Shape(stooq_zip, "Stooq"),
     "stooq days": Shape(stooq_days, "Stooq"),

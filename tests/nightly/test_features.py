@@ -81,14 +81,6 @@ def test_the_table_lists_every_price_and_volume_kind_with_each_of_its_periods_in
     assert len(features(walk(30), crypto=False)) == len(expected) == 68
 
 
-def test_a_columns_name_is_its_kind_and_period() -> None:
-    assert COLUMNS["rsi"] == ("rsi", None)
-    assert COLUMNS["performance_ytd"] == ("performance", "ytd")
-    assert COLUMNS["distance_from_high_1w"] == ("distance_from_high", "1w")
-    assert COLUMNS["dollar_volume_30d"] == ("dollar_volume_30d", None)
-    assert all(column.name == name for name, column in COLUMNS.items())
-
-
 def test_without_bars_there_is_no_evidence() -> None:
     assert np.isnan(features(walk(0), crypto=False)).all()
 
@@ -258,18 +250,6 @@ def test_a_week_or_month_window_needs_a_bar_on_or_before_its_cut(period: str) ->
     young = evidence(bars.take(bars.date > cut))
     assert [reaching[name] for name in names] == [0.0, 0.0]
     assert all(math.isnan(young[name]) for name in names)
-
-
-def test_a_bar_window_counts_bars_and_includes_the_last() -> None:
-    high = np.full(300, 100.0)
-    high[[300 - 21, 300 - 20, 300 - 51, 300 - 50]] = 900, 200, 800, 400
-    found = evidence(daily(300, dt.date(2024, 1, 5), high=high))
-    assert found["distance_from_high_20"] == pytest.approx(50)
-    assert found["distance_from_high_50"] == pytest.approx(100 * (1 - 1 / 9))
-    high[-1] = 1000
-    assert evidence(daily(300, dt.date(2024, 1, 5), high=high))[
-        "distance_from_high_20"
-    ] == pytest.approx(90)
 
 
 def test_a_new_high_is_at_no_distance_and_never_at_minus_zero() -> None:

@@ -7,7 +7,6 @@ import os
 from importlib import resources
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from nightly.industries import fund_label, industry_label, words
@@ -15,7 +14,6 @@ from store.labels import INDUSTRIES
 
 SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
 INTERFACE = SHARED / "interface.md"
-REFERENCE = SHARED / "data" / "reference.parquet"
 
 
 def table(name: str) -> list[dict[str, str]]:
@@ -102,10 +100,3 @@ def test_the_labels_are_those_of_the_interface_in_its_order() -> None:
     )
     said = row.rstrip(" |").rsplit("|", 1)[-1].strip(" .").split(", ")
     assert tuple(said) == INDUSTRIES
-
-
-@pytest.mark.skipif(not REFERENCE.exists(), reason="the shared reference table is not here")
-def test_every_industry_of_a_real_table_is_in_the_shipped_one() -> None:
-    known = {words(row["industry"]) for row in table("industries.csv")}
-    said = pl.read_parquet(REFERENCE, columns=["industry"])["industry"].drop_nulls().unique()
-    assert [name for name in said.to_list() if words(name) not in known] == []

@@ -260,15 +260,6 @@ def check_history_row(bars: Bars, row: HistoryRow) -> None:
     )
 
 
-def test_a_ticker_record_counts_exactly_the_resolved_rows_of_its_history(book: Book) -> None:
-    for row in rows(book):
-        record = row.track_record.ticker
-        past = [h.outcome for h in history(book, row.symbol) if h.family == row.family]
-        assert (record.sample_size if record else 0) == len(past) - past.count("open")
-        if record is not None:
-            assert (record.wins, record.losses) == (past.count("win"), past.count("loss"))
-
-
 def test_every_record_states_its_placebo_and_its_losses(book: Book) -> None:
     for row in rows(book):
         record = row.track_record.family

@@ -127,25 +127,6 @@ def test_nothing_planted_is_known_ahead_or_depends_on_the_currency(
         assert scale_error(detector, bars, float(np.exp(rng.normal(0, 2)))) < 1e-9
 
 
-def assert_valid(bars: Bars) -> None:
-    assert bars.date.dtype == np.int32
-    assert np.all(np.diff(bars.date) == 1)
-    assert np.all(bars.low > 0)
-    assert np.all(bars.low <= np.minimum(bars.open, bars.close))
-    assert np.all(bars.high >= np.maximum(bars.open, bars.close))
-    assert np.all(np.isfinite(bars.volume) & (bars.volume > 0))
-
-
-def test_every_series_is_one_of_valid_bars(corpus: Corpus) -> None:
-    for bars in corpus.series():
-        assert_valid(bars)
-    assert {len(bars) for bars in corpus.walked} == {DAYS}
-    for decoy in corpus.shaped:
-        assert 90 < decoy.start < decoy.end < len(decoy.bars) - 59
-        assert decoy.unit > 0
-    assert {decoy.kind for decoy in corpus.shaped} == {*CARVED.decoys}
-
-
 def carved(kind: str, seed: int) -> Carved:
     return carve(np.random.default_rng(seed), kind, NOISES[seed % len(NOISES)])
 

@@ -299,7 +299,6 @@ def test_no_damaged_file_ends_in_anything_but_bars_or_one_sentence(seed: int) ->
 @pytest.mark.parametrize(
     ("name", "symbol", "interval"),
     [
-        ("BINANCE_BTCUSDT, 60.csv", "BTCUSDT", "60"),
         ("CME_MINI_ES1!, 1W.csv", "ES1!", "1W"),
         ("AAPL_H4.csv", "AAPL", "H4"),
         ("AAPL_D1.csv", "AAPL", "1d"),
@@ -316,7 +315,6 @@ def test_no_damaged_file_ends_in_anything_but_bars_or_one_sentence(seed: int) ->
         ("7203.jp.txt", "7203.jp", "1d"),
         ("AAPL (2).csv", "AAPL", "1d"),
         ("BF_B.csv", "BF_B", "1d"),
-        ("yahoofinance-AAPL-20040819-20180120.csv", "AAPL", "1d"),
         ("google_stock_price_GOOG_2019.csv", "GOOG", "1d"),
         ("brk-b_daily.csv", "brk-b", "1d"),
         ("stooq-aapl-ohlcv-5yr.csv", "aapl", "1d"),
@@ -324,7 +322,6 @@ def test_no_damaged_file_ends_in_anything_but_bars_or_one_sentence(seed: int) ->
         ("ALL_daily.csv", "ALL", "1d"),
         ("DATA.csv", "DATA", "1d"),
         ("prices.csv", "", "1d"),
-        ("daily-prices.csv", "", "1d"),
         ("full.history.csv", "", "1d"),
         ("AAPL-MSFT.csv", "", "1d"),
         ("BTC_USDT-1d.feather", "BTC_USDT", "1d"),

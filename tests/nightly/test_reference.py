@@ -5,19 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nightly.errors import SourceError
 from nightly.reference import Listing, Split, parse_splits, read_reference, unlisted
-
-SHARED = Path(os.environ.get("SCREENER_SHARED", Path(__file__).parents[3] / "shared"))
-REAL = SHARED / "data" / "reference.parquet"
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -175,27 +169,3 @@ def test_splits_are_read_in_any_usual_form_and_sorted() -> None:
 @pytest.mark.parametrize("text", [None, "", "soon", "2020-13-40 2:1", "2020-01-02 0:1", "7:1"])
 def test_what_is_no_split_is_left_out(text: str | None) -> None:
     assert parse_splits(text) == ()
-
-
-@given(
-    order=st.permutations(["symbol", "name", "exchange", "country"]),
-    case=st.sampled_from([str.upper, str.lower, str.title]),
-)
-def test_neither_order_nor_case_of_the_columns_matters(
-    tmp_path_factory: pytest.TempPathFactory, order: list[str], case: Callable[[str], str]
-) -> None:
-    values = {"symbol": "ACME", "name": "Acme", "exchange": "NYSE", "country": "US"}
-    header = ",".join(case(column) for column in order)
-    row = ",".join(values[column] for column in order)
-    listing = only(tmp_path_factory.mktemp("order"), header, row)
-    assert listing == Listing("ACME", "Acme", exchange="XNYS", country="US")
-
-
-@pytest.mark.skipif(not REAL.exists(), reason="the shared reference table is not here")
-def test_a_real_table_gives_every_symbol_a_listing() -> None:
-    reference = read_reference(REAL)
-    assert len(reference) == pl.read_parquet(REAL, columns=["symbol"]).height
-    assert not reference.findings
-    stocks = [item for item in reference.listings.values() if item.asset_type == "stock"]
-    assert sum(item.industry is not None for item in stocks) / len(stocks) > 0.9
-    assert sum(item.exchange is not None for item in stocks) / len(stocks) > 0.9

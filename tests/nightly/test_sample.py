@@ -75,9 +75,3 @@ def test_no_symbol_is_refused_and_no_split_is_left() -> None:
         assert result.covered, symbol
         assert result.findings.get("unadjusted_split", 0) == 0
         assert np.abs(np.diff(np.log(result.bars.close))).max() < 0.8
-
-
-def test_the_bars_after_the_session_make_a_later_night() -> None:
-    early, late = cleaned(), cleaned(dt.date(2013, 3, 1))
-    for symbol in SYMBOLS:
-        assert len(late[symbol].bars) == len(early[symbol].bars) + 110

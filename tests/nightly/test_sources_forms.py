@@ -102,15 +102,6 @@ def test_an_adjusted_close_is_told_as_ignored_and_never_read(tmp_path: Path) -> 
     }
 
 
-def test_columns_with_other_names_are_told(tmp_path: Path) -> None:
-    path = shelves.stooq(tmp_path / "bars", series(crypto=False))
-    columns = prepare_source(path, tmp_path / "work").told["columns"]
-    assert columns["<TICKER>"] == "symbol"
-    assert columns["<VOL>"] == "volume"
-    assert columns["<OPENINT>"] == "ignored"
-    assert "<CLOSE>" not in columns
-
-
 def one(path: Path, work: Path, name: str) -> Loaded:
     source = prepare_source(path, work).source
     (loaded,) = source.load([name])
