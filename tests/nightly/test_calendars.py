@@ -80,6 +80,7 @@ def ends_at(order: Order, now: str) -> dict[str, str]:
     [
         ("2026-11-20T20:59", "2026-11-19"),  # a minute before the close in New York
         ("2026-11-20T21:00", "2026-11-20"),
+        ("2026-11-21T03:00", "2026-11-20"),  # still the evening in New York
         ("2026-11-27T17:59", "2026-11-25"),  # after Thanksgiving the exchange closes at 13:00
         ("2026-11-27T18:00", "2026-11-27"),
         ("2026-07-06T12:00", "2026-07-02"),
@@ -104,6 +105,9 @@ def test_at_the_close_in_new_york_the_utc_day_still_runs(tmp_path: Path) -> None
 
     assert ends_at(order, early) == {"ACME": "2026-11-20", "BTCUSD": "2026-11-19"}
     assert ends_at(order, late) == {"ACME": "2026-11-20", "BTCUSD": "2026-11-20"}
+    for task in plan(order, at(late)).tasks:
+        assert task.windows["stock"].following == task.windows["etf"].following == day("2026-11-23")
+        assert task.windows["crypto"].following == day("2026-11-21")
     first, second = (
         make_night(order, Nights(tmp_path / name), now=at(now))[0]
         for name, now in (("early", early), ("late", late))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from nightly.bars import Bars
-from nightly.detector import walk_on
+from nightly.detector import detect, walk_on
 from nightly.events import EndReason, PatternType, Rule, Scale
 from nightly.explain import Candidate, Explanation, Fate, Score, explain
 from nightly.judgement import PARTS
@@ -53,6 +54,14 @@ def test_the_parts_of_a_served_triangle_add_up_to_the_log_odds_of_its_score() ->
     assert total == pytest.approx(log_odds(served.score))
     assert {part.name for part in served.score.parts} == {p.name for p in PARTS if p.long.each}
     assert all(part.added <= 0 for part in served.score.parts)
+
+
+def test_a_squeeze_is_scored_by_the_weights_of_squeezes() -> None:
+    (served,) = explained(before_break(squeeze(1), 1)).served
+
+    assert {part.name for part in served.score.parts} == {p.name for p in PARTS if p.squeeze.each}
+    total = served.score.best + sum(part.added for part in served.score.parts)
+    assert total == pytest.approx(log_odds(served.score))
 
 
 def test_lines_start_at_the_first_touches_and_end_at_the_known_prices() -> None:
@@ -106,6 +115,16 @@ def test_a_pair_that_passes_between_its_swings_waits_for_the_next() -> None:
 
     assert not found.served
     assert found.candidates[0].fate is Fate.WAITING
+
+
+def test_what_is_served_first_on_a_bar_is_among_the_pairs_of_that_bar(series: Bars) -> None:
+    log = detect(series)
+
+    for bar in np.unique(log.versions["first_served"]):
+        found = explained(series.take(slice(0, int(bar) + 1)))
+        new = [served for served in found.served if served.version["first_served"] == bar]
+        pairs = [pair for pair in found.candidates if pair.fate is Fate.SERVED]
+        assert len(pairs) >= len(new) > 0
 
 
 def test_a_pair_that_fails_is_never_what_is_served(series: Bars) -> None:

@@ -76,6 +76,18 @@ def test_the_sessions_after_a_night_of_crypto_alone_are_days(kinds: set[AssetTyp
     assert found == [day("2026-12-24") + dt.timedelta(days=ahead) for ahead in range(1, 253)]
 
 
+@pytest.mark.parametrize(
+    "text", ["1953-01-02", "2001-09-07", "2012-10-03", "2012-10-28", "2026-11-22", "2050-01-01"]
+)
+def test_the_first_of_the_sessions_after_a_night_of_any_year_is_the_next_one(text: str) -> None:
+    found = upcoming(day(text), {"stock"})
+
+    assert found[0] == next_session(day(text), "stock")
+    assert found[1] == next_session(found[0], "stock")
+    assert len(found) == 252
+    assert dt.timedelta(days=350) < found[-1] - day(text) < dt.timedelta(days=380)
+
+
 def test_the_session_of_a_closed_day_is_the_one_before() -> None:
     assert session_at(day("2012-10-07")) == day("2012-10-05")
     assert session_at(day("2026-11-26")) == day("2026-11-25")
@@ -105,6 +117,11 @@ def test_one_late_symbol_does_not_hold_up_all_others() -> None:
 def test_a_session_needs_four_of_five_symbols(late: int, night: str) -> None:
     early = some(100 - late, "stock", "2026-08-14")
     assert as_of(*early, *some(late, "stock", "2026-08-12")) == night
+
+
+def test_the_night_goes_back_only_as_far_as_enough_symbols_agree() -> None:
+    ends = [*some(30, "stock", "2026-08-14"), *some(50, "stock", "2026-08-13")]
+    assert as_of(*ends, *some(20, "stock", "2026-08-06")) == "2026-08-13"
 
 
 def test_nobody_waits_for_symbols_that_ended_more_than_ten_sessions_ago() -> None:
