@@ -25,7 +25,9 @@ def test_the_returns_of_stocks_add_up_in_any_order_to_the_last_bit() -> None:
     rng = np.random.default_rng(4)
     parts = [Returns.of([stock(list(rng.normal(0, 0.02, 50)), FIRST + n)]) for n in range(12)]
     whole, back = Returns.total(parts), Returns.total(parts[::-1])
-    pieces = Returns.total([Returns.total(parts[:5]), Returns.none(), Returns.total(parts[5:])])
+    pieces = Returns.total(
+        [Returns.total(parts[:5]), Returns.of([stock([])]), Returns.total(parts[5:])]
+    )
     for other in (back, pieces):
         assert whole.first == other.first
         assert np.array_equal(whole.sums, other.sums)

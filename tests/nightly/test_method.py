@@ -14,6 +14,7 @@ from nightly.bars import to_day
 from nightly.events import Rows
 from nightly.groups import Trades
 from nightly.history import FACTS, Fate
+from nightly.intervals import clustered
 from nightly.market import Market, Returns
 from nightly.method import method, shown
 from store.method import Method
@@ -50,3 +51,4 @@ def test_one_half_year_alone_has_no_error() -> None:
     assert (found.draws, found.placebo_pct, found.difference_r) == (0, None, None)
     assert found.after_costs[0].avg_r == 0.48
     assert found.verdict == "too_few"
+    assert clustered(np.zeros(0), np.zeros(0), np.zeros(0, np.int64)) is None

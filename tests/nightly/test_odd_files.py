@@ -193,6 +193,12 @@ def test_what_this_user_may_not_read_is_named(bars: Path, tmp_path: Path) -> Non
     assert "change its permissions" in opened.left["shut"].reason
 
 
+def test_a_table_of_structs_is_one_line(tmp_path: Path) -> None:
+    parquet(tmp_path / "long.parquet", symbol="A", close={"a": "b"})
+    with pytest.raises(SourceError, match=r"long\.parquet.* column close"):
+        prepare_source(tmp_path / "long.parquet", tmp_path / "work")
+
+
 def test_if_every_file_fails_the_error_names_the_first_and_counts_the_rest(
     bars: Path, tmp_path: Path
 ) -> None:
@@ -217,6 +223,16 @@ def test_if_every_file_fails_the_error_names_the_first_and_counts_the_rest(
 def test_a_path_that_cannot_be_is_one_line(tmp_path: Path, name: str) -> None:
     with pytest.raises(SourceError, match="does not exist"):
         prepare_source(tmp_path / name, tmp_path / "work")
+
+
+def test_a_name_that_is_no_symbol_is_told_beside_the_shape_of_one(
+    bars: Path, tmp_path: Path
+) -> None:
+    (bars / "^VIX.csv").write_text(CSV)
+    with pytest.raises(SourceError, match=r"no symbol .letters, digits and dots"):
+        prepare_source(bars, tmp_path / "work")
+    with pytest.raises(SourceError, match="no symbol"):
+        open_source(bars)
 
 
 def one(opened: Opened, name: str) -> Loaded:

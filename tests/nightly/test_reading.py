@@ -365,3 +365,9 @@ def test_an_epoch_in_numbers_is_told_by_its_magnitude() -> None:
         pl.DataFrame(times | prices).write_parquet(out)
         found = read_bars(out.getvalue(), label="ACME.parquet").frame["date"]
         assert [to_date(number) for number in found] == days
+
+
+def test_databento_s_whole_numbers_are_billionths() -> None:
+    header = "ts_event,rtype,publisher_id,instrument_id,open,high,low,close,volume,symbol"
+    found = read(["1704153600000000000,35,1,38,1500000000,2500000000,1000000000,2e9,5,A"], header)
+    assert found.frame.row(0)[2:6] == (1.5, 2.5, 1, 2)
