@@ -107,8 +107,9 @@ def _pair(market: str) -> str:
 
 
 def _chart(symbol: str, frame: pl.DataFrame) -> dict[str, Any]:
-    meta = {"currency": "USD", "symbol": symbol, "exchangeTimezoneName": "America/New_York"}
-    meta |= {"instrumentType": "EQUITY", "priceHint": 2, "validRanges": ["1d", "1mo", "max"]}
+    meta: dict[str, Any] = {"currency": "USD", "symbol": symbol, "instrumentType": "EQUITY"}
+    meta |= {"exchangeTimezoneName": "America/New_York", "validRanges": ["1d", "1mo", "max"]}
+    meta |= {"priceHint": 2}
     result: dict[str, Any] = {"meta": meta, "indicators": {"quote": [{}], "adjclose": [{}]}}
     if len(frame):
         opens = dt.time(9, 30)
