@@ -51,6 +51,7 @@ def test_workers_that_cannot_count_with_new_ones_say_so(tmp_path: Path) -> None:
     with serving_process(tmp_path, "--workers", "2", TMPDIR=str(temporary)) as server:
         until(lambda: parts(server.url) == set())
         (counters,) = temporary.glob("screener-counters-*")
+        assert {path.stat().st_mode & 0o777 for path in counters.iterdir()} == {0o600}
         shutil.move(counters, tmp_path / "away")
         until(lambda: parts(server.url) == {"counters"})
         shutil.move(tmp_path / "away", counters)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +19,7 @@ from screener.settings import Settings
 from store.database import Database
 from store.keys import Keys
 from store.usage import UsageLog
-from tests.screener.process import serving_process
+from tests.screener.process import Server, serving_process
 from tests.service import Service, apart, copy_night, new_key
 
 WORKERS = 3
@@ -46,11 +48,10 @@ def spent_key(settings: Settings) -> str:
 
 
 class Live(NamedTuple):
-    """A service of several workers, their processes, and a key that was spent before the start."""
+    """A service of several workers, its process, and a key that was spent before the start."""
 
     service: Service
-    port: int
-    workers: list[psutil.Process]
+    server: Server
     spent: str
 
 
@@ -64,18 +65,8 @@ def live(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live
     quotas = {"SCREENER_KEY_PER_MINUTE": str(PER_MINUTE), "SCREENER_KEY_PER_DAY": str(PER_DAY)}
     options = ("--workers", str(WORKERS))
     with serving_process(folder, *options, SCREENER_CHARTS_WARM="false", **quotas) as server:
-        workers = [each for each in family() if listens(each, server.port) and is_worker(each)]
-        assert len(workers) == WORKERS
-        yield Live(Service(chosen, server.url, key), server.port, workers, spent)
-
-
-def family() -> list[psutil.Process]:
-    """All processes that the tests have started."""
-    return psutil.Process().children(recursive=True)
-
-
-def is_worker(process: psutil.Process) -> bool:
-    return "spawn_main" in " ".join(process.cmdline())
+        assert len(server.workers()) == WORKERS
+        yield Live(Service(chosen, server.url, key), server, spent)
 
 
 def listens(process: psutil.Process, port: int) -> bool:
@@ -121,31 +112,30 @@ def test_a_changed_watchlist_holds_at_every_worker_at_once(live: Live) -> None:
             assert answer.status_code == (200 if symbol in tracked else 403)
 
 
-def check_drawing(url: str, port: int) -> None:
+def check_drawing(server: Server) -> None:
     """That what draws a chart of a service does not have its listening socket."""
-    before = {each.pid for each in family()}
-    demo = f"{url}/api/v1/demo/MSFT"
+    demo = f"{server.url}/api/v1/demo/MSFT"
     first = httpx.get(demo, timeout=60).json()["setups"][0]["setup_id"]
     httpx.get(f"{demo}/chart.png?setup_id={first}", timeout=60).raise_for_status()
 
-    drawing = [each for each in family() if "anyio.to_process" in each.cmdline()]
-    assert [each for each in drawing if each.pid not in before]
-    assert not [each for each in drawing if listens(each, port)]
+    family = psutil.Process(server.pid).children(recursive=True)
+    drawing = [each for each in family if "anyio.to_process" in each.cmdline()]
+    assert [listens(each, server.port) for each in drawing] == [False]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the processes of Linux")
 def test_the_process_that_draws_does_not_have_the_listening_socket(
     live: Live, night: Path, tmp_path: Path
 ) -> None:
-    check_drawing(live.service.url, live.port)
+    check_drawing(live.server)
     copy_night(night, tmp_path / "data")
     with serving_process(tmp_path, SCREENER_CHARTS_WARM="false") as server:
-        check_drawing(server.url, server.port)
+        check_drawing(server)
 
 
 def test_the_death_of_a_worker_is_no_outage(live: Live) -> None:
     key = new_key(live.service.settings, "phoenix@example.com")
-    live.workers[0].kill()
+    os.kill(min(live.server.workers()), signal.SIGKILL)
 
     transport = httpx.HTTPTransport(retries=3)
     with httpx.Client(transport=transport, timeout=60) as client:
