@@ -27,11 +27,10 @@ def start(
     environment: Mapping[str, str],
     stdout: Path,
     stderr: Path,
-    new_session: bool = False,
 ) -> ForkServerProcess:
     """Start `screener` with these arguments; what it writes goes into two files."""
     process = _processes.Process(
-        target=_become, args=(arguments, dict(environment), stdout, stderr, new_session)
+        target=_become, args=(arguments, dict(environment), stdout, stderr)
     )
     process.start()
     return process
@@ -42,10 +41,7 @@ def _become(
     environment: Mapping[str, str],
     stdout: Path,
     stderr: Path,
-    new_session: bool,
 ) -> None:
-    if new_session:
-        os.setsid()
     os.environ.clear()
     os.environ.update(environment)
     for number, path, flags in (

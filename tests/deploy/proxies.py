@@ -17,7 +17,7 @@ import pytest
 import trustme
 
 from tests.node import ROOT
-from tests.screener.process import until
+from tests.screener.process import free_port, until
 
 NGINX_SITE = ROOT / "deploy" / "nginx" / "screener.conf"
 NGINX_CACHE, NGINX_CACHED = NGINX_SITE.with_name("cache.conf"), NGINX_SITE.with_name("cached.conf")
@@ -89,44 +89,12 @@ def certificate(folder: Path) -> Tls:
     return tls
 
 
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def replaced(text: str, changes: dict[str, str]) -> str:
     """A text with other words, all of which it must have."""
     for old, new in changes.items():
         assert old in text, old
         text = text.replace(old, new)
     return text
-
-
-def write_nginx(
-    folder: Path, tls: Tls, service: int, port: int, plain_port: int, *, cached: bool = False
-) -> Path:
-    """The shipped site with ports, name and certificate of this test, as a whole configuration;
-    with the shipped cache, if that is asked for.
-    """
-    changes = {
-        "listen 80;": f"listen 127.0.0.1:{plain_port};",
-        "    listen [::]:80;\n": "",
-        "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
-        "    listen [::]:443 ssl http2;\n": "",
-        "server_name screener.example.com;": "server_name localhost;",
-        "server 127.0.0.1:8000;": f"server 127.0.0.1:{service};",
-        "/etc/letsencrypt/live/screener.example.com/fullchain.pem": str(tls.chain),
-        "/etc/letsencrypt/live/screener.example.com/privkey.pem": str(tls.key),
-    }
-    site = replaced(NGINX_SITE.read_text(), changes)
-    if cached:
-        site = _cached(folder, site)
-    (folder / "site.conf").write_text(site)
-    main = folder / "nginx.conf"
-    main.write_text(NGINX_MAIN.format(folder=folder, user=getpass.getuser()))
-    return main
 
 
 def _cached(folder: Path, site: str) -> str:
@@ -155,10 +123,26 @@ def write_caddyfile(folder: Path, tls: Tls, port: int, plain_port: int) -> Path:
 def nginx(
     folder: Path, service: int, *, port: int | None = None, cached: bool = False
 ) -> Iterator[Proxy]:
-    """nginx in front of a port, with the shipped cache or without it."""
+    """nginx in front of a port, which warns of nothing in the shipped site with ports, name and
+    certificate of this test; with the shipped cache or without it.
+    """
     proxy = Proxy(port or free_port(), free_port(), certificate(folder))
-    main = write_nginx(folder, proxy.tls, service, proxy.port, proxy.plain_port, cached=cached)
-    with running([str(NGINX), "-c", str(main), "-e", str(folder / "nginx.log")], proxy.port):
+    changes = {
+        "listen 80;": f"listen 127.0.0.1:{proxy.plain_port};",
+        "    listen [::]:80;\n": "",
+        "listen 443 ssl": f"listen 127.0.0.1:{proxy.port} ssl",
+        "    listen [::]:443 ssl http2;\n": "",
+        "server_name screener.example.com;": "server_name localhost;",
+        "server 127.0.0.1:8000;": f"server 127.0.0.1:{service};",
+        "/etc/letsencrypt/live/screener.example.com/fullchain.pem": str(proxy.tls.chain),
+        "/etc/letsencrypt/live/screener.example.com/privkey.pem": str(proxy.tls.key),
+    }
+    site = replaced(NGINX_SITE.read_text(), changes)
+    (folder / "site.conf").write_text(_cached(folder, site) if cached else site)
+    main, log = folder / "nginx.conf", folder / "nginx.log"
+    main.write_text(NGINX_MAIN.format(folder=folder, user=getpass.getuser()))
+    with running([str(NGINX), "-c", str(main), "-e", str(log)], proxy.port):
+        assert "[warn]" not in log.read_text()
         yield proxy
 
 

@@ -1,4 +1,4 @@
-"""The files for nginx and Caddy: valid, and as the documentation describes them."""
+"""The files for Caddy and HAProxy: valid, and all as the documentation describes them."""
 
 from __future__ import annotations
 
@@ -13,33 +13,12 @@ from tests.deploy.proxies import (
     CADDYFILE,
     HAPROXY,
     HAPROXY_FILE,
-    NGINX,
     NGINX_SITE,
     certificate,
     needs_caddy,
-    needs_nginx,
     replaced,
-    write_nginx,
 )
 from tests.node import ROOT
-
-
-@needs_nginx
-@pytest.mark.engine
-@pytest.mark.parametrize("cached", [False, True])
-def test_nginx_accepts_its_files(tmp_path: Path, cached: bool) -> None:
-    main = write_nginx(tmp_path, certificate(tmp_path), 8000, 8443, 8080, cached=cached)
-
-    done = subprocess.run(
-        [str(NGINX), "-t", "-c", str(main), "-e", str(tmp_path / "nginx.log")],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert "[warn]" not in done.stderr
 
 
 @pytest.mark.skipif(HAPROXY is None, reason="HAProxy is not here")

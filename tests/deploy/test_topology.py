@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-import httpx2
-import psutil
 import pytest
-from mcp.client import Client
-from mcp.client.streamable_http import streamable_http_client
 
 from screener.settings import Settings
 from tests.deploy.activated import Manager, managed
 from tests.deploy.load import Request, under_load
-from tests.deploy.proxies import Proxy, caddy, free_port, needs_caddy, needs_nginx, nginx
+from tests.deploy.proxies import Proxy, caddy, needs_caddy, needs_nginx, nginx
 from tests.screener.command import run_process
-from tests.screener.process import until
+from tests.screener.process import free_port, until, workers_of
 from tests.service import Service, copy_night, new_key
 from tests.web.browser import Browser
 from tests.web.people import new_person
@@ -29,11 +26,10 @@ from tests.web.test_events import publish
 
 pytestmark = pytest.mark.engine
 
-KEYLESS = 100
 GENEROUS = {
     "SCREENER_KEY_PER_MINUTE": "100000",
     "SCREENER_KEY_PER_DAY": "1000000",
-    "SCREENER_KEYLESS_PER_MINUTE": str(KEYLESS),
+    "SCREENER_KEYLESS_PER_MINUTE": "100000",
     "SCREENER_TRUSTED_PROXIES": "127.0.0.1",
     "SCREENER_CHARTS_WARM": "false",
 }
@@ -41,21 +37,20 @@ GENEROUS = {
 
 @dataclass(frozen=True)
 class Site:
-    """The service behind nginx: how to call it, and who restarts it."""
+    """The service behind a proxy: how to call it, and who restarts it."""
 
     proxy: Proxy
     service: Service
     manager: Manager
 
-    def client(self, address: str = "127.0.0.1") -> httpx.Client:
-        """A client with a key, on an address of this machine."""
-        return client_of(self.proxy, self.service.key, address)
+    def client(self) -> httpx.Client:
+        """A client with a key."""
+        return client_of(self.proxy, self.service.key)
 
 
-def client_of(proxy: Proxy, key: str = "", address: str = "127.0.0.1") -> httpx.Client:
-    transport = httpx.HTTPTransport(verify=proxy.tls.context, local_address=address)
+def client_of(proxy: Proxy, key: str = "") -> httpx.Client:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return httpx.Client(base_url=proxy.url, transport=transport, headers=headers, timeout=60)
+    return httpx.Client(base_url=proxy.url, verify=proxy.tls.context, headers=headers, timeout=60)
 
 
 def read(client: httpx.Client) -> httpx.Response:
@@ -93,10 +88,11 @@ def judged(proxy: Proxy, data: Path) -> dict[str, str]:
 STEADY: tuple[Request, ...] = (read, write, ask)
 
 
-@pytest.fixture(scope="module")
-def site(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """nginx with TLS in front of two workers, whose socket a manager holds."""
-    folder = tmp_path_factory.mktemp("site")
+@contextmanager
+def site_in(
+    folder: Path, night: Path, behind: Callable[..., AbstractContextManager[Proxy]]
+) -> Iterator[Site]:
+    """A proxy with TLS in front of two workers, whose socket a manager holds."""
     copy_night(night, folder / "data")
     port = free_port()
     url = f"https://localhost:{port}"
@@ -105,10 +101,17 @@ def site(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site
     settings = {**GENEROUS, "SCREENER_PUBLIC_URL": url}
     with (
         managed(folder, "--workers", "2", **settings) as manager,
-        nginx(folder, manager.port, port=port) as proxy,
+        behind(folder, manager.port, port=port) as proxy,
     ):
         manager.wait_until_serving()
         yield Site(proxy, Service(chosen, url, key), manager)
+
+
+@pytest.fixture(scope="module")
+def site(night: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The service behind nginx."""
+    with site_in(tmp_path_factory.mktemp("site"), night, nginx) as site:
+        yield site
 
 
 @needs_nginx
@@ -126,45 +129,6 @@ def test_a_person_signs_in_over_https_alone(site: Site) -> None:
     assert "http://localhost" not in page.text
     assert plain.status_code == 301
     assert plain.headers["location"].startswith("https://")
-
-
-@needs_nginx
-def test_each_client_is_counted_by_its_own_address_whatever_it_says(site: Site) -> None:
-    forged = {"X-Forwarded-For": "203.0.113.9"}
-    with site.client("127.0.0.2") as greedy, site.client("127.0.0.3") as other:
-        for client in (greedy, other):
-            del client.headers["Authorization"]
-        ends = [greedy.get("/api/v1/families").status_code for _ in range(KEYLESS + 1)]
-
-        assert ends == [200] * KEYLESS + [429]
-        assert greedy.get("/api/v1/families", headers=forged).status_code == 429
-        assert other.get("/api/v1/families").status_code == 200
-
-
-@needs_nginx
-def test_the_metadata_of_sign_in_names_the_public_address(site: Site) -> None:
-    with site.client() as client:
-        resource = client.get("/.well-known/oauth-protected-resource/mcp").json()
-        server = client.get("/.well-known/oauth-authorization-server").json()
-
-    assert resource["resource"] == f"{site.proxy.url}/mcp"
-    assert server["issuer"] == site.proxy.url
-    for name in ("authorization_endpoint", "token_endpoint", "registration_endpoint"):
-        assert server[name].startswith(f"{site.proxy.url}/")
-
-
-@needs_nginx
-async def test_an_mcp_client_calls_tools_through_it(site: Site) -> None:
-    headers = {"Authorization": f"Bearer {site.service.key}"}
-    context = site.proxy.tls.context
-    async with httpx2.AsyncClient(headers=headers, verify=context, timeout=30) as http:
-        transport = streamable_http_client(f"{site.proxy.url}/mcp", http_client=http)
-        async with Client(transport) as client:
-            tools = await client.list_tools()
-            answer = await client.call_tool("get_ticker_patterns", {"symbol": "MSFT"})
-
-    assert len(tools.tools) == 7
-    assert not answer.is_error
 
 
 @needs_nginx
@@ -224,36 +188,15 @@ def test_a_restart_costs_no_request(site: Site, how: str) -> None:
     assert set(load.ends) == {"200"}
 
 
-def workers_of(parent: int) -> set[int]:
-    return {each.pid for each in psutil.Process(parent).children() if is_worker(each)}
-
-
-def is_worker(process: psutil.Process) -> bool:
-    try:
-        return any("spawn_main" in word for word in process.cmdline())
-    except psutil.ZombieProcess:
-        return False
-
-
 @needs_caddy
 def test_behind_caddy_a_restart_costs_no_request(night: Path, tmp_path: Path) -> None:
-    copy_night(night, tmp_path / "data")
-    port = free_port()
-    url = f"https://localhost:{port}"
-    key = new_key(Settings(data_dir=tmp_path / "data"))
-    settings = {**GENEROUS, "SCREENER_PUBLIC_URL": url}
-
-    with (
-        managed(tmp_path, "--workers", "2", **settings) as manager,
-        caddy(tmp_path, manager.port, port=port) as proxy,
-        under_load(lambda: client_of(proxy, key), *STEADY) as load,
-    ):
+    with site_in(tmp_path, night, caddy) as site, under_load(site.client, *STEADY) as load:
         load.wait_for_more()
-        manager.restart()
+        site.manager.restart()
         load.wait_for_more()
-        with client_of(proxy) as client:
+        with client_of(site.proxy) as client:
             seen = [client.get(path) for path in ("/metrics", "/health/live")]
-        told = judged(proxy, tmp_path / "data")
+        told = judged(site.proxy, tmp_path / "data")
 
     assert set(load.ends) == {"200"}
     assert [answer.status_code for answer in seen] == [404, 404]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import multiprocessing
+import operator
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import httpx
 import pytest
@@ -18,14 +20,16 @@ import sqlalchemy as sa
 
 from screener.cli import main
 from screener.settings import Settings
-from tests.oauth.conversation import Host, new_account, new_host
+from tests.oauth.conversation import new_host
 from tests.postgres import ENGINES, fresh_database
 from tests.screener.command import environment, run, run_process
 from tests.screener.process import until
 from tests.screener.test_copy import COPY, closed, rows_at
-from tests.service import TRACKED, Service, apart, copy_night, new_key, serving
+from tests.service import TRACKED, apart, copy_night, new_key, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
+
+T = TypeVar("T")
 
 
 class Counter(Protocol):
@@ -44,80 +48,64 @@ def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]
     return lambda: apart(lambda: fresh_database(server, tmp_path.name))
 
 
-class Writers:
-    """People who change what they track and hosts that refresh, until each is refused by a move."""
+class Writer(Generic[T]):
+    """Somebody who writes again and again, from what was acknowledged last."""
 
-    def __init__(self, live: Service) -> None:
-        self._live = live
-        self._stopped = threading.Event()
-        self.tracked: dict[str, list[str]] = {}
-        """By key: the symbols of the last change that was acknowledged."""
-        self.tokens: dict[Host, list[str]] = {}
-        """By host: the refresh tokens that it was given."""
-        self.refused = list[tuple[int, str]]()
-        self.moved = False
-        hosts = [new_host(live, new_account(live)) for _ in range(2)]
-        keys = [new_key(live.settings, f"writer{number}@example.com") for number in range(2)]
-        works = [(self._track, key) for key in keys] + [(self._refresh, host) for host in hosts]
-        self._threads = [threading.Thread(target=work, args=(who,)) for work, who in works]
+    def __init__(
+        self, last: T, write: Callable[[T], httpx.Response], read: Callable[[Any], T]
+    ) -> None:
+        self.last, self.wrote, self.refused = last, 0, list[tuple[int, str]]()
+        self._write, self._read = write, read
 
-    def __enter__(self) -> Writers:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._stopped.set()
-        for thread in self._threads:
-            thread.join(60)
-
-    def _track(self, key: str) -> None:
-        orders = itertools.cycle(itertools.permutations(TRACKED))
-        while not self._stopped.is_set():
-            symbols = list(next(orders))
-            answer = self._live.request("PUT", "/tickers", key=key, json={"symbols": symbols})
+    def work(self, stopped: threading.Event) -> None:
+        """Write until that is set."""
+        while not stopped.is_set():
+            answer = self._write(self.last)
             if answer.status_code == 200:
-                assert not self.moved
-                self.tracked[key] = symbols
+                self.last, self.wrote = self._read(answer.json()), self.wrote + 1
             else:
-                self._refuse(answer)
+                self.refused.append((answer.status_code, answer.json()["error"]))
 
-    def _refresh(self, host: Host) -> None:
-        self.tokens[host] = [host.tokens()["refresh_token"]]
-        while not self._stopped.is_set():
-            answer = host.refresh(self.tokens[host][-1])
-            if answer.status_code == 200:
-                assert not self.moved
-                self.tokens[host].append(answer.json()["refresh_token"])
-            else:
-                self._refuse(answer)
 
-    def _refuse(self, answer: httpx.Response) -> None:
-        self.refused.append((answer.status_code, answer.json()["error"]))
-
-    @property
-    def wrote(self) -> int:
-        """How many have had something acknowledged."""
-        return len(self.tracked) + sum(len(tokens) > 1 for tokens in self.tokens.values())
+def symbols_of(tracked: Any) -> list[str]:
+    return [one["symbol"] for one in tracked["tickers"]]
 
 
 def test_a_service_is_moved_while_people_write_and_nothing_acknowledged_is_lost(
     night: Path, tmp_path: Path, new_url: Callable[[], str]
 ) -> None:
-    origin, target = new_url(), new_url()
+    origin, target, stopped = new_url(), new_url(), threading.Event()
     copy_night(night, tmp_path / "old")
     copy_night(night, tmp_path / "new")
-    with serving(tmp_path / "old", database_url=origin) as live:
+    with (
+        serving(tmp_path / "old", database_url=origin) as live,
+        ThreadPoolExecutor(2) as threads,
+    ):
         browser = signed_in(live, new_person(live, tracked=("AAPL", "IBM")))
-        until(lambda: live.get("/me").status_code == 200)
-        with Writers(live) as writers:
-            until(lambda: writers.wrote == 4)
+        key, host = new_key(live.settings, "writer@example.com"), new_host(live)
+
+        def replace_list(last: list[str]) -> httpx.Response:
+            return live.request("PUT", "/tickers", key=key, json={"symbols": last[::-1]})
+
+        person = Writer(list(TRACKED), replace_list, symbols_of)
+        app = Writer(
+            host.tokens()["refresh_token"], host.refresh, operator.itemgetter("refresh_token")
+        )
+        runs = [threads.submit(each.work, stopped) for each in (person, app)]
+        try:
+            until(lambda: min(person.wrote, app.wrote) > 0)
             done = run_process(tmp_path / "old", *COPY, origin, target)
             assert done.returncode == 0, done.stderr
-            writers.moved = True
-            before = len(writers.refused)
-            until(lambda: len(writers.refused) > before + 8)
-        assert set(writers.refused) == {(503, "unavailable"), (503, "temporarily_unavailable")}
+            wrote = person.wrote, app.wrote
+            before = [len(each.refused) for each in (person, app)]
+            until(lambda: len(person.refused) > before[0] + 4 and len(app.refused) > before[1] + 4)
+        finally:
+            stopped.set()
+        for run_of in runs:
+            run_of.result(60)
+        assert (person.wrote, app.wrote) == wrote
+        assert set(person.refused) == {(503, "unavailable")}
+        assert set(app.refused) == {(503, "temporarily_unavailable")}
         assert live.get("/me").status_code == 200
         assert live.get("/tickers").status_code == 200
         until(lambda: "moved" in str(httpx.get(f"{live.url}/health/ready").json()["degraded"]))
@@ -128,15 +116,10 @@ def test_a_service_is_moved_while_people_write_and_nothing_acknowledged_is_lost(
         again = Browser(moved)
         again.cookies.update(browser.cookies)
         assert again.get("/keys").status_code == 200
-        for key, symbols in writers.tracked.items():
-            tracked = moved.get("/tickers", key=key).json()["tickers"]
-            assert [one["symbol"] for one in tracked] == symbols
-        for host, tokens in writers.tokens.items():
-            there = Host(moved, host.account_id, host.client_id, host.secret)
-            assert there.refresh(tokens[-1]).status_code == 200
-        assert (
-            moved.request("PUT", "/tickers", json={"symbols": ["IBM"]}, key=key).status_code == 200
-        )
+        assert symbols_of(moved.get("/tickers", key=key).json()) == person.last
+        assert replace(host, service=moved).refresh(app.last).status_code == 200
+        changed = moved.request("PUT", "/tickers", json={"symbols": ["IBM"]}, key=key)
+        assert changed.status_code == 200
 
 
 def test_a_copy_that_is_killed_anywhere_leaves_nothing_or_all(

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import httpx
 
 from nightly.sample import SAMPLE_SESSION
-from tests.screener.process import serving_process, until
+from tests.screener.process import Server, serving_process, until
+from tests.web.browser import Forms
+
+
+def check_password(up: Server, greeting: str) -> None:
+    """Check that the password that is shown opens every page of the account."""
+    words = greeting.split()
+    email, password = (words[words.index(name) + 1] for name in ("address", "password"))
+    with httpx.Client(base_url=up.url, follow_redirects=True, timeout=30) as browser:
+        changes = browser.get("/changes")
+        fields = Forms(browser.get("/watchlist").text).found[0].fields
+        form = {**fields, "email": email, "password": password}
+        came = browser.post("/sign-in", data=form, headers={"Origin": up.url})
+        pages = [browser.get(path) for path in ("/keys", "/account", "/usage", "/changes")]
+
+    assert (changes.status_code, changes.url.path) == (200, "/changes")
+    assert (email, came.url.path) == ("me@localhost", "/watchlist")
+    assert re.findall(r'<tr role="row" id="([^"]+)"', came.text) == ["MSFT", "AAPL", "GOOG", "IBM"]
+    assert all(page.status_code == 200 and not page.history for page in pages)
 
 
 def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path) -> None:
@@ -15,7 +34,9 @@ def test_up_makes_everything_and_a_second_up_serves_what_is_there(tmp_path: Path
         base = f"{server.url}/api/v1"
         until(lambda: httpx.get(f"{base}/demo/MSFT").status_code == 200)
         demo = httpx.get(f"{base}/demo/MSFT").json()
-    greeting = server.stderr.read_text()
+        until(lambda: "password" in server.stderr.read_text())
+        greeting = server.stderr.read_text()
+        check_password(server, greeting)
     secret = next(word for word in greeting.split() if word.startswith("ps_live_"))
 
     with serving_process(tmp_path, command="up") as server:

@@ -14,6 +14,10 @@ from tests.screener.command import COMMAND, run
 SERVING = {"mcp", "starlette", "uvicorn", "PIL", "jinja2", "authlib"}
 NUMERICS = {"numpy", "polars", "numba", "pandas", "exchange_calendars"}
 DATABASE = {"sqlalchemy", "alembic", "pydantic_settings"}
+OF_ACCOUNTS = {"sqlalchemy", "alembic", "anyio", "httpx"}
+HELP = ("--help", "--version", "key --help", "nightly --help")
+LISTS = ("key list ada@example.com", "account list", "session list")
+PATTERNS = ("scan --filter rsi<50", "show MSFT")
 
 
 def loaded(data: Path, *arguments: str) -> set[str]:
@@ -33,30 +37,17 @@ def loaded(data: Path, *arguments: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--help",), ("--version",), ("key", "--help"), ("nightly", "--help")]
+    ("command", "unused"),
+    [
+        *((text, SERVING | NUMERICS | DATABASE) for text in HELP),
+        *((text, SERVING | NUMERICS | {"alembic"}) for text in LISTS),
+        *((text, OF_ACCOUNTS | SERVING | NUMERICS - {"numpy"}) for text in PATTERNS),
+    ],
 )
-def test_help_and_version_load_nothing_heavy(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    assert loaded(tmp_path, *arguments) & (SERVING | NUMERICS | DATABASE) == set()
+def test_a_command_loads_only_what_it_uses(data_dir: Path, command: str, unused: set[str]) -> None:
+    run(data_dir, "account", "add", "ada@example.com", "--plan", "premium")
 
-
-@pytest.mark.parametrize(
-    "arguments", [("key", "list", "ada@example.com"), ("account", "list"), ("session", "list")]
-)
-def test_a_list_loads_neither_a_server_nor_a_detector(
-    tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
-    run(tmp_path, "account", "add", "ada@example.com", "--plan", "premium")
-
-    assert loaded(tmp_path, *arguments) & (SERVING | NUMERICS | {"alembic"}) == set()
-
-
-@pytest.mark.parametrize("arguments", [("scan", "--filter", "rsi<50"), ("show", "MSFT")])
-def test_the_patterns_of_a_night_load_neither_server_nor_accounts(
-    night: Path, arguments: tuple[str, ...]
-) -> None:
-    heavy = SERVING | NUMERICS - {"numpy"} | {"sqlalchemy", "alembic", "anyio", "httpx"}
-
-    assert loaded(night, *arguments) & heavy == set()
+    assert loaded(data_dir, *command.split()) & unused == set()
 
 
 def test_what_serves_loads_no_detector_and_no_provider() -> None:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import pytest
 
-from store.accounts import Accounts, Plan
 from store.errors import BusyError
 from store.lock import locked
 from store.progress import STOPPED, ProgressFile
-from tests.accounts import accounts_in
 
 NOW = dt.datetime(2026, 1, 2, 21, 30, tzinfo=dt.UTC)
 
@@ -38,22 +35,6 @@ with ProgressFile(Path(sys.argv[1])).recording("bars") as record:
     record.step("finding patterns", 3, 9)
     print("held", flush=True)
     sys.stdin.read()
-"""
-
-WRITER = """
-import asyncio, sys
-from pathlib import Path
-from store.database import Database
-from store.keys import Keys
-
-async def main():
-    keys = Keys(Database(f"sqlite+aiosqlite:///{Path(sys.argv[1]) / 'accounts.sqlite'}"))
-    while True:
-        key, _ = await keys.create("ada@example.com", "laptop")
-        await keys.revoke(key.prefix)
-        print(key.prefix, flush=True)
-
-asyncio.run(main())
 """
 
 
@@ -89,28 +70,3 @@ def test_a_killed_run_is_not_at_work_for_ever(tmp_path: Path) -> None:
     assert during.working
     assert after is not None
     assert (after.state, after.message) == ("failed", STOPPED)
-
-
-@pytest.mark.parametrize("lines", [1, 3, 7, 20])
-async def test_a_killed_process_leaves_each_change_with_its_event(
-    tmp_path: Path, lines: int
-) -> None:
-    async with accounts_in(tmp_path) as database:
-        await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-    with killed(WRITER, tmp_path) as (_, output):
-        for _ in range(lines):
-            output.readline()
-
-    with closing(sqlite3.connect(tmp_path / "accounts.sqlite")) as connection:
-        made = connection.execute("SELECT prefix FROM keys ORDER BY id").fetchall()
-        revoked = connection.execute(
-            "SELECT prefix FROM keys WHERE revoked_at IS NOT NULL ORDER BY id"
-        ).fetchall()
-        noted = {
-            kind: connection.execute(
-                "SELECT substr(subject, 1, 16) FROM audit WHERE kind = ? ORDER BY id", (kind,)
-            ).fetchall()
-            for kind in ("key_created", "key_revoked")
-        }
-    assert len(made) >= lines
-    assert noted == {"key_created": made, "key_revoked": revoked}

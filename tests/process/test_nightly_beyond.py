@@ -11,7 +11,7 @@ import psutil
 import pytest
 from obstore.store import from_url
 
-import nightly.cluster
+import nightly.cluster as clusters
 from benchmarks.market import write_market
 from nightly.night import COMPILING, FINDING
 from screener.console import USAGE
@@ -21,7 +21,7 @@ from store.progress import ProgressFile
 from tests.process.cluster import cluster, dask_workers, needs_dask
 from tests.screener import command
 from tests.screener.command import Finished
-from tests.screener.market import book_of
+from tests.screener.market import book_of, nightly
 from tests.screener.process import until
 from tests.zygote import start
 
@@ -54,15 +54,13 @@ def folder(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def alone(table: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, bytes]:
     """The book that one process makes of each, on this machine."""
-    return {bars: book_of(sealed_alone(bars, tmp_path_factory)) for bars in (table, folder)}
-
-
-def sealed_alone(bars: Path, factory: pytest.TempPathFactory) -> Path:
-    data = factory.mktemp("alone")
-    done = command.run(data, "nightly", "--bars", str(bars), "--jobs", "1")
-    assert done.returncode == PUBLISHED, done.stderr
-    assert Nights(data).check_active().counts.setups > 0, "a book with nothing in it proves nothing"
-    return data
+    books = {}
+    for bars in (table, folder):
+        data = tmp_path_factory.mktemp("alone")
+        nightly(data, bars)
+        assert Nights(data).check_active().counts.setups > 0, "an empty book proves nothing"
+        books[bars] = book_of(data)
+    return books
 
 
 def upload(bars: Path, url: str) -> str:
@@ -124,37 +122,28 @@ def test_bars_in_a_bucket_make_the_night_that_the_same_bars_on_disk_make(
 
 @needs_dask
 @pytest.mark.engine
-def test_a_cluster_without_a_common_disk_reads_a_bucket_and_loses_a_worker(
+def test_a_cluster_reads_a_bucket_or_a_shared_path_and_loses_a_worker(
     alone: dict[Path, bytes],
     table: Path,
     folder: Path,
     bucket_url: str,
     tmp_path: Path,
 ) -> None:
+    """With a bucket, the workers need no common disk."""
+    in_bucket = {"SCREENER_SCRATCH_URL": bucket_url}
+    runs: tuple[tuple[Path, str, dict[str, str]], ...] = (
+        (table, upload(table, bucket_url), in_bucket),
+        (folder, upload(folder, bucket_url), in_bucket),
+        (folder, str(folder), {}),
+    )
     with cluster(tmp_path, WORKERS) as (address, nannies):
-        for bars in (table, folder):
-            data, url = tmp_path / f"data-{bars.stem}-{bars.is_dir()}", upload(bars, bucket_url)
-            arguments = ("--bars", url, "--executor", address)
-            done = killing_a_worker(data, nannies, *arguments, SCREENER_SCRATCH_URL=bucket_url)
+        for number, (bars, place, scratch) in enumerate(runs):
+            data = tmp_path / f"data-{number}"
+            arguments = ("--bars", place, "--executor", address)
+            done = killing_a_worker(data, nannies, *arguments, **scratch)
             assert done.returncode == PUBLISHED, done.stderr
             assert book_of(data) == alone[bars]
             assert left_in(bucket_url) == []
-
-
-@needs_dask
-def test_a_cluster_reads_bars_of_a_shared_path_and_loses_a_worker(
-    alone: dict[Path, bytes], folder: Path, tmp_path: Path
-) -> None:
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    with cluster(tmp_path, WORKERS) as (address, nannies):
-        for number, scratch in enumerate(({"SCREENER_SCRATCH_URL": shared.as_uri()}, {})):
-            data = tmp_path / f"data-{number}"
-            arguments = ("--bars", str(folder), "--executor", address)
-            done = killing_a_worker(data, nannies, *arguments, **scratch)
-            assert done.returncode == PUBLISHED, done.stderr
-            assert book_of(data) == alone[folder]
-    assert left_in(shared.as_uri()) == []
 
 
 @needs_dask
@@ -162,7 +151,7 @@ def test_a_cluster_reads_bars_of_a_shared_path_and_loses_a_worker(
 def test_a_cluster_that_loses_all_workers_is_one_line_and_nothing_is_published(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nightly.cluster, "ALONE_SECONDS", 2.0)
+    monkeypatch.setattr(clusters, "ALONE_SECONDS", 2.0)
     shared, data = tmp_path / "shared", tmp_path / "data"
     shared.mkdir()
     with cluster(tmp_path, WORKERS) as (address, nannies), ThreadPoolExecutor(1) as threads:

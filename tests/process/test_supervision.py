@@ -1,4 +1,4 @@
-"""A process whose parts fail: it ends, its workers are replaced, and a database comes back."""
+"""A process whose parts fail: it ends with a code, and serves on when its database is back."""
 
 from __future__ import annotations
 
@@ -31,18 +31,15 @@ def started(data: Path, *options: str, **environment: str) -> Iterator[tuple[Ser
         yield server, Service(chosen, server.url, new_key(chosen))
 
 
-def break_usage(folder: Path) -> None:
-    """Make every write of the usage log fail, for ever; it can be read, or no worker starts."""
-    with closing(sqlite3.connect(folder / "accounts.sqlite")) as database:
-        database.execute(
-            "CREATE TRIGGER broken BEFORE INSERT ON usage BEGIN INSERT INTO gone VALUES (1); END"
-        )
-        database.commit()
+BROKEN = "CREATE TRIGGER broken BEFORE INSERT ON usage BEGIN INSERT INTO gone VALUES (1); END"
+"""Makes every write of the usage log fail, for ever."""
 
 
 def test_a_loop_that_cannot_run_ends_the_process(data_dir: Path) -> None:
     with started(data_dir) as (server, live):
-        break_usage(data_dir)
+        with closing(sqlite3.connect(data_dir / "accounts.sqlite")) as database:
+            database.execute(BROKEN)
+            database.commit()
         live.get("/me").raise_for_status()
         server.process.join(90)
 
@@ -50,17 +47,6 @@ def test_a_loop_that_cannot_run_ends_the_process(data_dir: Path) -> None:
     told = server.stderr.read_text()
     assert "cannot run; the process ends" in told
     assert "no such table: main.gone" in told
-
-
-def test_a_worker_whose_loop_cannot_run_is_replaced(data_dir: Path) -> None:
-    with started(data_dir, "--workers", "2") as (server, live):
-        first = server.workers()
-        break_usage(data_dir)
-        live.get("/me").raise_for_status()
-
-        until(lambda: server.workers() - first != set(), 180)
-        until(lambda: len(server.workers()) == 2)
-        live.get("/families", key="").raise_for_status()
 
 
 @pytest.mark.engine  # the parent notices the death of a worker only after a minute
@@ -76,14 +62,13 @@ def test_a_worker_that_cannot_start_ends_the_service_with_a_code(data_dir: Path)
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("workers", [1, 2])
 def test_a_database_that_goes_away_and_returns_costs_only_keyed_calls_in_between(
-    postgres: PostgresServer, data_dir: Path, workers: int
+    postgres: PostgresServer, data_dir: Path
 ) -> None:
-    url = apart(lambda: fresh_database(postgres.url, f"away{workers}"))
+    url = apart(lambda: fresh_database(postgres.url, "away"))
     many = {"SCREENER_KEY_PER_MINUTE": "100000", "SCREENER_KEYLESS_PER_MINUTE": "100000"}
     settings = {"SCREENER_DATABASE_URL": url, **many}
-    with started(data_dir, "--workers", str(workers), **settings) as (server, live):
+    with started(data_dir, "--workers", "2", **settings) as (server, live):
         well = {("keyed", 200, None), ("keyless", 200, None)}
         cut = {("keyed", 503, "unavailable"), ("keyless", 200, None)}
         assert answers(live, 1) == well

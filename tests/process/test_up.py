@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import httpx
@@ -19,13 +17,11 @@ from store.nights import Nights
 from store.progress import ProgressFile
 from tests.nightly.series import walk
 from tests.nightly.test_night import write_csv
-from tests.screener.command import environment, run
-from tests.screener.process import free_port, interrupt, serving_process, until
+from tests.screener.command import run
+from tests.screener.process import Server, serving_process, until
 from tests.screener.webhook import listening
 from tests.service import copy_night
-from tests.web.browser import Forms
 from tests.web.streams import Event, stream
-from tests.zygote import start
 
 BUSY = "graceful shutdown exceeded"
 """What uvicorn says of streams that hold up its end."""
@@ -34,23 +30,6 @@ SYMBOLS = INLINE + 4
 """So many that the nightly has workers."""
 
 pytestmark = pytest.mark.timeout(600)
-
-
-@dataclass(frozen=True)
-class Up:
-    """A running `screener up`, and what it wrote."""
-
-    process: psutil.Process
-    url: str
-    data: Path
-    out: Path
-    err: Path
-
-    def child(self) -> psutil.Process:
-        """Its nightly."""
-        found = [each for each in self.process.children() if "spawn_main" in str(each.cmdline())]
-        assert len(found) == 1
-        return found[0]
 
 
 @pytest.fixture(scope="module")
@@ -63,20 +42,14 @@ def bars(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@contextmanager
-def started(folder: Path, *options: str, **settings: str) -> Iterator[Up]:
-    """Run `screener up` within the block, and end it by Ctrl-C."""
-    port, out, err = free_port(), folder / "out.txt", folder / "err.txt"
-    given = environment(folder / "data", **settings)
-    words = ("up", "--port", str(port), *options)
-    process = start(*words, environment=given, stdout=out, stderr=err, new_session=True)
-    running, url = psutil.Process(process.pid), f"http://127.0.0.1:{port}"
-    try:
-        with httpx.Client(transport=httpx.HTTPTransport(retries=9), timeout=90) as client:
-            client.get(f"{url}/docs").raise_for_status()
-        yield Up(running, url, folder / "data", out, err)
-    finally:
-        interrupt(process)
+def started(folder: Path, *options: str, **settings: str) -> AbstractContextManager[Server]:
+    """Run `screener up` within a block, and end it by Ctrl-C."""
+    return serving_process(folder, *options, command="up", **settings)
+
+
+def nightly_of(up: Server) -> psutil.Process:
+    """The nightly that a service has started."""
+    return psutil.Process(min(up.workers()))
 
 
 def first(news: Iterator[Event], name: str, **wanted: object) -> Event:
@@ -101,15 +74,15 @@ def test_bars_become_a_page_of_the_session_that_was_asked_for_and_are_nothing_ne
             seen = [first(news, "progress", state="working")]
             while seen[-1].name != "night":
                 seen.append(next(news))
-            version = Nights(up.data).check_active().data_version
+            version = Nights(tmp_path / "data").check_active().data_version
             ended = seen[-2] if seen[-2].data["state"] == "published" else first(news, "progress")
-            until(lambda: "The patterns: " in up.err.read_text())
-            said = up.err.read_text()
+            until(lambda: "The patterns: " in up.stderr.read_text())
+            said = up.stderr.read_text()
             check_greeting(up, said)
-            output = up.out.read_text()
+            output = up.stdout.read_text()
         with started(tmp_path, *command, **settings) as up, stream(up.url) as news:
             unchanged = first(news, "progress", state="unchanged")
-            until(lambda: "The patterns: " in up.err.read_text())
+            until(lambda: "The patterns: " in up.stderr.read_text())
         (message,) = hook.got()
 
     assert message["title"] == "Published: the night of 2024-03-26"
@@ -123,7 +96,7 @@ def test_bars_become_a_page_of_the_session_that_was_asked_for_and_are_nothing_ne
     assert "Nothing new" in unchanged.data["message"]
 
 
-def check_greeting(up: Up, said: str) -> None:
+def check_greeting(up: Server, said: str) -> None:
     """Check that the first key of own bars answers as the greeting says."""
     key = next(word for word in said.split() if word.startswith("ps_live_"))
     with httpx.Client(headers={"Authorization": f"Bearer {key}"}, base_url=up.url) as client:
@@ -141,41 +114,24 @@ def check_greeting(up: Up, said: str) -> None:
     assert "in the 10 symbols that this night covers" in calm
 
 
-def test_the_password_that_is_shown_opens_every_page_of_the_account(
-    tmp_path: Path, night: Path
-) -> None:
-    copy_night(night, tmp_path / "data")
-    with started(tmp_path) as up:
-        words = up.err.read_text().split()
-        email, password = (words[words.index(name) + 1] for name in ("address", "password"))
-        with httpx.Client(base_url=up.url, follow_redirects=True, timeout=30) as browser:
-            changes = browser.get("/changes")
-            asked = browser.get("/watchlist")
-            fields = Forms(asked.text).found[0].fields
-            form = {**fields, "email": email, "password": password}
-            came = browser.post("/sign-in", data=form, headers={"Origin": up.url})
-            pages = [browser.get(path) for path in ("/keys", "/account", "/usage", "/changes")]
-
-    assert (changes.status_code, changes.url.path) == (200, "/changes")
-    assert (email, came.url.path) == ("me@localhost", "/watchlist")
-    assert re.findall(r'<tr role="row" id="([^"]+)"', came.text) == ["MSFT", "AAPL", "GOOG", "IBM"]
-    assert all(page.status_code == 200 and not page.history for page in pages)
-
-
 def test_a_killed_nightly_leaves_the_service_and_the_page_says_so(
     tmp_path: Path, bars: Path
 ) -> None:
     with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
         first(news, "progress", state="working")
-        up.child().kill()
+        nightly = nightly_of(up)
+        until(lambda: len(nightly.children()) > 1)
+        family = nightly.children(recursive=True)
+        nightly.kill()
         ended = first(news, "progress", state="failed")
         page = httpx.get(f"{up.url}/screen").text
-        until(lambda: "The service goes on" in up.err.read_text())
+        until(lambda: "The service goes on" in up.stderr.read_text())
 
     assert "stopped before it ended" in ended.data["message"]
     assert "stopped before it ended" in page
-    assert "killed (signal 9)" in up.err.read_text()
-    assert not (up.data / "manifest.json").exists()
+    assert "killed (signal 9)" in up.stderr.read_text()
+    assert psutil.wait_procs(family, timeout=60)[1] == []
+    assert not (tmp_path / "data" / "manifest.json").exists()
 
 
 def test_bars_that_cannot_be_used_leave_the_old_night_and_say_why(
@@ -188,28 +144,29 @@ def test_bars_that_cannot_be_used_leave_the_old_night_and_say_why(
 
     with started(tmp_path, "--bars", str(folder)) as up, stream(up.url) as news:
         ended = first(news, "progress", state="failed")
-        until(lambda: "The service goes on" in up.err.read_text())
+        until(lambda: "The service goes on" in up.stderr.read_text())
         demo = httpx.get(f"{up.url}/api/v1/demo/MSFT").json()
 
     assert "garbage has no symbol that can be read" in ended.data["message"]
     assert str(tmp_path) not in str(ended)
-    assert "has no symbol that can be read" in up.err.read_text()
+    assert "has no symbol that can be read" in up.stderr.read_text()
     assert demo["as_of_session"] == "2012-10-03"
 
 
 def test_ctrl_c_ends_the_service_its_nightly_and_open_streams(tmp_path: Path, bars: Path) -> None:
     with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
         first(news, "progress", state="working")
-        family = [up.process, *up.process.children(recursive=True)]
-        up.process.send_signal(signal.SIGINT)
+        process = psutil.Process(up.pid)
+        family = [process, *process.children(recursive=True)]
+        process.send_signal(signal.SIGINT)
         rest = list(news)
         gone, alive = psutil.wait_procs(family, timeout=60)
 
     assert "night" not in [event.name for event in rest]
     assert len(gone) == len(family)
     assert not alive
-    assert BUSY not in up.err.read_text()
-    assert "Traceback" not in up.err.read_text()
+    assert BUSY not in up.stderr.read_text()
+    assert "Traceback" not in up.stderr.read_text()
 
 
 def test_a_killed_service_takes_its_nightly_along_and_the_next_one_makes_the_night(
@@ -217,17 +174,18 @@ def test_a_killed_service_takes_its_nightly_along_and_the_next_one_makes_the_nig
 ) -> None:
     with started(tmp_path, "--bars", str(bars)) as up, stream(up.url) as news:
         first(news, "progress", state="working")
-        family = up.process.children(recursive=True)
-        up.process.kill()
-        _, alive = psutil.wait_procs([up.process, *family], timeout=60)
-    record = ProgressFile(up.data).read()
-    done = run(up.data, "nightly", "--bars", str(bars), "--jobs", "1")
+        process = psutil.Process(up.pid)
+        family = [process, *process.children(recursive=True)]
+        process.kill()
+        _, alive = psutil.wait_procs(family, timeout=60)
+    record = ProgressFile(tmp_path / "data").read()
+    done = run(tmp_path / "data", "nightly", "--bars", str(bars), "--jobs", "1")
 
     assert not alive
     assert record is not None
     assert record.state in ("failed", "working"), "announced, but not begun"
     assert done.returncode == 0, done.stderr
-    assert Nights(up.data).check_active().counts.covered == SYMBOLS
+    assert Nights(tmp_path / "data").check_active().counts.covered == SYMBOLS
 
 
 def test_each_of_two_workers_tells_its_pages_of_a_new_night_and_ends_its_streams(

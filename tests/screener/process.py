@@ -43,12 +43,17 @@ class Server:
 
     def workers(self) -> set[int]:
         """The numbers of its worker processes."""
-        found = set()
-        for child in psutil.Process(self.pid).children():
-            with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
-                if "spawn_main" in " ".join(child.cmdline()):
-                    found.add(child.pid)
-        return found
+        return workers_of(self.pid)
+
+
+def workers_of(parent: int) -> set[int]:
+    """The numbers of the worker processes of a service."""
+    found = set()
+    for child in psutil.Process(parent).children():
+        with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.add(child.pid)
+    return found
 
 
 def until(is_so: Callable[[], bool], seconds: float = 60) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.screener.process import Server, serving_process, until
+from tests.screener.process import Server, free_port, serving_process, until
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,3 @@ def measured(folder: Path, *options: str, **settings: str) -> Iterator[Measured]
         folder, *options, **{"SCREENER_METRICS_PORT": str(port), **settings}
     ) as server:
         yield Measured(server, port)
-
-
-def free_port() -> int:
-    """A free loopback port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import uvicorn
-
-from mcp_server.http.guard import Guard
-from mcp_server.http.requests import Receive, Scope, Send
 from screener.door import Bounds
-from screener.serving import server_config
-from screener.settings import Settings
 from tests.screener.process import until
 from tests.screener.test_connections import (
     BUSY,
@@ -25,6 +17,7 @@ from tests.screener.test_connections import (
     connect,
     read_answer,
     read_to_end,
+    started,
     status,
 )
 
@@ -35,28 +28,13 @@ CLOSE = b"connection: close"
 @contextmanager
 def stoppable(app: Echo, bounds: Bounds = PATIENT) -> Iterator[tuple[int, Callable[[], None]]]:
     """The port of a server, and what begins its stop."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        guard = Guard(app, at_once=64, is_https=False, docs_url="http://x/docs")
-
-        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-            await guard(scope, receive, send)
-
-        config = server_config(serve, Settings(), bounds, log_config=None, lifespan="off")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
+    with started(bounds, app) as (port, server):
 
         def stop() -> None:
             server.should_exit = True
             until(lambda: not listens(port))
 
-        try:
-            yield port, stop
-        finally:
-            server.should_exit = True
-            thread.join(timeout=30)
-            assert not thread.is_alive()
+        yield port, stop
 
 
 def listens(port: int) -> bool:

@@ -16,8 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from screener.settings import Settings
 from tests.conftest import NIGHT_SESSION
 from tests.screener.command import run_process
-from tests.screener.process import serving_process
-from tests.screener.scraping import Measured, free_port, measured
+from tests.screener.process import free_port, serving_process
+from tests.screener.scraping import Measured, measured
 from tests.service import copy_night, new_key
 
 TABLE = Path(__file__).parents[2] / "docs" / "monitoring.md"
