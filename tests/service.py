@@ -103,9 +103,14 @@ async def _opened(settings: Settings) -> Database:
 
 def on_database(service: Service, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
     """Do something with the account database, beside the running service."""
+    return at_database(service.settings.accounts_url, work)
+
+
+def at_database(url: str, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
+    """Do something with the database at an address."""
 
     async def run() -> T:
-        database = Database(service.settings.accounts_url)
+        database = Database(url)
         try:
             return await work(database)
         finally:

@@ -1,4 +1,4 @@
-"""Backups and restores that are killed, and backups beside a nightly at work."""
+"""Backups and restores that are killed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from pathlib import Path
 
 import anyio
 
-from screener.backup import DRAFT
 from screener.serving import check_active_night
 from screener.settings import Settings
-from store.chain import Chain
 from store.lock import READY, STAGE
-from store.nights import Nights
 from tests.process.moments import digest, moments
 from tests.screener.command import COMMAND, check_refusal, environment, run
 from tests.screener.installation import (
     State,
-    files_of,
     options,
     state_of,
 )
@@ -96,24 +92,6 @@ def test_a_killed_restore_is_ended_with_its_own_database_alone(
     assert ended_by_a_start(settings) == state_of(Settings(data_dir=sealed))
 
 
-def test_a_backup_that_is_killed_anywhere_leaves_no_file_that_looks_whole(
-    sealed: Path, tmp_path: Path
-) -> None:
-    data = tmp_path / "data"
-    shutil.copytree(sealed, data)
-    found = moments(data, tmp_path / "moments", "backup", str(data / "b.tar.zst"))
-    whole = (data / "b.tar.zst").read_bytes()
-    for moment in found:
-        target = moment / "b.tar.zst"
-        drafts = [draft.read_bytes() for draft in moment.glob(f".*{DRAFT}")]
-        if target.exists():  # it is whole, or reserves the name for a draft that is
-            assert [*drafts, target.read_bytes()] in ([whole], [whole, b""])
-        assert run(moment, "backup", str(target), "--force").returncode == 0
-        assert run(moment, "restore", "--check", str(target)).returncode == 0
-        assert files_of(moment) == files_of(sealed)
-    assert len(found) > 3
-
-
 def test_a_backup_to_a_pipe_is_the_same(sealed: Path, tmp_path: Path) -> None:
     with (tmp_path / "piped").open("wb") as file:
         subprocess.run(
@@ -121,30 +99,3 @@ def test_a_backup_to_a_pipe_is_the_same(sealed: Path, tmp_path: Path) -> None:
         )
 
     assert run(sealed, "restore", "--check", str(tmp_path / "piped")).returncode == 0
-
-
-def test_backups_beside_a_nightly_are_each_of_one_moment(sealed: Path, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    shutil.copytree(sealed, data)
-    nightly = subprocess.Popen(
-        [*COMMAND, "nightly", "--session", "2012-10-02", "--accept-fall"],
-        env=environment(data),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    versions, number = set(), 0
-    while True:
-        over = nightly.poll() is not None
-        number += 1
-        file, target = tmp_path / f"b{number}", tmp_path / f"restored{number}"
-        assert run(data, "backup", str(file)).returncode == 0
-        done = run(target, "restore", str(file))
-        assert done.returncode == 0, done.stderr
-        active, ledger = Nights(target).check_active(), Nights(target).ledger
-        assert Chain.of(ledger).faults == []
-        assert active.data_version in ledger.recorded()
-        versions.add(active.data_version)
-        if over:
-            break
-    assert nightly.returncode == 0
-    assert len(versions) == 2

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 from screener.settings import Settings
 from screener.supervisor import EXIT_CODE
 from tests.postgres import PostgresServer, fresh_database
 from tests.screener.process import Server, serving_process, until
+from tests.screener.test_health import READY, parts
 from tests.service import Service, apart, new_key
 
 AWAY_SECONDS = 10.0
@@ -77,6 +79,8 @@ def test_a_database_that_goes_away_and_returns_costs_only_keyed_calls_in_between
         with postgres.stopped():
             until(lambda: live.get("/me").status_code == 503, 5)
             until(lambda: answers(live, 1) == cut, 15)
+            until(lambda: parts(live.url) == {"database"})
+            assert "postgres" not in httpx.get(live.url + READY).text
             assert answers(live, AWAY_SECONDS) == cut
         until(lambda: live.get("/me").status_code == 200, 5)
         until(lambda: answers(live, 1) == well, 15)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
@@ -186,19 +186,3 @@ def test_a_killed_service_takes_its_nightly_along_and_the_next_one_makes_the_nig
     assert record.state in ("failed", "working"), "announced, but not begun"
     assert done.returncode == 0, done.stderr
     assert Nights(tmp_path / "data").check_active().counts.covered == SYMBOLS
-
-
-def test_each_of_two_workers_tells_its_pages_of_a_new_night_and_ends_its_streams(
-    tmp_path: Path, night: Path, product_night: Path
-) -> None:
-    data = tmp_path / "data"
-    copy_night(night, data)
-    with ExitStack() as stack, serving_process(tmp_path, "--workers", "2") as server:
-        streams = [stack.enter_context(stream(server.url)) for _ in range(12)]
-        before = {next(news).data["data_version"] for news in streams}
-        copy_night(product_night, data)
-        after = {next(news).data["data_version"] for news in streams}
-
-    assert len(before) == len(after) == 1
-    assert before != after
-    assert BUSY not in server.stderr.read_text()

@@ -20,7 +20,7 @@ from store.database import Database
 from store.keys import Keys
 from store.usage import UsageLog
 from tests.screener.process import Server, serving_process
-from tests.service import Service, apart, copy_night, new_key
+from tests.service import Service, at_database, copy_night, new_key
 
 WORKERS = 3
 PER_MINUTE = 40
@@ -31,19 +31,15 @@ def spent_key(settings: Settings) -> str:
     """A key that used up its day before the workers were started."""
     secret = new_key(settings, "spent@example.com")
 
-    async def run() -> None:
-        database = Database(settings.accounts_url)
-        try:
-            principal = await Keys(database).principal(secret)
-            assert principal is not None
-            log = UsageLog(database)
-            for _ in range(PER_DAY):
-                log.record(principal, "me", "")
-            await log.flush()
-        finally:
-            await database.close()
+    async def spend(database: Database) -> None:
+        principal = await Keys(database).principal(secret)
+        assert principal is not None
+        log = UsageLog(database)
+        for _ in range(PER_DAY):
+            log.record(principal, "me", "")
+        await log.flush()
 
-    apart(run)
+    at_database(settings.accounts_url, spend)
     return secret
 
 

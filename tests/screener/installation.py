@@ -16,7 +16,7 @@ from store.audit import Kind
 from store.database import Database
 from tests.postgres import ENGINES, fresh_database
 from tests.screener.command import run
-from tests.service import apart, new_key
+from tests.service import apart, at_database, new_key
 
 State = tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]
 """The files of a data folder and the rows of its database."""
@@ -54,8 +54,8 @@ def files_of(data: Path) -> dict[str, bytes]:
 def rows_of(settings: Settings) -> dict[str, list[tuple[object, ...]]]:
     """All rows of all tables, as both databases give them; without what a restore adds."""
 
-    async def read() -> dict[str, list[tuple[object, ...]]]:
-        database, found = Database(settings.accounts_url), {}
+    async def read(database: Database) -> dict[str, list[tuple[object, ...]]]:
+        found = {}
         async with database.read() as connection:
             for table in tables.metadata.sorted_tables:
                 if table.name in tables.OWN:
@@ -65,10 +65,9 @@ def rows_of(settings: Settings) -> dict[str, list[tuple[object, ...]]]:
                     query = query.where(table.c.kind != Kind.RESTORED)
                 rows = (await connection.execute(query)).all()
                 found[table.name] = [tuple(map(_in_utc, row)) for row in rows]
-        await database.close()
         return found
 
-    return apart(read)
+    return at_database(settings.accounts_url, read)
 
 
 def _in_utc(value: object) -> object:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,16 +21,15 @@ from store.watchlist import Watchlist
 from tests.screener.command import check_refusal, run
 from tests.screener.installation import new_url as new_url
 from tests.screener.installation import options
-from tests.service import apart
+from tests.service import at_database
 
 REVISIONS = [f"{number:04}" for number in range(1, int(HEAD) + 1)]
 SECRET = "ps_live_" + "k" * 40
 
 
-async def furnish(settings: Settings, revision: str) -> None:
+async def furnish(revision: str, database: Database) -> None:
     """A database of a revision, with an account, its key, its list and its calls of today."""
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
-    database, now = Database(settings.accounts_url), utc_now()
+    now = utc_now()
     used = {"operation": "scan", "client": "c", "host": "", "calls": 7, "last_at": now}
     rows: dict[str, dict[str, Any]] = {
         "accounts": {"id": 41, "email": "ada@example.com", "plan": "premium", "active": True},
@@ -43,12 +44,10 @@ async def furnish(settings: Settings, revision: str) -> None:
         found = (await connection.run_sync(tables_of)).tables
         for name, row in rows.items():
             await connection.execute(found[name].insert().values(row))
-    await database.close()
 
 
-async def check_works(settings: Settings) -> None:
+async def check_works(database: Database) -> None:
     """Check that the account, its key, its list and its calls are there."""
-    database = Database(settings.accounts_url)
     assert await database.revision() == HEAD
     assert await database.faults() == []
     holder = await Keys(database).principal(SECRET)
@@ -56,14 +55,11 @@ async def check_works(settings: Settings) -> None:
     assert (holder.account.id, holder.key.read_only) == (41, False)
     assert list(await Watchlist(database).symbols(41)) == ["AAPL"]
     assert await UsageLog(database).calls_today() == [(41, SECRET[:16], 7)]
-    await database.close()
 
 
-async def check_goes_on(settings: Settings) -> None:
+async def check_goes_on(database: Database) -> None:
     """Check that an account that is added after a restore has a number of its own."""
-    database = Database(settings.accounts_url)
     assert (await Accounts(database).add("grace@example.com", Plan.PREMIUM)).id > 41
-    await database.close()
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -72,7 +68,8 @@ def test_a_database_of_any_older_schema_and_its_backup_are_upgraded_with_their_r
 ) -> None:
     old = Settings(data_dir=tmp_path / "old", database_url=new_url())
     given = options(old.database_url)
-    apart(lambda: furnish(old, revision))
+    old.data_dir.mkdir()
+    at_database(old.accounts_url, partial(furnish, revision))
     done = run(old.data_dir, "backup", str(tmp_path / "b"), **given)
     assert f"schema {revision}" in done.stdout, done.stderr
 
@@ -80,8 +77,8 @@ def test_a_database_of_any_older_schema_and_its_backup_are_upgraded_with_their_r
         new = Settings(data_dir=tmp_path / name, database_url=url)
         restored = run(new.data_dir, "restore", str(tmp_path / "b"), **options(url))
         assert restored.returncode == 0, restored.stderr
-        apart(partial(check_works, new))
-        apart(partial(check_goes_on, new))
+        at_database(new.accounts_url, check_works)
+        at_database(new.accounts_url, check_goes_on)
 
     before = run(old.data_dir, "db", "check", **given)
     assert before.returncode == (0 if revision == HEAD else 1)
@@ -89,16 +86,16 @@ def test_a_database_of_any_older_schema_and_its_backup_are_upgraded_with_their_r
     upgraded = run(old.data_dir, "db", "upgrade", **given)
     assert upgraded.returncode == 0, upgraded.stderr
     assert run(old.data_dir, "db", "check", **given).returncode == 0
-    apart(lambda: check_works(old))
+    at_database(old.accounts_url, check_works)
 
 
 def test_a_check_finds_rows_that_belong_to_nothing_and_newer_schemas(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path)
+    url = Settings(data_dir=tmp_path).accounts_url
     empty = run(tmp_path, "db", "check")
-    apart(lambda: furnish(settings, HEAD))
-    apart(lambda: statement(settings, "PRAGMA foreign_keys = OFF", "DELETE FROM accounts"))
+    at_database(url, partial(furnish, HEAD))
+    statements(tmp_path, "PRAGMA foreign_keys = OFF", "DELETE FROM accounts")
     dangling = run(tmp_path, "db", "check")
-    apart(lambda: statement(settings, "UPDATE alembic_version SET version_num = '0999'"))
+    statements(tmp_path, "UPDATE alembic_version SET version_num = '0999'")
     newer = run(tmp_path, "db", "check")
 
     assert empty.returncode == dangling.returncode == newer.returncode == 1
@@ -109,10 +106,7 @@ def test_a_check_finds_rows_that_belong_to_nothing_and_newer_schemas(tmp_path: P
     check_refusal(run(tmp_path, "backup", str(tmp_path / "b")), "run the newer version")
 
 
-async def statement(settings: Settings, *statements: str) -> None:
-    database = Database(settings.accounts_url)
-    async with database.engine.connect() as connection:
-        driver: Any = (await connection.get_raw_connection()).driver_connection
-        for each in statements:
-            await driver.execute(each)
-    await database.close()
+def statements(data: Path, *texts: str) -> None:
+    with closing(sqlite3.connect(data / "accounts.sqlite")) as connection, connection:
+        for text in texts:
+            connection.execute(text)

@@ -80,6 +80,13 @@ def test_the_text_has_the_figures_of_the_json_and_bounded_lists(bars: Path, tmp_
         SHORT[:MOST]
     )
     assert lines[start + 1 + MOST] == "    and 3 more"
+    series = said["series"]
+    assert len(series) == 20 + len(SHORT)
+    assert sum(one["bars"] for one in series.values()) == said["bars"]
+    assert (series["S00"]["last"], series["S00"]["left_out"]) == (said["session"], None)
+    assert series["S01"]["left_out"] == "behind"
+    assert f"    S00: {series['S00']['bars']} bars from {series['S00']['first']} to " in text
+    assert f"    and {len(series) - MOST} more; --json has them all" in text
     for rule in ("repeated_date", "undated_row"):
         assert any(line.split()[:2] == [rule, "1"] for line in lines), rule
 
@@ -104,23 +111,6 @@ def test_a_check_leaves_no_file(
     monkeypatch.setattr("tempfile.tempdir", str(work))
     assert check(tmp_path / "data", bars).returncode == 0
     assert list(tmp_path.rglob("*")) == [work]
-
-
-def test_bars_of_which_nothing_can_be_used_are_all_named(tmp_path: Path) -> None:
-    folder = tmp_path / "bars"
-    folder.mkdir()
-    for number in range(12):
-        (folder / f"A{number:02}.csv").write_text("date,open\n2024-01-02,1\n")
-
-    shown = check(tmp_path / "data", folder)
-    told = check(tmp_path / "data", folder, "--json")
-
-    assert (shown.returncode, told.returncode) == (2, 2)
-    assert "Left out, unreadable_file: 12" in shown.stdout
-    assert "and 4 more" in shown.stdout
-    assert len(json.loads(told.stdout)["refused"]["unreadable_file"]) == 12
-    assert "No symbol of " in shown.stderr
-    check_refusal(run(tmp_path, "nightly", "--bars", str(folder)), "And 9 more.")
 
 
 def test_bars_that_are_all_dated_ahead_are_no_crash(tmp_path: Path) -> None:
@@ -201,29 +191,17 @@ def test_detect_says_whom_it_left_out_and_why(bars: Path, tmp_path: Path) -> Non
     assert any(line.startswith("    again/S00.csv ") for line in lines)
 
 
-def test_the_check_names_every_symbol_it_read_with_its_bars_and_days(
-    bars: Path, tmp_path: Path
-) -> None:
-    said = json.loads(check(tmp_path, bars, "--json").stdout)
-    text = check(tmp_path, bars).stdout
-
-    series = said["series"]
-    assert len(series) == 20 + len(SHORT)
-    assert sum(one["bars"] for one in series.values()) == said["bars"]
-    assert (series["S00"]["last"], series["S00"]["left_out"]) == (said["session"], None)
-    assert series["S01"]["left_out"] == "behind"
-    assert f"    S00: {series['S00']['bars']} bars from {series['S00']['first']} to " in text
-    assert f"    and {len(series) - MOST} more; --json has them all" in text
-
-
 def test_the_check_says_that_a_night_would_be_held_back(tmp_path: Path) -> None:
     for number in range(8):
         rows = walk(100, seed=number).take(slice(0, 97 if number == 3 else 100))
         write_csv(tmp_path / "bars" / f"S{number}.csv", rows)
     shown = check(tmp_path / "data", tmp_path / "bars")
-    made = run(tmp_path / "data", "nightly", "--bars", str(tmp_path / "bars"), "--jobs", "1")
+    nightly = ("nightly", "--bars", str(tmp_path / "bars"), "--jobs", "1")
+    tried, made = (run(tmp_path / "data", *nightly, *dry) for dry in (["--dry-run"], []))
 
-    assert (shown.returncode, made.returncode) == (0, 4)
+    assert (shown.returncode, tried.returncode, made.returncode) == (0, 4, 4)
+    assert "would be held back" in tried.stderr
+    assert not (tmp_path / "data" / "manifest.json").exists()
     assert "It would be held back: 1 of 8 symbols are behind" in shown.stdout
     assert "1 of 8 symbols are behind" in made.stderr
 
@@ -291,6 +269,26 @@ def test_no_line_of_the_check_or_of_a_report_is_wider_than_the_terminal(
             assert max(map(len, shown.stdout.splitlines())) <= columns
 
 
+def test_a_night_reports_what_was_found_in_each_symbols_bars(bars: Path, tmp_path: Path) -> None:
+    run(tmp_path, "nightly", "--bars", str(bars), "--jobs", "1")
+    shown = run(tmp_path, "night", "report").stdout
+    told = json.loads(run(tmp_path, "night", "report", "--json").stdout)
+    alone = run(tmp_path, "night", "report", "--symbol", "t00", "--csv").stdout
+
+    totals = {total["rule"]: (total["symbols"], total["bars"]) for total in told["totals"]}
+    assert (totals["undated_row"], totals["too_few_bars"]) == ((1, 1), (len(SHORT), None))
+    assert [found["rule"] for found in told["findings"] if found["symbol"] == "S01"] == [
+        *("undated_row", "repeated_date", "behind")
+    ]
+    assert alone.splitlines()[1:] == ["T00,too_few_bars,,left out,20 bars are left; 60 are needed."]
+    assert shown.index("found") < shown.index("\nsymbol  ")
+    without = run(tmp_path, "show", "S01").stdout
+    assert "a night has no records of symbols that it does not cover" in without
+    assert "no resolved trade yet" not in without
+    check_refusal(run(tmp_path, "night", "report", "--json", "--csv"), "one of them")
+    check_refusal(run(tmp_path, "night", "report", "20200101-000000000000"), "no night")
+
+
 def test_a_report_shows_the_first_findings_and_counts_the_others(tmp_path: Path) -> None:
     for number in range(MOST_FINDINGS + 5):
         write_csv(tmp_path / "bars" / f"F{number:02}.csv", walk(20, seed=1))
@@ -304,17 +302,3 @@ def test_a_report_shows_the_first_findings_and_counts_the_others(tmp_path: Path)
     assert shown.count("20 bars are left") == MOST_FINDINGS
     assert everything.count("20 bars are left") == MOST_FINDINGS + 5
     assert "more; --all" not in everything
-
-
-def test_a_symbol_that_is_not_covered_is_not_said_to_have_no_resolved_trade(
-    tmp_path: Path,
-) -> None:
-    for seed in range(6):
-        last = dt.date(2022, 5, 13) if seed == 3 else dt.date(2024, 3, 28)
-        write_csv(tmp_path / "bars" / f"S{seed}.csv", walk(1500, seed=seed, last=last))
-    run(tmp_path, "nightly", "--bars", str(tmp_path / "bars"), "--jobs", "1")
-
-    shown = run(tmp_path, "show", "S3").stdout
-
-    assert "a night has no records of symbols that it does not cover" in shown
-    assert "no resolved trade yet" not in shown

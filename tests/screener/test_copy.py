@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
 
 from screener.settings import Settings
 from store.copies import is_closed
 from store.database import Database
 from tests.screener.command import check_refusal, run
-from tests.service import apart, new_key
+from tests.service import at_database, new_key
 from tests.store.test_copies import rows_of
-
-T = TypeVar("T")
 
 COPY = ("db", "copy")
 
@@ -24,24 +20,11 @@ def rows_at(url: str) -> dict[str, list[tuple[object, ...]]]:
     async def read(database: Database) -> dict[str, list[tuple[object, ...]]]:
         return await rows_of(database) if await database.revision() else {}
 
-    return at(url, read)
+    return at_database(url, read)
 
 
 def closed(url: str) -> bool:
-    return at(url, is_closed)
-
-
-def at(url: str, work: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
-    """Do something with the database at an address."""
-
-    async def run() -> T:
-        database = Database(url)
-        try:
-            return await work(database)
-        finally:
-            await database.close()
-
-    return apart(run)
+    return at_database(url, is_closed)
 
 
 def test_the_settings_name_one_side_and_a_path_is_one(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from store.published import book_object, key_of
 from store.shared_folder import SharedFolder
 from tests.publishing import Publisher
 from tests.screener.command import Finished, run
+from tests.screener.process import free_port
 from tests.store.test_follower import follower
 
 NAMES = ("store of nights", "night of the store", "publishing")
@@ -27,11 +27,10 @@ def publisher(tmp_path: Path, nights_url: str) -> Publisher:
 
 def examined(data: Path, url: str | None, *options: str) -> dict[str, tuple[str, str]]:
     """The level and the words of what is found of the store."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
     settings = {} if url is None else {"SCREENER_NIGHTS_URL": url}
-    done: Finished = run(data, "doctor", "--json", *options, SCREENER_PORT=port, **settings)
+    done: Finished = run(
+        data, "doctor", "--json", *options, SCREENER_PORT=str(free_port()), **settings
+    )
     found = json.loads(done.stdout)["checks"]
     return {one["name"]: (one["level"], one["words"]) for one in found if one["name"] in NAMES}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import functools
 import os
 import sqlite3
 import threading
@@ -15,15 +14,12 @@ from typing import Any
 import httpx
 import pytest
 
-from mcp_server.operations import charts as charts_module
-from mcp_server.operations.charts import Charts
 from screener.supervisor import WELL_SECONDS, Loop, Supervisor
 from store import lock
 from telemetry.degraded import PARTS
-from tests.postgres import PostgresServer, fresh_database
 from tests.resealed import rename_bars, reseal
 from tests.screener.process import until
-from tests.service import Service, apart, copy_night, serving
+from tests.service import Service, copy_night, serving
 
 LIVE, READY = "/health/live", "/health/ready"
 
@@ -184,19 +180,6 @@ def replace(path: Path, content: bytes) -> None:
     path.with_suffix(".new").replace(path)
 
 
-@pytest.mark.engine
-def test_a_database_server_that_is_gone_is_named_until_it_is_back(
-    postgres: PostgresServer, night: Path, tmp_path: Path
-) -> None:
-    copy_night(night, tmp_path)
-    url = apart(lambda: fresh_database(postgres.url, "health"))
-    with serving(tmp_path, database_url=url) as live:
-        with postgres.stopped():
-            until(lambda: parts(live.url) == {"database"})
-            assert "postgres" not in httpx.get(live.url + READY).text
-        until(lambda: parts(live.url) == set())
-
-
 @contextmanager
 def without_usage(folder: Path) -> Iterator[None]:
     """Take the table of the usage log away within the block."""
@@ -254,19 +237,6 @@ def locked(folder: Path) -> Iterator[None]:
         database.execute("BEGIN IMMEDIATE")
         yield
         database.rollback()
-
-
-async def test_the_process_that_draws_is_known_to_be_broken_until_it_works_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    charts = Charts(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr(charts_module, "prepare", functools.partial(os._exit, 1))
-        await charts.warm()
-    assert charts.is_broken
-
-    await charts.warm()
-    assert not charts.is_broken
 
 
 def test_every_part_has_a_place_in_the_documentation() -> None:

@@ -75,16 +75,6 @@ def test_the_rest_of_a_request_is_waited_for() -> None:
         assert CLOSE in read_answer(body)
 
 
-def test_a_request_under_way_is_finished() -> None:
-    app = Echo()
-    with stoppable(app) as (port, stop), busy(port, app) as client:
-        stop()
-        app.go.set()
-
-        assert CLOSE in read_answer(client)
-        assert read_to_end(client) == b""
-
-
 def test_of_several_requests_under_way_each_is_answered() -> None:
     app = Echo()
     with stoppable(app) as (port, stop), busy(port, app) as client:

@@ -134,32 +134,6 @@ def test_a_service_starts_on_its_night_whatever_became_of_the_ledger(data: Path)
     assert Nights(data).check_active() == active
 
 
-def test_a_night_that_none_can_replace_is_not_withdrawn(data: Path) -> None:
-    nights = Nights(data)
-    nights.prune(keep=1)
-    active = nights.check_active()
-
-    done = command.run(data, "night", "withdraw", active.data_version, "--reason", "wrong")
-
-    check_refusal(done, "make one with")
-    assert nights.check_active() == active
-    assert nights.ledger.withdrawals() == {}
-
-
-def test_a_dry_run_is_compared_with_the_last_night_and_adds_nothing(
-    published: Path, data: Path
-) -> None:
-    before = versions(data)
-
-    done = command.run(
-        data, "nightly", "--bars", str(published / "bars"), "--dry-run", "--accept-fall"
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert "Changed since " in done.stdout
-    assert versions(data) == before
-
-
 @pytest.fixture(scope="module")
 def replayed(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a replayed night of each session."""

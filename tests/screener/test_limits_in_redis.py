@@ -13,7 +13,6 @@ from screener.checks.finding import Finding
 from screener.checks.limits import limits
 from screener.settings import Settings, SettingsError, load_settings
 from tests.redis_server import RedisServer
-from tests.screener.command import run
 from tests.screener.process import until
 from tests.service import Service, copy_night, serving
 
@@ -55,23 +54,6 @@ def test_two_services_share_the_quotas_of_a_key_an_address_and_a_sign_in(
         made = [httpx.post(f"{live.url}/oauth/register", json=app) for live in (one, other)]
         assert [answer.status_code for answer in made] == [201, 429]
         assert counters(one) == counters(other) == []
-
-
-@pytest.mark.engine
-def test_while_redis_is_away_calls_are_counted_here_and_afterwards_there(
-    redis_server: RedisServer, data_dir: Path
-) -> None:
-    with serving(data_dir, limits_url=redis_server.url, key_per_minute=5) as live:
-        assert calls((live,), live.key, 2) == [200] * 2
-        redis_server.stop()
-
-        assert calls((live,), live.key, 7) == [200] * 5 + [429] * 2
-        until(lambda: counters(live) != [])
-        assert counters(live)[0].endswith("each machine counts by itself.")
-
-        redis_server.start()
-        until(lambda: counters(live) == [])
-        assert calls((live,), live.key, 4) == [200] * 3 + [429]
 
 
 @pytest.mark.engine
@@ -176,22 +158,3 @@ def test_a_url_of_no_redis_is_refused_without_being_repeated(
         load_settings()
 
     assert SECRET not in str(refusal.value)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "redis://localhost",
-        f"redis://:{SECRET}@localhost:6380/2",
-        f"rediss://name:{SECRET}@redis.example.com/0?ssl_check_hostname=false",
-        f"unix://:{SECRET}@/run/redis.sock?db=1",
-    ],
-)
-def test_the_settings_show_where_redis_is_and_not_its_password(tmp_path: Path, url: str) -> None:
-    shown = run(tmp_path, "settings", SCREENER_LIMITS_URL=url)
-
-    line = next(
-        line for line in shown.stdout.splitlines() if line.startswith("SCREENER_LIMITS_URL=")
-    )
-    assert line == f"SCREENER_LIMITS_URL={url.replace(SECRET, '***')}"
-    assert SECRET not in shown.stdout + repr(Settings(limits_url=url))

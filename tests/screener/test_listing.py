@@ -50,9 +50,3 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     check_refusal(run(tmp_path, "listing", str(tmp_path / "file")), "cannot be written")
-
-
-def test_a_registry_name_that_is_none_is_refused(tmp_path: Path) -> None:
-    done = run(tmp_path, "listing", str(tmp_path / "out"), SCREENER_REGISTRY_NAME="My Screener")
-
-    check_refusal(done, "SCREENER_REGISTRY_NAME: must be a reversed domain")

@@ -39,16 +39,10 @@ def fail(text: str) -> None:
     raise ValueError(text)
 
 
-def test_a_line_says_when_in_utc_how_grave_and_where() -> None:
+def test_a_line_says_when_in_utc_how_grave_and_where_to_people_and_as_json() -> None:
     said = record("%s is away", "It")
     said.created, said.msecs = 1_769_851_800.0, 123.0
-
     assert Lines().format(said) == "2026-01-31T09:30:00.123Z WARNING oauth.bearer: It is away"
-
-
-def test_json_is_one_object_a_line_with_what_the_line_for_people_says() -> None:
-    said = record("%s is away", "It")
-    said.created, said.msecs = 1_769_851_800.0, 123.0
     said.held_back = 3
 
     assert json.loads(Lines("json").format(said)) == {
@@ -100,35 +94,23 @@ def test_a_line_within_a_request_carries_its_id_on_every_line() -> None:
     assert "request_id" not in json.loads(Lines("json").format(record("Later")))
 
 
-def test_json_of_what_strangers_send_is_one_line_and_steers_no_terminal() -> None:
-    forged = '\x1b[2J\x9b2J\u2028\n{"event": "forged"}\r\u202e'
+def test_what_strangers_send_cannot_begin_a_line_or_steer_the_terminal() -> None:
+    forged = '\x1b[2J\x9b2J\u2028\n2026-01-31T09:30:00.123Z ERROR store.audit: {"event": 1}\r\u202e'
     try:
         fail(forged)
     except ValueError:
         failed = record("%s failed", forged)
         failed.exc_info = sys.exc_info()
-    line = Lines("json").format(failed)
-    told = json.loads(line)
+    lines, as_json = Lines().format(failed).split("\n"), Lines("json").format(failed)
+    told = json.loads(as_json)
 
-    assert line.isascii()
-    assert "\n" not in line
+    assert all(LINE.fullmatch(line) and line.isprintable() for line in lines)
+    assert all(" WARNING oauth.bearer: | " in line for line in lines[1:])
+    assert any("ValueError" in line for line in lines[1:])
+    assert as_json.isascii()
+    assert "\n" not in as_json
     assert told["event"].isprintable()
     assert told["exception"].replace("\n", "").isprintable()
-
-
-def test_what_strangers_send_cannot_begin_a_line_or_steer_the_terminal() -> None:
-    forged = "\x1b[2J\n2026-01-31T09:30:00.123Z ERROR store.audit: forged"
-    try:
-        fail(forged)
-    except ValueError:
-        failed = record("%s failed", forged)
-        failed.exc_info = sys.exc_info()
-    first, *rest = Lines().format(failed).split("\n")
-
-    assert all(LINE.fullmatch(line) for line in (first, *rest))
-    assert "\x1b" not in "".join((first, *rest))
-    assert all(" WARNING oauth.bearer: | " in line for line in rest)
-    assert any("ValueError" in line for line in rest)
 
 
 def test_a_message_is_written_once_a_minute_with_the_number_of_the_others() -> None:

@@ -11,19 +11,17 @@ from pathlib import Path
 
 import httpx
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from screener.settings import Settings
 from tests.conftest import NIGHT_SESSION
 from tests.screener.command import run_process
-from tests.screener.process import free_port, serving_process
+from tests.screener.process import free_port
 from tests.screener.scraping import Measured, measured
 from tests.service import copy_night, new_key
 
 TABLE = Path(__file__).parents[2] / "docs" / "monitoring.md"
 CHOSEN = "chosenbythecaller"
 JSON = {"content-type": "application/json", "accept": "application/json"}
-PER_MINUTE = 20
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +43,6 @@ def service(folder: Path, secret: str) -> Iterator[Measured]:
     """A measured service of one process."""
     with measured(
         folder,
-        SCREENER_KEY_PER_MINUTE=str(PER_MINUTE),
         SCREENER_KEYLESS_PER_MINUTE="1000",
         SCREENER_CHARTS_WARM="false",
     ) as live:
@@ -125,17 +122,6 @@ def test_nothing_secret_is_exposed(service: Measured, secret: str) -> None:
         assert word not in text
 
 
-def test_a_limit_that_refuses_is_counted_by_its_name(service: Measured, folder: Path) -> None:
-    key = new_key(Settings(data_dir=folder / "data"), "often@example.com")
-    before = service.value("screener_limits_hit_total")
-    for _ in range(PER_MINUTE + 2):
-        get(service, "/api/v1/me", key)
-
-    service.until(2, "screener_limits_hit_total", limit="key_minute")
-    service.until(before + 2, "screener_limits_hit_total")
-    service.until(2, "screener_requests_total", operation="me", code="rate_limited")
-
-
 def test_look_ups_in_caches_are_counted_by_what_they_found(service: Measured, secret: str) -> None:
     def found(cache: str, result: str) -> float:
         return service.value("screener_cache_lookups_total", cache=cache, result=result)
@@ -169,6 +155,8 @@ def test_the_night_the_disk_and_the_build_are_told(service: Measured) -> None:
     assert service.value("screener_night_sessions_behind") == 0
     assert 0 < service.value("screener_data_free_bytes") < service.value("screener_data_size_bytes")
     assert service.value("screener_build_info") == service.value("screener_workers") == 1
+    address = f"Metrics: http://127.0.0.1:{service.port}/metrics"
+    assert address in service.server.stderr.read_text()
 
 
 def test_open_connections_are_counted_until_they_close(service: Measured) -> None:
@@ -176,17 +164,6 @@ def test_open_connections_are_counted_until_they_close(service: Measured) -> Non
     with socket.create_connection(("127.0.0.1", service.server.port)):
         service.until(1, "screener_connections_open")
     service.until(0, "screener_connections_open")
-
-
-def test_names_follow_the_rules_of_prometheus(service: Measured) -> None:
-    """https://prometheus.io/docs/practices/naming/"""
-    for family in text_string_to_metric_families(service.text()):
-        assert re.fullmatch(r"(screener|process|python)_[a-z_]+", family.name)
-        assert family.documentation
-        for word in ("milliseconds", "ms", "kilobytes", "mb", "percent"):
-            assert word not in family.name.split("_")
-        if family.type == "counter":
-            assert all(sample.name.endswith("_total") for sample in family.samples)
 
 
 def test_every_metric_is_in_the_table_of_the_documentation(service: Measured) -> None:
@@ -217,17 +194,6 @@ def test_a_busy_port_is_one_clear_line(folder: Path) -> None:
     assert f"/metrics cannot listen on 127.0.0.1:{port}" in done.stderr
     assert "SCREENER_METRICS_PORT" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_its_address_is_printed_only_where_there_is_one(
-    service: Measured, night: Path, tmp_path: Path
-) -> None:
-    copy_night(night, tmp_path / "data")
-    with serving_process(tmp_path) as unmeasured:
-        assert "Metrics" not in unmeasured.stderr.read_text()
-
-    address = f"Metrics: http://127.0.0.1:{service.port}/metrics"
-    assert address in service.server.stderr.read_text()
 
 
 def test_clients_that_send_nothing_to_the_metrics_port_leave_room_for_others(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
-import anyio
 import pytest
 
 from screener.settings import Settings
@@ -16,6 +16,7 @@ from store.grants import Grants
 from store.keys import Keys
 from store.lines import harmless
 from tests.screener.command import run, run_process
+from tests.service import at_database
 
 NAMES = [
     "[/x]",
@@ -27,18 +28,14 @@ NAMES = [
 ]
 
 
-def on(data: Path, work: Callable[[Database], Awaitable[None]]) -> None:
+def on(data: Path, work: Callable[[Database], Coroutine[Any, Any, None]]) -> None:
     """Do something to the accounts of a data folder."""
 
-    async def run_it() -> None:
-        database = Database(Settings(data_dir=data).accounts_url)
-        try:
-            await database.migrate()
-            await work(database)
-        finally:
-            await database.close()
+    async def migrated(database: Database) -> None:
+        await database.migrate()
+        await work(database)
 
-    anyio.run(run_it)
+    at_database(Settings(data_dir=data).accounts_url, migrated)
 
 
 async def store(database: Database, name: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
-import socket
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ from tests.screener.market import bars as bars
 from tests.screener.market import data as data
 from tests.screener.market import first as first
 from tests.screener.market import second as second
+from tests.screener.process import free_port
 from tests.screener.webhook import SECRET, Webhook, listening
 
 URL = "https://screener.example.com"
@@ -44,26 +45,20 @@ def nightly(data: Path, bars: Path, *options: str, **settings: str) -> Finished:
     return run(data, "nightly", "--bars", str(bars), "--jobs", "1", *options, **settings)
 
 
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def opened(data: Path) -> Book:
-    nights = Nights(data)
-    manifest = nights.check_active()
-    return Book.open(nights.folder / manifest.book.file, manifest)
-
-
 def test_a_published_night_is_told_with_its_counts_changes_and_links(
     data: Path, bars: Path, hook: Webhook
 ) -> None:
+    def look() -> None:
+        with locked(data, dt.datetime.now(dt.UTC)):
+            free.append(True)
+
+    free: list[bool] = []
+    hook.on_message = look
     followed = ",".join([*(f"S{number}" for number in range(SYMBOLS)), "AWAY"])
     done = nightly(data, bars, SCREENER_NOTIFY=hook.address(), SCREENER_NOTIFY_SYMBOLS=followed)
     assert done.returncode == 0, done.stderr
     (message,) = hook.got()
+    assert free == [True], "something is locked while people are told"
     night = Nights(data).check_active()
     changes = (Nights(data).changes(night) or {})["changes"]
     assert changes, "a night without changes proves nothing"
@@ -89,24 +84,26 @@ def test_a_published_night_is_told_with_its_counts_changes_and_links(
 
 
 def test_a_long_list_of_changes_is_cut_and_counted(second: Path) -> None:
-    manifest, book = Nights(second).check_active(), opened(second)
-    found = book.changes() or {}
-    many = {**found, "changes": [{**found["changes"][0], "symbol": "S1"}] * 1000}
+    nights = Nights(second)
+    manifest = nights.check_active()
+    with closing(Book.open(nights.folder / manifest.book.file, manifest)) as book:
+        found = book.changes() or {}
 
-    class Changed(Book):
-        def changes(self) -> dict[str, object]:
-            return many
+        class Changed(Book):
+            def changes(self) -> dict[str, object]:
+                return {**found, "changes": [{**found["changes"][0], "symbol": "S1"}] * 1000}
 
-    book.__class__ = Changed
-    lines = published(URL, manifest, book, ["S1", *(f"A{n}" for n in range(999))]).lines
-    book.close()
+        book.__class__ = Changed
+        lines = published(URL, manifest, book, ["S1", *(f"A{n}" for n in range(999))]).lines
     assert sum(line.startswith("S1, ") for line in lines) == MOST_CHANGES
     assert f"And {1000 - MOST_CHANGES} more changes of your symbols: {URL}/changes" in lines
     assert len("\n".join(lines)) < 4000
 
 
 def test_symbols_that_did_not_change_are_told_so(second: Path) -> None:
-    with_changes = {row["symbol"] for row in (opened(second).changes() or {})["changes"]}
+    nights = Nights(second)
+    changes = (nights.changes(nights.check_active()) or {})["changes"]
+    with_changes = {row["symbol"] for row in changes}
     quiet = next(f"S{n}" for n in range(SYMBOLS) if f"S{n}" not in with_changes)
     done = run(second, "notify", SCREENER_NOTIFY_SYMBOLS=quiet)
     assert "None of your symbols changed.\n" in done.stdout
@@ -165,8 +162,12 @@ def test_a_failure_that_reached_nobody_is_told_with_the_next_attempt(
     assert len(hook.got()) == 1
 
 
-def test_a_crash_is_told_without_its_words(data: Path, bars: Path, hook: Webhook) -> None:
+def test_a_crash_is_told_without_its_words_and_a_run_that_somebody_stops_is_not(
+    data: Path, bars: Path, hook: Webhook
+) -> None:
     chosen = Settings(data_dir=data, notify=(hook.address(),))
+    with pytest.raises(KeyboardInterrupt), told(chosen, str(bars)):
+        raise KeyboardInterrupt
     with pytest.raises(RuntimeError, match="a password"), told(chosen, str(bars)):
         raise RuntimeError("a password")
     (message,) = hook.got()
@@ -176,26 +177,13 @@ def test_a_crash_is_told_without_its_words(data: Path, bars: Path, hook: Webhook
     assert "a password" not in message["message"]
 
 
-def test_a_run_that_somebody_stops_is_not_told(data: Path, bars: Path, hook: Webhook) -> None:
-    chosen = Settings(data_dir=data, notify=(hook.address(),))
-    with pytest.raises(KeyboardInterrupt), told(chosen, str(bars)):
-        raise KeyboardInterrupt
-    assert hook.got() == []
-
-
-def test_nothing_new_and_a_dry_run_are_not_told(
+def test_nothing_new_and_a_dry_run_are_not_told_and_the_same_night_again_once(
     second: Path, bars: Path, tmp_path: Path, hook: Webhook
 ) -> None:
     data = Path(shutil.copytree(second, tmp_path / "data"))
     assert nightly(data, bars, SCREENER_NOTIFY=hook.address()).returncode == 5
     assert nightly(data, bars, "--dry-run", SCREENER_NOTIFY=hook.address()).returncode == 0
     assert hook.got() == []
-
-
-def test_a_check_that_publishes_the_same_night_again_is_told_once(
-    second: Path, bars: Path, tmp_path: Path, hook: Webhook
-) -> None:
-    data = Path(shutil.copytree(second, tmp_path / "data"))
     for _ in range(2):
         assert nightly(data, bars, "--full", SCREENER_NOTIFY=hook.address()).returncode == 0
     assert len(hook.got()) == 1
@@ -207,7 +195,7 @@ def test_addresses_that_fail_are_one_line_and_change_no_exit_code(
     addresses = [
         hook.address("refuse"),
         hook.address("wait", "&rto=1"),
-        f"json://me:{SECRET}@127.0.0.1:{closed_port()}/{SECRET}",
+        f"json://me:{SECRET}@127.0.0.1:{free_port()}/{SECRET}",
         hook.address(),
     ]
     # A process, since what a child of it wrote on stderr would be seen there alone.
@@ -236,17 +224,6 @@ def test_whoever_hangs_holds_up_no_other_and_not_the_end(hook: Webhook) -> None:
 def test_a_messenger_that_takes_too_long_is_ended(hook: Webhook) -> None:
     outcomes = Notifier([hook.address("drip")], seconds=600, in_all=3).send(trial(URL))
     assert [outcome.state for outcome in outcomes] == ["late"]
-
-
-def test_nothing_is_locked_while_people_are_told(data: Path, bars: Path, hook: Webhook) -> None:
-    def look() -> None:
-        with locked(data, dt.datetime.now(dt.UTC)):
-            free.append(True)
-
-    free: list[bool] = []
-    hook.on_message = look
-    nightly(data, bars, SCREENER_NOTIFY=hook.address())
-    assert free == [True]
 
 
 WRONG = (

@@ -42,17 +42,6 @@ def test_a_key_ends_after_days_or_on_a_day(tmp_path: Path) -> None:
     assert ends[1:] == [f"{today.year + 1}-01-31", ""]
 
 
-def test_a_replaced_key_keeps_its_end_and_rights(tmp_path: Path) -> None:
-    add(tmp_path)
-    prefix = create(tmp_path, "--expires", "30d", "--read-only").stdout[:16]
-
-    replaced = run(tmp_path, "key", "replace", prefix)
-    old, new = run(tmp_path, "key", "list", EMAIL).stdout.splitlines()[1:]
-
-    assert "may only read" in replaced.stderr
-    assert re.split(r" {2,}", old)[1:5] == re.split(r" {2,}", new)[1:5]
-
-
 @pytest.mark.parametrize(
     "end", ["soon", "0d", "-1d", "3651d", "99999d", "2020-01-01", "9999-12-31", "90", "2027-13-01"]
 )
@@ -101,18 +90,6 @@ def test_an_account_is_deleted_under_a_running_service(live: Service) -> None:
     assert grants_of(live, account) == []
     assert live.get("/me").status_code == 200
     assert account.email not in run(live.settings.data_dir, "account", "list").stdout
-
-
-def test_a_deleted_address_is_in_no_file(tmp_path: Path) -> None:
-    add(tmp_path)
-    for number in range(3):
-        add(tmp_path, f"other{number}@example.com")
-
-    run(tmp_path, "account", "delete", EMAIL, "--yes")
-
-    files = list(tmp_path.glob("accounts.sqlite*"))
-    assert files
-    assert [file.name for file in files if EMAIL.encode() in file.read_bytes()] == []
 
 
 def test_an_account_is_deleted_only_after_a_yes(tmp_path: Path) -> None:

@@ -46,45 +46,41 @@ def test_the_record_says_how_a_run_ended(
     assert (found.state, found.message, found.bars) == (state, message, "bars")
 
 
-def test_no_folder_of_the_operator_is_on_record(tmp_path: Path) -> None:
-    data, bars, table = tmp_path / "data", tmp_path / "vault" / "bars", tmp_path / "vault" / "t.csv"
-    data.mkdir()
-    settings = Settings(data_dir=data)
-    error = NightlyError(f"{bars} and {bars / 'AAPL.csv'} fit neither {table} nor {data}.")
+PLAIN = "Of the bars/day 1.5 is n/a. See v1.2 or ./x; bars is read."
+
+
+@pytest.mark.parametrize(
+    ("bars", "said", "kept"),
+    [
+        (
+            "TMP/vault/bars",
+            "TMP/vault/bars and TMP/vault/bars/AAPL.csv fit neither TMP/vault/t.csv nor TMP/data.",
+            "bars and bars/AAPL.csv fit neither t.csv nor data.",
+        ),
+        (
+            "TMP/a",
+            "TMP/a is not TMP/ab nor /mntTMP/a, and TMP/a/x is within.",
+            "a is not TMP/ab nor /mntTMP/a, and a/x is within.",
+        ),
+        *((plain, PLAIN, PLAIN) for plain in (".", "/", "", "bars")),
+    ],
+)
+def test_no_folder_of_the_operator_is_on_record_and_nothing_else_is_changed(
+    tmp_path: Path, bars: str, said: str, kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def there(text: str) -> str:
+        return text.replace("TMP", str(tmp_path))
+
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    data, table = tmp_path / "data", tmp_path / "vault" / "t.csv"
     with pytest.raises(NightlyError):
-        run_into(error, settings, str(bars), table)
+        run_into(NightlyError(there(said)), Settings(data_dir=data), there(bars), table)
 
     found = ProgressFile(data).read()
     assert found is not None
-    assert found.bars == "bars"
-    assert found.message == "bars and bars/AAPL.csv fit neither t.csv nor data."
-
-
-@pytest.mark.parametrize("bars", [".", "/", "", "bars"])
-def test_a_folder_without_a_path_to_hide_leaves_the_message_as_it_is(
-    tmp_path: Path, bars: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "a"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    said = "Of the bars/day 1.5 is n/a. See v1.2 or ./x; bars is read."
-    with pytest.raises(NightlyError):
-        run_into(NightlyError(said), Settings(data_dir=tmp_path / "d"), bars)
-
-    found = ProgressFile(tmp_path / "d").read()
-    assert found is not None
-    assert found.message == said
-
-
-def test_a_path_is_replaced_where_it_stands_alone(tmp_path: Path) -> None:
-    inner = tmp_path / "a"
-    error = NightlyError(f"{inner} is not {inner}b nor /mnt{inner}, and {inner}/x is within.")
-    with pytest.raises(NightlyError):
-        run_into(error, Settings(data_dir=tmp_path / "d"), str(inner))
-
-    found = ProgressFile(tmp_path / "d").read()
-    assert found is not None
-    assert found.message == f"a is not {inner}b nor /mnt{inner}, and a/x is within."
+    assert found.message == there(kept)
+    assert str(tmp_path) not in found.bars
 
 
 def test_a_dry_run_leaves_no_record(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from screener.console import REFUSED
 from tests.node import ROOT
 from tests.screener.command import check_refusal, run, run_process
+from tests.screener.process import free_port
 
 IN_USE = "another process listens there"
 
@@ -47,6 +48,10 @@ def test_a_variable_unlike_any_setting_is_warned_of(tmp_path: Path) -> None:
         ("PUBLIC_URL", "https://screener.example.com:99999", "must be scheme and host"),
         ("PUBLIC_URL", "https://", "must be scheme and host"),
         ("METRICS_PORT", "8000", "is the port of the service"),
+        ("KEY_PER_MINUTE", "many", ""),
+        ("REGISTRY_NAME", "My Screener", "must be a reversed domain"),
+        ("KEY_PREFIX", "short", ""),
+        ("KEY_PREFIX", "pso_keys", "sign-in"),
     ],
 )
 def test_nonsense_is_refused_by_the_name_of_the_setting(
@@ -84,6 +89,7 @@ def test_what_makes_sense_is_taken(tmp_path: Path, name: str, value: str) -> Non
         ("postgresql://a:secret@db/x?connect_timeout=soon", "with no parameters but those"),
         ("sqlite:////tmp/secret.db", "write sqlite+aiosqlite:// instead of sqlite://"),
         ("mysql+aiomysql://a:secret@db/x", "postgresql://USER:PASSWORD@HOST/DATABASE"),
+        ("postgresql+asyncpg://a:b@db:secret/x", "SCREENER_DATABASE_URL"),
         ("nonsense of secret", "postgresql://USER:PASSWORD@HOST/DATABASE"),
         ("sqlite+aiosqlite:////none/x.db", "the folder of /none/x.db does not exist; make it"),
     ],
@@ -97,33 +103,23 @@ def test_a_wrong_address_of_the_accounts_says_what_to_write(
     assert "secret" not in refused.stderr
 
 
-def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
-    pytest.importorskip("asyncpg")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        place = f"127.0.0.1:{free.getsockname()[1]}"
-        url = f"postgresql://a:secret@{place}/x"
-        refused = run(tmp_path, "account", "list", SCREENER_DATABASE_URL=url)
-
-    check_refusal(refused, f"nothing listens at {place}", REFUSED)
-    assert "secret" not in refused.stderr
-
-
-def test_a_service_whose_accounts_do_not_answer_yet_is_started_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [("account", "list"), ("serve", "--port", str(free_port()))])
+def test_a_server_that_is_not_there_is_named_and_its_service_is_started_again(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
     pytest.importorskip("asyncpg")
     unit = (ROOT / "deploy" / "systemd" / "screener.service").read_text()
     settled = re.findall(r"^RestartPreventExitStatus=(.+)$", unit, re.MULTILINE)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        url = f"postgresql+asyncpg://a:secret@127.0.0.1:{free.getsockname()[1]}/x"
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = str(probe.getsockname()[1])
-        refused = run(tmp_path, "serve", "--port", port, SCREENER_DATABASE_URL=url)
+        place = f"127.0.0.1:{free.getsockname()[1]}"
+        url = f"postgresql://a:secret@{place}/x"
+        refused = run(tmp_path, *command, SCREENER_DATABASE_URL=url)
 
-    assert "nothing listens" in refused.stderr
-    assert str(refused.returncode) not in " ".join(settled).split()
+    assert f"nothing listens at {place}" in refused.stderr
+    assert "secret" not in refused.stderr
     assert refused.returncode == REFUSED
+    assert str(REFUSED) not in " ".join(settled).split()
 
 
 @pytest.mark.engine

@@ -21,7 +21,7 @@ from store.database import Database
 from store.errors import DatabaseUnavailableError
 from tests.screener.command import check_refusal, run
 from tests.screener.process import until
-from tests.service import apart, serving
+from tests.service import at_database, serving
 
 DAY = dt.timedelta(days=1)
 SETTINGS = {"SCREENER_AUDIT_DAYS": "30", "SCREENER_USAGE_DAYS": "10"}
@@ -30,8 +30,7 @@ SETTINGS = {"SCREENER_AUDIT_DAYS": "30", "SCREENER_USAGE_DAYS": "10"}
 def furnish(folder: Path) -> None:
     """An account with rows of every kind, one that is too old and one that is not."""
 
-    async def work() -> None:
-        database = Database(Settings(data_dir=folder).accounts_url)
+    async def work(database: Database) -> None:
         await database.migrate()
         now = utc_now()
         account = await Accounts(database).add("ada@example.com", Plan.PREMIUM)
@@ -64,9 +63,8 @@ def furnish(folder: Path) -> None:
                     "seen_at": now - age * DAY,
                 }
                 await connection.execute(tables.browsers.insert().values(seen))
-        await database.close()
 
-    apart(work)
+    at_database(Settings(data_dir=folder).accounts_url, work)
 
 
 async def add_apps(
@@ -103,19 +101,15 @@ SWEPT = {
 
 
 def kept(folder: Path) -> dict[str, int]:
-    async def work() -> dict[str, int]:
-        database = Database(Settings(data_dir=folder).accounts_url)
-        swept = [tables.metadata.tables[name] for name in SWEPT]
+    async def work(database: Database) -> dict[str, int]:
         async with database.read() as connection:
-            counts = {
-                table.name: await connection.scalar(sa.select(sa.func.count()).select_from(table))
-                or 0
-                for table in swept
-            }
-        await database.close()
-        return counts
+            counts = {}
+            for name in SWEPT:
+                query = sa.select(sa.func.count()).select_from(tables.metadata.tables[name])
+                counts[name] = await connection.scalar(query) or 0
+            return counts
 
-    return apart(work)
+    return at_database(Settings(data_dir=folder).accounts_url, work)
 
 
 def test_purge_removes_what_is_too_old_and_says_what(tmp_path: Path) -> None:
@@ -133,13 +127,11 @@ def test_purge_removes_what_is_too_old_and_says_what(tmp_path: Path) -> None:
 def test_purge_says_that_a_part_failed_and_does_the_others(tmp_path: Path) -> None:
     furnish(tmp_path)
 
-    async def drop() -> None:
-        database = Database(Settings(data_dir=tmp_path).accounts_url)
+    async def drop(database: Database) -> None:
         async with database.write() as connection:
             await connection.execute(sa.text("DROP TABLE codes"))
-        await database.close()
 
-    apart(drop)
+    at_database(Settings(data_dir=tmp_path).accounts_url, drop)
     done = run(tmp_path, "purge", **SETTINGS)
 
     assert done.returncode == 2

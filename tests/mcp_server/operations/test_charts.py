@@ -59,10 +59,15 @@ def test_every_look_of_a_chart_is_drawn_once_and_kept_by_itself(book: Book, tmp_
 def test_a_process_for_charts_that_cannot_start_is_a_warning_and_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
-    with caplog.at_level(logging.WARNING):
-        anyio.run(Charts(tmp_path).warm)
+    charts = Charts(tmp_path)
+    with caplog.at_level(logging.WARNING), monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(tmp_path / "none"))
+        anyio.run(charts.warm)
     assert "No process for charts yet" in caplog.text
+    assert charts.is_broken
+
+    anyio.run(charts.warm)
+    assert not charts.is_broken
 
 
 def test_a_chart_shows_the_type_the_attempt_and_the_record_of_its_own_direction(
