@@ -14,6 +14,7 @@ from screener.settings import Settings
 from tests.deploy.activated import managed
 from tests.deploy.load import under_load
 from tests.screener.process import serving_process, until
+from tests.screener.test_leaving import listens
 from tests.service import copy_night, new_key
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="service managers of Linux")
@@ -71,8 +72,3 @@ def test_a_service_without_a_manager_refuses_connections_once_it_ends(folder: Pa
 
             until(lambda: not listens(server.port))
             assert parent.status() != psutil.STATUS_ZOMBIE
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

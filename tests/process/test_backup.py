@@ -36,6 +36,7 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_state_or_the_new_one(
     data = tmp_path / "data"
     shutil.copytree(night, data)
     new_key(Settings(data_dir=data), "other@example.com")
+    (data / "charts" / "x").mkdir(parents=True)
     old, new = (state_of(Settings(data_dir=each)) for each in (data, sealed))
     seen, backed_up = list[tuple[bool, bool]](), set[str]()
     for moment in moments(data, tmp_path / "moments", "restore", str(backup), "--replace"):
@@ -53,6 +54,7 @@ def test_a_restore_that_is_killed_anywhere_leaves_the_old_state_or_the_new_one(
         assert run(moment, "restore", str(backup), "--replace").returncode == 0, moment
         assert state_of(Settings(data_dir=moment)) == new
         assert not (moment / STAGE).exists()
+        assert not (moment / "charts").exists()
     # Prepared, ready but not committed, committed but not in place, and at its end.
     assert list(dict.fromkeys(seen)) == [(False, False), (True, False), (True, True), (False, True)]
 

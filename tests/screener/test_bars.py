@@ -17,11 +17,10 @@ import pytest
 from nightly.bars import to_date
 from nightly.providers.kept import BarStore
 from nightly.sample import sample_source
-from screener.cli import app
 from store.nights import Nights
 from tests.nightly import shelves
 from tests.nightly.exchange_floor import Floor, serving
-from tests.screener.command import COMMAND, environment, run
+from tests.screener.command import COMMAND, check_refusal, environment, run
 
 SESSION = "2012-10-03"
 TICKERS = ("AAPL", "MSFT")
@@ -108,21 +107,8 @@ def test_symbols_that_fail_are_told_by_name_and_exit_code(tmp_path: Path, floor:
         (("yfinance",), "No symbol of yfinance is stored yet"),
     ],
 )
-def test_a_mistake_is_one_line(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-    words: str,
-) -> None:
-    monkeypatch.setenv("SCREENER_DATA_DIR", str(tmp_path))
-    with pytest.raises(SystemExit) as ended:
-        app(["bars", "fetch", "--provider", *arguments])
-    said = capfd.readouterr().err
-    assert ended.value.code == 2
-    assert said.startswith("screener: ")
-    assert len(said.strip().splitlines()) == 1
-    assert words in said
+def test_a_mistake_is_one_line(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    check_refusal(run(tmp_path, "bars", "fetch", "--provider", *arguments), words)
 
 
 @needs_yfinance

@@ -241,16 +241,15 @@ def test_crypto_alone_is_replayed_every_day_of_the_week(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "words"),
+    ("first", "words"),
     [
-        ("2024-03-28", "2024-03-01", "--from must not be later than --to"),
-        ("monday", "2024-03-01", "--from 'monday' is not a date"),
+        ("2024-03-28", "--from must not be later than --to"),
+        ("monday", "--from 'monday' is not a date"),
     ],
 )
 def test_a_range_that_is_none_is_one_line(
-    published: Path, tmp_path: Path, first: str, last: str, words: str
+    published: Path, tmp_path: Path, first: str, words: str
 ) -> None:
-    bars = str(published / "bars")
-    given = ("--bars", bars, "--from", first, "--to", last)
+    given = ("--bars", str(published / "bars"), "--from", first, "--to", "2024-03-01")
 
     check_refusal(command.run(tmp_path, "ledger", "backfill", *given), words)

@@ -11,7 +11,7 @@ import redis
 
 from screener.checks.finding import Finding
 from screener.checks.limits import limits
-from screener.settings import Settings, SettingsError, load_settings
+from screener.settings import Settings
 from tests.redis_server import RedisServer
 from tests.screener.process import until
 from tests.service import Service, copy_night, serving
@@ -133,28 +133,3 @@ def test_without_a_redis_the_doctor_says_where_calls_are_counted() -> None:
     assert list(limits(Settings())) == [
         Finding("ok", "limits", "counted in the memory of this machine")
     ]
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        f"redis//:{SECRET}@localhost",
-        f"http://:{SECRET}@localhost",
-        f"redis://:{SECRET}@localhost:port",
-        f"redis://:{SECRET}@localhost/name",
-        f"redis://:{SECRET}@/0",
-        f"redis://:{SECRET}@localhost#1",
-        f"redis://:{SECRET}@localhost?socket_timeout=60",
-        f"redis://localhost?{SECRET}=1",
-        "unix://",
-    ],
-)
-def test_a_url_of_no_redis_is_refused_without_being_repeated(
-    monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
-    monkeypatch.setenv("SCREENER_LIMITS_URL", url)
-
-    with pytest.raises(SettingsError, match="SCREENER_LIMITS_URL") as refusal:
-        load_settings()
-
-    assert SECRET not in str(refusal.value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from mcp_server.operations.limits import Quotas
@@ -30,13 +29,6 @@ def test_it_writes_the_listing_of_this_service_and_names_each_file(tmp_path: Pat
         str(folder / name) for name in written(folder)
     )
     assert "com.example.screener/pattern-screener" in done.stderr
-
-
-def test_it_can_be_run_again_with_other_settings(tmp_path: Path) -> None:
-    for name in ("com.example/first", "com.example/second"):
-        given = {"SCREENER_PUBLIC_URL": PUBLIC, "SCREENER_REGISTRY_NAME": name}
-        assert run(tmp_path, "listing", str(tmp_path / "out"), **given).returncode == 0
-        assert json.loads((tmp_path / "out" / "server.json").read_bytes())["name"] == name
 
 
 def test_without_https_it_says_that_registries_want_it(tmp_path: Path) -> None:

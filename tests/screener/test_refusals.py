@@ -20,6 +20,11 @@ from tests.screener.command import check_refusal, run, run_process
 from tests.screener.process import free_port
 
 IN_USE = "another process listens there"
+NO_REDIS = (
+    *("redis//:hunter2@localhost", "http://:hunter2@localhost", "redis://:hunter2@localhost:port"),
+    *("redis://:hunter2@localhost/name", "redis://:hunter2@/0", "redis://:hunter2@localhost#1"),
+    *("redis://:hunter2@localhost?socket_timeout=60", "redis://localhost?hunter2=1", "unix://"),
+)
 
 
 def test_a_misspelt_setting_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
@@ -50,6 +55,7 @@ def test_a_variable_unlike_any_setting_is_warned_of(tmp_path: Path) -> None:
         ("METRICS_PORT", "8000", "is the port of the service"),
         ("KEY_PER_MINUTE", "many", ""),
         ("REGISTRY_NAME", "My Screener", "must be a reversed domain"),
+        *(("LIMITS_URL", url, "SCREENER_LIMITS_URL") for url in NO_REDIS),
         ("KEY_PREFIX", "short", ""),
         ("KEY_PREFIX", "pso_keys", "sign-in"),
     ],
@@ -61,6 +67,7 @@ def test_nonsense_is_refused_by_the_name_of_the_setting(
 
     check_refusal(refused, words)
     assert f"SCREENER_{name}" in refused.stderr
+    assert "hunter2" not in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -83,12 +83,14 @@ def test_no_secret_is_written_anywhere(night: Path, tmp_path: Path) -> None:
         left = browser.submit(form_of(browser, "/keys", "/sign-out", vault))
         assert left.status_code == 303
 
+    with closing(sqlite3.connect(tmp_path / "data" / "accounts.sqlite")) as accounts:
+        usage = accounts.execute("SELECT * FROM usage").fetchall()
     written = {
         "stdout": server.stdout.read_text(),
         "stderr": server.stderr.read_text(),
         "audit": run(tmp_path / "data", "audit", "--limit", "10000").stdout,
         "audit --json": run(tmp_path / "data", "audit", "--limit", "10000", "--json").stdout,
-        "usage": usage_of(tmp_path / "data" / "accounts.sqlite"),
+        "usage": str(usage),
     }
     leaks = {(name, leak) for name, text in written.items() for leak in vault.found_in(text)}
     assert leaks == set()
@@ -229,8 +231,3 @@ def without(service: Service, table: str) -> Iterator[None]:
         yield
     finally:
         on_database(service, lambda database: rename(database, "away", table))
-
-
-def usage_of(path: Path) -> str:
-    with closing(sqlite3.connect(path)) as connection:
-        return "\n".join(map(str, connection.execute("SELECT * FROM usage")))

@@ -90,10 +90,12 @@ def test_a_command_that_another_machine_overtook_is_told_and_leaves_its_night(
     assert Publisher(tmp_path / "looking", share.as_uri()).published().newest.number == 1
 
 
-def test_a_store_that_does_not_answer_is_one_line(tmp_path: Path) -> None:
+def test_a_store_that_does_not_answer_or_is_none_is_one_line(tmp_path: Path) -> None:
     away = (tmp_path / "away").as_uri()
     done = run(tmp_path / "data", "night", "prune", "--keep", "1", SCREENER_NIGHTS_URL=away)
     check_refusal(done, "There is no folder at file:///", 8)
     done = run(tmp_path / "data", "night", "list", SCREENER_NIGHTS_URL=away)
     assert done.returncode == 0
     assert "What follows is the copy in" in done.stderr
+    none = run(tmp_path / "data", "serve", SCREENER_NIGHTS_URL="ftp://example.com/nights")
+    check_refusal(none, "SCREENER_NIGHTS_URL ftp://example.com/nights is not a place for objects")

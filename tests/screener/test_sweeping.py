@@ -124,21 +124,6 @@ def test_purge_removes_what_is_too_old_and_says_what(tmp_path: Path) -> None:
     assert kept(tmp_path) == SWEPT
 
 
-def test_purge_says_that_a_part_failed_and_does_the_others(tmp_path: Path) -> None:
-    furnish(tmp_path)
-
-    async def drop(database: Database) -> None:
-        async with database.write() as connection:
-            await connection.execute(sa.text("DROP TABLE codes"))
-
-    at_database(Settings(data_dir=tmp_path).accounts_url, drop)
-    done = run(tmp_path, "purge", **SETTINGS)
-
-    assert done.returncode == 2
-    assert "1 events" in done.stderr
-    assert kept(tmp_path) == SWEPT | {"clients": 4, "grants": 2, "tokens": 2}
-
-
 def test_the_service_sweeps_all_of_it_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
