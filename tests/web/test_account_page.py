@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import sqlite3
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from store.accounts import Account
+from store.accounts import Account, Accounts
 from store.audit import Kind
-from store.browsers import Browsers
-from tests.service import Service, on_database, serving
+from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import (
     authorize_address,
@@ -110,82 +107,49 @@ def test_ending_everything_leaves_this_browser_alone(service: Service) -> None:
     assert kinds == [Kind.APP_REVOKED, Kind.KEY_REVOKED, Kind.SESSION_ENDED]
 
 
-def knows(service: Service, browser: Browser, account: Account) -> bool:
-    """Whether a browser is known to be the account's."""
-    token = browser.cookies["browser"]
-    return on_database(service, lambda database: Browsers(database).knows(token, account.email))
-
-
-def test_this_browser_stays_known_when_all_others_are_signed_out(service: Service) -> None:
-    account = new_person(service)
-    browser, other = signed_in(service, account), signed_in(service, account)
-
-    browser.submit(browser.form("/account"), everything="yes")
-    known = [knows(service, one, account) for one in (browser, other)]
-    form = browser.form("/account/password")
-    browser.submit(form, current=PASSWORD, new="a staple for the horse")
-
-    assert known == [True, False]
-    assert knows(service, browser, account)
-
-
-def test_another_site_ends_nothing(service: Service) -> None:
-    account = new_person(service)
-    browser, other = signed_in(service, account), signed_in(service, account)
-    evil = {"Origin": "https://evil.example"}
-
-    for fields in ({"everything": "yes"}, {"end": "0" * 16}):
-        for headers, forged in ((None, {"token": "0" * 64}), (evil, {})):
-            form = browser.form("/account")
-            answer = browser.submit(form, headers=headers, **fields, **forged)
-            assert answer.status_code == 403, (fields, headers)
-    assert other.get("/account").status_code == 200
-
-
 @pytest.mark.parametrize(("chosen", "status"), [({}, 200), ({"end_access": "yes"}, 401)])
 def test_a_new_password_ends_keys_and_apps_if_that_is_chosen(
     service: Service, chosen: dict[str, str], status: int
 ) -> None:
-    account = new_person(service)
+    """U13: and every other session in any case."""
+    account, new = new_person(service), "a staple for the horse"
     browser, other = signed_in(service, account), signed_in(service, account)
     _, secret = service.keys(lambda keys: keys.create(account.email, "laptop"))
     token = access_token(service, browser)
 
-    form = browser.form("/account/password")
-    answer = browser.submit(form, current=PASSWORD, new="a staple for the horse", **chosen)
+    before = browser.cookies["session"]
+    answer = browser.submit(browser.form("/account/password"), current=PASSWORD, new=new, **chosen)
 
-    assert answer.status_code == 303
+    assert (answer.status_code, answer.headers["location"]) == (303, "/keys?done=password")
+    assert "Your password is changed" in browser.get("/keys?done=password").text
+    assert Browser(service, cookies={"session": before}).get("/keys").status_code == 303
     assert browser.get("/account").status_code == 200
     assert other.get("/account").status_code == 303
     assert [service.get("/me", key=key).status_code for key in (secret, token)] == [status] * 2
     last = events_of(service, account)[0]
     assert (last.kind, last.actor) == (Kind.SIGN_IN, "owner")
     assert len(grants_of(service, account)) == 1
+    signed = [Browser(service).sign_in(account.email, one).status_code for one in (PASSWORD, new)]
+    assert signed == [400, 303]
 
 
 def test_who_is_deleted_while_a_form_is_on_its_way_is_signed_out(
-    service: Service, caplog: pytest.LogCaptureFixture
+    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     account = new_person(service)
     browser = signed_in(service, account)
-    form = browser.form("/account")
-    path = service.settings.data_dir / "accounts.sqlite"
-    with ThreadPoolExecutor() as pool, closing(sqlite3.connect(path)) as writer:
-        writer.isolation_level = None
-        writer.execute("BEGIN IMMEDIATE")
-        sent = pool.submit(browser.submit, form, everything="yes")
-        wait([sent], timeout=0.3)  # it has found its visitor, and waits to write
-        writer.execute("DELETE FROM sessions WHERE account_id = ?", (account.id,))
-        writer.execute("DELETE FROM browsers WHERE account_id = ?", (account.id,))
-        writer.execute("DELETE FROM accounts WHERE id = ?", (account.id,))
-        writer.execute("COMMIT")
+    form, plain = browser.form("/account"), Accounts.end_access
 
-    answer = sent.result()
+    async def deleted_meanwhile(accounts: Accounts, *given: Any, **named: Any) -> None:
+        await accounts.delete(account.email)
+        await plain(accounts, *given, **named)
 
-    assert answer.status_code in (303, 403)
-    assert answer.status_code == 303 or "You have been signed out" in answer.text
-    assert account.email not in answer.text
-    assert account.email not in caplog.text
+    monkeypatch.setattr(Accounts, "end_access", deleted_meanwhile)
+    answer = browser.submit(form, everything="yes")
+
+    assert answer.status_code == 403
+    assert "You have been signed out" in answer.text
+    assert account.email not in answer.text + caplog.text
 
 
 def test_a_thief_who_reads_many_pages_keeps_nobody_from_ending_it(tmp_path: Path) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from store.accounts import Account, Plan
+from store.accounts import Plan
 from store.passwords import Asker, Passwords
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser, unfilled
-from tests.web.people import age_sign_in, new_person, signed_in
+from tests.web.people import new_person, signed_in
 from web.forms import form_token
 
 NEW = "a staple for the horse"
@@ -102,45 +102,38 @@ def test_a_taken_address_and_none_at_all_look_and_cost_alike(open_service: Servi
     assert unfilled(answers[0].text) == unfilled(answers[1].text)
 
 
-def test_at_sign_up_nobody_is_a_known_browser(
+def test_a_hash_is_computed_for_a_network_and_for_an_account_that_signed_in_there_before(
     open_service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """By which it waits for its turn; at sign-up nobody is known."""
+    account, askers = new_person(open_service), list[Asker]()
+
+    def noted(plain: Any) -> Any:
+        async def note(passwords: Passwords, *given: Any) -> Any:
+            askers.append(given[-1])
+            return await plain(passwords, *given)
+
+        return note
+
+    for name in ("hash", "verify"):
+        monkeypatch.setattr(Passwords, name, noted(getattr(Passwords, name)))
     browser = Browser(open_service)
-    form = browser.form("/sign-up")
-    browser.submit(form, email="first@example.com", password=NEW)
+    for _ in range(2):
+        browser.sign_in(account.email)
+        browser.submit(browser.form("/keys", "/sign-out"))
+    browser.sign_in(account.email)
+    change(browser, PASSWORD, NEW)
     token = form_token(browser.cookies["session"], "/sign-up")
-    askers, plain = list[Asker](), Passwords.hash
+    browser.post("/sign-up", data={"token": token, "email": "new2@example.com", "password": NEW})
 
-    async def noted(passwords: Passwords, password: str, asker: Asker) -> str:
-        askers.append(asker)
-        return await plain(passwords, password, asker)
-
-    monkeypatch.setattr(Passwords, "hash", noted)
-    browser.submit(form, token=token, email="second@example.com", password=NEW)
-
-    assert [asker.account for asker in askers] == [None]
+    assert {asker.network for asker in askers} == {"127.0.0.1"}
+    assert [asker.account for asker in askers] == [None, *[account.email] * 4, None]
 
 
 def change(browser: Browser, current: str, new: str) -> tuple[int, str]:
     form = browser.form("/account/password")
     answer = browser.submit(form, current=current, new=new)
     return answer.status_code, answer.headers.get("location", answer.text)
-
-
-def test_a_new_password_ends_every_other_session(service: Service) -> None:
-    """U13."""
-    account = new_person(service)
-    browser, other = signed_in(service, account), signed_in(service, account)
-    before = browser.cookies["session"]
-
-    status, location = change(browser, PASSWORD, NEW)
-
-    assert (status, location) == (303, "/keys?done=password")
-    assert "Your password is changed" in browser.get(location).text
-    assert other.get("/keys").status_code == 303
-    assert Browser(service, cookies={"session": before}).get("/keys").status_code == 303
-    assert Browser(service).sign_in(account.email).status_code == 400
-    assert Browser(service).sign_in(account.email, NEW).status_code == 303
 
 
 def test_a_password_that_is_not_changed_ends_nothing(service: Service) -> None:
@@ -157,21 +150,3 @@ def test_a_password_that_is_not_changed_ends_nothing(service: Service) -> None:
         assert said in page
     assert other.get("/keys").status_code == 200
     assert Browser(service).sign_in(account.email).status_code == 303
-
-
-def test_guessing_the_current_password_is_stopped_on_all_pages_together(tmp_path: Path) -> None:
-    with serving(tmp_path) as live:
-        account: Account = new_person(live)
-        browser = signed_in(live, account)
-        age_sign_in(live, account, 16)
-        form = browser.form("/keys")
-
-        def make_key() -> int:
-            return browser.submit(form, name="Laptop", password="wrong").status_code
-
-        guesses = [make_key() for _ in range(10)]
-        guesses += [change(browser, "wrong", NEW)[0] for _ in range(10)]
-        stopped = [make_key(), change(browser, "wrong", NEW)[0]]
-
-    assert guesses == [400] * 20
-    assert stopped == [429, 429]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 
 import pytest
 
-from store.accounts import Account, Plan, utc_now
+from store.accounts import Account, utc_now
 from store.audit import Actor, Kind, note
 from store.database import Database
 from tests.service import Service, on_database
@@ -147,15 +146,3 @@ def test_agents_are_named_for_people(agent: str, browser: str, program: str) -> 
     assert browser_of(agent) == browser
     assert agent_name(agent) == (program or browser)
     assert (browser_of(""), agent_name("")) == ("An unknown browser", "")
-
-
-def test_a_sign_up_is_noted_with_where_it_came_from(service: Service) -> None:
-    stranger = Actor("stranger", "203.0.113.9", "curl")
-    added = service.accounts(
-        lambda accounts: accounts.add(
-            f"new{dt.datetime.now(dt.UTC).timestamp()}@example.com", Plan.NONE, actor=stranger
-        )
-    )
-
-    (event,) = events_of(service, added)
-    assert (event.kind, event.actor, event.network) == (Kind.ACCOUNT_ADDED, *stranger[:2])

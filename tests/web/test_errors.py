@@ -5,7 +5,6 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from mcp_server.http.requests import prefers_html
 from store.keys import Keys
 from tests.service import Service, serving
 from tests.web.browser import Browser
@@ -19,14 +18,9 @@ def get(service: Service, path: str, accept: str = CHROMIUM, method: str = "GET"
 
 
 def check_page(answer: httpx.Response) -> None:
-    """Check that a page links to the home page and has the protection of every page."""
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    """Check that a page links to the home page; the walk looks at all else of two such pages."""
     assert answer.headers["vary"] == "Accept"
-    assert answer.headers["cache-control"] == "no-store"
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
-    assert "form-action 'self'" in answer.headers["content-security-policy"]
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["x-frame-options"] == "DENY"
     assert '<a href="/">Go to the home page</a>' in answer.text
 
 
@@ -106,20 +100,3 @@ def test_an_interface_answers_json_whoever_asks(
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/json"
     assert answer.json()["error"] in ("not_found", "method_not_allowed")
-
-
-@pytest.mark.parametrize(
-    ("accept", "prefers"),
-    [
-        (CHROMIUM, True),
-        ("TEXT/HTML", True),
-        ("application/json, text/html", True),
-        ("application/json, text/html;q=0.5", False),
-        ("text/html;level=1;q=0.4, application/json;q=0.3", True),
-        ("text/html;q=high", False),
-        ("text/*", False),
-        (",;,;q=", False),
-    ],
-)
-def test_html_is_for_who_names_it_and_wants_json_no_more(accept: str, prefers: bool) -> None:
-    assert prefers_html(accept.encode()) is prefers

@@ -64,21 +64,6 @@ def test_the_distribution_of_a_night_is_that_of_its_histories(night: Path, famil
     assert found.trades == len(results)
 
 
-def test_the_pictures_bars_and_the_table_hold_every_trade(service: Service) -> None:
-    with closing(active_book(service.settings.data_dir)) as book:
-        method = book.method()
-    assert method is not None
-    found = method.distribution(Family.TRIANGLE)
-    assert found is not None
-    page = Browser(service).get("/families/triangle").text
-
-    drawn = [int(count) for count in re.findall(r'<text class="count"[^>]*>(\d+)<', page)]
-    assert drawn == [count for count in found.counts if count]
-    assert (
-        sum(drawn) == service.get("/families/triangle/stats").json()["track_record"]["sample_size"]
-    )
-
-
 def test_each_measure_of_a_family_stands_in_a_table_and_small_ones_are_marked(
     service: Service,
 ) -> None:
@@ -137,12 +122,3 @@ def test_a_night_without_such_counts_says_so(data_dir: Path) -> None:
 
     assert "was sealed without these counts; the next one will carry them." in text
     assert "This night has no market table for each family" in text
-
-
-def test_without_a_night_every_family_says_so(tmp_path: Path) -> None:
-    with serving(tmp_path) as live:
-        browser = Browser(live)
-        assert "There is no night yet" in browser.get("/families/triangle").text
-        assert browser.get("/families").status_code == 200
-        assert "There is no night yet" in browser.get("/symbols").text
-        assert browser.get("/symbols/AAPL").status_code == 404

@@ -50,11 +50,13 @@ def test_an_api_key_opens_no_page(service: Service) -> None:
 def test_a_new_key_is_shown_once_and_works(service: Service) -> None:
     browser = signed_in(service, new_person(service))
 
-    page = browser.submit(browser.form("/keys"), name="Laptop")
+    page = browser.submit(browser.form("/keys"), name="Laptop", read_only="yes")
     secret = SECRET.findall(page.text)[0]
     later = browser.get("/keys").text
 
     assert page.headers["cache-control"] == "no-store"
+    assert 'value="Laptop"' not in page.text
+    assert "checked" not in page.text
     assert service.get("/me", key=secret).json()["key"]["name"] == "Laptop"
     assert secret not in later
     assert secret[:16] in later
@@ -108,23 +110,6 @@ def test_an_approval_stands_among_the_keys_until_it_is_revoked(service: Service)
     assert grant.prefix not in browser.get("/keys").text
 
 
-def test_a_revocation_from_another_site_does_nothing(service: Service) -> None:
-    """K03."""
-    browser = signed_in(service, new_person(service))
-    secret = create(browser)
-
-    for headers, fields in (
-        ({}, {"token": ""}),
-        ({}, {"token": "0" * 64}),
-        ({"Origin": "https://evil.example"}, {}),
-        ({"Sec-Fetch-Site": "cross-site"}, {}),
-    ):
-        posted = {"revoke": secret[:16], **fields}
-        answer = browser.submit(browser.form("/keys"), headers=headers, **posted)
-        assert answer.status_code == 403, (headers, fields)
-    assert service.get("/me", key=secret).status_code == 200
-
-
 def test_the_key_and_the_app_of_somebody_else_cannot_be_revoked(service: Service) -> None:
     """K04."""
     ada, mallory = new_person(service), new_person(service)
@@ -153,21 +138,6 @@ def test_a_key_needs_a_name_that_can_be_read_and_an_end_that_is_a_choice(service
         assert answer.status_code == 400, fields
         assert said in answer.text
         assert "You have no key." in answer.text
-
-
-def test_an_account_holds_so_many_keys_and_no_more(service: Service) -> None:
-    account = new_person(service)
-    browser = signed_in(service, account)
-
-    async def fill(keys: Keys) -> None:
-        for number in range(50):
-            await keys.create(account.email, f"key {number}")
-
-    service.keys(fill)
-    answer = browser.submit(browser.form("/keys"), name="one more")
-
-    assert answer.status_code == 400
-    assert "at most 50 live keys" in answer.text
 
 
 def keys_of(service: Service, account: Account) -> list[Key]:

@@ -13,7 +13,7 @@ from store.families import Family
 from store.method import FEW, Costs, Estimate, Measure, Method
 from store.records import AsServed, Verdict
 from tests.contract.market import active_book
-from tests.service import Service, serving
+from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.tree import words
 from web.assets import load_assets
@@ -124,25 +124,6 @@ def test_costs_survivorship_and_random_entries_are_named(service: Service) -> No
         "as one cluster",
     ):
         assert said in text
-
-
-def test_the_page_is_revalidated_and_runs_nothing(service: Service) -> None:
-    first = Browser(service).get("/method")
-    again = Browser(service).get("/method", headers={"If-None-Match": first.headers["etag"]})
-
-    assert again.status_code == 304
-    assert "no-cache" in first.headers["cache-control"]
-    assert "default-src 'none'" in first.headers["content-security-policy"]
-    assert "<script" not in first.text
-    assert " style=" not in first.text
-
-
-def test_without_a_night_the_page_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with serving(tmp_path_factory.mktemp("empty")) as live:
-        page = Browser(live).get("/method").text
-
-    assert "There is no night yet" in page
-    assert "<table" not in page
 
 
 def test_few_trades_in_all_are_too_few_to_say_anything() -> None:

@@ -47,15 +47,6 @@ def test_the_status_names_the_session_its_age_the_counts_and_the_versions(
     assert manifest["disclaimer"] in page
 
 
-def test_without_a_night_the_status_says_so(tmp_path: Path) -> None:
-    with serving(tmp_path) as live:
-        browser = Browser(live)
-        assert "There is no night yet" in browser.get("/status").text
-        markdown = browser.get("/status", headers={"Accept": "text/markdown"}).text
-
-    assert "There is no night yet" in markdown
-
-
 def test_reasons_are_counted_whole_and_named_up_to_a_bound() -> None:
     summary = Summary.of(REPORT)
     stale, other = summary.refused

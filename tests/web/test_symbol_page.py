@@ -119,13 +119,6 @@ def test_strangers_read_demo_symbols_and_sign_in_for_others(closed: Service) -> 
     assert other.headers["location"] == "/sign-in?next=%2Fsymbols%2FAAPL"
 
 
-def test_an_account_whose_plan_lacks_the_scan_is_told_so(closed: Service) -> None:
-    answer = signed_in(closed, new_person(closed, Plan.NONE)).get("/symbols/AAPL")
-
-    assert answer.status_code == 403
-    assert "Your plan does not include the scan." in answer.text
-
-
 def test_a_symbol_is_found_in_any_case_under_one_address(closed: Service) -> None:
     answer = Browser(closed).get("/symbols/msft?page=2")
 
@@ -305,27 +298,6 @@ def test_a_history_in_markdown_has_the_rows_of_the_page(service: Service) -> Non
     lines = markdown.partition("## History")[2].partition("##")[0].splitlines()
     told = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "| " in line]
     assert told[2:] == rows
-
-
-def test_a_trigger_or_an_entry_in_markdown_is_followed_by_words_or_by_nothing(
-    service: Service, book: Book
-) -> None:
-    for setup in (orjson.loads(body) for body in book.evidence.bodies.at(range(3))):
-        address = f"/symbols/{setup['symbol']}"
-        text = Browser(service).get(address, headers={"Accept": "text/markdown"}).text
-        assert "| plan | trigger or entry |" in text
-        assert "()" not in text
-
-
-def test_a_symbol_page_runs_nothing_of_its_own_and_loads_nothing_from_elsewhere(
-    service: Service,
-) -> None:
-    answer = Browser(service).get("/symbols/AAPL")
-
-    assert "script-src 'self'" in answer.headers["content-security-policy"]
-    assert not re.search(r"<style|style=|<script>|\son\w+=", answer.text)
-    assert not re.search(r'(?:src|srcset|data-chart)="(?!/)', answer.text)
-    assert answer.text.count("<img") == answer.text.count("alt=")
 
 
 def test_setups_in_opposite_directions_are_said_to_be_two_readings(

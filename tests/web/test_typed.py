@@ -53,16 +53,6 @@ def test_a_refused_key_keeps_its_name_its_end_and_its_rights(service: Service) -
     assert SECRET not in page
 
 
-def test_a_key_that_was_made_leaves_an_empty_form(service: Service) -> None:
-    browser = signed_in(service, new_person(service))
-    page = browser.submit(browser.form("/keys"), name="Laptop", ends="90", read_only="yes").text
-
-    assert "Your new key" in page
-    assert 'value="Laptop"' not in page
-    assert "selected" not in page
-    assert "checked" not in page
-
-
 def test_a_refused_change_of_the_password_keeps_the_choice_and_no_password(
     service: Service,
 ) -> None:

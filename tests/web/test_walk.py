@@ -15,7 +15,10 @@ from starlette.routing import Route
 import screener.app
 from screener.app import build_app
 from screener.settings import Settings
+from tests.service import serving
+from tests.web.browser import Browser
 from tests.web.pages import NOT_PAGES, PAGES, Page, Walk
+from tests.web.people import new_person, signed_in
 from tests.web.tree import Document, Element
 from web.pages import plain
 from web.routes import web_routes
@@ -89,10 +92,87 @@ def test_a_page_answers_as_html_in_english_with_one_headline(
 
     assert answer.status_code == page.status
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    if page.route in IN_MARKDOWN:
+        assert "Accept" in answer.headers["vary"].replace("Accept-Encoding", "")
     assert [one.attributes["lang"] for one in document.all("html")] == ["en"]
     assert len(document.all("h1")) == len(document.all("main")) == 1
     levels = [int(one.tag[1]) for one in document.all("h1", "h2", "h3", "h4")]
     assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+@every_page
+def test_no_page_can_be_framed_sniffed_or_scripted_from_elsewhere(
+    page: Page, answers: dict[Page, httpx.Response]
+) -> None:
+    """C01 to C04: what an account sees is not kept either, and consent leads on to its app."""
+    fields = answers[page].headers
+    parts = (part.strip().partition(" ") for part in fields["content-security-policy"].split(";"))
+    policy = {name: value for name, _, value in parts}
+
+    assert policy["default-src"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
+    assert policy.get("script-src", "'self'") == "'self'"
+    assert policy["style-src"] == policy["img-src"] == "'self'"
+    assert policy.get("form-action") == (None if page.address == "{app}" else "'self'")
+    assert fields["x-frame-options"] == "DENY"
+    assert fields["x-content-type-options"] == "nosniff"
+    assert fields["referrer-policy"] == "same-origin"
+    if page.who == "member" or page.path == "/sign-in" or page.status != 200:
+        assert fields["cache-control"] == "no-store"
+
+
+def test_no_form_is_taken_from_another_site_or_without_the_token_of_this_browser(
+    walk: Walk, documents: dict[Page, Element]
+) -> None:
+    """C11, C18 and K03, of every form that any page shows."""
+    forms = {
+        (page.who, form.attributes["action"]): form
+        for page, document in documents.items()
+        for form in document.all("form")
+        if form.attributes.get("method") == "post"
+    }
+    elsewhere = (
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    )
+    for (who, action), form in forms.items():
+        given = {
+            one.attributes["name"]: one.attributes.get("value", "")
+            for one in form.all("input", "button")
+            if "name" in one.attributes
+        }
+        assert len(given["token"]) >= 64
+        forged: tuple[dict[str, str], ...] = ({"token": ""}, {"token": "0" * 64}, {"token": "é"})
+        for headers, fields in (*((one, {}) for one in elsewhere), *(({}, one) for one in forged)):
+            answer = walk.browsers[who].post(action, data={**given, **fields}, headers=headers)
+            assert answer.status_code == 403, (action, headers, fields)
+        stolen = Browser(walk.services[who]).post(action, data=given)
+        led_away = stolen.headers.get("location", "").startswith("/sign-in?next=")
+        assert stolen.status_code == 403 or led_away, action
+
+    shown = {urlsplit(action).path for _, action in forms}
+    routes = {"/sign-in", "/sign-up", "/sign-out", "/account", "/account/password", "/keys"}
+    assert shown == {*routes, "/watchlist", "/symbols/GOOG", "/oauth/authorize"}
+    assert "laptop" in walk.browsers["member"].get("/keys").text
+
+
+@pytest.mark.parametrize("accept", ["text/html", "text/markdown"])
+def test_before_the_first_night_every_page_says_so(tmp_path: Path, accept: str) -> None:
+    queries = ("", "?sort=distance&filters=[]", "?limit=x")
+    with serving(tmp_path) as live:
+        member = signed_in(live, new_person(live, tracked=("AAPL",)))
+        for path in (
+            *("/", "/method", "/status", "/families/triangle", "/symbols", "/changes"),
+            *(f"/screen{query}" for query in queries),
+        ):
+            answer = member.get(path, headers={"Accept": accept})
+            assert answer.status_code == 200, path
+            assert "There is no night yet" in answer.text, path
+            assert "<img" not in answer.text
+        assert member.get("/families").status_code == 200
+        assert member.get("/symbols/AAPL").status_code == 404
+        assert "no data yet" in member.get("/watchlist").text
 
 
 def test_every_page_has_the_same_head(documents: dict[Page, Element]) -> None:
@@ -164,6 +244,8 @@ def test_pictures_have_words_fields_have_labels_and_nothing_is_inline(
         unseen = field.attributes.get("aria-hidden") == "true"
         named = field.attributes.get("id") in labels or "aria-label" in field.attributes
         assert hidden or unseen or named or field.above("label"), field.attributes
+    for head in document.all("th"):
+        assert "scope" in head.attributes or head.attributes.get("role") == "columnheader"
     for script in document.all("script"):
         assert script.attributes.get("src", "").startswith("/assets/") or (
             script.attributes.get("type") == "application/json"
@@ -210,6 +292,10 @@ def test_the_content_rules_hold_in_markdown_too(page: Page, walk: Walk) -> None:
     named = [head for head, rule in pairwise(lines) if "| ---" in rule and RATE_NAME.search(head)]
 
     assert page.route in IN_MARKDOWN
+    assert "Accept" in answer.headers["vary"].replace("Accept-Encoding", "")
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert answer.text.startswith("# ")
+    assert "<div" not in answer.text
     if page.route != "/docs":
         for line in said:
             assert SAMPLE.search(line), line
@@ -311,6 +397,8 @@ def test_a_page_and_all_that_it_loads_at_once_is_small(
 def _sent(walk: Walk, page: Page, address: str) -> int:
     """Bytes of a body on the wire."""
     with walk.browsers[page.who].stream("GET", address) as answer:
+        assert answer.status_code == (page.status if address == walk.address(page) else 200)
+        assert "/assets/" not in address or "immutable" in answer.headers["cache-control"]
         return sum(len(chunk) for chunk in answer.iter_raw())
 
 

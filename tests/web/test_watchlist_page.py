@@ -5,12 +5,11 @@ from __future__ import annotations
 import html
 import re
 from contextlib import closing
-from pathlib import Path
 
 from store.accounts import Plan
 from store.setup_words import place_words, state_words
 from tests.contract.market import active_book
-from tests.service import Service, serving
+from tests.service import Service
 from tests.web.people import new_person, signed_in, tracked_by
 from tests.web.tree import words
 
@@ -84,13 +83,6 @@ def test_without_a_plan_the_list_asks_for_no_picture(service: Service) -> None:
     browser = signed_in(service, new_person(service, Plan.NONE, tracked=("AAPL",)))
 
     assert "chart.png" not in browser.get("/watchlist").text
-
-
-def test_without_a_night_the_list_can_still_be_shown(tmp_path: Path) -> None:
-    with serving(tmp_path) as live:
-        page = signed_in(live, new_person(live, tracked=("AAPL",))).get("/watchlist").text
-
-    assert "no data yet" in lines(page)["AAPL"]
 
 
 def test_tickers_are_added_at_the_end_as_people_type_them(service: Service) -> None:
