@@ -17,8 +17,8 @@ from PIL import Image
 
 from mcp_server.operations.chart_data import chart_data
 from mcp_server.surface.app_page import DATA_KEY, PAGE_URI
+from tests.app.hosts import DRAWN, Host, host_site, official_script
 from tests.app.hosts import HERE as HOSTS
-from tests.app.hosts import Host, host_site, official_script
 from tests.chromium import launched, profile_of
 from tests.contract.market import active_book
 from tests.mcp_server.surface.test_server import post
@@ -34,10 +34,6 @@ SETUPS = ("AAPL", "GOOG", "IBM", "MSFT")
 """A running triangle, a forming pennant, a forming wedge and another running triangle."""
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>{{library}}&amp;'
-PAINTED = """() => new Promise((done) => {
-  requestAnimationFrame(() => requestAnimationFrame(done));
-})"""
-"""Waits until what was changed is on the screen."""
 PHONE = {"width": 375, "height": 740}
 
 
@@ -171,16 +167,6 @@ def test_the_page_shows_the_texts_of_the_setup_whole(
     assert host.seen["app"]["name"] == "pattern-screener-chart"
 
 
-def test_a_night_whose_next_session_is_not_over_is_not_called_old(
-    host: Host, plain: str, data: dict[str, Any]
-) -> None:
-    today = dt.datetime.now(dt.UTC).date().isoformat()
-    host.open(plain)
-    host.show(result_of({**data["IBM"], "next_session": today}))
-
-    assert host.frame.locator("#age").is_hidden()
-
-
 def test_the_crosshair_reads_the_values_of_its_bar(
     host: Host, plain: str, data: dict[str, Any]
 ) -> None:
@@ -310,13 +296,13 @@ def test_the_page_follows_the_hosts_theme_and_colours(
     host.change(theme="dark")
     host.frame.wait_for_function("() => document.documentElement.dataset.theme === 'dark'")
     host.frame.wait_for_function("() => patternChart.drawing.colours.paper.includes('16, 21, 31')")
-    host.frame.evaluate(PAINTED)
+    host.frame.evaluate(DRAWN)
     assert max(pixel(screen(host), *corner)) < 60
     assert max(pixel(screen(host), 3, 3)) < 60
 
     host.change(styles={"variables": {"--color-background-primary": "oklch(0.3 0.1 250)"}})
     host.frame.wait_for_function("() => !patternChart.drawing.colours.paper.includes('16, 21, 31')")
-    host.frame.evaluate(PAINTED)
+    host.frame.evaluate(DRAWN)
     assert pixel(screen(host), *corner) == pixel(screen(host), 3, 3) == colour(host, "paper")
 
 
@@ -328,7 +314,7 @@ def test_a_phone_shows_everything_without_scrolling_sideways(
     for symbol in SETUPS:
         host.show(result_of(data[symbol]))
         host.frame.wait_for_function("name => title.textContent.startsWith(name)", arg=symbol)
-        host.frame.evaluate(PAINTED)
+        host.frame.evaluate(DRAWN)
 
         widths = "() => [document.documentElement.scrollWidth, window.innerWidth]"
         assert host.frame.evaluate(widths) == [375, 375], symbol
@@ -338,36 +324,30 @@ def test_a_phone_shows_everything_without_scrolling_sideways(
         assert drawn["boxes"][0]["right"] - drawn["bar"][-1] > 50, symbol
 
 
-def test_the_page_tells_its_height(host: Host, address: str, data: dict[str, Any]) -> None:
-    host.open(address)
+def test_the_host_is_told_the_height_and_gives_full_screen_and_links_until_the_page_is_torn_down(
+    host: Host, address: str, data: dict[str, Any]
+) -> None:
+    host.open(address, availableDisplayModes=["inline", "fullscreen"], displayMode="inline")
     before = host.page.wait_for_function("() => host.seen.sizes.at(-1)?.height").json_value()
     host.show(result_of(data["AAPL"]))
     host.page.wait_for_function(
         "before => host.seen.sizes.at(-1).height > before + 400", arg=before
     )
-
     height = host.frame.evaluate("() => Math.ceil(document.body.getBoundingClientRect().height)")
     assert host.seen["sizes"][-1]["height"] == height
     assert host.frame.evaluate("() => document.documentElement.scrollHeight") <= 1200
 
-
-def test_full_screen_is_offered_where_the_host_has_it(
-    host: Host, address: str, data: dict[str, Any]
-) -> None:
-    host.open(address, availableDisplayModes=["inline", "fullscreen"], displayMode="inline")
-    host.show(result_of(data["AAPL"]))
     host.frame.get_by_role("button", name="Full screen").click()
     host.frame.get_by_role("button", name="Leave full screen").click()
     host.frame.get_by_role("button", name="Full screen", exact=True).wait_for()
-
-
-def test_the_link_is_opened_by_the_host(host: Host, address: str, data: dict[str, Any]) -> None:
-    host.open(address)
-    host.show(result_of(data["AAPL"]))
     host.frame.get_by_role("link", name="https://www.tradingview.com/").click()
-
     host.page.wait_for_function("() => host.seen.links.length")
     assert host.seen["links"] == ["https://www.tradingview.com/"]
+
+    assert host.page.evaluate("host.teardown()") == {}
+    assert host.frame.evaluate("() => window.patternChart") is None
+    assert host.frame.locator("canvas").count() == 0
+    host.change(theme="dark")
 
 
 def test_hostile_text_is_shown_as_text(host: Host, plain: str, data: dict[str, Any]) -> None:
@@ -432,23 +412,15 @@ def test_what_has_no_chart_says_why_and_leaves_no_earlier_setup(
         assert host.frame.locator("#chart > *").count() == 0, words
 
 
-def test_the_page_stops_when_it_is_torn_down(
-    host: Host, address: str, data: dict[str, Any]
+def test_a_current_night_is_not_called_old_and_one_without_volume_has_a_chart(
+    host: Host, plain: str, data: dict[str, Any]
 ) -> None:
-    host.open(address)
-    host.show(result_of(data["AAPL"]))
-
-    assert host.page.evaluate("host.teardown()") == {}
-    assert host.frame.evaluate("() => window.patternChart") is None
-    assert host.frame.locator("canvas").count() == 0
-    host.change(theme="dark")
-
-
-def test_a_night_without_volume_has_a_chart(host: Host, plain: str, data: dict[str, Any]) -> None:
+    today = dt.datetime.now(dt.UTC).date().isoformat()
     bars = {**data["AAPL"]["bars"], "volume": None}
     host.open(plain)
-    host.show(result_of({**data["AAPL"], "bars": bars}))
+    host.show(result_of({**data["AAPL"], "bars": bars, "next_session": today}))
 
+    assert host.frame.locator("#age").is_hidden()
     assert values_of(data["AAPL"], -1) in host.text("#legend")
     assert "Vol" not in host.text("#legend")
     assert host.frame.evaluate("() => patternChart.chart.panes().length") == 1

@@ -166,6 +166,9 @@ def test_a_parameter_twice_is_refused(host: Host, name: str) -> None:
     query = [*host.query(scope="patterns", anything="1"), (name, "patterns")]
 
     assert error_in(host, query) == "invalid_request"
+    with pytest.raises(RedirectError) as caught:
+        host.check(query)
+    assert answer_in(caught.value.location).get("state") == (None if name == "state" else ["xyz"])
 
 
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri"])
@@ -245,13 +248,13 @@ class Server:
 
     grants: Grants
 
-    def authorization(self, per_minute: int = 100) -> Authorization:
+    def authorization(self) -> Authorization:
         """One that reads documents of apps, and finds one at any address."""
 
         async def read(url: str) -> Document:
             return Document(document(url), None)
 
-        documents = ClientDocuments(self.grants, read, Quota(per_minute))
+        documents = ClientDocuments(self.grants, read, Quota(100))
         return Authorization(self.grants, RESOURCE, Clients(self.grants, documents))
 
 
@@ -306,50 +309,3 @@ async def test_an_apps_document_is_read_on_the_account_of_an_address_alone(serve
         scope="patterns",
         resource=None,
     )
-
-
-async def test_a_document_that_is_not_read_now_is_told_on_a_page_with_the_wait(
-    server: Server,
-) -> None:
-    authorization = server.authorization(per_minute=1)
-    await authorization.check(asked(OURS), "192.0.2.1")
-
-    with pytest.raises(PageError) as caught:
-        await authorization.check(asked(address("/other.json")), "192.0.2.1")
-
-    assert caught.value.status == 429
-    assert caught.value.retry_after is not None
-    assert 1 <= caught.value.retry_after <= 60
-    assert str(caught.value) == caught.value.message
-    assert caught.value.message.startswith("Too many new apps.")
-
-
-async def test_a_registered_app_is_found_with_and_without_an_address(server: Server) -> None:
-    await server.grants.add_client("app", "An app", (CALLBACK,))
-    query = asked("app", state="xyz", resource=RESOURCE.resource, redirect_uri=CALLBACK)
-
-    requests = [await server.authorization().check(query, where) for where in (None, "192.0.2.1")]
-
-    assert requests[0] == requests[1]
-    assert (requests[0].client_host, requests[0].state) == (None, "xyz")
-    assert requests[0].resource == RESOURCE.resource
-
-
-async def test_an_error_is_told_to_the_app_at_its_address_with_one_state(server: Server) -> None:
-    await server.grants.add_client("app", "An app", (CALLBACK,))
-    wrong = asked("app", response_type="token")
-    told = []
-    for states in ((), ("a",), ("a", "b")):
-        with pytest.raises(RedirectError) as caught:
-            await server.authorization().check([*wrong, *(("state", one) for one in states)])
-        assert str(caught.value) == caught.value.error
-        assert caught.value.location.startswith(f"{CALLBACK}?error=")
-        told.append(answer_in(caught.value.location))
-
-    assert [answer.get("state") for answer in told] == [None, ["a"], None]
-    assert [answer["error"] for answer in told] == [
-        ["unsupported_response_type"],
-        ["unsupported_response_type"],
-        ["invalid_request"],
-    ]
-    assert {answer["iss"][0] for answer in told} == {RESOURCE.authorization_server}

@@ -6,11 +6,9 @@ Over 400 lines, because both surfaces must answer each token alike.
 from __future__ import annotations
 
 import asyncio
-import logging
-import sqlite3
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,14 +24,12 @@ from screener.app import build_app
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
 from store.credentials import LIFETIMES, Kind
-from store.database import Database
 from store.grants import Grants
 from store.keys import Keys
 from store.principals import Principals, changes_of
 from store.tokens import Tokens
 from store.watchlist import Watchlist
 from tests.accounts import accounts_in
-from tests.agent import call, connected
 from tests.oauth.conversation import (
     Host,
     deactivate,
@@ -72,18 +68,6 @@ def check_refused_everywhere(service: Service, token: str) -> None:
     check_invalid_token(service, post_mcp(service, {**ACCEPT, "Authorization": f"Bearer {token}"}))
 
 
-@pytest.mark.proves("AUTH-2")
-async def test_an_access_token_opens_both_surfaces(host: Host, service: Service) -> None:
-    """T02 and B09."""
-    token = host.tokens()["access_token"]
-
-    async with connected(service.mcp_url, token) as agent:
-        result = await call(agent, "list_tracked_tickers")
-
-    assert not result.is_error
-    assert service.get("/tickers", key=token).json()["tickers"] == []
-
-
 def test_the_grant_stands_in_for_the_key(host: Host, service: Service) -> None:
     tokens = host.tokens()
     before = service.get("/me", key=tokens["access_token"]).json()["key"]
@@ -109,25 +93,12 @@ def test_limits_count_by_grant_and_not_by_token(tmp_path: Path) -> None:
         assert service.get("/me", key=other["access_token"]).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
-        "garbage",
-        "pso_at_" + "x" * 43,
-        "x" * 4000,
-        "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.",
-    ],
-)
-def test_garbage_is_an_invalid_token(service: Service, token: str) -> None:
-    """B01 and B02."""
-    check_refused_everywhere(service, token)
-
-
-def test_a_damaged_token_is_an_invalid_token(host: Host, service: Service) -> None:
-    """B06."""
+def test_a_damaged_token_and_garbage_are_invalid_tokens(host: Host, service: Service) -> None:
+    """B01, B02 and B06."""
     token = host.tokens()["access_token"]
+    garbage = ("garbage", "pso_at_" + "x" * 43, "x" * 4000, "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.")
 
-    for damaged in (token[:-1], token + "x", token.swapcase(), token[7:]):
+    for damaged in (token[:-1], token + "x", token.swapcase(), token[7:], *garbage):
         check_refused_everywhere(service, damaged)
 
 
@@ -160,42 +131,16 @@ def test_a_signed_in_browsers_cookie_opens_no_interface(service: Service) -> Non
         assert answer.json()["error"] == "missing_api_key"
 
 
-def test_a_session_id_gives_nobody_anything(service: Service) -> None:
-    """B12: no session id is ever issued, so none can be stolen; a made-up one changes nothing."""
-    ada, eve = (new_host(service) for _ in range(2))
-    token = ada.tokens()["access_token"]
+def test_no_session_id_is_issued_and_a_made_up_one_changes_nothing(
+    host: Host, service: Service
+) -> None:
+    """B12: none can be stolen."""
     session = {**ACCEPT, "Mcp-Session-Id": "0f9d3c52a8f14a5f8a3ea0cbb0f1c7de"}
-    asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/call"}
-    me = {**asked, "params": {"name": "list_tracked_tickers", "arguments": {}}}
+    token = {"Authorization": f"Bearer {host.tokens()['access_token']}"}
+    opened, nobody = (post_mcp(service, {**session, **extra}) for extra in (token, {}))
 
-    opened = post_mcp(service, {**session, "Authorization": f"Bearer {token}"})
-    service.request("PUT", "/tickers", key=token, json={"symbols": ["AAPL"]})
-    answers = [
-        httpx.post(service.mcp_url, json=me, headers={**session, **extra}, timeout=30)
-        for extra in (
-            {"Authorization": f"Bearer {token}"},
-            {"Authorization": f"Bearer {eve.tokens()['access_token']}"},
-            {},
-        )
-    ]
-
+    assert (opened.status_code, nobody.status_code) == (200, 401)
     assert "mcp-session-id" not in opened.headers
-    assert [answer.status_code for answer in answers] == [200, 200, 401]
-    assert "AAPL" in answers[0].text
-    assert "AAPL" not in answers[1].text
-
-
-def test_an_app_revoked_by_its_owner_is_locked_out_at_once(host: Host, service: Service) -> None:
-    """B09."""
-    tokens = host.tokens()
-    prefix = service.get("/me", key=tokens["access_token"]).json()["key"]["prefix"]
-
-    async def revoke(database: Any) -> bool:
-        return await Grants(database).revoke_grant(host.account_id, prefix)
-
-    assert on_database(service, revoke)
-    check_refused_everywhere(service, tokens["access_token"])
-    assert host.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
 
 
 def test_an_inactive_account_has_no_valid_token(host: Host, service: Service) -> None:
@@ -251,35 +196,6 @@ def test_an_api_key_never_starts_a_sign_in(service: Service) -> None:
     assert mcp.status_code == 200
     assert "www-authenticate" not in rest.headers
     assert "www-authenticate" not in mcp.headers
-
-
-def test_no_secret_is_in_the_database_or_the_log(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """U04 and U05."""
-    caplog.set_level(logging.DEBUG)
-    with serving(tmp_path, log_level="debug") as service:
-        host = new_host(service, token_endpoint_auth_method="client_secret_post")
-        code = host.code()
-        first = host.exchange(code).json()
-        host.opens(first["access_token"])
-        second = host.refresh(first["refresh_token"]).json()
-        host.refresh(first["refresh_token"])
-        host.revoke(second["access_token"])
-        with closing(sqlite3.connect(tmp_path / "accounts.sqlite")) as connection:
-            dump = "\n".join(connection.iterdump())
-    secrets = [code, host.secret, service.key]
-    secrets += [
-        tokens[kind] for tokens in (first, second) for kind in tokens if kind.endswith("_token")
-    ]
-
-    assert host.client_id in dump
-    assert "is revoked" in caplog.text
-    for secret in secrets:
-        assert secret
-        assert len(secret) > 40
-        assert secret not in dump
-        assert secret not in caplog.text
 
 
 @pytest.fixture
@@ -365,18 +281,6 @@ async def test_a_caller_without_a_live_credential_has_an_address_and_no_account(
     assert caller == Caller(client[0] if client else "", refused=refused)  # type: ignore[arg-type]
 
 
-async def test_a_caller_with_a_live_key_is_its_account(principals: Principals) -> None:
-    key, secret = await principals._keys.create("ada@example.com", "laptop")
-
-    caller = await caller_of(principals, AGENT, (b"authorization", b"Bearer " + secret.encode()))
-
-    assert caller.principal is not None
-    assert caller.principal.account.email == "ada@example.com"
-    assert caller.principal.key.prefix == key.prefix
-    assert caller[2:] == (None, "curl/8", "")
-    assert caller.address == "192.0.2.1"
-
-
 @pytest.mark.parametrize(
     ("credentials", "token"),
     [
@@ -408,20 +312,6 @@ async def drivers_ending() -> AsyncIterator[None]:
     yield
     for thread in set(threading.enumerate()) - before:
         await asyncio.to_thread(thread.join)
-
-
-async def test_a_caller_who_cannot_be_looked_up_is_known_by_address_and_name(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'away' / 'accounts.sqlite'}")
-    parts = (Keys(database), Tokens(database), Watchlist(database), changes_of(database))
-
-    async with drivers_ending():
-        caller = await caller_of(Principals(*parts), AGENT, (b"authorization", b"Bearer x"))
-
-    assert caller == Caller("192.0.2.1", refused="unavailable", client="curl/8")
-    [message] = caplog.messages
-    assert message.startswith("A credential was not looked up: The account database ")
 
 
 async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credential(

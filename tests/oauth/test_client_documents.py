@@ -26,8 +26,6 @@ from oauth.client_documents import (
 )
 from oauth.fetching import NETWORK_SHARE, Document, FetchError
 from oauth.quota import Quota
-from store.accounts import Accounts, Plan
-from store.database import Database
 from store.grants import Client, Grants
 from tests.accounts import accounts_in
 from tests.oauth.documents import CALLBACK, Internet, address, document, internet, response
@@ -173,40 +171,26 @@ async def test_a_document_of_another_client_is_refused(reader: Reader, client_id
     assert "client_id is not its address" in await refused(reader, published)
 
 
-@pytest.mark.parametrize("uris", [None, [], [CALLBACK, "file:///etc/passwd"], [CALLBACK] * 21])
-async def test_redirect_addresses_are_held_to_the_rules_of_registration(
-    reader: Reader, uris: Any
-) -> None:
-    client_id = reader.net.publish("/uris", redirect_uris=uris)
-
-    assert "cannot be used" in await refused(reader, client_id)
+NOT_NONE = "token_endpoint_auth_method is not none"
+METHODS = ("client_secret_basic", "client_secret_post", "client_secret_jwt", "private_key_jwt")
 
 
 @pytest.mark.parametrize(
-    "method",
+    ("field", "value", "said"),
     [
-        *("client_secret_basic", "client_secret_post", "client_secret_jwt", "private_key_jwt"),
-        *("", "nonsense", ["none"], 1),
+        *(("redirect_uris", value, "cannot be used") for value in (None, [], [CALLBACK] * 21)),
+        ("redirect_uris", [CALLBACK, "file:///etc/passwd"], "cannot be used"),
+        *(("token_endpoint_auth_method", value, NOT_NONE) for value in METHODS),
+        *(("token_endpoint_auth_method", value, NOT_NONE) for value in ("", "x", ["none"], 1)),
+        *((name, 0, "a secret") for name in ("client_secret", "client_secret_expires_at")),
+        ("client_name", 7, "cannot be used"),
+        ("grant_types", ["password"], "cannot be used"),
     ],
 )
-async def test_only_public_clients_are_known_by_a_document(reader: Reader, method: Any) -> None:
-    client_id = reader.net.publish("/method", token_endpoint_auth_method=method)
-
-    assert "token_endpoint_auth_method is not none" in await refused(reader, client_id)
-
-
-@pytest.mark.parametrize("field", ["client_secret", "client_secret_expires_at"])
-async def test_a_document_with_a_secret_is_refused(reader: Reader, field: str) -> None:
-    client_id = reader.net.publish("/secret", **{field: 0})
-
-    assert "contains a secret" in await refused(reader, client_id)
-
-
-@pytest.mark.parametrize("changes", [{"client_name": 7}, {"grant_types": ["password"]}])
-async def test_odd_metadata_is_refused_as_at_registration(
-    reader: Reader, changes: dict[str, Any]
+async def test_a_document_is_held_to_the_rules_of_registration_and_has_no_secret(
+    reader: Reader, field: str, value: Any, said: str
 ) -> None:
-    assert "cannot be used" in await refused(reader, reader.net.publish("/odd", **changes))
+    assert said in await refused(reader, reader.net.publish("/odd", **{field: value}))
 
 
 @pytest.mark.parametrize(
@@ -272,22 +256,6 @@ async def test_a_stale_document_that_is_gone_stops_sign_in_and_costs_no_grant(
     with pytest.raises(DocumentError, match="status 410"):
         await reader.documents().client(client_id, HERE)
     assert await reader.grants.client(client_id) == before
-
-
-async def test_a_client_stays_approved_when_its_document_is_read_again(
-    reader: Reader, tmp_path: Path
-) -> None:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'accounts.sqlite'}")
-    account = await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-    await database.close()
-    client_id = reader.net.publish("/approved")
-    documents = reader.documents()
-    await documents.client(client_id, HERE)
-    await reader.grants.approve(account.id, client_id, "x", CALLBACK, "challenge")
-    reader.now += dt.timedelta(days=1)
-
-    assert (await documents.client(client_id, HERE)).approved_at is not None
-    assert len(await reader.grants.of_account(account.id)) == 1
 
 
 async def test_many_who_ask_at_once_share_one_read(reader: Reader) -> None:

@@ -85,21 +85,6 @@ def test_no_header_of_a_request_is_reflected(service: Service, path: str, host: 
     assert "evil" not in str(response.headers)
 
 
-@pytest.mark.parametrize("path", [*DOCUMENTS, "/mcp", "/oauth/register", "/oauth/token"])
-def test_a_page_of_any_site_may_begin_a_sign_in_and_none_may_use_a_session(
-    service: Service, path: str
-) -> None:
-    """M09 and B13: the challenge can be read; only a person's own visit reaches /authorize."""
-    asks = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
-    for answer in (httpx.options(service.url + path, headers=asks), httpx.post(service.mcp_url)):
-        assert answer.headers["access-control-allow-origin"] == "*"
-        assert "WWW-Authenticate" in answer.headers["access-control-expose-headers"]
-        assert "access-control-allow-credentials" not in answer.headers
-    for send in (httpx.options, httpx.get):
-        refused = send(f"{service.url}/oauth/authorize", headers=asks)
-        assert [name for name in refused.headers if name.startswith("access-control-")] == []
-
-
 def test_the_issuer_is_the_public_address_byte_for_byte(night: Path, tmp_path: Path) -> None:
     public = "https://screener.example.com"
     with serving(tmp_path, public_url=public) as service:

@@ -22,7 +22,7 @@ def rows_in(text: str) -> Iterator[str]:
 
 def proven() -> set[str]:
     """The rows that the docstrings of tests name."""
-    texts = (path.read_text() for path in TESTS.glob("*/test_*.py"))
+    texts = (path.read_text() for path in TESTS.rglob("test_*.py"))
     functions = [
         node
         for text in texts

@@ -55,6 +55,7 @@ class Vault:
 
 @pytest.mark.timeout(240)  # many password hashes, on a machine that may be busy
 def test_no_secret_is_written_anywhere(night: Path, tmp_path: Path) -> None:
+    """U04 and U05."""
     vault = Vault()
     copy_night(night, tmp_path / "data")
     key = vault.keep(new_key(Settings(data_dir=tmp_path / "data")))
@@ -92,6 +93,10 @@ def test_no_secret_is_written_anywhere(night: Path, tmp_path: Path) -> None:
         "audit --json": run(tmp_path / "data", "audit", "--limit", "10000", "--json").stdout,
         "usage": str(usage),
     }
+    with closing(sqlite3.connect(tmp_path / "data" / "accounts.sqlite")) as connection:
+        stored = "\n".join(connection.iterdump())
+    assert client.client_id in stored
+    assert [one for one in vault.secrets - {PASSWORD_HASH} if one in stored] == []
     leaks = {(name, leak) for name, text in written.items() for leak in vault.found_in(text)}
     assert leaks == set()
     assert len(vault.secrets) > 30

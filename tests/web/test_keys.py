@@ -85,7 +85,7 @@ def test_a_key_tells_when_it_was_used_last_and_by_whom(service: Service) -> None
 
 @pytest.mark.proves("OAUTH-named", "OAUTH-revoke")
 def test_an_approval_stands_among_the_keys_until_it_is_revoked(service: Service) -> None:
-    """K01 and K02."""
+    """B09, K01 and K02."""
     account, client_id = new_person(service), new_app(service, "Claude")
     browser = signed_in(service, account)
     approved = browser.submit(browser.form(authorize_address(client_id)), decision="approve")

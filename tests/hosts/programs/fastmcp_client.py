@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any
 
 from fastmcp.client import Client
 from fastmcp.client.auth import OAuth
 from fastmcp.client.transports import StreamableHttpTransport
 from key_value.aio.stores.memory import MemoryStore
-from order import Called, blocks, order, run, say
+from order import Called, answers, order, run, say
 
 GIVEN = order()
 
@@ -46,10 +47,7 @@ async def once(calls: list[Called]) -> dict[str, Any]:
     transport = StreamableHttpTransport(GIVEN.url, headers=GIVEN.headers, auth=SIGN_IN.auth)
     async with Client(transport, mode=GIVEN.era) as client:
         tools = [tool.name for tool in await client.list_tools()]
-        results = []
-        for tool, arguments in calls:
-            answer = await client.call_tool(tool, arguments, raise_on_error=False)
-            results.append(blocks(tool, answer.content, failed=answer.is_error))
+        results = await answers(calls, partial(client.call_tool, raise_on_error=False))
         return {"version": client.protocol_version, "tools": tools, "results": results}
 
 

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
-from order import Called, blocks, order, run, say
+from order import Called, answers, order, run, say
 
 GIVEN = order()
 PROTOCOL = "legacy" if GIVEN.era == "legacy" else "auto"
@@ -43,10 +43,7 @@ async def once(calls: list[Called]) -> dict[str, Any]:
         watching.start()
         async with Client(stdio_client(SERVER, errlog=errors), mode="legacy") as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
-            results = []
-            for tool, arguments in calls:
-                answer = await client.call_tool(tool, arguments)
-                results.append(blocks(tool, answer.content, failed=bool(answer.is_error)))
+            results = await answers(calls, client.call_tool)
         errors.close()
         await asyncio.to_thread(watching.join)
     return {"version": None, "tools": tools, "results": results}

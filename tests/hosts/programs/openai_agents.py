@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agents.mcp import MCPServerStreamableHttp
-from order import Called, blocks, order, run
+from order import Called, answers, order, run
 from signing_in import SignIn
 
 GIVEN = order()
@@ -19,10 +19,7 @@ async def once(calls: list[Called]) -> dict[str, Any]:
         params["auth"] = SIGN_IN.auth
     async with MCPServerStreamableHttp(params, client_session_timeout_seconds=30) as server:
         tools = [tool.name for tool in await server.list_tools()]
-        results = []
-        for tool, arguments in calls:
-            answer = await server.call_tool(tool, arguments)
-            results.append(blocks(tool, answer.content, failed=bool(answer.is_error)))
+        results = await answers(calls, server.call_tool)
         assert server.session is not None
         version = server.session.protocol_version
         return {"version": version, "tools": tools, "results": results}

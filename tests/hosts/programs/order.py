@@ -62,11 +62,19 @@ def result(tool: str, said: str | None, *, failed: bool = False, images: int = 0
     return {"tool": tool, "failed": failed, "said": said, "images": images}
 
 
-def blocks(tool: str, content: Any, *, failed: bool = False) -> dict[str, Any]:
-    """What a call answered, from the content blocks of the protocol."""
-    texts = [block.text for block in content if block.type == "text"]
-    images = sum(block.type == "image" for block in content)
-    return result(tool, next(iter(texts), None), failed=failed, images=images)
+async def answers(
+    calls: list[Called], call: Callable[[str, dict[str, Any]], Awaitable[Any]]
+) -> list[dict[str, Any]]:
+    """What each call answered, from the content blocks of the protocol."""
+    results = []
+    for tool, arguments in calls:
+        answer = await call(tool, arguments)
+        texts = [block.text for block in answer.content if block.type == "text"]
+        images = sum(block.type == "image" for block in answer.content)
+        # The first major version of the SDK has the other name.
+        failed = answer.isError if hasattr(answer, "isError") else bool(answer.is_error)
+        results.append(result(tool, next(iter(texts), None), failed=failed, images=images))
+    return results
 
 
 def run(

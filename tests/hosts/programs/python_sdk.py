@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from order import Called, blocks, order, run
+from order import Called, answers, order, run
 from signing_in import SignIn
 
 GIVEN = order()
@@ -20,10 +20,7 @@ async def once(calls: list[Called]) -> dict[str, Any]:
         transport = streamable_http_client(GIVEN.url, http_client=http)
         async with Client(transport, mode=GIVEN.era) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
-            results = []
-            for tool, arguments in calls:
-                answer = await client.call_tool(tool, arguments)
-                results.append(blocks(tool, answer.content, failed=bool(answer.is_error)))
+            results = await answers(calls, client.call_tool)
             return {"version": client.protocol_version, "tools": tools, "results": results}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
-from order import Called, blocks, order, run
+from order import Called, answers, order, run
 from signing_in import SignIn
 
 GIVEN = order()
@@ -23,10 +23,7 @@ async def once(calls: list[Called]) -> dict[str, Any]:
     ):
         version = (await session.initialize()).protocolVersion
         tools = [tool.name for tool in (await session.list_tools()).tools]
-        results = []
-        for tool, arguments in calls:
-            answer = await session.call_tool(tool, arguments)
-            results.append(blocks(tool, answer.content, failed=answer.isError))
+        results = await answers(calls, session.call_tool)
         return {"version": version, "tools": tools, "results": results}
 
 

@@ -77,7 +77,7 @@ def test_a_browser_that_asks_first_is_told_what_a_page_may_send(
 
 @pytest.mark.parametrize("path", PAGES)
 def test_no_page_of_this_site_is_open_to_another(service: Service, path: str) -> None:
-    """M09."""
+    """M09 and B13: only a person's own visit reaches /authorize."""
     for answer in (
         preflight(service, path, "POST"),
         httpx.get(service.url + path, headers=FOREIGN),
