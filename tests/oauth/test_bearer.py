@@ -16,13 +16,12 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from mcp_server.operations.callers import Caller
 from oauth.bearer import BearerMiddleware, bearer_token
 from screener.app import build_app
 from screener.settings import Settings
-from store.accounts import Accounts, Plan
 from store.credentials import LIFETIMES, Kind
 from store.grants import Grants
 from store.keys import Keys
@@ -198,87 +197,44 @@ def test_an_api_key_never_starts_a_sign_in(service: Service) -> None:
     assert "www-authenticate" not in mcp.headers
 
 
-@pytest.fixture
-async def principals(tmp_path: Path) -> AsyncIterator[Principals]:
-    """Principals of a database with one account, which has no key yet."""
-    async with accounts_in(tmp_path) as database:
-        await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-        changes = changes_of(database)
-        yield Principals(Keys(database), Tokens(database), Watchlist(database), changes)
-
-
-async def caller_of(
-    principals: Principals, *headers: tuple[bytes, bytes], client: Any = ("192.0.2.1", 50_000)
-) -> Caller:
-    """Who calls with some headers from an address, as the app behind the middleware sees it."""
-    scopes = list[Scope]()
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        assert await receive() == {"type": "http.request"}
-        await send({"type": "http.response.start"})
-        scopes.append(scope)
-
-    sent = list[Message]()
-
-    async def receive() -> Message:
-        return {"type": "http.request"}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "headers": headers, "client": client}
-    await BearerMiddleware(app, principals, lambda _scope: True)(scope, receive, send)
-    assert sent == [{"type": "http.response.start"}]
-    caller: Caller = scopes[0]["caller"]
-    return caller
-
-
 AGENT, NAMED = (b"user-agent", b"curl/8"), (b"x-service-client", b"notebook/2")
-
-
-@pytest.mark.parametrize(
-    ("headers", "name"),
-    [
-        ((), ""),
-        ((AGENT,), "curl/8"),
-        ((AGENT, NAMED), "notebook/2"),
-        ((NAMED, AGENT), "notebook/2"),
-        (((b"user-agent", b"x" * 200),), "x" * 200),
-        (((b"user-agent", b"x" * 201),), "x" * 200),
-        (((b"user-agent", "a\x07b\u00ad\u00e9".encode("latin-1")),), "ab\u00e9"),
-        (((b"accept", b"text/html"),), ""),
-    ],
+NAMES: tuple[tuple[list[tuple[bytes, bytes]], str], ...] = (
+    ([], ""),
+    ([AGENT], "curl/8"),
+    ([AGENT, NAMED], "notebook/2"),
+    ([NAMED, AGENT], "notebook/2"),
+    ([(b"user-agent", b"x" * 200)], "x" * 200),
+    ([(b"user-agent", b"x" * 201)], "x" * 200),
+    ([(b"user-agent", "a\x07b\u00ad\u00e9".encode("latin-1"))], "ab\u00e9"),
+    ([(b"accept", b"text/html")], ""),
 )
-@pytest.mark.parametrize("credential", [None, b"Bearer unknown", b"Basic x"])
-async def test_a_caller_has_the_name_that_the_client_gives_itself(
-    principals: Principals, headers: Any, name: str, credential: bytes | None
-) -> None:
-    given = [*headers, *([(b"authorization", credential)] if credential else [])]
-
-    caller = await caller_of(principals, *given)
-
-    assert caller.client == name
 
 
 @pytest.mark.parametrize(
     ("credential", "refused"),
     [
-        (None, None),
-        (b"Bearer ps_live_unknown", "key"),
-        (b"Bearer pso_at_unknown", "token"),
-        (b"Basic dTpw", "token"),
-        (b"Bearer " + b"x" * 600, "token"),
+        ([], None),
+        ([b"Bearer ps_live_unknown"], "key"),
+        ([b"Bearer pso_at_unknown"], "token"),
+        ([b"Basic dTpw"], "token"),
+        ([b"Bearer " + b"x" * 600], "token"),
     ],
 )
-@pytest.mark.parametrize("client", [("192.0.2.7", 1), None])
-async def test_a_caller_without_a_live_credential_has_an_address_and_no_account(
-    principals: Principals, credential: bytes | None, refused: str | None, client: Any
+async def test_a_caller_without_a_live_credential_has_an_address_and_the_name_it_gives_itself(
+    tmp_path: Path, credential: list[bytes], refused: Any
 ) -> None:
-    headers = [] if credential is None else [(b"authorization", credential)]
+    async def nothing(*_: Any) -> Any:
+        """Neither the app nor the connection does anything."""
 
-    caller = await caller_of(principals, *headers, client=client)
-
-    assert caller == Caller(client[0] if client else "", refused=refused)  # type: ignore[arg-type]
+    given = [(b"authorization", one) for one in credential]
+    async with accounts_in(tmp_path) as database:
+        parts = (Keys(database), Tokens(database), Watchlist(database), changes_of(database))
+        middleware = BearerMiddleware(nothing, Principals(*parts), lambda _scope: True)
+        for headers, name in NAMES:
+            for client, address in ((("192.0.2.7", 1), "192.0.2.7"), (None, "")):
+                scope: Scope = {"type": "http", "client": client, "headers": [*headers, *given]}
+                await middleware(scope, nothing, nothing)
+                assert scope["caller"] == Caller(address, refused=refused, client=name)
 
 
 @pytest.mark.parametrize(

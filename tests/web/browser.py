@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import Any
 
 import httpx
 
 from tests.service import Service
+from tests.web.tree import Document, Element
 
 PASSWORD = "correct horse battery"
 PASSWORD_HASH = (
@@ -18,33 +17,23 @@ PASSWORD_HASH = (
 """The hash of `PASSWORD`, with cheap parameters, since these tests are about the pages."""
 
 
-@dataclass
 class Form:
     """A form of a page."""
 
-    action: str
-    fields: dict[str, str] = field(default_factory=dict)
-    buttons: list[tuple[str, str]] = field(default_factory=list)
+    def __init__(self, form: Element) -> None:
+        given = [one.attributes for one in form.all("input") if "name" in one.attributes]
+        sent = [one for one in given if one.get("type") != "checkbox" or "checked" in one]
+        buttons = [one.attributes for one in form.all("button")]
+        self.action = form.attributes.get("action", "")
+        self.fields = {one["name"]: one.get("value", "") for one in sent}
+        self.buttons = [(one["name"], one["value"]) for one in buttons if "name" in one]
 
 
-class Forms(HTMLParser):
-    """Collects the forms of a page."""
+class Forms:
+    """The forms of a page."""
 
     def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[Form] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        if tag == "form":
-            self.found.append(Form(given.get("action", "")))
-        elif given.get("type") == "checkbox" and "checked" not in given:
-            pass
-        elif tag == "input" and self.found and "name" in given:
-            self.found[-1].fields[given["name"]] = given.get("value", "")
-        elif tag == "button" and self.found and "name" in given:
-            self.found[-1].buttons.append((given["name"], given["value"]))
+        self.found = [Form(form) for form in Document(page).root.all("form")]
 
 
 def unfilled(page: str) -> str:

@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from urllib.parse import urlencode
 
+from tests.web.tree import Document, Element
 
-@dataclass
+
 class Control:
     """One field, its value, and the values that it offers if it is a menu."""
 
-    name: str
-    value: str
-    options: list[str] = field(default_factory=list)
-    attributes: dict[str, str] = field(default_factory=dict)
+    def __init__(self, element: Element) -> None:
+        self.attributes = element.attributes
+        self.name, self.value = element.attributes["name"], element.attributes.get("value", "")
+        choices = [one.attributes for one in element.all("option")]
+        self.options = [choice["value"] for choice in choices]
+        if choices:  # without a choice a browser sends the first one
+            self.value = next((c for c in choices if "selected" in c), choices[0])["value"]
 
 
-class Controls(HTMLParser):
+class Controls:
     """The fields of the form with an id, in their order."""
 
     def __init__(self, page: str, form_id: str) -> None:
-        super().__init__()
-        self.found: list[Control] = []
-        self._id, self._inside = form_id, False
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        if tag == "form":
-            self._inside = given.get("id") == self._id
-        if not self._inside:
-            return
-        if tag in ("input", "select"):
-            control = Control(given["name"], given.get("value", ""), attributes=given)
-            self.found.append(control)
-        elif tag == "option":
-            menu, value = self.found[-1], given["value"]
-            # Without a choice a browser sends the first one.
-            if "selected" in given or not menu.options:
-                menu.value = value
-            menu.options.append(value)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "form":
-            self._inside = False
+        forms = Document(page).root.all("form")
+        form = next(form for form in forms if form.attributes.get("id") == form_id)
+        self.found = [Control(one) for one in form.all("input", "select")]
 
     def named(self, name: str) -> list[Control]:
         """The fields of a name."""

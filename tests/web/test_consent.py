@@ -90,24 +90,6 @@ def no_code(answer: httpx.Response) -> bool:
     return "code=" not in answer.headers.get("location", "") and answer.status_code in (400, 403)
 
 
-@pytest.mark.proves("OAUTH-approve")
-def test_an_anonymous_visitor_signs_in_first_and_then_decides(service: Service) -> None:
-    account, address = new_person(service), authorize_address(new_app(service))
-    browser = Browser(service)
-
-    asked = browser.get(address)
-    back = came_back(browser, asked, account)
-    consent = browser.form(back.headers["location"])
-    approved = parameters(browser.submit(consent, decision="approve"))
-
-    assert asked.headers["location"].startswith("/sign-in?next=%2Foauth%2Fauthorize%3F")
-    assert back.headers["location"] == address
-    assert approved["state"] == ["xyz"]
-    assert len(approved["code"][0]) >= 22
-    assert "iss" in approved
-    assert [grant.name for grant in grants_of(service, account)] == ["Test host"]
-
-
 def test_refusing_takes_no_password_and_its_form_approves_nothing_any_more(asked: Asked) -> None:
     age_sign_in(asked.service, asked.account, 16)
     form = asked.form()

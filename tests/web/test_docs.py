@@ -83,19 +83,6 @@ def test_a_sample_opens_by_its_link_and_by_the_search(page: Page) -> None:
 
 
 @pytest.mark.engine
-def test_no_identifier_of_a_table_breaks_and_nothing_overflows(page: Page) -> None:
-    for width in (390, 820, 1440):
-        page.set_viewport_size({"width": width, "height": 900})
-        broken = page.evaluate(
-            "[...document.querySelectorAll('.table td code:not(.long)')]"
-            ".filter(code => code.getClientRects().length > 1).map(code => code.textContent)"
-        )
-
-        assert broken == [], width
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-
-
-@pytest.mark.engine
 def test_without_scripts_there_is_no_search_field_and_links_open_samples(
     service: Service, program: Program
 ) -> None:

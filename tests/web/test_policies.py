@@ -84,14 +84,6 @@ def test_a_text_that_cannot_be_used_is_refused_at_the_start_in_one_sentence(
     check_refusal(done, f"{name}: {path} {words}")
 
 
-@pytest.mark.parametrize("path", ["/", "/docs", "/sign-in", "/privacy"])
-def test_every_page_links_to_both(service: Service, path: str) -> None:
-    page = Browser(service).get(path).text
-
-    assert '<a href="/privacy">' in page
-    assert '<a href="/terms">' in page
-
-
 def test_the_metadata_name_both(service: Service) -> None:
     """RFC 9728 section 2 and RFC 8414 section 2."""
     well_known = f"{service.url}/.well-known"

@@ -137,30 +137,3 @@ def test_what_cannot_be_added_is_said_stays_as_typed_and_changes_nothing(service
         assert 'aria-invalid="true"' in answer.text
         assert "<b>" not in answer.text
         assert tracked_by(service, account) == []
-
-
-def test_a_list_over_the_cap_can_still_be_ordered_and_shortened_by_this_site_alone(
-    service: Service,
-) -> None:
-    account = new_person(service, Plan.NONE, tracked=("AAPL", "IBM"))
-    browser = signed_in(service, account)
-
-    for token in ("0" * 64, ""):
-        refused = browser.submit(browser.form("/watchlist"), remove="AAPL", token=token)
-        assert refused.status_code == 403
-        assert tracked_by(service, account) == ["AAPL", "IBM"]
-    browser.submit(browser.form("/watchlist"), up="IBM")
-    assert tracked_by(service, account) == ["IBM", "AAPL"]
-    browser.submit(browser.form("/watchlist"), remove="AAPL")
-    assert tracked_by(service, account) == ["IBM"]
-
-
-def test_the_list_of_the_page_is_the_list_of_the_api(service: Service) -> None:
-    account = new_person(service, tracked=("AAPL",))
-    browser = signed_in(service, account)
-    _, secret = service.keys(lambda keys: keys.create(account.email, "api"))
-
-    browser.submit(browser.form("/watchlist"), add="IBM")
-
-    body = service.get("/tickers", key=secret).json()
-    assert [ticker["symbol"] for ticker in body["tickers"]] == ["AAPL", "IBM"]
