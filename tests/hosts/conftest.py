@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
-from filelock import FileLock
 
 from tests.hosts.installed import Installed, install
 from tests.node import NotInstalledError
+from tests.once import made_once
 
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The clients; the first worker installs them for all."""
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    folder, outcome = shared / "hosts", shared / "hosts.outcome"
-    with FileLock(shared / "hosts.lock"):
-        if not outcome.exists():
-            try:
-                install(folder)
-                outcome.write_text("")
-            except NotInstalledError as error:
-                outcome.write_text(str(error))
-    if reason := outcome.read_text():
-        pytest.skip(f"The clients could not be installed: {reason}")
-    return Installed(folder)
+    try:
+        return Installed(made_once(tmp_path_factory, "hosts", install))
+    except NotInstalledError as error:
+        pytest.skip(f"The clients could not be installed: {error}")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tests.hosts.clients import CLIENTS, Era, HostClient
 from tests.hosts.conversation import speaking
 from tests.hosts.installed import Installed
 from tests.hosts.people import approve
+from tests.oauth.conversation import LaterClock
 from tests.service import TRACKED, Service, serving
 from tests.web.people import new_person, signed_in
 
@@ -39,16 +39,6 @@ EACH = [
     for client in CLIENTS
     for era in client.eras
 ]
-
-
-@dataclass
-class Clock:
-    """The time of the machine, or so much later."""
-
-    later: timedelta = timedelta(0)
-
-    def __call__(self) -> datetime:
-        return datetime.now(UTC) + self.later
 
 
 def calls(service: Service) -> list[tuple[str, dict[str, Any]]]:
@@ -146,13 +136,13 @@ def test_a_client_with_a_key_has_all_tools(
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock() -> LaterClock:
     """The clock of a service whose tokens are to expire."""
-    return Clock()
+    return LaterClock()
 
 
 @pytest.fixture
-def patient(data_dir: Path, clock: Clock) -> Iterator[Service]:
+def patient(data_dir: Path, clock: LaterClock) -> Iterator[Service]:
     """A service in which weeks can pass."""
     with serving(data_dir, clock=clock) as live:
         yield live
@@ -163,7 +153,7 @@ def test_a_client_signs_in_and_goes_on_after_its_token_has_expired(
     client: HostClient,
     era: Era,
     patient: Service,
-    clock: Clock,
+    clock: LaterClock,
     installed: Installed,
     tmp_path: Path,
 ) -> None:

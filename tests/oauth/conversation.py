@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,16 @@ VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 CHALLENGE = create_s256_code_challenge(VERIFIER)
 
 _numbers = itertools.count()
+
+
+@dataclass
+class LaterClock:
+    """The time of the machine, or so much later."""
+
+    later: dt.timedelta = dt.timedelta(0)
+
+    def __call__(self) -> dt.datetime:
+        return dt.datetime.now(dt.UTC) + self.later
 
 
 def new_account(service: Service) -> int:

@@ -5,22 +5,13 @@ Over 400 lines, because every wrong parameter is a case of the same request.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from oauth.authorization import Authorization, AuthorizationRequest, PageError, RedirectError
-from oauth.client_documents import ClientDocuments
-from oauth.clients import Clients
-from oauth.fetching import Document
-from oauth.metadata import ProtectedResource
-from oauth.quota import Quota
+from oauth.authorization import PageError, RedirectError
 from store.audit import Actor
 from store.grants import Grants
-from tests.accounts import accounts_in
 from tests.oauth.conversation import (
     CALLBACK,
     CHALLENGE,
@@ -29,7 +20,6 @@ from tests.oauth.conversation import (
     authorization_of,
     new_host,
 )
-from tests.oauth.documents import HOST, address, document
 from tests.service import Service, on_database
 
 HTTPS = "https://app.example.com/cb"
@@ -153,6 +143,13 @@ def test_any_other_fault_is_told_to_the_client_with_state_and_issuer(
     assert answer_in(caught.value.location)["state"] == ["xyz"]
 
 
+def test_a_request_without_any_challenge_is_refused(host: Host) -> None:
+    """A13."""
+    query = host.query(code_challenge=None, code_challenge_method=None)
+
+    assert error_in(host, query) == "invalid_request"
+
+
 @pytest.mark.parametrize("name", ["response_type", "code_challenge", "state", "scope", "anything"])
 def test_a_parameter_twice_is_refused(host: Host, name: str) -> None:
     """A15."""
@@ -229,76 +226,3 @@ def test_a_client_deleted_while_its_page_was_open_gets_no_code(
 
     with pytest.raises(PageError, match="no longer"):
         on_database(service, work)
-
-
-RESOURCE = ProtectedResource("https://s.example/mcp", "https://s.example", "https://s.example/docs")
-OURS = address()
-
-
-@dataclass
-class Server:
-    """The authorization server's logic over a database, without a service around it."""
-
-    grants: Grants
-
-    def authorization(self) -> Authorization:
-        """One that reads documents of apps, and finds one at any address."""
-
-        async def read(url: str) -> Document:
-            return Document(document(url), None)
-
-        documents = ClientDocuments(self.grants, read, Quota(100))
-        return Authorization(self.grants, RESOURCE, Clients(self.grants, documents))
-
-
-@pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[Server]:
-    async with accounts_in(tmp_path) as database:
-        yield Server(Grants(database))
-
-
-def asked(client_id: str, **changes: str) -> list[tuple[str, str]]:
-    """An authorization request of an app."""
-    query = {
-        "response_type": "code",
-        "client_id": client_id,
-        "code_challenge": CHALLENGE,
-        "code_challenge_method": "S256",
-        **changes,
-    }
-    return list(query.items())
-
-
-@pytest.mark.parametrize(
-    ("client_ids", "reads"),
-    [([OURS], True), (["app"], False), ([], False), ([OURS, OURS], False), (["app", OURS], False)],
-)
-def test_only_for_a_single_address_of_a_document_is_one_read(
-    server: Server, client_ids: list[str], reads: bool
-) -> None:
-    query = [("state", OURS), *(("client_id", client_id) for client_id in client_ids)]
-
-    assert server.authorization().reads_document(query) is reads
-    assert not Authorization(server.grants, RESOURCE).reads_document(query)
-
-
-async def test_an_apps_document_is_read_on_the_account_of_an_address_alone(server: Server) -> None:
-    authorization = server.authorization()
-
-    with pytest.raises(PageError, match="not registered"):
-        await authorization.check(asked(OURS))
-    request = await authorization.check(asked(OURS), "192.0.2.1")
-    again = await authorization.check(asked(OURS))
-
-    assert request == again
-    assert request == AuthorizationRequest(
-        client_id=OURS,
-        client_name="Document host",
-        client_host=HOST,
-        redirect_uri=CALLBACK,
-        destination="127.0.0.1 (this computer)",
-        state=None,
-        code_challenge=CHALLENGE,
-        scope="patterns",
-        resource=None,
-    )

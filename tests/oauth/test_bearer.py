@@ -9,8 +9,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +28,7 @@ from store.principals import Principals, changes_of
 from store.tokens import Tokens
 from store.watchlist import Watchlist
 from tests.accounts import accounts_in
-from tests.oauth.conversation import (
-    Host,
-    deactivate,
-    new_host,
-)
+from tests.oauth.conversation import Host, LaterClock, deactivate, new_host
 from tests.service import Service, on_database, serving
 from tests.web.people import new_person, signed_in
 
@@ -149,16 +144,6 @@ def test_an_inactive_account_has_no_valid_token(host: Host, service: Service) ->
     check_refused_everywhere(service, tokens["access_token"])
     assert host.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
     assert host.exchange(code).json()["error"] == "invalid_grant"
-
-
-@dataclass
-class LaterClock:
-    """The time of the machine, or so much later."""
-
-    later: timedelta = timedelta(0)
-
-    def __call__(self) -> datetime:
-        return datetime.now(UTC) + self.later
 
 
 @pytest.mark.proves("OAUTH-expired", "LIM-access-token")

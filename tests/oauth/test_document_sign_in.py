@@ -114,10 +114,11 @@ def test_an_address_of_no_document_is_an_unknown_client(
     town: Town, client_id: str, known: bool
 ) -> None:
     browser = signed_in(town.service, new_person(town.service)) if known else Browser(town.service)
-    answer = browser.get(authorize_address(client_id))
+    twice = f"{authorize_address(client_id)}&client_id={address()}"
 
-    assert answer.status_code == 400
-    assert "not registered" in answer.text
+    assert "not registered" in browser.get(authorize_address(client_id)).text
+    for wanted in (authorize_address(client_id), twice, "/oauth/authorize"):
+        assert browser.get(wanted).status_code == 400
 
 
 def test_a_document_that_cannot_be_used_is_told_to_the_person(town: Town) -> None:

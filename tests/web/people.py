@@ -16,13 +16,11 @@ from store.database import Database
 from store.events import AuditLog, Event
 from store.grants import Grant, Grants
 from store.watchlist import Watchlist
+from tests.oauth.conversation import CALLBACK as CALLBACK
+from tests.oauth.conversation import CHALLENGE
+from tests.oauth.conversation import VERIFIER as VERIFIER
 from tests.service import Service, on_database
 from tests.web.browser import PASSWORD, PASSWORD_HASH, Browser
-
-CALLBACK = "http://127.0.0.1:33418/callback"
-VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-"""The pair of RFC 7636, appendix B."""
 
 _numbers = itertools.count()
 

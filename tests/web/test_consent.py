@@ -268,16 +268,6 @@ def test_an_approval_after_the_session_ended_asks_to_sign_in_and_comes_back(aske
     assert asked.grants() == []
 
 
-@pytest.mark.parametrize("fault", ["client_id", "redirect_uri"])
-def test_a_request_that_names_no_known_app_is_a_page(asked: Asked, fault: str) -> None:
-    for browser in (asked.browser, Browser(asked.service)):
-        answer = browser.get(authorize_address(asked.client_id, **{fault: "https://evil.example/"}))
-
-        assert answer.status_code == 400
-        assert "location" not in answer.headers
-        assert "evil.example" not in answer.text
-
-
 SITE = "https://evil.example/phish?x=1"
 
 

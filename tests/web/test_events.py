@@ -105,10 +105,6 @@ def test_pages_are_open_under_names_of_this_machine_alone(
             assert next(news).name == "night"
             publish(product_night, data_dir)
             assert next(news).name == "night"
-    screen = httpx.get(f"{private.url}/screen", headers=STRANGER)
-
-    assert screen.status_code == 303
-    assert screen.headers["location"].startswith("/sign-in")
 
 
 def test_one_network_has_its_share_of_the_streams_and_a_closed_one_gives_its_place_back(

@@ -1,4 +1,4 @@
-"""The home, usage and documentation pages."""
+"""The home, usage and documentation pages, and public pages as Markdown."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tests.service import Service, copy_night, on_database, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
 from web import pages
+from web.pages import plain
 
 
 def test_home_shows_the_demo_charts_with_their_records_and_implies_no_edge(
@@ -134,3 +135,29 @@ def test_every_template_is_compiled_by_the_start_and_by_no_visitor(
         for path in ("/", "/screen", "/symbols", "/symbols/AAPL", "/families", "/status", "/docs"):
             for accept in ("text/html", "text/markdown"):
                 assert browser.get(path, headers={"Accept": accept}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/docs", "/method", "/connect"])
+def test_a_copy_in_markdown_is_not_taken_for_one_in_html(service: Service, path: str) -> None:
+    browser = Browser(service)
+    markdown = browser.get(path, headers={"Accept": "text/markdown"})
+    headers = {"If-None-Match": markdown.headers["etag"]}
+
+    same = browser.get(path, headers={**headers, "Accept": "text/markdown"})
+    assert same.status_code == 304
+    assert "Accept" in same.headers["vary"].replace("Accept-Encoding", "")
+    assert (
+        browser.get(
+            path,
+            headers={
+                **headers,
+                "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+            },
+        ).status_code
+        == 200
+    )
+
+
+def test_a_foreign_name_means_nothing_in_markdown() -> None:
+    assert plain("a\u202eb\x1bc").isprintable()
+    assert plain("[a](b)\n# *c* | `d`") == r"\[a\](b) \# \*c\* \| \`d\`"

@@ -98,28 +98,19 @@ def test_who_may_only_scan_sees_the_thumbnail_of_a_symbol_and_no_past_trade(
     assert (away.status_code, away.headers["location"]) == (303, "/symbols/AAPL")
 
 
-def test_a_history_leads_to_a_page_of_each_trade_with_its_numbers(
-    service: Service, book: Book
-) -> None:
-    browser = Browser(service)
-    history = browser.get("/symbols/GOOG").text
-    for trade in trades(book, "GOOG"):
-        assert f'href="{address("GOOG", trade)}"' in history
-        page = browser.get(address("GOOG", trade)).text
-        for name in ("entry", "stop", "target", "exit"):
-            assert dollars(trade[f"{name}_price"]) in page
-        assert trade["entry_date"] in page
-        assert trade["exit_date"] in page
-
-
-def test_a_trade_is_drawn_where_its_bars_are_kept_and_else_the_page_says_why_not(
+def test_each_trade_of_a_history_has_a_page_with_its_numbers_and_a_chart_or_why_there_is_none(
     service: Service, book: Book
 ) -> None:
     browser, prices = Browser(service), book.prices("GOOG")
     assert prices is not None
-    drawn = 0
+    drawn, history = 0, browser.get("/symbols/GOOG").text
     for trade in trades(book, "GOOG"):
+        assert f'href="{address("GOOG", trade)}"' in history
         page = browser.get(address("GOOG", trade)).text
+        prices_told = (
+            dollars(trade[f"{name}_price"]) for name in ("entry", "stop", "target", "exit")
+        )
+        assert all(told in page for told in (*prices_told, trade["entry_date"], trade["exit_date"]))
         picture = browser.get(f"/symbols/GOOG/chart.png?trade={trade['lineage_id']}")
         if past_of(book, "GOOG", trade).is_among(prices):
             drawn += 1
