@@ -18,6 +18,8 @@ Place = Literal["hosts", "hosts-sdk1", "node"]
 
 BOTH: tuple[Era, ...] = ("legacy", "2026-07-28")
 LEGACY: tuple[Era, ...] = ("legacy",)
+NEWER: tuple[Era, ...] = ("2026-07-28",)
+LANGCHAIN = "langchain-mcp-adapters"
 WAYS = ("without a key", "by key", "by sign-in")
 
 
@@ -32,7 +34,6 @@ class HostClient:
     eras: tuple[Era, ...]
     started_again: Literal["refreshes", "signs in again"] = "refreshes"
     """What it does when it has been started again and its stored access token has run out."""
-    note: str = ""
 
     @property
     def version(self) -> str:
@@ -56,50 +57,21 @@ CLIENTS = (
     HostClient("FastMCP", "fastmcp-slim", "hosts", "fastmcp_client.py", BOTH, FORGETS),
     HostClient("TypeScript SDK", "@modelcontextprotocol/client", "node", "typescript_2.mjs", BOTH),
     HostClient("TypeScript SDK 1", "@modelcontextprotocol/sdk", "node", "typescript_1.mjs", LEGACY),
-    HostClient(
-        "mcp-remote",
-        "mcp-remote",
-        "node",
-        "mcp_remote.py",
-        BOTH,
-        note="speaks 2026-07-28 with `--protocol auto`; its own host always the handshake",
-    ),
-    HostClient(
-        "Inspector CLI",
-        "@modelcontextprotocol/inspector",
-        "node",
-        "inspector.py",
-        BOTH,
-        note="without a keychain it keeps tokens only with `MCP_INSPECTOR_SECRET_STORE=file`",
-    ),
-    HostClient(
-        "LangChain",
-        "langchain-mcp-adapters",
-        "hosts-sdk1",
-        "langchain_adapters.py",
-        LEGACY,
-        FORGETS,
-        "needs the first major version of the Python SDK",
-    ),
-    HostClient(
-        "OpenAI Agents SDK",
-        "openai-agents",
-        "hosts",
-        "openai_agents.py",
-        ("2026-07-28",),
-        FORGETS,
-        "chooses the era itself, here the newer one",
-    ),
-    HostClient(
-        "Pydantic AI",
-        "pydantic-ai-slim",
-        "hosts",
-        "pydantic_ai_toolset.py",
-        BOTH,
-        FORGETS,
-        "here with the sign-in of the Python SDK",
-    ),
+    HostClient("mcp-remote", "mcp-remote", "node", "mcp_remote.py", BOTH),
+    HostClient("Inspector CLI", "@modelcontextprotocol/inspector", "node", "inspector.py", BOTH),
+    HostClient("LangChain", LANGCHAIN, "hosts-sdk1", "langchain_adapters.py", LEGACY, FORGETS),
+    HostClient("OpenAI Agents SDK", "openai-agents", "hosts", "openai_agents.py", NEWER, FORGETS),
+    HostClient("Pydantic AI", "pydantic-ai-slim", "hosts", "pydantic_ai_toolset.py", BOTH, FORGETS),
 )
+NOTES = {
+    "mcp-remote": "speaks 2026-07-28 with `--protocol auto`; its own host always the handshake",
+    "Inspector CLI": (
+        "without a keychain it keeps tokens only with `MCP_INSPECTOR_SECRET_STORE=file`"
+    ),
+    "LangChain": "needs the first major version of the Python SDK",
+    "OpenAI Agents SDK": "chooses the era itself, here the newer one",
+    "Pydantic AI": "here with the sign-in of the Python SDK",
+}
 
 
 def table() -> str:
@@ -113,7 +85,8 @@ def _cells(client: HostClient) -> list[str]:
     eras = ["2025" if era == "legacy" else era for era in client.eras]
     version = f"{client.version} of `{client.package}`"
     later = ["refreshes", client.started_again]
-    return [client.name, version, ", ".join(eras), *["yes"] * len(WAYS), *later, client.note]
+    note = NOTES.get(client.name, "")
+    return [client.name, version, ", ".join(eras), *["yes"] * len(WAYS), *later, note]
 
 
 def _row(cells: Iterable[str]) -> str:

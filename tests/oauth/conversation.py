@@ -13,7 +13,7 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from oauth.authorization import Authorization, AuthorizationRequest
 from oauth.metadata import resources_of
-from store.accounts import Accounts, Plan
+from store.accounts import Plan
 from store.audit import Actor
 from store.database import Database
 from store.grants import Grants
@@ -162,13 +162,3 @@ def new_host(service: Service, account_id: int | None = None, **metadata: Any) -
         account_id = new_account(service)
     redirect_uri = client["redirect_uris"][0]
     return Host(service, account_id, client["client_id"], client.get("client_secret"), redirect_uri)
-
-
-def deactivate(service: Service, account_id: int) -> None:
-    """Deactivate an account."""
-
-    async def work(accounts: Accounts) -> None:
-        email = next(one.email for one in await accounts.all() if one.id == account_id)
-        await accounts.set_active(email, active=False)
-
-    service.accounts(work)

@@ -190,21 +190,6 @@ def test_a_resource_that_only_looks_alike_is_refused(host: Host, ending: str) ->
     assert error_in(host, host.query(resource=host.service.url + ending)) == "invalid_target"
 
 
-def test_a_refusal_answers_with_state_and_issuer(host: Host, service: Service) -> None:
-    """A21."""
-
-    async def refuse(database: Any) -> str:
-        authorization = authorization_of(service, database)
-        return await authorization.refuse(await authorization.check(host.query()))
-
-    answer = answer_in(on_database(service, refuse))
-
-    assert answer["error"] == ["access_denied"]
-    assert answer["state"] == ["xyz"]
-    assert answer["iss"] == [service.url]
-    assert "code" not in answer
-
-
 def test_each_approval_has_a_code_and_a_grant_of_its_own(host: Host, service: Service) -> None:
     """A25."""
     codes = {host.code() for _ in range(5)}

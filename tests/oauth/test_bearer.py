@@ -28,7 +28,7 @@ from store.principals import Principals, changes_of
 from store.tokens import Tokens
 from store.watchlist import Watchlist
 from tests.accounts import accounts_in
-from tests.oauth.conversation import Host, LaterClock, deactivate, new_host
+from tests.oauth.conversation import Host, LaterClock, new_host
 from tests.service import Service, on_database, serving
 from tests.web.people import new_person, signed_in
 
@@ -137,9 +137,11 @@ def test_no_session_id_is_issued_and_a_made_up_one_changes_nothing(
     assert "mcp-session-id" not in opened.headers
 
 
-def test_an_inactive_account_has_no_valid_token(host: Host, service: Service) -> None:
+def test_an_inactive_account_has_no_valid_token(service: Service) -> None:
+    account = new_person(service)
+    host = new_host(service, account.id)
     tokens, code = host.tokens(), host.code()
-    deactivate(service, host.account_id)
+    service.accounts(lambda accounts: accounts.set_active(account.email, active=False))
 
     check_refused_everywhere(service, tokens["access_token"])
     assert host.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"

@@ -143,22 +143,18 @@ async def test_a_document_becomes_a_public_client(reader: Reader) -> None:
         {"grant_types": ["refresh_token", "authorization_code", "password"]},
         {"scope": "anything at all"},
         {"logo_uri": "javascript:alert(1)", "jwks_uri": "http://169.254.169.254/", "x": [[]]},
+        *({"client_name": name} for name in (None, "")),
     ],
 )
-async def test_a_document_may_say_more_or_less(reader: Reader, changes: dict[str, Any]) -> None:
-    client_id = reader.net.publish("/more", **changes)
-
-    assert (await reader.documents().client(client_id, HERE)).auth_method == "none"
-    assert reader.read == [client_id]
-
-
-@pytest.mark.parametrize("name", [None, ""])
-async def test_a_client_without_a_name_is_called_as_its_host(
-    reader: Reader, name: str | None
+async def test_a_document_may_say_more_or_less_and_its_host_is_a_name(
+    reader: Reader, changes: dict[str, Any]
 ) -> None:
-    client_id = reader.net.publish("/nameless", client_name=name)
+    client_id = reader.net.publish("/more", **changes)
+    client = await reader.documents().client(client_id, HERE)
 
-    assert (await reader.documents().client(client_id, HERE)).name == "app.example.com"
+    assert client.auth_method == "none"
+    assert client.name == ("app.example.com" if "client_name" in changes else "Document host")
+    assert reader.read == [client_id]
 
 
 @pytest.mark.parametrize(

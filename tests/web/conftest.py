@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,9 @@ import pytest
 from argon2 import PasswordHasher
 
 from store import passwords
+from store.book import Book
 from tests.chromium import launched, profile_of
+from tests.contract.market import active_book
 from tests.service import Service, copy_night, serving
 from tests.web.browser import PASSWORD_HASH
 from tests.web.market import make_market
@@ -29,6 +32,13 @@ def cheap_passwords() -> Iterator[None]:
             passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
         )
         yield
+
+
+@pytest.fixture
+def book(night: Path) -> Iterator[Book]:
+    """The book of the sample night."""
+    with closing(active_book(night)) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")

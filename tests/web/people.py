@@ -36,9 +36,9 @@ def new_person(
     return account
 
 
-def signed_in(service: Service, account: Account) -> Browser:
-    """A browser in which an account is signed in."""
-    browser = Browser(service)
+def signed_in(service: Service, account: Account, agent: str = "") -> Browser:
+    """A browser, perhaps of some name, in which an account is signed in."""
+    browser = Browser(service, headers={"User-Agent": agent} if agent else None)
     assert browser.sign_in(account.email).status_code == 303
     return browser
 

@@ -20,9 +20,8 @@ from mcp_server.drawing import USUAL
 from screener.chart import draw_setup
 from screener.nightly import seal_sample
 from screener.settings import Settings
-from store.book import Book
-from store.nights import Nights
 from tests.chromium import fresh_profile
+from tests.contract.market import active_book
 from tests.web.pages import PAGES, Page, Walk, walk_over
 
 if TYPE_CHECKING:
@@ -92,13 +91,6 @@ def chart_of_the_sample(night: Path) -> bytes:
     """The chart that the README shows: the best-ranked setup of the sample night."""
     with closing(active_book(night)) as book:
         return draw_setup(book, "MSFT", None, USUAL)[0]
-
-
-def active_book(folder: Path) -> Book:
-    """The book of the active night of a data folder."""
-    nights = Nights(folder)
-    manifest = nights.check_active()
-    return Book.open(nights.folder / manifest.book.file, manifest)
 
 
 def write(profile: BrowserContext, walk: Walk, night: Path) -> None:

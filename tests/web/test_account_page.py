@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from store.accounts import Account, Accounts
+from store.accounts import Accounts
 from store.audit import Kind
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser
@@ -30,13 +30,6 @@ SAFARI = (
 HANDLE = re.compile(r'name="end" value="([0-9a-f]+)"')
 
 
-def signed_in_with(service: Service, account: Account, agent: str) -> Browser:
-    """A browser of some name in which an account is signed in."""
-    browser = Browser(service, headers={"User-Agent": agent})
-    assert browser.sign_in(account.email).status_code == 303
-    return browser
-
-
 def access_token(service: Service, browser: Browser) -> str:
     """The access token of an app that the person connects."""
     client_id = new_app(service)
@@ -47,8 +40,8 @@ def access_token(service: Service, browser: Browser) -> str:
 
 def test_a_person_sees_every_browser_and_signs_one_out(service: Service) -> None:
     account = new_person(service)
-    here = signed_in_with(service, account, FIREFOX)
-    phone = signed_in_with(service, account, SAFARI)
+    here = signed_in(service, account, FIREFOX)
+    phone = signed_in(service, account, SAFARI)
 
     answered = here.get("/account")
     page = answered.text

@@ -10,7 +10,7 @@ from store.accounts import Plan
 from store.passwords import Asker, Passwords
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser, unfilled
-from tests.web.people import new_person, signed_in
+from tests.web.people import new_person
 from web.forms import form_token
 
 NEW = "a staple for the horse"
@@ -134,19 +134,3 @@ def change(browser: Browser, current: str, new: str) -> tuple[int, str]:
     form = browser.form("/account/password")
     answer = browser.submit(form, current=current, new=new)
     return answer.status_code, answer.headers.get("location", answer.text)
-
-
-def test_a_password_that_is_not_changed_ends_nothing(service: Service) -> None:
-    account = new_person(service)
-    browser, other = signed_in(service, account), signed_in(service, account)
-
-    for current, new, said in (
-        ("wrong", NEW, "current password is not right"),
-        ("", NEW, "current password is not right"),
-        (PASSWORD, "short", "12 to 256 characters"),
-    ):
-        status, page = change(browser, current, new)
-        assert status == 400
-        assert said in page
-    assert other.get("/keys").status_code == 200
-    assert Browser(service).sign_in(account.email).status_code == 303

@@ -130,11 +130,7 @@ def test_there_are_words_for_every_kind() -> None:
         (SAFARI, "Safari on iPhone", ""),
         (CHROME, "Chrome on Windows", ""),
         (f"{CHROME} Edg/130.0", "Edge on Windows", ""),
-        (
-            CHROME.replace("Windows NT 10.0; Win64; x64", "Linux; Android 10"),
-            "Chrome on Android",
-            "",
-        ),
+        ("Mozilla/5.0 (Linux; Android 10) Chrome/130.0.0.0 Safari/537.36", "Chrome on Android", ""),
         ("Mozilla/5.0 (Macintosh) Version/18.5 Safari/605.1.15", "Safari on macOS", ""),
         ("Mozilla/5.0", "An unknown browser", ""),
         ("curl/8.5.0", "An unknown browser", "curl/8.5.0"),

@@ -91,6 +91,7 @@ def no_code(answer: httpx.Response) -> bool:
 
 
 def test_refusing_takes_no_password_and_its_form_approves_nothing_any_more(asked: Asked) -> None:
+    """A21."""
     age_sign_in(asked.service, asked.account, 16)
     form = asked.form()
 
@@ -99,6 +100,7 @@ def test_refusing_takes_no_password_and_its_form_approves_nothing_any_more(asked
     again = [asked.browser.submit(form, decision=one) for one in ("approve", "refuse")]
 
     assert refused["error"] == ["access_denied"]
+    assert refused["iss"] == [asked.service.url]
     assert refused["state"] == ["xyz"]
     assert "code" not in refused
     assert [answer.status_code for answer in again] == [409, 409]
@@ -157,6 +159,8 @@ def test_a_long_request_that_carries_line_breaks_puts_nothing_into_headers(
     for browser in (asked.browser, Browser(asked.service)):
         answers = [browser.get(address)]
         if "/sign-in" in answers[0].headers.get("location", ""):
+            page = browser.get(answers[0].headers["location"])
+            assert "form-action" not in page.headers["content-security-policy"]
             back = came_back(browser, answers[0], asked.account)
             assert back.headers["location"] == address
             answers += [back, browser.get(address)]

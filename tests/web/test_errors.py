@@ -83,13 +83,12 @@ def test_a_program_gets_json_that_caches_keep_apart(service: Service, accept: st
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/api/v1/nowhere", 404),
+        *(
+            ("GET", path, 404)
+            for path in ("/api/v1/nowhere", "/mcp/nowhere", "/.well-known/nowhere")
+        ),
+        *(("GET", f"/oauth/{path}", 405) for path in ("token", "register", "revoke")),
         ("DELETE", "/api/v1/me", 405),
-        ("GET", "/mcp/nowhere", 404),
-        ("GET", "/oauth/token", 405),
-        ("GET", "/oauth/register", 405),
-        ("GET", "/oauth/revoke", 405),
-        ("GET", "/.well-known/nowhere", 404),
     ],
 )
 def test_an_interface_answers_json_whoever_asks(

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from store.progress import NAMED_FOR_EACH, ProgressFile
+from tests.chromium import profile_of
 from tests.service import copy_night, serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext
+    from playwright.sync_api import Browser, BrowserContext
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 pytestmark = pytest.mark.engine
 
 
-def test_the_waiting_page_follows_the_nightly_and_turns_into_the_screen(
+def test_the_waiting_page_follows_a_nightly_that_fails_and_one_that_turns_it_into_the_screen(
     tmp_path: Path, night: Path, chromium: BrowserContext
 ) -> None:
     data = tmp_path / "data"
@@ -30,6 +31,11 @@ def test_the_waiting_page_follows_the_nightly_and_turns_into_the_screen(
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"{live.url}/screen")
         page.get_by_role("heading", name="There is no night yet").wait_for()
+        with ProgressFile(data).recording("bars") as record:
+            page.get_by_role("heading", name="The first night is being made").wait_for()
+            record.end("failed", "None of 3 symbols can be used.")
+            page.get_by_role("heading", name="The nightly published nothing").wait_for()
+            assert page.get_by_role("alert").inner_text() == "None of 3 symbols can be used."
         with ProgressFile(data).recording(HOSTILE) as record:
             page.get_by_role("heading", name="The first night is being made").wait_for()
             record.step("finding patterns", 3, 9)
@@ -53,22 +59,6 @@ def test_the_waiting_page_follows_the_nightly_and_turns_into_the_screen(
         page.close()
 
     assert complaints == []
-
-
-def test_a_failed_night_is_told_on_the_waiting_page(
-    tmp_path: Path, chromium: BrowserContext
-) -> None:
-    with serving(tmp_path, open_pages=True) as live:
-        page = chromium.new_page()
-        with ProgressFile(tmp_path).recording("bars") as record:
-            page.goto(f"{live.url}/screen")
-            page.get_by_role("heading", name="The first night is being made").wait_for()
-            record.end("failed", "None of 3 symbols can be used.")
-            page.get_by_role("heading", name="The nightly published nothing").wait_for()
-            alert = page.get_by_role("alert").inner_text()
-        page.close()
-
-    assert alert == "None of 3 symbols can be used."
 
 
 def test_a_page_with_a_night_says_that_a_newer_one_is_out(
@@ -114,12 +104,9 @@ def test_a_page_with_a_night_says_what_the_nightly_does_and_did_as_it_would_if_i
 
 
 def test_without_scripts_the_waiting_page_loads_itself_again(
-    tmp_path: Path, night: Path, chromium: BrowserContext
+    tmp_path: Path, night: Path, program: Browser
 ) -> None:
-    browser = chromium.browser
-    assert browser is not None
-    plain = browser.new_context(java_script_enabled=False)
-    with serving(tmp_path, open_pages=True) as live:
+    with profile_of(program, scripts=False) as plain, serving(tmp_path, open_pages=True) as live:
         page = plain.new_page()
         page.goto(f"{live.url}/screen")
         copy_night(night, tmp_path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import io
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -43,12 +42,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     seal(settings, replace(earlier, parameters=DETECTORS["reference"]))
     seal_night(folder)
     return folder
-
-
-@pytest.fixture
-def book(night: Path) -> Iterator[Book]:
-    with closing(active_book(night)) as opened:
-        yield opened
 
 
 def trades(book: Book, symbol: str) -> list[dict[str, Any]]:

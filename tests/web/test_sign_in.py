@@ -19,25 +19,14 @@ from store import passwords
 from store.accounts import Plan
 from tests.screener.command import run
 from tests.service import Service, serving
-from tests.web.browser import PASSWORD, Browser, unfilled
+from tests.web.browser import PASSWORD, Browser, Forms, unfilled
 from tests.web.people import came_back, new_person, signed_in
 from web.forms import form_token
 
 OFF_SITE = (
-    "https://evil.example/",
-    "//evil.example/",
-    "///evil.example/",
-    "/\\evil.example/",
-    "\\\\evil.example/",
-    "/\t/evil.example/",
-    "/\n/evil.example/",
-    "javascript:alert(1)",
-    "evil.example",
-    " //evil.example/",
-    "/ /evil.example",
-    "http:evil.example",
-    "/%",
-    "/é",
+    *("https://evil.example/", "//evil.example/", "///evil.example/", "/\\evil.example/"),
+    *("\\\\evil.example/", "/\t/evil.example/", "/\n/evil.example/", "javascript:alert(1)"),
+    *("evil.example", " //evil.example/", "/ /evil.example", "http:evil.example", "/%", "/é"),
 )
 STAYS = {"/%": "/%"}
 
@@ -135,27 +124,22 @@ def test_on_https_cookies_are_secure_and_of_this_host_alone(
     """C16 behind a TLS proxy."""
     folder = tmp_path_factory.mktemp("https")
     with serving(folder, public_url="https://screener.example.com") as live:
-        account = new_person(live)
-        browser = Browser(live)
-        visit = browser.get("/sign-in").headers["set-cookie"]
-        assert visit.startswith("__Host-visit=")
-        assert "Secure" in visit
-
+        account, browser = new_person(live), Browser(live)
         page = browser.get("/sign-in")
-        cookie = page.headers["set-cookie"].partition(";")[0]
-        token = page.text.partition('name="token" value="')[2].partition('"')[0]
+        visit, token = page.headers["set-cookie"], Forms(page.text).found[-1].fields["token"]
         # The tests use plain http, over which a client does not send Secure cookies by itself.
         answer = browser.post(
             "/sign-in",
             data={"token": token, "email": account.email, "password": PASSWORD},
-            headers={"Cookie": cookie, "Origin": "https://screener.example.com"},
+            headers={"Cookie": visit.partition(";")[0], "Origin": "https://screener.example.com"},
         )
         session = answer.headers.get_list("set-cookie")[0]
 
     assert answer.status_code == 303
-    assert session.startswith("__Host-session=")
-    assert "Secure" in session
-    assert "Domain" not in session
+    for cookie, name in ((visit, "__Host-visit="), (session, "__Host-session=")):
+        assert cookie.startswith(name)
+        assert "Secure" in cookie
+        assert "Domain" not in cookie
 
 
 def test_a_wrong_password_says_nothing_about_the_account(service: Service) -> None:
