@@ -185,23 +185,20 @@ def test_without_the_setting_no_address_is_a_client(town: Town, tmp_path: Path) 
     assert town.reads("/off.json") == 0
 
 
-def test_without_a_way_to_the_internet_a_page_says_whom_to_tell(service: Service) -> None:
+def test_without_a_way_to_the_internet_a_page_says_whom_to_tell_and_a_known_app_goes_on(
+    service: Service,
+) -> None:
     """`service` finds no address of any host, as a machine without a network."""
-    browser = signed_in(service, new_person(service))
+    account, client_id = new_person(service), address("/known.json")
+    browser = signed_in(service, account)
     answer = browser.get(authorize_address(address("/offline.json")))
 
     assert answer.status_code == 400
     assert f"{HOST} cannot be used" in answer.text
     assert "whoever runs this server" in answer.text
     assert "location" not in answer.headers
-
-
-def test_a_known_app_goes_on_without_a_way_to_the_internet(service: Service) -> None:
-    client_id, tomorrow = address("/known.json"), utc_now() + dt.timedelta(days=1)
-    make_known(service, client_id, fresh_until=tomorrow)
-    account = new_person(service)
-    code = approved(signed_in(service, account), client_id)
-
+    make_known(service, client_id, fresh_until=utc_now() + dt.timedelta(days=1))
+    code = approved(browser, client_id)
     assert Host(service, account.id, client_id).exchange(code).status_code == 200
 
 

@@ -21,12 +21,8 @@ from tests.web.people import (
     signed_in,
     tokens_of,
 )
+from tests.web.test_activity import FIREFOX, SAFARI
 
-FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-SAFARI = (
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
-    "Gecko) Version/18.5 Mobile/15E148 Safari/604.1"
-)
 HANDLE = re.compile(r'name="end" value="([0-9a-f]+)"')
 
 

@@ -79,23 +79,22 @@ def test_making_accounts_in_bulk_is_stopped(tmp_path_factory: pytest.TempPathFac
     assert signing_in == 400
 
 
-def test_a_taken_address_and_none_at_all_look_and_cost_alike(open_service: Service) -> None:
+def test_a_taken_address_and_none_at_all_look_and_cost_alike(
+    open_service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only an argon2id hash takes long, and each attempt with a valid password computes one."""
-    browser = Browser(open_service)
+    browser, hashed, plain = Browser(open_service), list[str](), Passwords.hash
     form = browser.form("/sign-up")
-    hashed = list[str]()
-    with pytest.MonkeyPatch.context() as patch:
-        plain = Passwords.hash
 
-        async def counted(passwords: Passwords, password: str, asker: Asker) -> str:
-            hashed.append(password)
-            return await plain(passwords, password, asker)
+    async def counted(passwords: Passwords, password: str, asker: Asker) -> str:
+        hashed.append(password)
+        return await plain(passwords, password, asker)
 
-        patch.setattr(Passwords, "hash", counted)
-        answers = [
-            browser.submit(form, email=email, password=NEW)
-            for email in ("reader@example.com", "no address")
-        ]
+    monkeypatch.setattr(Passwords, "hash", counted)
+    answers = [
+        browser.submit(form, email=email, password=NEW)
+        for email in ("reader@example.com", "no address")
+    ]
 
     assert hashed == [NEW] * 2
     assert answers[0].status_code == answers[1].status_code == 400

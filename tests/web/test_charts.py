@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from store.accounts import Plan
-from tests.contract.market import active_book
+from store.book import Book
 from tests.service import Service, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
@@ -20,15 +20,10 @@ from tests.web.people import new_person, signed_in
 MANY = 50
 
 
-@pytest.fixture(scope="module")
-def setups(night: Path) -> dict[str, str]:
-    """The id of each symbol's first setup."""
-    book = active_book(night)
-    found: dict[str, str] = {}
-    for symbol, setup_id in sorted((view.symbol, view.setup_id) for view in book.scan.rows):
-        found.setdefault(symbol, setup_id)
-    book.close()
-    return found
+@pytest.fixture
+def setups(book: Book) -> dict[str, str]:
+    """The id of a setup of each symbol."""
+    return {view.symbol: view.setup_id for view in book.scan.rows}
 
 
 def chart(symbol: str, setup_id: str, kind: str = "png", **look: str) -> str:

@@ -6,15 +6,14 @@ import html
 import re
 import sqlite3
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 
 import orjson
 import pytest
 
+from store.book import Book
 from store.distribution import Distribution
 from store.families import Family
-from tests.contract.market import active_book
 from tests.resealed import reseal
 from tests.service import Service, serving
 from tests.web.browser import Browser
@@ -46,16 +45,10 @@ def test_a_family_is_shown_with_its_record_sample_and_average_loss(
 
 
 @pytest.mark.parametrize("family", Family)
-def test_the_distribution_of_a_night_is_that_of_its_histories(night: Path, family: Family) -> None:
-    book = active_book(night)
+def test_the_distribution_of_a_night_is_that_of_its_histories(book: Book, family: Family) -> None:
     rows = [orjson.loads(row) for _, stored in book.histories() for row in stored.rows]
-    method = book.method()
-    book.close()
-    results = [
-        row["r_multiple"]
-        for row in rows
-        if row["family"] == family and row["r_multiple"] is not None
-    ]
+    of_family = [row["r_multiple"] for row in rows if row["family"] == family]
+    results, method = [one for one in of_family if one is not None], book.method()
 
     assert method is not None
     found = method.distribution(family)
@@ -65,10 +58,9 @@ def test_the_distribution_of_a_night_is_that_of_its_histories(night: Path, famil
 
 
 def test_each_measure_of_a_family_stands_in_a_table_and_small_ones_are_marked(
-    service: Service,
+    service: Service, book: Book
 ) -> None:
-    with closing(active_book(service.settings.data_dir)) as book:
-        method = book.method()
+    method = book.method()
     assert method is not None
     page = Browser(service).get("/families/triangle").text
     text = words(page)

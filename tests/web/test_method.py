@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import html
-from contextlib import closing
 
 import pytest
 
 from mcp_server.operations.age import Age
+from store.book import Book
 from store.families import Family
 from store.method import FEW, Costs, Estimate, Measure, Method
 from store.records import AsServed, Verdict
-from tests.contract.market import active_book
 from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.tree import words
@@ -88,9 +87,8 @@ def rendered(record: Method | None) -> str:
     return html.unescape(page)
 
 
-def test_the_page_shows_every_group_of_the_served_night(service: Service) -> None:
-    with closing(active_book(service.settings.data_dir)) as book:
-        record = book.method()
+def test_the_page_shows_every_group_of_the_served_night(service: Service, book: Book) -> None:
+    record = book.method()
     assert record is not None
     response = Browser(service).get("/method")
     text = words(response.text)

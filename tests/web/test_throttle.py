@@ -139,13 +139,10 @@ async def test_an_attempt_that_its_network_may_not_make_costs_the_account_nothin
     assert not await refused(throttle, ADA, HOME)
 
 
-async def test_the_first_refusal_is_one_for_an_account_and_one_for_a_network_over_its_limit() -> (
-    None
-):
+async def test_the_first_refusal_is_one_for_an_account_and_one_for_a_network_beyond_its() -> None:
     now = 10_000.0
-    throttle = Throttle(
-        Guesses(pair=1, network=2), counting=LocalCounting(lambda: Moment(now, now))
-    )
+    counting = LocalCounting(lambda: Moment(now, now))
+    throttle = Throttle(Guesses(pair=1, network=2), counting=counting)
 
     async def first(email: str, network: str) -> bool:
         with pytest.raises(TooManyRefusal) as refusal:
@@ -154,11 +151,8 @@ async def test_the_first_refusal_is_one_for_an_account_and_one_for_a_network_ove
 
     for network in (HOME, ELSEWHERE):
         await throttle.count(ADA, network)
-    assert [await first(ADA, HOME), await first(ADA, HOME), await first(ADA, ELSEWHERE)] == [
-        True,
-        False,
-        False,
-    ]
+    asked = (HOME, HOME, ELSEWHERE)
+    assert [await first(ADA, network) for network in asked] == [True, False, False]
 
     await throttle.count(EVE, HOME)
     assert [await first(f"person{n}@example.com", HOME) for n in range(3)] == [True, False, False]
