@@ -21,6 +21,7 @@ from mcp_server.operations.callers import Caller
 from oauth.bearer import BearerMiddleware, bearer_token
 from screener.app import build_app
 from screener.settings import Settings
+from store.accounts import Accounts, Plan
 from store.credentials import LIFETIMES, Kind
 from store.grants import Grants
 from store.keys import Keys
@@ -207,7 +208,7 @@ NAMES: tuple[tuple[list[tuple[bytes, bytes]], str], ...] = (
         ([b"Bearer " + b"x" * 600], "token"),
     ],
 )
-async def test_a_caller_without_a_live_credential_has_an_address_and_the_name_it_gives_itself(
+async def test_a_caller_has_an_address_the_name_it_gives_itself_and_the_account_of_a_live_key(
     tmp_path: Path, credential: list[bytes], refused: Any
 ) -> None:
     async def nothing(*_: Any) -> Any:
@@ -222,6 +223,15 @@ async def test_a_caller_without_a_live_credential_has_an_address_and_the_name_it
                 scope: Scope = {"type": "http", "client": client, "headers": [*headers, *given]}
                 await middleware(scope, nothing, nothing)
                 assert scope["caller"] == Caller(address, refused=refused, client=name)
+        await Accounts(database).add("ada@example.com", Plan.PREMIUM)
+        _, secret = await parts[0].create("ada@example.com", "laptop")
+        scope["headers"] = [NAMED, (b"authorization", f"Bearer {secret}".encode())]
+        await middleware(scope, nothing, nothing)
+
+    caller: Caller = scope["caller"]
+    assert caller.principal is not None
+    assert caller.principal.account.email == "ada@example.com"
+    assert caller[2:] == (None, "notebook/2", "")
 
 
 @pytest.mark.parametrize(

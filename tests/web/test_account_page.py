@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from store.accounts import Accounts
+from store.accounts import Account, Accounts
 from store.audit import Kind
-from tests.service import Service, serving
+from store.browsers import Browsers
+from tests.service import Service, on_database, serving
 from tests.web.browser import PASSWORD, Browser
 from tests.web.people import (
     authorize_address,
@@ -76,6 +77,12 @@ def test_the_browser_of_somebody_else_is_not_signed_out(service: Service) -> Non
     assert hers.get("/account").status_code == 200
 
 
+def knows(service: Service, browser: Browser, account: Account) -> bool:
+    """Whether a browser is known to be the account's."""
+    token = browser.cookies["browser"]
+    return on_database(service, lambda database: Browsers(database).knows(token, account.email))
+
+
 def test_ending_everything_leaves_this_browser_alone(service: Service) -> None:
     account, eve = new_person(service), new_person(service)
     browser, other, hers = (signed_in(service, who) for who in (account, account, eve))
@@ -89,6 +96,7 @@ def test_ending_everything_leaves_this_browser_alone(service: Service) -> None:
     assert answer.headers["location"] == "/account?done=everything"
     assert "every key and app is revoked" in browser.get(answer.headers["location"]).text
     assert [service.get("/me", key=key).status_code for key in (secret, token)] == [401, 401]
+    assert [knows(service, one, account) for one in (browser, other)] == [True, False]
     assert other.get("/account").status_code == 303
     assert hers.get("/account").status_code == 200
     assert service.get("/me", key=kept).status_code == 200
@@ -118,6 +126,7 @@ def test_a_new_password_ends_keys_and_apps_if_that_is_chosen(
     last = events_of(service, account)[0]
     assert (last.kind, last.actor) == (Kind.SIGN_IN, "owner")
     assert len(grants_of(service, account)) == 1
+    assert knows(service, browser, account)
     signed = [Browser(service).sign_in(account.email, one).status_code for one in (PASSWORD, new)]
     assert signed == [400, 303]
 

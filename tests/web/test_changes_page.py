@@ -69,13 +69,6 @@ def test_tracked_tickers_come_first_and_are_the_only_links(changed: Service) -> 
     assert re.findall(r'href="([^"]+)"', main) == ["/watchlist#MSFT"]
 
 
-def test_a_night_with_none_before_it_says_so(service: Service) -> None:
-    page = signed_in(service, new_person(service)).get("/changes").text
-
-    assert "no change is known" in words(page)
-    assert "sample night of 2012-10-03" in words(page)
-
-
 def test_every_kind_and_reason_has_words() -> None:
     assert set(KINDS) == set(get_args(ChangeKind))
     assert set(REASONS) == set(get_args(ChangeReason))

@@ -56,17 +56,6 @@ class Asked(NamedTuple):
         """What has been approved."""
         return grants_of(self.service, self.account)
 
-    def approve_by_store(self, times: int) -> None:
-        """Approve without the page."""
-        person, owner = self.account.id, Actor("owner")
-
-        async def fill(database: Database) -> None:
-            grants = Grants(database)
-            for _ in range(times):
-                await grants.approve(person, self.client_id, "App", CALLBACK, "x", actor=owner)
-
-        on_database(self.service, fill)
-
 
 def new_asked(service: Service) -> Asked:
     account = new_person(service)
@@ -359,8 +348,13 @@ def test_an_app_may_be_let_in_to_only_read(asked: Asked) -> None:
 
 
 def test_approving_very_often_has_to_wait(asked: Asked) -> None:
-    asked.approve_by_store(29)
+    given = (asked.account.id, asked.client_id, "App", CALLBACK, "x")
 
+    async def fill(database: Database) -> None:
+        for _ in range(29):
+            await Grants(database).approve(*given, actor=Actor("owner"))
+
+    on_database(asked.service, fill)
     last, answer = asked.decide(), asked.decide()
 
     assert "code" in parameters(last)

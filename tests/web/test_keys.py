@@ -145,6 +145,8 @@ def keys_of(service: Service, account: Account) -> list[Key]:
 
 
 def test_a_key_takes_a_password_once_the_sign_in_is_old(service: Service) -> None:
+    """What was chosen stays in the form meanwhile, and no password does."""
+    chosen = {"name": "My <laptop>", "ends": "90", "read_only": "yes"}
     account = new_person(service)
     browser = signed_in(service, account)
     fresh = browser.get("/keys").text
@@ -152,8 +154,8 @@ def test_a_key_takes_a_password_once_the_sign_in_is_old(service: Service) -> Non
 
     page = browser.get("/keys").text
     refused = [
-        browser.submit(browser.form("/keys"), name="Laptop", **given)
-        for given in ({}, {"password": ""}, {"password": "wrong"})
+        browser.submit(browser.form("/keys"), **chosen, **given)
+        for given in ({}, {"password": ""}, {"password": "wrong password"})
     ]
     none_made = keys_of(service, account)
     made = browser.submit(browser.form("/keys"), name="Laptop", password=PASSWORD)
@@ -162,6 +164,10 @@ def test_a_key_takes_a_password_once_the_sign_in_is_old(service: Service) -> Non
     assert 'type="password"' in page
     assert [answer.status_code for answer in refused] == [400] * 3
     assert "current password is not right" in refused[0].text
+    assert 'value="My &lt;laptop&gt;"' in refused[2].text
+    assert '<option value="90" selected>' in refused[2].text
+    assert '<input type="checkbox" name="read_only" value="yes" checked>' in refused[2].text
+    assert "wrong password" not in refused[2].text
     assert none_made == []
     assert SECRET.search(made.text)
     assert 'type="password"' not in browser.get("/keys").text

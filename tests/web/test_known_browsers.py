@@ -139,6 +139,8 @@ def test_who_guesses_the_password_of_another_account_is_a_stranger(
 
     assert failures(proxied, ada) == [("stranger", network, "")]
     assert failures(proxied, eve) == [("owner", network, "")]
+    guess(proxied, ada.email, 19, network)
+    assert browser.submit(form, token=token, email=ada.email, password="wrong").status_code == 429
 
 
 def change(browser: Browser, current: str) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.service import Service
 from tests.web.browser import PASSWORD, Browser
-from tests.web.people import age_sign_in, new_person, signed_in
+from tests.web.people import new_person, signed_in
 
 TYPED, SHOWN = 'ann"><b>', "ann&#34;&gt;&lt;b&gt;"
 SECRET = "a password that is not right"
@@ -40,20 +40,6 @@ def test_a_refused_sign_in_goes_on_at_the_password_and_keeps_so_much_of_the_addr
     assert 'name="password"' in focused
     assert "x" * 1000 in page
     assert "x" * 1001 not in page
-
-
-def test_a_refused_key_keeps_its_name_its_end_and_its_rights(service: Service) -> None:
-    account = new_person(service)
-    browser = signed_in(service, account)
-    age_sign_in(service, account, 60)
-    form = browser.form("/keys")
-    chosen = {"name": "My <laptop>", "ends": "90", "read_only": "yes"}
-    page = browser.submit(form, password=SECRET, **chosen).text
-
-    assert 'value="My &lt;laptop&gt;"' in page
-    assert '<option value="90" selected>' in page
-    assert '<input type="checkbox" name="read_only" value="yes" checked>' in fields(page)
-    assert SECRET not in page
 
 
 def test_a_refused_change_of_the_password_keeps_the_choice_and_no_password(
