@@ -12,14 +12,7 @@ import httpx
 import pytest
 
 from store import sqlite
-from tests.oauth.conversation import (
-    CALLBACK,
-    CHALLENGE,
-    VERIFIER,
-    Host,
-    error_of,
-    new_host,
-)
+from tests.oauth.conversation import CALLBACK, CHALLENGE, VERIFIER, Host, error_of, new_host
 from tests.service import Service, serving
 
 FORM = {"grant_type": "authorization_code", "code": "c", "code_verifier": VERIFIER}

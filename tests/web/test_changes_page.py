@@ -12,13 +12,7 @@ import pytest
 
 from store.changes import KINDS, REASONS
 from store.records import ChangeKind, ChangeReason
-from tests.resealed import (
-    market_changes,
-    rename_bars,
-    reseal,
-    withdraw,
-    write_changes,
-)
+from tests.resealed import market_changes, rename_bars, reseal, withdraw, write_changes
 from tests.service import Service, copy_night, serving
 from tests.web.browser import Browser
 from tests.web.people import new_person, signed_in
