@@ -30,7 +30,7 @@ def test_a_refresh_rotates_both_tokens(host: Host) -> None:
 def test_a_used_refresh_token_shown_again_ends_the_whole_family(
     host: Host, generation: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """F04 to F06 and U17."""
+    """F04 to F06, U06 and U17."""
     family = [host.tokens()]
     for _ in range(2):
         family.append(host.refresh(family[-1]["refresh_token"]).json())
