@@ -212,6 +212,7 @@ def test_a_key_that_has_ended_opens_nothing_and_says_so(service: Service) -> Non
     account = new_person(service)
     browser = signed_in(service, account)
     secret = create(browser)
+    create(browser, "Unused")
     before = service.get("/me", key=secret).status_code
     counted = browser.get("/account").text
 
@@ -221,9 +222,9 @@ def test_a_key_that_has_ended_opens_nothing_and_says_so(service: Service) -> Non
     assert before == 200
     assert (refused.status_code, refused.json()["error"]) == (401, "invalid_api_key")
     assert "expired" in browser.get("/keys").text
-    assert "1 key and" in counted
+    assert "2 keys and" in counted
     assert "0 keys and" in browser.get("/account").text
-    assert "Laptop" not in browser.get("/usage").text.split("<main", 1)[1]
+    assert "Unused" not in browser.get("/usage").text.split("<main", 1)[1]
 
 
 def test_a_key_that_may_only_read_changes_no_list(service: Service) -> None:
