@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import httpx
 import pytest
 
+from mcp_server.operations.errors import CATALOGUE
+from mcp_server.operations.kinds import KINDS
 from rest_facade.routes import ROUTES
 from tests.agent import connected
+from tests.contract.test_errors import CODES
 from tests.service import Service
 
 HOUR = "public, max-age=3600"
+
+
+@pytest.fixture(scope="module")
+def document(service: Service) -> Any:
+    """The OpenAPI document that the service serves."""
+    return service.get("/openapi.json", key="").raise_for_status().json()
 
 
 @pytest.mark.proves("DOC-index", "DOC-keyless", "BASE-json")
@@ -40,6 +52,14 @@ def test_the_reference_is_markdown_on_both_addresses_for_an_hour(service: Servic
         assert answer.headers["content-type"].startswith("text/markdown")
         assert answer.headers["cache-control"] == HOUR
     assert answers[0].content == answers[1].content
+
+
+@pytest.mark.proves("DOC-llms")
+def test_the_reference_names_every_route_code_and_kind(service: Service) -> None:
+    text = service.get("/llms.txt", key="").text
+
+    for words in (*(route.path for route in ROUTES), *CATALOGUE, *KINDS):
+        assert words in text
 
 
 @pytest.mark.proves("RULE-5")
@@ -85,12 +105,61 @@ def test_the_machine_description_is_openapi_3_1_version_v1_for_an_hour(service: 
 
 
 @pytest.mark.proves("DOC-openapi")
-def test_the_machine_description_has_every_route_and_the_four_documents(service: Service) -> None:
-    paths = service.get("/openapi.json", key="").json()["paths"]
-    described = {(method.upper(), path) for path, methods in paths.items() for method in methods}
+def test_the_machine_description_has_every_route_and_the_four_documents(document: Any) -> None:
+    described = {
+        (method.upper(), path) for path, methods in document["paths"].items() for method in methods
+    }
 
     documents = {("GET", path) for path in ("/", "/llms.txt", "/skill.md", "/openapi.json")}
     assert described == {(route.method, route.path) for route in ROUTES} | documents
+
+
+@pytest.mark.proves("AUTH-2-documented", "AUTH-3", "BASE-client")
+def test_keyed_routes_take_a_key_or_the_single_scope_and_keyless_ones_neither(
+    document: Any,
+) -> None:
+    keyed = [{"api_key": []}, {"oauth2": ["patterns"]}]
+    open_to_all = ("/families", "/universe", "/demo", "/llms.txt", "/skill.md", "/openapi.json")
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            keyless = path == "/" or path.startswith(open_to_all)
+            assert operation["security"] == ([{}, *keyed] if keyless else keyed)
+            refusals = {"401", "429"} if keyless else {"401", "403", "429"}
+            assert {"200", *refusals} <= set(operation["responses"])
+            headers = {p["name"] for p in operation.get("parameters", ()) if p["in"] == "header"}
+            assert ("X-Service-Client" in headers) is not keyless
+    flows = document["components"]["securitySchemes"]["oauth2"]["flows"]
+    assert [list(flow["scopes"]) for flow in flows.values()] == [["patterns"]]
+
+
+@pytest.mark.proves("ERR-branch", "DOC-openapi")
+def test_the_machine_description_has_every_code_of_the_interface_at_its_status(
+    document: Any,
+) -> None:
+    described = document["components"]["responses"]
+    named = document["components"]["schemas"]["Error"]["properties"]["error"]["enum"]
+    for code, (status, *_) in CODES.items():
+        assert code in named
+        assert f"`{code}`" in described[str(status)]["description"]
+
+
+@pytest.mark.proves("KEYS-open", "ENV-open", "RECORD-open", "TRACKED-open", "STATE-transitions")
+@pytest.mark.proves("DOC-index-open", "TICK-get-open", "FAM-universe-open", "DEMO-list-open")
+@pytest.mark.proves("EVENT-none", "VER-4")
+def test_what_the_interface_leaves_open_is_not_described(document: Any) -> None:
+    schemas = document["components"]["schemas"]
+    envelope = schemas["Envelope"]["properties"]
+    assert set(envelope["data_version"]) == set(envelope["source"]) == {"description"}
+    assert set(schemas["TrackRecord"]["properties"]["scope"]) == {"type", "description"}
+    for path in ("/", "/tickers", "/universe", "/demo"):
+        answer = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
+        assert answer == {"schema": {"allOf": [{"$ref": "#/components/schemas/Envelope"}]}}
+    assert not any("key" in path or "index" in path for path in document["paths"])
+    told = json.dumps(document).lower()
+    for word in ('"additionalproperties": false', '"cookie"', "webhook", "callback", '"links":'):
+        assert word not in told
+    assert "deprecat" not in told
+    assert "transition" not in told
 
 
 @pytest.mark.proves("EVENT-none")
@@ -104,7 +173,9 @@ async def test_no_list_is_said_to_change_and_no_resource_to_be_followed(service:
 
 
 @pytest.mark.proves("EVENT-poll", "LIM-freshness")
-@pytest.mark.parametrize("path", ["/families", "/scan", "/tickers/AAPL/patterns", "/universe"])
+@pytest.mark.parametrize(
+    "path", ["/families", "/scan", "/changes", "/tickers/AAPL/patterns", "/universe"]
+)
 def test_a_client_that_polls_within_a_session_learns_that_nothing_changed(
     service: Service, path: str
 ) -> None:

@@ -6,6 +6,7 @@ All tests share one service. Each has an account and an address of loopback of i
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,10 @@ def check_tool(answer: httpx.Response, words: str = "") -> None:
     """That a tool was called or, with words of the refusal, that the call was limited."""
     result: dict[str, Any] = answer.json()["result"]
     assert result["isError"] is bool(words), result
-    assert result["content"][0]["text"].startswith(words and f"rate_limited: {words}")
+    if words:
+        text = result["content"][0]["text"]
+        assert text.startswith(f"rate_limited: {words}")
+        assert re.search(r" Wait \d+ s, retry once, then back off\.$", text)
 
 
 @pytest.mark.proves("LIM-key", "ERR-rate_limited", "ME-limits.requests_per_minute", "LIM-mcp")

@@ -199,6 +199,7 @@ JSON_PATHS = (
     "/",
     "/me",
     "/scan",
+    "/changes",
     "/tickers",
     "/tickers/AAPL/patterns",
     "/tickers/AAPL/history",
@@ -223,6 +224,8 @@ def test_every_json_answer_carries_the_envelope_of_the_active_night(
 
     body = answer.json()
     assert answer.headers["content-type"] == "application/json"
+    whose = "private" if path.startswith(("/me", "/scan", "/changes", "/tickers")) else "public"
+    assert answer.headers["cache-control"] == f"{whose}, no-cache"
     assert body["api_version"] == "v1"
     assert iso(body["as_of_session"]) == book.session
     assert body["next_session"] == "2012-10-04"

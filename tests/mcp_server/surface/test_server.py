@@ -12,14 +12,26 @@ from mcp.shared.inbound import x_mcp_header_map
 
 from mcp_server.operations.services import Offer
 from mcp_server.surface.server import tools
-from mcp_server.surface.toolsets import EXTENDED
+from mcp_server.surface.toolsets import DEMO, EXTENDED, FULL, Toolset
 from store.database import Database
 from store.keys import Keys
 from store.usage import UsageLog, Use
 from tests.agent import ERAS, call, connected
 from tests.service import Service, on_database, serving
 
-LISTED = tools(EXTENDED, Offer("https://screener.example.com", ("AAPL", "GOOG")))
+OFFER = Offer("https://screener.example.com", ("AAPL", "GOOG"))
+LISTED = tools(EXTENDED, OFFER)
+
+SEVEN = {
+    "get_ticker_patterns": ["symbol"],
+    "get_pattern_history": ["symbol", "limit?", "outcome?"],
+    "get_pattern_chart": ["symbol", "setup_id"],
+    "list_tracked_tickers": [],
+    "set_tracked_tickers": ["symbols"],
+    "get_family_track_record": ["family?"],
+    "demo": ["symbol"],
+}
+"""The arguments that the interface gives each tool; a client may leave out those with a mark."""
 
 
 def post(url: str, key: str, method: str, **params: Any) -> httpx.Response:
@@ -33,6 +45,35 @@ def post(url: str, key: str, method: str, **params: Any) -> httpx.Response:
 def test_no_tool_names_a_parameter_header() -> None:
     """Therefore the endpoint need not compare header fields with a call's arguments."""
     assert [tool.name for tool in LISTED if x_mcp_header_map(tool.input_schema)] == []
+
+
+@pytest.mark.proves("MCP-get_ticker_patterns", "MCP-get_pattern_history", "MCP-get_pattern_chart")
+@pytest.mark.proves("MCP-list_tracked_tickers", "MCP-set_tracked_tickers", "MCP-demo-tool")
+@pytest.mark.proves("MCP-get_family_track_record", "MCP-seven", "RULE-6")
+@pytest.mark.parametrize("toolset", [FULL, DEMO])
+def test_the_seven_tools_take_their_arguments(toolset: Toolset) -> None:
+    schemas = {tool.name: tool.input_schema for tool in tools(toolset, OFFER)}
+
+    assert list(schemas) == list(SEVEN)
+    for name, given in SEVEN.items():
+        assert {argument.strip("?") for argument in given} <= set(schemas[name]["properties"])
+        required = {argument for argument in given if not argument.endswith("?")}
+        assert set(schemas[name].get("required", ())) == required
+
+
+def test_a_host_is_told_which_tools_change_the_list_and_which_drop_from_it() -> None:
+    for tool in LISTED:
+        changes = tool.name in {"set_tracked_tickers", "add_tickers", "remove_tickers"}
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint is not changes
+        assert tool.annotations.destructive_hint is (changes and tool.name != "add_tickers")
+
+
+@pytest.mark.proves("MCP-seven")
+def test_a_tool_of_another_address_is_a_protocol_error(service: Service) -> None:
+    answer = post(service.mcp_url, service.key, "tools/call", name="add_tickers", arguments={})
+
+    assert answer.json()["error"]["code"] == -32602
 
 
 @pytest.mark.proves("MCP-address", "MCP-methods", "MCP-results", "RULE-6")
