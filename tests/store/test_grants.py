@@ -299,3 +299,17 @@ async def test_what_a_document_says_now_replaces_what_it_said(house: House) -> N
     assert second.fresh_until == START + 3 * DAY
     assert (second.auth_method, second.secret_hash) == ("none", None)
     assert code
+
+
+async def test_a_document_client_that_nobody_approved_is_swept_like_any_other(
+    house: House,
+) -> None:
+    client_id = "https://app.example.com/client.json"
+    await house.grants.keep_document(client_id, "Host", (CALLBACK,), START + DAY)
+    await house.connect()
+    house.clock.now += DAY - dt.timedelta(seconds=1)
+    kept = await house.grants.sweep()
+    await house.grants.keep_document(client_id, "Host", (CALLBACK,), START + 2 * DAY)
+    house.clock.now += dt.timedelta(seconds=1)
+
+    assert (kept.clients, (await house.grants.sweep()).clients) == (0, 1)

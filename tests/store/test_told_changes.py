@@ -92,6 +92,15 @@ def forgets(changes: ToldChanges) -> Callable[[], bool]:
     return lambda: changes.count() != before
 
 
+async def test_a_change_of_this_process_counts_before_it_is_answered(
+    database: Database, operator: Database
+) -> None:
+    async with watching(database) as changes:
+        has_forgotten = forgets(changes)
+        await change(database)
+        assert has_forgotten()
+
+
 async def test_what_is_rolled_back_or_decides_nothing_is_not_told(
     database: Database, operator: Database
 ) -> None:

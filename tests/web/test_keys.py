@@ -46,7 +46,7 @@ def test_an_api_key_opens_no_page(service: Service) -> None:
         assert answer.headers["location"].startswith("/sign-in")
 
 
-@pytest.mark.proves("KEYS-site", "AUTH-6")
+@pytest.mark.proves("KEYS-site", "AUTH-6", "AUTH-1-secret")
 def test_a_new_key_is_shown_once_and_works(service: Service) -> None:
     browser = signed_in(service, new_person(service))
 
