@@ -205,6 +205,18 @@ def test_a_symbol_with_a_date_to_come_is_left_out_alone(tmp_path: Path) -> None:
     assert manifest.inputs.parameters["future_dates"] == 1, "the clock decided beside the bars"
 
 
+def test_a_single_date_to_come_costs_a_symbol_that_bar_alone(tmp_path: Path) -> None:
+    to_come = np.array([to_day(day("2076-08-14"))], np.int32)
+    days = {"ACME": weekdays(100, day("2026-08-14")), "BTC-USD": coin("2026-08-16", 99).date}
+    bars = {name: on(np.concatenate([known, to_come])) for name, known in days.items()}
+    order = order_of(tmp_path, bars)
+
+    manifest, _ = make_night(order, Nights(tmp_path / "data"), now=at("2026-08-17T12:00"))
+
+    assert (manifest.as_of_session, manifest.counts.covered) == (day("2026-08-16"), 2)
+    assert manifest.inputs.parameters["future_dates"] == 2
+
+
 def test_a_source_of_nothing_but_days_to_come_is_an_error(tmp_path: Path) -> None:
     order = order_of(tmp_path, {"ACME": stock("2076-08-14")})
     with pytest.raises(SourceError, match="check the dates of the bars"):

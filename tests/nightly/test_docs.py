@@ -18,6 +18,7 @@ from nightly.parameters import Parameters
 from nightly.patterns import FAMILIES, type_name
 from nightly.rules import RULES
 from nightly.sieve import CONTRADICTIONS
+from nightly.statistics import R_CLIP
 
 CODE = Path(nightly.__file__).parent
 DOCUMENT = CODE.parent / "docs" / "detector.md"
@@ -134,3 +135,7 @@ def test_every_pattern_type_family_and_end_of_a_version_is_named() -> None:
     ends = {reason.name.lower() for reason in EndReason if reason is not EndReason.FORMING}
     types = {type_name(kind) for kind in PatternType}
     assert sorted((ends | types | {family.value for family in FAMILIES}) - NAMES) == []
+
+
+def test_the_range_that_is_told_in_words_is_that_of_the_code() -> None:
+    assert f"clipped to {signed(R_CLIP[0])}..{signed(R_CLIP[1], '+')}" in section(9)

@@ -252,6 +252,20 @@ def test_a_week_or_month_window_needs_a_bar_on_or_before_its_cut(period: str) ->
     assert all(math.isnan(young[name]) for name in names)
 
 
+def test_a_bar_window_counts_bars_and_includes_the_last() -> None:
+    high, low = np.full(300, 100.0), np.full(300, 100.0)
+    high[[-21, -20, -51, -50]] = 900, 200, 800, 400
+    low[[-253, -252]] = 20, 50
+    found = evidence(daily(300, dt.date(2024, 1, 5), high=high, low=low))
+    distances = [found[f"distance_from_high_{span}"] for span in (20, 50)]
+    assert distances == pytest.approx([50, 100 * (1 - 1 / 9)])
+    assert found["distance_from_low_252"] == pytest.approx(100)
+    high[-1] = 1000
+    assert evidence(daily(300, dt.date(2024, 1, 5), high=high))[
+        "distance_from_high_20"
+    ] == pytest.approx(90)
+
+
 def test_a_new_high_is_at_no_distance_and_never_at_minus_zero() -> None:
     rising = np.arange(1.0, 401.0)
     found = evidence(daily(400, dt.date(2024, 1, 5), high=rising, close=rising, low=rising))

@@ -1,4 +1,4 @@
-"""The method's page of a night with hardly any trades.
+"""The method's page of a night with hardly any trades, and the stepdown of one with many lines.
 
 `tests.nightly.test_recomputed` computes its numbers a second time.
 """
@@ -9,7 +9,9 @@ import datetime as dt
 from collections import Counter
 
 import numpy as np
+import pytest
 
+from nightly import multiple
 from nightly.bars import to_day
 from nightly.events import Rows
 from nightly.groups import Trades
@@ -52,3 +54,14 @@ def test_one_half_year_alone_has_no_error() -> None:
     assert found.after_costs[0].avg_r == 0.48
     assert found.verdict == "too_few"
     assert clustered(np.zeros(0), np.zeros(0), np.zeros(0, np.int64)) is None
+
+
+def test_lines_that_are_tested_some_at_a_time_have_the_p_of_all_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = np.random.default_rng(3).normal(0.1, 1.0, 720)
+    lines = [np.arange(720) % 7 == rest for rest in range(7)]
+    together = multiple.adjusted_p(values, lines, np.arange(720) // 6)
+    monkeypatch.setattr(multiple, "TOGETHER", 2)
+    assert multiple.adjusted_p(values, lines, np.arange(720) // 6) == together
+    assert len({*together}) > 2

@@ -9,6 +9,7 @@ import datetime as dt
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,9 +50,10 @@ def log_of(bars: Bars, direction: int = LONG, entries: tuple[int, ...] = (ENTRY,
     return EventLog(versions, trades)
 
 
-def draw(bars: Bars, log: EventLog) -> Rows:
+def draw(bars: Bars, log: EventLog, *, ended: bool = False) -> Rows:
     """The draws of all trades of a log."""
-    return placebo(Series.sound(bars), log, log.trades, seeds_of("TEST", bars, log.trades))
+    seeds = seeds_of("TEST", bars, log.trades)
+    return placebo(Series.sound(bars), log, log.trades, seeds, ended=ended)
 
 
 def planted() -> Bars:
@@ -77,3 +79,15 @@ def test_a_resolved_pair_stays_as_it_is_when_bars_are_appended(cut: int, directi
     kept = before["entry"][..., 0] >= 0
     assert before[kept].tobytes() == after[kept].tobytes()
     assert (after["entry"][kept] >= 0).all()
+
+
+def test_a_listing_that_ends_closes_the_late_halves_that_are_open_at_its_last_close() -> None:
+    bars = planted()
+    bars.high[PLANTED], bars.close[-1] = 101, 102
+    log = log_of(bars)
+    assert set(draw(bars, log)["entry"].flat) == {-1}, "a pair with an open half is no pair"
+    closed = draw(bars, log, ended=True)
+    assert set(closed["outcome"][..., 0].flat) == {Outcome.WIN}
+    assert set(closed["outcome"][..., 1].flat) == {Outcome.DELISTED}
+    assert set(closed["exit"][..., 1].flat) == {len(bars) - 1}
+    assert closed["r"][..., 1] == pytest.approx(2 / (100 - 100 * math.exp(-STOP)))

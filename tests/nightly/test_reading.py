@@ -209,6 +209,24 @@ def test_each_symbol_of_a_table_has_its_own_interval(
             assert word in other.refusal.reason
 
 
+def test_an_adjusted_close_scales_the_raw_prices_of_its_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder, and in one table, whether it is read as it lies or sorted first."""
+    header = "Symbol,Date,Open,High,Low,Close,Adjusted_close,Volume,Currency"
+    rows = ["A,2024-01-02,40,48,32,40,10,5,usd", "A,2024-01-03,10,12,8,10,10,5,usd"]
+    folder = tmp_path / "bars"
+    folder.mkdir()
+    (folder / "A.csv").write_text("\n".join([header, *rows]))
+    roads = [("files", folder, 0), ("table", folder / "A.csv", 1 << 20)]
+    for work, path, small in [*roads, ("sorted", folder / "A.csv", 0)]:
+        monkeypatch.setattr(converting, "SMALL", small)
+        (found,) = prepare_source(path, tmp_path / work).source.load(["A"])
+        prices = [column.tolist() for column in list(found.bars.columns())[1:5]]
+        assert prices == [[10, 10], [12, 12], [8, 8], [10, 10]], work
+        assert (found.adjustment, found.currency) == ("split+div", "USD"), work
+
+
 def test_a_column_of_names_gives_symbols_only_if_they_look_like_tickers() -> None:
     for name, symbol in (("AAPL", "AAPL"), ("Apple Inc.", None), ("2781", None)):
         found = read([f"2024-01-02,1,2,1,2,5,{name}"], f"{TITLED},Name")
@@ -365,6 +383,12 @@ def test_an_epoch_in_numbers_is_told_by_its_magnitude() -> None:
         pl.DataFrame(times | prices).write_parquet(out)
         found = read_bars(out.getvalue(), label="ACME.parquet").frame["date"]
         assert [to_date(number) for number in found] == days
+
+
+def test_the_unit_of_epochs_may_change_within_a_file() -> None:
+    """As in Binance's archives, which went from milliseconds to microseconds with 2025."""
+    found = dates(["1735603200000", "1735689600000000"])
+    assert found == [dt.date(2024, 12, 31), dt.date(2025, 1, 1)]
 
 
 def test_databento_s_whole_numbers_are_billionths() -> None:

@@ -13,9 +13,11 @@ import pytest
 import nightly
 from nightly.bars import to_date
 from nightly.cleaning import Cleaned, clean
+from nightly.doubt import suspected_splits
 from nightly.reference import Split
 from nightly.sample import SAMPLE_SESSION, sample_reference, sample_source
 from nightly.sessions import past_window
+from tests.nightly.series import multiplied
 
 SHIPPED = Path(nightly.__file__).parent / "shipped"
 SYMBOLS = ["AAPL", "FB", "GOOG", "IBM", "MSFT"]
@@ -75,3 +77,14 @@ def test_no_symbol_is_refused_and_no_split_is_left() -> None:
         assert result.covered, symbol
         assert result.findings.get("unadjusted_split", 0) == 0
         assert np.abs(np.diff(np.log(result.bars.close))).max() < 0.8
+
+
+def test_most_splits_planted_in_real_bars_are_found() -> None:
+    planted = found = 0
+    for result in cleaned().values():
+        for at in range(60, len(result.bars), 40):
+            for ratio in (2.0, 3.0, 1 / 4, 1 / 10):
+                planted += 1
+                found += at in suspected_splits(multiplied(result.bars, at, 1 / ratio))
+    assert planted > 1000
+    assert found / planted > 0.92
