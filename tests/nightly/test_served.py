@@ -41,6 +41,7 @@ from nightly.sources import Loaded, open_source
 from nightly.version import code_version
 from store.book import Book
 from store.chain import Chain
+from store.errors import WithdrawnError
 from store.families import Family
 from store.grade import Grade, grade
 from store.ledger import Entry, Ledger
@@ -221,12 +222,16 @@ def test_with_the_same_bars_the_history_agrees_with_every_trade_that_was_served(
         assert served.trades + served.open + unserved[family] == history.trades + history.open
 
 
-def test_a_run_again_adds_nothing(tmp_path: Path) -> None:
+def test_a_run_again_adds_nothing_and_a_withdrawn_night_is_not_made_again(tmp_path: Path) -> None:
     order = order_of(market(tmp_path / "bars", 4))
     first, second = sessions_before(LAST, 2)
     _, two, again = (publish(order, tmp_path / "data", day) for day in (first, second, second))
+    nights = Nights(tmp_path / "data")
     assert again.manifest == two.manifest
-    assert len(Nights(tmp_path / "data").ledger.names()) == 2
+    assert len(nights.ledger.names()) == 2
+    nights.withdraw(two.manifest.data_version, "wrong", NOW)
+    with pytest.raises(WithdrawnError, match="withdrawn on 2024-04-02: wrong"):
+        publish(order, tmp_path / "data", second)
 
 
 @dataclass(frozen=True)
