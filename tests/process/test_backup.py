@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 
+from screener.backup import DRAFT
 from screener.serving import check_active_night
 from screener.settings import Settings
 from store.lock import READY, STAGE
@@ -92,6 +93,22 @@ def test_a_killed_restore_is_ended_with_its_own_database_alone(
     assert (killed / STAGE / READY).exists()
     settings = Settings(data_dir=killed, database_url=own.get("SCREENER_DATABASE_URL"))
     assert ended_by_a_start(settings) == state_of(Settings(data_dir=sealed))
+
+
+def test_a_backup_that_is_killed_anywhere_leaves_no_file_that_looks_whole(
+    sealed: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(sealed, data)
+    found = moments(data, tmp_path / "moments", "backup", str(data / "b.tar.zst"))
+    whole = (data / "b.tar.zst").read_bytes()
+    for moment in found:
+        target = moment / "b.tar.zst"
+        drafts = [draft.read_bytes() for draft in moment.glob(f".*{DRAFT}")]
+        if target.exists():  # it is whole, or reserves the name for a draft that is
+            assert [*drafts, target.read_bytes()] in ([whole], [whole, b""])
+    assert len(found) > 3
+    assert run(found[-2], "backup", str(found[-2] / "b.tar.zst"), "--force").returncode == 0
 
 
 def test_a_backup_to_a_pipe_is_the_same(sealed: Path, tmp_path: Path) -> None:

@@ -95,6 +95,22 @@ def test_a_night_tells_who_is_behind_its_session_who_ahead_and_who_in_days_to_co
     assert re.search(r"Warning: later sessions of 1 symbols are not used, .* \(EARLY\)", output)
 
 
+def test_a_night_that_falls_far_behind_is_held_back_and_a_dry_run_says_so(
+    bars: Path, data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    fewer = tmp_path_factory.mktemp("fewer") / bars.name
+    shutil.copytree(bars, fewer, ignore=shutil.ignore_patterns("S[0-4].csv"))
+    before = contents(data)
+
+    tried = run(data, "--bars", str(fewer), "--dry-run")
+    code, _, errors = run(data, "--bars", str(fewer))
+
+    assert (tried[0], code) == (HELD_BACK, HELD_BACK)
+    assert "would be held back" in tried[2]
+    assert "--accept-fall" in errors
+    assert contents(data) == before
+
+
 def test_a_dry_run_tells_the_difference_and_leaves_no_file(
     bars: Path, data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -57,10 +59,16 @@ def test_a_new_password_ends_the_keys_if_asked(tmp_path: Path) -> None:
     create(tmp_path)
     word = ("account", "password", EMAIL, "--password-stdin")
 
+    with closing(sqlite3.connect(tmp_path / "accounts.sqlite")) as connection, connection:
+        connection.execute(
+            "INSERT INTO sessions (token_hash, account_id, created_at, seen_at)"
+            " VALUES ('x', 1, '2026-01-01 00:00:00', '2026-01-01 00:00:00')"
+        )
     kept = run(tmp_path, *word, stdin="a long enough password\n")
     ended = run(tmp_path, *word, "--end-keys", stdin="a long enough password\n")
 
-    assert "keys" not in kept.stderr
+    assert kept == (0, "", f"{EMAIL} has a new password; browser sessions ended: 1.\n")
+    assert "browser sessions ended: 0." in ended.stderr
     assert "Keys revoked: 1; apps revoked: 0." in ended.stderr
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 import logging
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -122,6 +124,17 @@ def test_purge_removes_what_is_too_old_and_says_what(tmp_path: Path) -> None:
         assert what in said
         assert f"0{what[1:]}" in again
     assert kept(tmp_path) == SWEPT
+
+
+def test_purge_says_that_a_part_failed_and_does_the_others(tmp_path: Path) -> None:
+    furnish(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "accounts.sqlite")) as connection:
+        connection.execute("DROP TABLE codes")
+
+    done = run(tmp_path, "purge", **SETTINGS)
+
+    assert done.returncode == 2
+    assert "1 events" in done.stderr
 
 
 def test_the_service_sweeps_all_of_it_by_itself(

@@ -90,6 +90,7 @@ def test_what_a_link_leads_to_keeps_its_permissions(tmp_path: Path) -> None:
 
     private_folder(tmp_path / "to folder")
     private_file(tmp_path / "to file")
+    narrow([tmp_path / "to folder", tmp_path / "to file", tmp_path / "missing"])
 
     assert (mode(tmp_path / "folder"), mode(tmp_path / "file")) == (0o755, 0o644)
 
