@@ -1,4 +1,4 @@
-"""A process whose parts fail: it ends with a code, and serves on when its database is back."""
+"""A process whose parts fail: it ends with a code, is replaced, or serves on with its database."""
 
 from __future__ import annotations
 
@@ -33,15 +33,18 @@ def started(data: Path, *options: str, **environment: str) -> Iterator[tuple[Ser
         yield server, Service(chosen, server.url, new_key(chosen))
 
 
-BROKEN = "CREATE TRIGGER broken BEFORE INSERT ON usage BEGIN INSERT INTO gone VALUES (1); END"
-"""Makes every write of the usage log fail, for ever."""
+def break_usage(folder: Path) -> None:
+    """Make every write of the usage log fail, for ever; it can be read, or no worker starts."""
+    with closing(sqlite3.connect(folder / "accounts.sqlite")) as database:
+        database.execute(
+            "CREATE TRIGGER broken BEFORE INSERT ON usage BEGIN INSERT INTO gone VALUES (1); END"
+        )
+        database.commit()
 
 
 def test_a_loop_that_cannot_run_ends_the_process(data_dir: Path) -> None:
     with started(data_dir) as (server, live):
-        with closing(sqlite3.connect(data_dir / "accounts.sqlite")) as database:
-            database.execute(BROKEN)
-            database.commit()
+        break_usage(data_dir)
         live.get("/me").raise_for_status()
         server.process.join(90)
 
@@ -49,6 +52,18 @@ def test_a_loop_that_cannot_run_ends_the_process(data_dir: Path) -> None:
     told = server.stderr.read_text()
     assert "cannot run; the process ends" in told
     assert "no such table: main.gone" in told
+
+
+@pytest.mark.engine  # a loop fails for half a minute before its worker ends
+def test_a_worker_whose_loop_cannot_run_is_replaced(data_dir: Path) -> None:
+    with started(data_dir, "--workers", "2") as (server, live):
+        first = server.workers()
+        break_usage(data_dir)
+        live.get("/me").raise_for_status()
+
+        until(lambda: server.workers() - first != set(), 180)
+        until(lambda: len(server.workers()) == 2)
+        live.get("/families", key="").raise_for_status()
 
 
 @pytest.mark.engine  # the parent notices the death of a worker only after a minute

@@ -111,6 +111,28 @@ def test_a_mistake_is_one_line(tmp_path: Path, arguments: tuple[str, ...], words
     check_refusal(run(tmp_path, "bars", "fetch", "--provider", *arguments), words)
 
 
+@pytest.mark.skipif(
+    find_spec("ccxt") is None, reason="ccxt is not installed; make install-providers installs it"
+)
+def test_an_exchange_that_refuses_everything_is_left_alone_and_the_rest_is_named(
+    tmp_path: Path, floor: Floor
+) -> None:
+    pairs = [f"{letter}/USDT" for letter in "ABCDEFGH"]
+    floor.series = dict.fromkeys(pairs, floor.series["AAPL"])
+    floor.busy, floor.after = 100_000, "3600"
+    asked = ["--provider", "ccxt:binance", "--url", floor.url, "--since", "2012-01-02"]
+    asked += ["--symbols", ",".join(pairs)]
+
+    done = run(tmp_path, "bars", "fetch", *asked)
+
+    assert done.returncode == 2
+    assert "Ended early: 3 symbols in a row failed: " in done.stderr
+    assert "a pause of 3600 seconds" in done.stderr
+    assert "E/USDT, F/USDT, G/USDT, H/USDT" in done.stderr
+    told = json.loads(run(tmp_path, "bars", "fetch", *asked, "--json").stdout)
+    assert told["ended_early"].startswith("3 symbols in a row failed: ")
+
+
 @needs_yfinance
 def test_an_interrupted_fetch_keeps_what_came_and_names_what_is_missing(
     tmp_path: Path, floor: Floor
