@@ -117,6 +117,8 @@ def test_asking_again_counts_for_whoever_asks_and_nobody_is_told_of_the_quota_of
     cached: Cached,
 ) -> None:
     answers = [cached.get("/api/v1/families", "127.0.0.2") for _ in range(QUOTA + 2)]
+    forged = {"X-Forwarded-For": "203.0.113.9"}
+    assert cached.get("/api/v1/families", "127.0.0.2", **forged).status_code == 429
     other = cached.get("/api/v1/families", "127.0.0.3")
 
     assert [answer.status_code for answer in answers] == [200] * QUOTA + [429] * 2
