@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from screener.door import Bounds
 from tests.screener.process import until
@@ -76,13 +78,14 @@ def test_the_rest_of_a_request_is_waited_for() -> None:
 
 
 def test_of_several_requests_under_way_each_is_answered() -> None:
-    app = Echo()
-    with stoppable(app) as (port, stop), busy(port, app) as client:
+    app, bounds = Echo(), replace(PATIENT, leave_seconds=0.1)
+    with stoppable(app, bounds) as (port, stop), busy(port, app) as client:
         client.sendall(GET + GET)
         with connect(port) as other:  # what was sent before is read by now
             other.sendall(GET)
             read_answer(other)
         stop()
+        time.sleep(3 * bounds.tick)  # an answer takes longer than a request on its way may
         app.go.set()
 
         answers = read_to_end(client).split(b"HTTP/1.1 200")[1:]
