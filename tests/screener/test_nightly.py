@@ -16,6 +16,7 @@ from nightly.checkpoint import decoded, encoded
 from nightly.sessions import settled_at
 from screener import console
 from store.checkpoints import Checkpoints
+from store.files import DRAFT
 from store.lock import locked
 from store.nights import Nights
 from tests.nightly.series import walk
@@ -40,9 +41,14 @@ def contents(data: Path) -> set[str]:
     return {str(path.relative_to(data)) for path in data.rglob("*") if path.is_file()}
 
 
-def test_the_same_bars_again_are_nothing_new(bars: Path, sealed: Path) -> None:
+def test_the_same_bars_again_are_nothing_new_and_what_a_killed_run_left_is_removed(
+    bars: Path, sealed: Path
+) -> None:
+    left = sealed / "nights" / f".killed{DRAFT}"
+    left.touch()
     code, _, errors = run(sealed, "--bars", str(bars))
 
+    assert not left.exists()
     assert code == NOTHING_NEW
     assert "Nothing new: the night of" in errors
 
