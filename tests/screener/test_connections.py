@@ -208,6 +208,13 @@ def test_who_still_sends_after_a_refusal_meets_no_reset() -> None:
         assert client.recv(1) == b""
 
 
+def test_a_client_that_goes_on_sending_reads_why_it_was_refused(patient: int) -> None:
+    answer = exchange(patient, b"GET / HTTP/1.1\r\n", *[b"a: b\r\n" * 1000] * 50)
+
+    assert status(answer) == 431
+    assert b"connection: close" in answer
+
+
 @pytest.mark.parametrize(
     "bytes_sent",
     [
@@ -358,17 +365,19 @@ def test_who_waits_longest_gives_way(sent: bytes, begins: bytes, oldest: int, re
     with listening(app=app, connections=8, trusted_proxies=("127.0.0.1",)) as port:
         working = busy(port, app)
         waiting = [connect(port) for _ in range(7)]
-        for client in reversed(waiting):
-            client.sendall(sent)
-            assert client.recv(300).startswith(begins)
-        with connect(port) as new:
-            new.sendall(GET)
-            assert status(read_answer(new)) == 200
-            assert read_to_end(waiting[oldest]) == b""
-        if rest:
-            waiting[3].sendall(rest)
-            assert status(read_answer(waiting[3])) == 200
-        app.go.set()
+        try:
+            for client in reversed(waiting):
+                client.sendall(sent)
+                assert client.recv(300).startswith(begins)
+            with connect(port) as new:
+                new.sendall(GET)
+                assert status(read_answer(new)) == 200
+                assert read_to_end(waiting[oldest]) == b""
+            if rest:
+                waiting[3].sendall(rest)
+                assert status(read_answer(waiting[3])) == 200
+        finally:
+            app.go.set()  # or the service never ends
         assert status(read_answer(working)) == 200
         for client in (working, *waiting):
             client.close()

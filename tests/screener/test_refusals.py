@@ -110,9 +110,9 @@ def test_a_wrong_address_of_the_accounts_says_what_to_write(
     assert "secret" not in refused.stderr
 
 
-@pytest.mark.parametrize("command", [("account", "list"), ("serve", "--port", str(free_port()))])
+@pytest.mark.parametrize("command", ["account list", "serve"])
 def test_a_server_that_is_not_there_is_named_and_its_service_is_started_again(
-    tmp_path: Path, command: tuple[str, ...]
+    tmp_path: Path, command: str
 ) -> None:
     pytest.importorskip("asyncpg")
     unit = (ROOT / "deploy" / "systemd" / "screener.service").read_text()
@@ -121,7 +121,8 @@ def test_a_server_that_is_not_there_is_named_and_its_service_is_started_again(
         free.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{free.getsockname()[1]}"
         url = f"postgresql://a:secret@{place}/x"
-        refused = run(tmp_path, *command, SCREENER_DATABASE_URL=url)
+        settings = {"SCREENER_DATABASE_URL": url, "SCREENER_PORT": str(free_port())}
+        refused = run(tmp_path, *command.split(), **settings)
 
     refusal = refused._replace(stderr=refused.stderr.splitlines()[-1])
     check_refusal(refusal, f"nothing listens at {place}", REFUSED)
