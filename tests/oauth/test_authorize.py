@@ -1,7 +1,4 @@
-"""Authorization requests (RFC 6749 section 4.1.1): what the pages must show or refuse.
-
-Over 400 lines, because every wrong parameter is a case of the same request.
-"""
+"""Authorization requests (RFC 6749 section 4.1.1): what the pages must show or refuse."""
 
 from __future__ import annotations
 

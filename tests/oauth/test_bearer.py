@@ -1,7 +1,4 @@
-"""Access tokens on both surfaces (RFC 6750), and the absence of secrets in database and log.
-
-Over 400 lines, because both surfaces must answer each token alike.
-"""
+"""Access tokens on both surfaces (RFC 6750), which must answer each token alike."""
 
 from __future__ import annotations
 
@@ -126,7 +123,8 @@ def test_a_signed_in_browsers_cookie_opens_no_interface(service: Service) -> Non
         assert answer.json()["error"] == "missing_api_key"
 
 
-def test_no_session_id_is_issued_and_a_made_up_one_changes_nothing(
+@pytest.mark.proves("AUTH-2")
+def test_a_token_opens_mcp_and_no_session_id_is_issued_and_a_made_up_one_changes_nothing(
     host: Host, service: Service
 ) -> None:
     """B12: none can be stolen."""
@@ -268,7 +266,7 @@ async def drivers_ending() -> AsyncIterator[None]:
 
 
 async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credential(
-    tmp_path: Path,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     nowhere = tmp_path / "away" / "accounts.sqlite"
     settings = Settings(data_dir=tmp_path, database_url=f"sqlite+aiosqlite:///{nowhere}")
@@ -285,3 +283,4 @@ async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credenti
     assert rest.headers["retry-after"] == "1"
     assert agent.json()["result"]["isError"]
     assert agent.json()["result"]["content"][0]["text"].startswith("unavailable:")
+    assert "A credential was not looked up: The account database " in caplog.text

@@ -79,6 +79,16 @@ def test_an_unknown_client_revokes_nothing(host: Host, client_id: str | None) ->
     assert host.opens(tokens["access_token"])
 
 
+def test_a_client_with_a_secret_must_prove_it(service: Service) -> None:
+    host = new_host(service, token_endpoint_auth_method="client_secret_post")
+    tokens = host.tokens()
+
+    refused = host.revoke(tokens["access_token"], client_secret="wrong")
+
+    assert error_of(refused) == (400, "invalid_client")
+    assert host.opens(tokens["access_token"])
+
+
 def test_an_api_key_is_left_alone(host: Host, service: Service) -> None:
     """V10."""
     assert host.revoke(service.key).status_code == 200

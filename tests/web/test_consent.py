@@ -272,11 +272,16 @@ def broken(client_id: str, redirect_uri: str = SITE) -> str:
 def test_no_link_alone_sends_a_visitor_who_signed_in_to_any_site(
     asked: Asked, redirect_uri: str
 ) -> None:
-    """RFC 9700 section 4.11.2: the page names the site, and the person may go on to it."""
+    """RFC 9700 section 4.11.2: the page names the site, and the person may go on to it.
+
+    A22: and who did not sign in is sent to sign in.
+    """
     client_id = new_app(asked.service, "Evil<b>", redirect_uri)
 
     answer = asked.browser.get(broken(client_id, redirect_uri))
+    anonymous = Browser(asked.service).get(broken(client_id, redirect_uri))
 
+    assert anonymous.headers["location"].startswith("/sign-in?next=")
     assert answer.status_code == 400
     assert "location" not in answer.headers
     link = html.unescape(answer.text.partition('<a href="' + redirect_uri[:9])[2].partition('"')[0])
@@ -347,17 +352,27 @@ def test_an_app_may_be_let_in_to_only_read(asked: Asked) -> None:
     assert "may only read" in asked.browser.get("/keys").text
 
 
-def test_approving_very_often_has_to_wait(asked: Asked) -> None:
+@pytest.mark.parametrize(
+    ("actor", "most", "status", "said"),
+    [
+        (Actor("owner"), 30, 429, "Wait 60 min"),
+        (Actor("operator"), 50, 409, "revoke one first"),
+    ],
+)
+def test_approving_very_often_has_to_wait_and_very_many_apps_are_too_many(
+    asked: Asked, actor: Actor, most: int, status: int, said: str
+) -> None:
     given = (asked.account.id, asked.client_id, "App", CALLBACK, "x")
 
     async def fill(database: Database) -> None:
-        for _ in range(29):
-            await Grants(database).approve(*given, actor=Actor("owner"))
+        for _ in range(most - 1):
+            await Grants(database).approve(*given, actor=actor)
 
     on_database(asked.service, fill)
     last, answer = asked.decide(), asked.decide()
 
     assert "code" in parameters(last)
-    assert answer.status_code == 429
-    assert 3500 < int(answer.headers["retry-after"]) <= 3600
-    assert len(asked.grants()) == 30
+    assert answer.status_code == status
+    assert said in answer.text
+    assert status != 429 or 3500 < int(answer.headers["retry-after"]) <= 3600
+    assert len(asked.grants()) == most

@@ -256,3 +256,18 @@ def test_so_many_keys_are_made_within_an_hour_and_no_more(service: Service) -> N
     assert 3500 < int(answer.headers["retry-after"]) <= 3600
     assert "Wait 60 min" in answer.text
     assert len(keys_of(service, account)) == 21
+
+
+def test_an_account_holds_so_many_keys_and_no_more(service: Service) -> None:
+    account = new_person(service)
+    browser = signed_in(service, account)
+
+    async def fill(keys: Keys) -> None:
+        for number in range(50):
+            await keys.create(account.email, f"key {number}")
+
+    service.keys(fill)
+    answer = browser.submit(browser.form("/keys"), name="one more")
+
+    assert answer.status_code == 400
+    assert "at most 50 live keys" in answer.text

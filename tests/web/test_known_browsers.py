@@ -12,7 +12,7 @@ from store.browsers import Browsers
 from store.events import AuditLog
 from tests.service import Service, on_database, serving
 from tests.web.browser import PASSWORD, Browser
-from tests.web.people import new_person
+from tests.web.people import age_sign_in, authorize_address, new_app, new_person
 from web.forms import form_token
 from web.proof import REFUSED
 
@@ -152,7 +152,7 @@ def change(browser: Browser, current: str) -> int:
 def test_all_sessions_of_an_account_share_their_guesses_and_a_known_browser_keeps_its_own(
     proxied: Service, ada: Account
 ) -> None:
-    laptop = at(proxied, OWNER)
+    laptop, app = at(proxied, OWNER), authorize_address(new_app(proxied))
     laptop.sign_in(ada.email)
     thieves = [at(proxied, f"203.0.113.{number}") for number in range(40, 45)]
     for thief in thieves:
@@ -162,4 +162,9 @@ def test_all_sessions_of_an_account_share_their_guesses_and_a_known_browser_keep
     statuses = [change(thief, "wrong") for thief in thieves for _ in range(6)]
 
     assert statuses == [400] * 20 + [429] * 10
+    age_sign_in(proxied, ada, 16)  # and with the password that a new key or an app takes
+    for address, button in (("/keys", {"name": "Laptop"}), (app, {"decision": "approve"})):
+        for password in ("wrong", PASSWORD):
+            form = thieves[0].form(address, address)
+            assert thieves[0].submit(form, password=password, **button).status_code == 429
     assert change(laptop, PASSWORD) == 303

@@ -175,12 +175,15 @@ def test_before_the_first_night_every_page_says_so(tmp_path: Path, accept: str) 
         assert "no data yet" in member.get("/watchlist").text
 
 
-def test_every_page_has_the_same_head(documents: dict[Page, Element]) -> None:
+def test_every_page_has_the_same_head_and_links_to_privacy_and_terms(
+    documents: dict[Page, Element],
+) -> None:
     heads = set()
     for document in documents.values():
         (head,) = (one for one in document.all("header") if one.attributes.get("class") == "top")
         heads.add(tuple((one.text, one.attributes["href"]) for one in head.all("a")))
         assert not head.all("form", "button")
+        assert {"/privacy", "/terms"} <= {one.attributes["href"] for one in document.all("a")}
     assert len(heads) == 1
 
 

@@ -96,8 +96,8 @@ def test_tickers_are_added_at_the_end_as_people_type_them(service: Service) -> N
         assert tracked_by(service, account) == ["IBM", "AAPL", "MSFT"]
 
 
-def test_each_button_does_what_it_says(service: Service) -> None:
-    account = new_person(service, tracked=("AAPL", "IBM", "MSFT"))
+def test_each_button_does_what_it_says_on_a_list_over_the_cap_too(service: Service) -> None:
+    account = new_person(service, Plan.NONE, tracked=("AAPL", "IBM", "MSFT"))
     browser = signed_in(service, account)
     form = browser.form("/watchlist")
 
