@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from store.accounts import Plan
+from store.audit import Kind
 from store.passwords import Asker, Passwords
 from tests.service import Service, serving
 from tests.web.browser import PASSWORD, Browser, unfilled
-from tests.web.people import new_person
+from tests.web.people import events_of, new_person
 from web.forms import form_token
 
 NEW = "a staple for the horse"
@@ -35,6 +36,8 @@ def test_a_new_account_is_signed_in_and_can_sign_in_again(open_service: Service)
     assert Browser(open_service).sign_in("new@example.com", NEW).status_code == 303
     account = open_service.accounts(lambda accounts: accounts.get("new@example.com"))
     assert account.plan is Plan.PREMIUM
+    made = events_of(open_service, account)[-1]
+    assert (made.kind, made.actor, made.network) == (Kind.ACCOUNT_ADDED, "owner", "127.0.0.1")
 
 
 def test_a_new_account_has_no_access_once_the_beta_is_over(
