@@ -82,6 +82,9 @@ def test_the_picture_of_results_has_the_numbers_of_the_history(service: Service)
 
     assert drawn == [bar.count for bar in picture.filled]
     assert sum(drawn) == len(results)
+    ends = Histogram.of(Distribution.of([-99.0, 0.5, 99.0]))
+    assert ends is not None
+    assert [bar.count for bar in ends.filled] == [1, 1, 1]
     assert table == [(bar.label, str(bar.count)) for bar in picture.filled]
     assert described is not None
     assert described[1] == picture.words
