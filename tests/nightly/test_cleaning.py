@@ -384,6 +384,13 @@ def test_a_last_close_that_leaps_waits_for_the_next_to_be_believed() -> None:
     assert cleaned(bars.take(slice(0, 152))).covered
 
 
+def test_the_bar_of_a_leap_that_stays_was_not_served_whatever_was_dropped_before_it() -> None:
+    bars = changed(multiplied(wave(), 150, 3.3), 40, close=math.nan)
+    (series,) = cleaned(bars).series
+
+    assert series.bars.date[60:][~series.served[60:]].tolist() == [bars.date[150]]
+
+
 def test_of_two_bad_prints_in_a_row_each_is_judged_by_the_closes_that_are_left() -> None:
     bars = changed(wave(), 100, high=500, close=480)
     result = cleaned(changed(bars, 101, low=20, close=25))
