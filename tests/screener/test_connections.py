@@ -368,7 +368,8 @@ def test_who_waits_longest_gives_way(sent: bytes, begins: bytes, oldest: int, re
         try:
             for client in reversed(waiting):
                 client.sendall(sent)
-                assert client.recv(300).startswith(begins)
+                answer = client.recv(300) if b"100-continue" in sent else read_answer(client)
+                assert answer.startswith(begins)
             with connect(port) as new:
                 new.sendall(GET)
                 assert status(read_answer(new)) == 200
