@@ -11,7 +11,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from store.nights import Nights
 from tests.drills.__main__ import FAULTS
 from tests.drills.drill import Drill
 from tests.drills.nights import Nights as Known
@@ -22,8 +21,7 @@ from tests.drills.site import missing
 from tests.drills.soak import slope_of
 from tests.drills.truth import FAMILIES, Question, Truth, Wrong, call
 from tests.node import ROOT
-from tests.screener.command import environment
-from tests.service import Service, copy_night
+from tests.service import Service
 
 LACKING = missing()
 NIGHT = b'{"data_version":"20240326-aa"}'
@@ -133,22 +131,6 @@ def test_whatever_is_lost_or_wrong_fails_the_row_and_stands_in_it(
 
     assert drill.row()[2] == shown
     assert drill.failed == (shown != "nothing")
-
-
-def test_a_nightly_is_killed_before_the_change_that_is_named(night: Path, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    copy_night(night, data)
-    before = Nights(data).check_active()
-    killed = [sys.executable, "-m", "tests.drills.killed"]
-    done = subprocess.run(
-        [*killed, str(data), "1", "night", "activate", before.data_version],
-        env=environment(data),
-        capture_output=True,
-        timeout=120,
-    )
-
-    assert done.returncode == -9
-    assert Nights(data).check_active() == before
 
 
 @pytest.mark.parametrize("per_hour", [0.0, 7.5, -3600.0])
