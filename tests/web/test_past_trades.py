@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 from PIL import Image
@@ -18,7 +19,7 @@ from mcp_server.operations.past import Past, marks_of, past_view, with_lines
 from nightly.parameters import DETECTORS
 from screener.nightly import order_of, seal
 from screener.settings import Settings
-from store.book import Book
+from store.book import Book, Prices
 from store.figures import dollars
 from store.ledger import Ledger
 from store.ledger_file import decoded, encoded
@@ -194,12 +195,19 @@ def test_a_damaged_or_withdrawn_record_gives_no_lines(
 
 
 def test_the_marks_of_a_symbol_are_the_trades_within_its_kept_bars(book: Book) -> None:
-    prices = book.prices("GOOG")
-    assert prices is not None
-    first = dt.date(1970, 1, 1) + dt.timedelta(days=int(prices.date[0]))
+    """Also the trade that began before the first of them."""
+    whole, rows = book.prices("GOOG"), trades(book, "GOOG")
+    assert whole is not None
+    held = next(row for row in rows if row["exit_date"] and row["hold_bars"] > 1)
+    first = dt.date.fromisoformat(held["exit_date"])
+    kept = np.flatnonzero(whole.date >= (first - dt.date(1970, 1, 1)).days)
+    prices = Prices(
+        whole.date[kept], *(getattr(whole, name)[kept] for name in ("open", "high", "low", "close"))
+    )
     marks = marks_of(book, "GOOG", prices)
-    inside = [row for row in trades(book, "GOOG") if row["exit_date"] >= f"{first}"]
+    inside = [row for row in rows if (row["exit_date"] or "9999") >= f"{first}"]
 
+    assert held in inside
     assert [f"{mark.entry[0]}" for mark in marks] == [row["entry_date"] for row in inside]
     assert [mark.won for mark in marks] == [row["outcome"] == "win" for row in inside]
     assert past_view(book, Past("GOOG"), prices).note == f"{len(inside)} marked"
