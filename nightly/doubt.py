@@ -111,12 +111,8 @@ def absurd_from(close: Floats, splits: Mask) -> int | None:
     A split is a jump like any other, except that it may be larger.
     """
     found = jumps(close)
-    limit = math.log(JUMP_LIMIT)
-    absurd = [
-        bar
-        for bar in found
-        if not splits[bar] and abs(math.log(close[bar] / close[bar - 1])) > limit
-    ]
+    limit, logs = math.log(JUMP_LIMIT), np.log(close)
+    absurd = [bar for bar in found if not splits[bar] and abs(logs[bar] - logs[bar - 1]) > limit]
     return min([*absurd, *found[MAX_JUMPS : MAX_JUMPS + 1]], default=None)
 
 
@@ -136,7 +132,7 @@ def suspected_splits(bars: Bars) -> list[int]:
 
 def _is_level_shift(bars: Bars, bar: int, gap: float) -> bool:
     before = np.median(bars.close[max(0, bar - LEVEL_BARS) : bar])
-    shifted = abs(math.log(bars.close[bar] / before) - gap) <= math.log1p(LEVEL_TOLERANCE)
+    shifted = abs(math.log(bars.close[bar]) - math.log(before) - gap) <= math.log1p(LEVEL_TOLERANCE)
     recent = slice(max(0, bar - USUAL_BARS), bar + 1)
     ranges = np.log(bars.high[recent]) - np.log(bars.low[recent])
     return shifted and float(ranges[-1]) <= ORDINARY_RANGE * float(np.median(ranges[:-1]))

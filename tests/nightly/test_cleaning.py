@@ -453,12 +453,15 @@ PRICE = st.one_of(st.floats(-5, 500), st.sampled_from([math.nan, math.inf, 0.0, 
 
 UNKNOWN_AT_FIRST = [(1.0, 1e300, 1.0, 1.0, math.nan)] * 40
 """Bars from before the first volume that the source knows, which stay without one."""
+FAR_APART = [(*[1e-300] * 4, 1000.0)] * 20 + [(*[1e300] * 4, 1000.0)] * 20
+"""Prices whose ratio is no number of a machine."""
 UNKNOWN_LATER = [(100.0, 101.0, 99.0, 100.5, volume) for volume in (math.nan, math.inf, -5.0)] * 14
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example(UNKNOWN_AT_FIRST, 0)
 @example(UNKNOWN_LATER, 110)
+@example(FAR_APART, 0)
 @given(
     st.lists(st.tuples(PRICE, PRICE, PRICE, PRICE, PRICE), min_size=40, max_size=90),
     st.integers(0, 110),
