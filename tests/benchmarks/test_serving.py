@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from benchmarks.serving.book import make_market, read_template, seal
-from benchmarks.serving.cases import chosen, make_cases
 from store.book import Book
 from store.nights import Nights
 
@@ -27,8 +24,3 @@ def test_the_synthetic_night_holds_what_the_market_is_made_of(night: Path, tmp_p
     assert len(book.evidence.bodies) == len(book.evidence.numbers["rsi"]) == 24
     assert book.prices("S00029") is not None
     book.close()
-
-
-def test_a_path_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    with pytest.raises(ValueError, match="rest-patterns, rest-history"):
-        chosen(make_cases("S00000", "1", '"tag"'), ["rest"])
