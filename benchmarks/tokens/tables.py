@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from statistics import median_low
 from typing import Any
 
 from benchmarks.tokens.collect import Offer
-from benchmarks.tokens.counter import count
+from benchmarks.tokens.counter import count_each
 
 BEGIN, END = "<!-- tokens -->\n", "\n<!-- /tokens -->"
 NUMBER = re.compile(r"\d[\d,]*")
@@ -39,7 +40,8 @@ def offer_table(offer: Offer) -> str:
     named["all, as sent"] = [compact(words), compact(whole)]
     named["all, indented by a host"] = [indented(words), indented(whole)]
     named["the instructions"] = [offer.instructions]
-    rows = [[what, *map(_number, count(texts))] for what, texts in named.items()]
+    counts = count_each(list(named.values()))
+    rows = [[what, *map(_number, each)] for what, each in zip(named, counts, strict=True)]
     return _table(
         ("tool", "name, description and arguments", "with the schema of its answer"), rows
     )
@@ -48,10 +50,9 @@ def offer_table(offer: Offer) -> str:
 def answer_table(nights: Mapping[str, Mapping[str, Sequence[str]]]) -> str:
     """What the answers cost, by the name of the night: the middle one, and the largest."""
     asked = dict.fromkeys(what for answers in nights.values() for what in answers)
-    rows = [
-        [what, *(_spread(count(answers.get(what, ()))) for answers in nights.values())]
-        for what in asked
-    ]
+    cells = [answers.get(what, ()) for what in asked for answers in nights.values()]
+    spreads = map(_spread, count_each(cells))
+    rows = [[what, *islice(spreads, len(nights))] for what in asked]
     return _table(("answer", *nights), rows)
 
 
