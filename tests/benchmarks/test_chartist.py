@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from benchmarks.chartist.acceptance import table
-from benchmarks.chartist.charts import Chart, Line, charts_of, kind_of
+from benchmarks.chartist.charts import Chart, Line, charts_of
 from benchmarks.chartist.control import SLACK, controls
 from benchmarks.chartist.pictures import BLUE, HEIGHT, WIDTH, frame_of, picture
 from benchmarks.chartist.readings import checked, read_readings
@@ -85,12 +85,6 @@ def test_a_chart_is_the_last_version_of_a_first_attempt() -> None:
     assert (chart.start, chart.upper.start, chart.lower.start, chart.last) == (100, 100, 104, 150)
     assert math.exp(chart.upper.at(125)) == pytest.approx(math.sqrt(60 * 50))
     assert math.exp(chart.lower.at(150)) == pytest.approx(45)
-
-
-def test_a_squeeze_is_a_pennant_and_an_unknown_type_is_refused() -> None:
-    assert kind_of("squeeze_consolidation", "bearish") == "bearish pennant"
-    with pytest.raises(ValueError, match="head and shoulders"):
-        kind_of("head_and_shoulders", "bearish")
 
 
 def test_random_lines_converge_and_hold_the_closes() -> None:

@@ -1,16 +1,14 @@
 """A command that is killed before its n-th change of a file: `python -m tests.drills.killed`.
 
-    [--but NAME] FOLDER NUMBER COMMAND...
+    FOLDER NUMBER COMMAND...
 
 The interpreter tells an audit hook of each file that is about to be opened, renamed or removed.
 With number 0 nothing is killed: each change is a line on stderr, so that whoever kills knows how
-many there are, and what each of them is. Changes whose file has NAME in its name are not counted:
-some are made by the clock, so that the numbers of the others would differ from run to run.
+many there are, and what each of them is.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
@@ -35,15 +33,13 @@ def changes(event: str, given: Sequence[object]) -> str | None:
     return None
 
 
-def watch(folder: str, number: int, but: str | None = None) -> None:
+def watch(folder: str, number: int) -> None:
     """Kill this process before its n-th change below a folder, or tell each on stderr."""
     numbers, own = count(1), os.getpid()
 
     def look(event: str, given: tuple[object, ...]) -> None:
         path = changes(event, given)
         if path is None or not path.startswith(folder) or os.getpid() != own:
-            return
-        if but is not None and but in os.path.basename(path):  # noqa: PTH119 - a string
             return
         at = next(numbers)
         if number == 0:
@@ -56,16 +52,11 @@ def watch(folder: str, number: int, but: str | None = None) -> None:
 
 def main() -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m tests.drills.killed")
-    parser.add_argument("--but")
-    parser.add_argument("folder")
-    parser.add_argument("number", type=int)
-    parser.add_argument("command", nargs=argparse.REMAINDER)
-    given = parser.parse_args()
+    folder, number, *command = sys.argv[1:]
     from screener.cli import app
 
-    watch(given.folder, given.number, given.but)
-    app(given.command)
+    watch(folder, int(number))
+    app(command)
 
 
 if __name__ == "__main__":

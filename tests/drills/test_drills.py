@@ -142,13 +142,6 @@ def test_the_slope_of_a_line_is_found_without_an_error(per_hour: float) -> None:
     assert slope.error == pytest.approx(0, abs=1e-6)
 
 
-def test_noise_gives_a_slope_that_its_error_covers() -> None:
-    times = [float(at) for at in range(200)]
-    slope = slope_of(times, [50 + (at * 7919 % 13 - 6) for at in range(200)])
-
-    assert abs(slope.per_hour) < 3 * slope.error
-
-
 @pytest.mark.engine
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(bool(LACKING), reason=f"not installed here: {', '.join(LACKING)}")

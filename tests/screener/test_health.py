@@ -13,13 +13,16 @@ from typing import Any
 
 import httpx
 import pytest
+import sqlalchemy as sa
 
 from screener.supervisor import WELL_SECONDS, Loop, Supervisor
 from store import lock
+from store.database import Database
 from telemetry.degraded import PARTS
+from tests.postgres import PostgresServer, fresh_database
 from tests.resealed import rename_bars, reseal
 from tests.screener.process import until
-from tests.service import Service, copy_night, serving
+from tests.service import Service, apart, copy_night, serving
 
 LIVE, READY = "/health/live", "/health/ready"
 
@@ -154,6 +157,24 @@ def test_what_is_worse_is_named_until_it_is_well_again(data_dir: Path) -> None:
         with without_usage(data_dir):
             live.get("/me").raise_for_status()
             assert "that writes the usage log" in reason("loops")
+
+
+@pytest.mark.engine
+def test_a_database_that_hangs_is_named_until_it_answers(
+    postgres: PostgresServer, data_dir: Path
+) -> None:
+    url = apart(lambda: fresh_database(postgres.url, "hanging"))
+    with serving(data_dir, database_url=url) as live:
+
+        async def hang() -> None:
+            database = Database(url)
+            async with database.engine.begin() as connection:
+                await connection.execute(sa.text("LOCK TABLE alembic_version"))
+                until(lambda: parts(live.url) == {"database"})
+            await database.close()
+
+        apart(hang)
+        until(lambda: parts(live.url) == set())
 
 
 def test_a_book_that_is_cut_off_is_served_no_longer_until_it_is_whole(data_dir: Path) -> None:
