@@ -1,4 +1,4 @@
-"""The generated market is one that the data rules accept, and copies of bars share nothing."""
+"""The generated market is one that the data rules accept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks import market
-from benchmarks.copies import write_copies
 from benchmarks.market import write_market
 from benchmarks.nights import ANALYSED, LATE
 from nightly.cleaning import clean
@@ -35,20 +34,6 @@ def test_nearly_all_of_a_generated_market_is_analysed(tmp_path: Path) -> None:
     file = tmp_path / "market.parquet"
     write_market(file, SYMBOLS, YEARS)
     assert min(analysed(file)) >= ANALYSED
-
-
-def test_copies_have_other_names_and_prices_and_the_same_days(tmp_path: Path) -> None:
-    bars, copies = tmp_path / "bars.parquet", tmp_path / "copies.parquet"
-    write_market(bars, 3, 1)
-    write_copies(bars, copies, 2)
-    one, many = pl.read_parquet(bars), pl.read_parquet(copies)
-    assert many["symbol"].unique().sort().to_list() == [
-        copy + name for copy in "AB" for name in one["symbol"].unique().sort()
-    ]
-    assert many["symbol"].is_sorted()
-    assert many["date"].to_list() == 2 * one["date"].to_list()
-    assert not set(many["close"]) & set(one["close"])
-    assert many["volume"].to_list() == 2 * one["volume"].to_list()
 
 
 def test_a_table_as_of_an_earlier_day_lacks_the_later_bars(tmp_path: Path) -> None:

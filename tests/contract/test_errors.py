@@ -160,6 +160,7 @@ async def test_whoever_may_not_call_is_refused_on_both_surfaces(
     ("method", "path", "allowed"),
     [
         ("GET", "/api/v1/nothing", set()),
+        ("GET", "/api/v1/tickers/MSFT/nothing", set()),
         ("GET", "/nothing", set()),
         ("DELETE", "/api/v1/tickers", {"GET", "HEAD", "PUT", "PATCH"}),
         ("POST", "/api/v1/scan", {"GET", "HEAD"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from mcp_server.operations.table import OPERATIONS
 from rest_facade.routes import ROUTES
 from tests.contract.test_errors import check_error
+from tests.screener.process import until
 from tests.service import Service, new_key, serving
 
 
@@ -56,6 +58,20 @@ def test_a_body_that_is_no_list_of_known_symbols_is_refused_and_changes_nothing(
             assert body.get("details") == details
             assert "json" not in sent or code != "bad_request" or "symbols" in body["message"]
     assert service.get("/tickers").json() == before
+
+
+def test_a_body_that_is_cut_short_changes_nothing(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "access")
+    before = service.get("/tickers").json()
+    head = f"PUT /api/v1/tickers HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {service.key}\r\n"
+    with socket.create_connection(("127.0.0.1", service.settings.port)) as client:
+        client.sendall(f'{head}Content-Length: 30\r\n\r\n{{"symbols": []}}'.encode())
+
+    until(lambda: any(vars(each).get("code") == "bad_request" for each in caplog.records))
+    assert service.get("/tickers").json() == before
+    assert not [each for each in caplog.records if each.levelname == "ERROR"]
 
 
 @pytest.mark.parametrize("trusted", ["", "127.0.0.1"])
