@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from starlette.responses import HTMLResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from collections.abc import Mapping
 
-from mcp_server.http.requests import prefers_html
-from mcp_server.http.responses import error_response
+from mcp_server.http.requests import Scope, prefers_html
+from mcp_server.http.responses import HttpResponse, error_response, response
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
+from oauth.bearer import Bearer
 from oauth.metadata import ProtectedResource
 
 PAGE = """<!doctype html>
@@ -26,66 +26,63 @@ to sign in.</p>
 """
 """The page for a person who opens the address in a browser."""
 
+HTML = "text/html; charset=utf-8"
 POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 
-class ChallengeMiddleware:
-    """Answers 405 to anything but POST, and 401 with a challenge to a client that must sign in.
+class Challenge:
+    """Refuses anything but POST with 405, and with 401 and a challenge who must sign in.
 
     A bad API key passes: its tool calls fail as tool errors, so that a key never starts a sign-in.
     """
 
     def __init__(
         self,
-        app: ASGIApp,
+        bearer: Bearer,
         resource: ProtectedResource,
         services: Services,
         *,
         keyless: bool = False,
     ) -> None:
-        self._app = app
+        self.identify = bearer.identify
         self._resource = resource
         self._limiter = services.limiter
         self._docs_url = services.offer.docs_url
         self._keyless = keyless
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        caller: Caller = scope["caller"]
-        challenge = None if caller.principal else self._challenge(caller)
+    async def refuse(self, scope: Scope, caller: Caller) -> HttpResponse | None:
+        """The refusal of a request without a live credential, or that is no POST; None if it may
+        go on.
+
+        Raises:
+            ApiError: `rate_limited`; refusals count for the address.
+        """
+        value = self._value(caller)
+        if scope["method"] == "POST" and value is None:
+            return None
+        await self._limiter.count_other(caller, "refused")
         if scope["method"] != "POST":
-            await (await self._not_allowed(scope, challenge))(scope, receive, send)
-        elif challenge is not None:
-            await (await self._refusal(caller, challenge))(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
-
-    async def _refusal(self, caller: Caller, challenge: str) -> ASGIApp:
+            return self._not_allowed(scope["fields"], value)
         error = ApiError("invalid_api_key" if caller.refused else "missing_api_key")
-        try:
-            await self._limiter.count_other(caller, "refused")
-        except ApiError as limited:
-            error = limited
-        return error_response(error, self._docs_url, {"WWW-Authenticate": challenge})
+        return error_response(error, self._docs_url, {"WWW-Authenticate": value or ""})
 
-    def _challenge(self, caller: Caller) -> str | None:
+    def _value(self, caller: Caller) -> str | None:
+        """The value of the challenge to a caller; None if there is none."""
         if caller.refused == "token":
             return self._resource.challenge("invalid_token")
-        if caller.refused is None and not self._keyless:
+        if caller.principal is None and caller.refused is None and not self._keyless:
             return self._resource.challenge()
         return None
 
-    async def _not_allowed(self, scope: Scope, challenge: str | None) -> ASGIApp:
-        try:
-            await self._limiter.count_other(scope["caller"], "refused")
-        except ApiError as limited:
-            return error_response(limited, self._docs_url)
-        fields = dict(scope["headers"])
+    def _not_allowed(self, fields: Mapping[bytes, bytes], challenge: str | None) -> HttpResponse:
         headers = {"Allow": "POST", "Vary": "Accept"}
         if challenge is not None and b"authorization" not in fields:
             headers["WWW-Authenticate"] = challenge
         if prefers_html(fields.get(b"accept", b"")):
             headers |= {"Cache-Control": "no-store", "Content-Security-Policy": POLICY}
-            return HTMLResponse(PAGE.format(docs_url=self._docs_url), 405, headers)
+            page = response(405, PAGE.format(docs_url=self._docs_url).encode(), HTML)
+            page.headers += ((n.lower().encode(), v.encode()) for n, v in headers.items())
+            return page
         error = ApiError(
             "method_not_allowed",
             "This is an MCP endpoint: it answers JSON-RPC over POST and keeps no session.",

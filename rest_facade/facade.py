@@ -1,4 +1,4 @@
-"""The facade: the REST routes and the documents over the operations, as one ASGI app.
+"""The facade: the REST routes and the documents over the operations.
 
 It does its own routing with two look-ups in a table, because matching path patterns one by one
 would cost more than the stored answer.
@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
-
-from starlette.types import Receive, Scope, Send
 
 from mcp_server.http.requests import (
     MAX_BODY,
     BodyTooLargeError,
     DisconnectedError,
-    Header,
+    Receive,
+    Scope,
     read_body,
 )
 from mcp_server.http.responses import (
@@ -35,13 +33,14 @@ from mcp_server.http.responses import (
 )
 from mcp_server.operations.age import Age
 from mcp_server.operations.answers import JSON, PNG, Answer
+from mcp_server.operations.arguments import Arguments
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.decoding import JsonError, decode
 from mcp_server.operations.errors import ApiError
-from mcp_server.operations.gate import admit, invoke
+from mcp_server.operations.gate import Raw, admit, invoke
 from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import NO_CONDITIONS, REST, Conditions
-from mcp_server.operations.table import OPERATIONS
+from mcp_server.operations.table import OPERATIONS, Operation
 from oauth.metadata import ProtectedResource
 from rest_facade.documents import documents, link_map, night_fields
 from rest_facade.routes import ROUTES, RestRoute
@@ -60,9 +59,10 @@ REFERENCE = "/llms.txt"
 
 BODY = 'Send {"symbols": ["MSFT"]} with PUT, {"add": ["MSFT"], "remove": []} with PATCH.'
 
-Methods = Mapping[str, RestRoute]
+MAX_KNOWN, MAX_KNOWN_BYTES = 4096, 256
+"""Requests of which it is remembered what they call, and the most bytes of one."""
 
-log = logging.getLogger(__name__)
+Methods = Mapping[str, RestRoute]
 
 
 class Facade:
@@ -71,14 +71,18 @@ class Facade:
     def __init__(
         self,
         services: Services,
+        identify: Callable[[Scope], Awaitable[Caller]],
         resource: ProtectedResource,
         base: str,
         clock: Callable[[], dt.datetime],
     ) -> None:
         self._services = services
+        self._identify = identify
         self._clock = clock
         self._resource = resource
         self._base = base
+        self._below = f"{base}/"
+        self._known: dict[tuple[str, bytes], tuple[Operation, Arguments]] = {}
         quotas = services.limiter.quotas
         self.documents = documents(services.offer, quotas)
         self._links = link_map(services.offer, quotas)
@@ -86,51 +90,50 @@ class Facade:
 
     def owns(self, path: str) -> bool:
         """Whether the facade serves a path, given without a trailing slash."""
-        return path == self._base or path.startswith(f"{self._base}/") or path == REFERENCE
+        return path.startswith(self._below) or path in (self._base, REFERENCE)
 
-    def answers(self, path: str, method: str) -> bool:
-        """Whether the facade has a route or a document at a path, given as `owns` takes it."""
-        below, asked = path.removeprefix(self._base), "GET" if method == "HEAD" else method
-        found = find(self._table, below) if self.owns(path) else None
-        if found is not None:
-            return asked in found[0]
-        return self.owns(path) and asked == "GET" and below in ("", *self.documents)
+    async def respond(self, scope: Scope, receive: Receive) -> HttpResponse:
+        """Answer a request, whose path the facade owns.
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            response = await self._respond(scope, receive)
-        except ApiError as error:
-            response = self._refusal(error, scope["caller"])
-        except Exception as error:
-            log.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
-            response = error_response(ApiError("internal_error"), self._services.offer.docs_url)
-        await response(scope, receive, send)
-
-    async def _respond(self, scope: Scope, receive: Receive) -> HttpResponse:
-        path, method = scope["path"].removeprefix(self._base), scope["method"]
-        found = find(self._table, path)
-        if found is None:
-            return await self._document(scope, path)
-        methods, raw = found
-        route = methods.get("GET" if method == "HEAD" else method)
-        if route is None:
-            allowed = [*methods, *(("HEAD",) if "GET" in methods else ())]
-            return await self._nothing(scope, "method_not_allowed", allowed)
-        if route.method != "GET":
-            given: Any = functools.partial(_read_object, receive)
-        elif route.query and scope["query_string"]:
-            given = functools.partial(_read_query, scope["query_string"], route.query, raw)
+        Raises:
+            ApiError: the refusal; what has no route or document counts for the address.
+        """
+        path, method, query = scope["path"], scope["method"], scope["query_string"]
+        known = self._known.get((path, query)) if method == "GET" else None
+        if known is None:
+            below = path.removeprefix(self._base)
+            found = find(self._table, below)
+            if found is None:
+                return await self._document(scope, below)
+            methods, raw = found
+            route = methods.get("GET" if method == "HEAD" else method)
+            if route is None:
+                return await self._nothing(scope, "method_not_allowed", methods)
+            operation, given = OPERATIONS[route.operation], _given(route, raw, query, receive)
         else:
-            given = raw
-        operation = OPERATIONS[route.operation]
-        conditions = _conditions(scope["headers"]) if operation.changes else NO_CONDITIONS
-        answer, left = await invoke(
-            operation, given, scope["caller"], self._services, surface=REST, conditions=conditions
-        )
+            operation, given = known
+        fields, caller = scope["fields"], await self._identify(scope)
+        conditions = _conditions(fields) if operation.changes else NO_CONDITIONS
+        try:
+            answer, left, arguments = await invoke(
+                operation, given, caller, self._services, surface=REST, conditions=conditions
+            )
+        except ApiError as error:
+            if error.code == "invalid_api_key" and caller.refused == "token":
+                return self._challenge(error)
+            raise
         if operation.changes:
             return change_response(answer, left)
-        age = AGES[operation.access, answer.media_type]
-        return answer_response(answer, scope["headers"], age, left)
+        if known is None:
+            self._remember(path, query, (operation, arguments))
+        return answer_response(answer, fields, AGES[operation.access, answer.media_type], left)
+
+    def _remember(self, path: str, query: bytes, call: tuple[Operation, Arguments]) -> None:
+        """Remember what a request for a path and query calls: neither is parsed again."""
+        if len(path) + len(query) <= MAX_KNOWN_BYTES:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            self._known[path, query] = call
 
     async def _document(self, scope: Scope, path: str) -> HttpResponse:
         document = self.documents.get(path)
@@ -138,11 +141,17 @@ class Facade:
             return await self._nothing(scope, "not_found")
         note(REST.name, path or "/")
         if scope["method"] not in ("GET", "HEAD"):
-            return await self._nothing(scope, "method_not_allowed", ["GET", "HEAD"])
-        left = await admit("keyless", scope["caller"], self._services, REST)
+            return await self._nothing(scope, "method_not_allowed", ["GET"])
+        caller = await self._identify(scope)
+        try:
+            left = await admit("keyless", caller, self._services, REST)
+        except ApiError as error:
+            if caller.refused == "token":
+                return self._challenge(error)
+            raise
         if document is not None:
-            return answer_response(document, scope["headers"], PUBLIC_HOUR, left)
-        return answer_response(self._map(), scope["headers"], PUBLIC, left)
+            return answer_response(document, scope["fields"], PUBLIC_HOUR, left)
+        return answer_response(self._map(), scope["fields"], PUBLIC, left)
 
     def _map(self) -> Answer:
         night = self._services.active_night
@@ -150,17 +159,27 @@ class Facade:
         fields = night_fields(age, night.withdrawn)
         return Answer(b"%b,%b,%b" % (night.book.envelope, fields[1:-1], self._links[1:]))
 
-    async def _nothing(self, scope: Scope, code: str, methods: Sequence[str] = ()) -> HttpResponse:
+    async def _nothing(
+        self, scope: Scope, code: str, methods: Collection[str] = ()
+    ) -> HttpResponse:
         """The refusal where no operation is, which counts for the address."""
         await self._services.limiter.count_other(scope["caller"], "refused")
-        allow = {"Allow": ", ".join(sorted(methods))} if methods else {}
+        allowed = sorted({*methods, "HEAD"} if "GET" in methods else methods)
+        allow = {"Allow": ", ".join(allowed)} if methods else {}
         return error_response(ApiError(code), self._services.offer.docs_url, allow)
 
-    def _refusal(self, error: ApiError, caller: Caller) -> HttpResponse:
-        headers = {}
-        if error.code == "invalid_api_key" and caller.refused == "token":
-            headers["WWW-Authenticate"] = self._resource.challenge("invalid_token")
-        return error_response(error, self._services.offer.docs_url, headers)
+    def _challenge(self, error: ApiError) -> HttpResponse:
+        challenge = {"WWW-Authenticate": self._resource.challenge("invalid_token")}
+        return error_response(error, self._services.offer.docs_url, challenge)
+
+
+def _given(route: RestRoute, raw: dict[str, str], query: bytes, receive: Receive) -> Raw:
+    """The arguments of a request to a route."""
+    if route.method != "GET":
+        return functools.partial(_read_object, receive)
+    if route.query and query:
+        return functools.partial(_read_query, query, route.query, raw)
+    return raw
 
 
 def _table(routes: tuple[RestRoute, ...]) -> dict[str, dict[str, RestRoute]]:
@@ -188,13 +207,13 @@ def find(table: Mapping[str, Methods], path: str) -> tuple[Methods, dict[str, st
     return methods, {name: value}
 
 
-def _conditions(headers: Iterable[Header]) -> Conditions:
+def _conditions(fields: Mapping[bytes, bytes]) -> Conditions:
     """What the sender of a change demands of the tracked list (RFC 9110 section 13.1.1)."""
-    fields = [value for name, value in headers if name == b"if-match"]
+    field = fields.get(b"if-match")
     # There always is a list, so the star demands nothing.
-    if not fields or fields == [b"*"]:
+    if field is None or field == b"*":
         return NO_CONDITIONS
-    return Conditions(unchanged=functools.partial(matches, b",".join(fields)))
+    return Conditions(unchanged=functools.partial(matches, field))
 
 
 async def _read_query(

@@ -199,6 +199,6 @@ def _pretty(document: Mapping[str, object]) -> bytes:
 
 def _route(path: str, answer: Answer) -> Route:
     async def respond(request: Request) -> HttpResponse:
-        return answer_response(answer, request.scope["headers"], PUBLIC_HOUR)
+        return answer_response(answer, request.scope["fields"], PUBLIC_HOUR)
 
     return Route(path, respond)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mcp_server.http.guard import MAX_FIELD_BYTES, MAX_FIELDS, MAX_QUERY
+from mcp_server.http.requests import MAX_FIELD_BYTES, MAX_FIELDS, MAX_QUERY
 from mcp_server.operations.errors import CATALOGUE
 from mcp_server.operations.host_values import DEMO, claude_mcp_add
 from mcp_server.operations.hosts import ACCESS_WORDS, hosts

@@ -17,8 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from mcp_server.http.guard import Guard
-from mcp_server.http.observed import Observed
+from mcp_server.http.edge import Edge
 from mcp_server.operations.charts import WARM_AFTER, Charts
 from mcp_server.operations.counting import Counting
 from mcp_server.operations.directory import Directory
@@ -26,10 +25,10 @@ from mcp_server.operations.limits import Limiter
 from mcp_server.operations.services import Services
 from mcp_server.surface.endpoint import McpEndpoint
 from mcp_server.surface.server import build_server
-from mcp_server.surface.toolsets import toolsets
+from mcp_server.surface.toolsets import Toolset, toolsets
 from oauth.authorization import Authorization
-from oauth.bearer import BearerMiddleware
-from oauth.challenge import ChallengeMiddleware
+from oauth.bearer import Bearer
+from oauth.challenge import Challenge
 from oauth.client_documents import ClientDocuments
 from oauth.clients import Clients
 from oauth.fetching import Fetcher, Resolver
@@ -42,8 +41,7 @@ from screener import seen
 from screener.counting import Standing, counting_of
 from screener.databases import database_of
 from screener.following import follower_of, loops_of
-from screener.front import Front
-from screener.health import Health, Probes
+from screener.health import LIVE, READY, Health, Probes
 from screener.measuring import keep_measuring
 from screener.origins import origins_of
 from screener.policies import policies_of
@@ -129,10 +127,15 @@ def build_app(
         clock=clock,
         degraded=health.degraded,
     )
-    endpoints = [
-        McpEndpoint(build_server(services, toolset), toolset, services, origins)
-        for toolset in toolsets(offer)
-    ]
+    named = {each.resource: each for each in (resource, *others)}
+    bearer = Bearer(services.principals)
+
+    def endpoint_of(toolset: Toolset) -> McpEndpoint:
+        at = named.get(offer.mcp_url + toolset.path, resource)
+        challenge = Challenge(bearer, at, services, keyless=toolset.keyless)
+        return McpEndpoint(build_server(services, toolset), toolset, services, origins, challenge)
+
+    endpoints = [endpoint_of(toolset) for toolset in toolsets(offer)]
     measured = settings.metrics_port is not None
     sweeper = sweeper_of(settings, database)
     loops = [
@@ -175,7 +178,7 @@ def build_app(
             gc.freeze()
             yield
 
-    facade = Facade(services, resource, BASE, clock)
+    facade = Facade(services, bearer.identify, resource, BASE, clock)
     reference = facade.documents["/llms.txt"].body.decode()
     routes = [
         *oauth_routes(
@@ -194,27 +197,20 @@ def build_app(
     ]
     handlers = exception_handlers(offer.docs_url, services.limiter)
     pages = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    named = {each.resource: each for each in (resource, *others)}
-    agents = {
-        f"/mcp{endpoint.toolset.path}": ChallengeMiddleware(
-            endpoint,
-            named.get(offer.mcp_url + endpoint.toolset.path, resource),
-            services,
-            keyless=endpoint.toolset.keyless,
-        )
-        for endpoint in endpoints
-    }
-    front = Front(facade, agents, pages)
-    app: ASGIApp = Guard(
-        BearerMiddleware(front, services.principals, front.reads_credentials),
+    probes = Probes(health, origins)
+    app: ASGIApp = Edge(
+        pages,
+        facade,
+        {f"/mcp{endpoint.toolset.path}": endpoint.respond for endpoint in endpoints},
+        {LIVE: probes.respond, READY: probes.respond},
         at_once=settings.requests_at_once,
         is_https=offer.public_url.startswith("https:"),
         docs_url=offer.docs_url,
+        record=record if measured else None,
     )
-    app = Observed(app, record if measured else None)
     if settings.trusted_proxies:
         app = ProxyHeadersMiddleware(app, list(settings.trusted_proxies))  # type: ignore[arg-type, assignment]
-    return Probes(app, health, origins)
+    return app
 
 
 async def _migrate(database: Database) -> None:

@@ -29,7 +29,7 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from mcp_server.http.guard import CONNECTION
+from mcp_server.http.edge import CONNECTION
 from mcp_server.operations.callers import network_of
 from screener.door import Door
 from screener.outlet import Outlet

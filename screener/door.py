@@ -12,7 +12,8 @@ from typing import Protocol
 
 from prometheus_client import Gauge
 
-from mcp_server.http.guard import MAX_FIELD_BYTES, MAX_FIELDS, share_of
+from mcp_server.http.edge import share_of
+from mcp_server.http.requests import MAX_FIELD_BYTES, MAX_FIELDS
 from telemetry.metrics import connections, limits_hit
 
 

@@ -23,7 +23,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mcp_server.http.guard import CONNECTION, Answering, refuse_host
+from mcp_server.http.edge import CONNECTION, Answering, refuse_host
 from mcp_server.http.requests import Origins
 from screener.connections import Connection
 from screener.console import err

@@ -17,8 +17,8 @@ from typing import Literal
 import anyio
 import orjson
 
-from mcp_server.http.guard import CLOSE, CONNECTION, NOSNIFF, TEXT, Answering, App, refuse_host
-from mcp_server.http.requests import Origins, Receive, Scope, Send
+from mcp_server.http.edge import TEXT, refuse_host
+from mcp_server.http.requests import Origins, Receive, Scope
 from mcp_server.http.responses import HttpResponse, response
 from mcp_server.operations.age import Age
 from mcp_server.operations.answers import JSON
@@ -166,34 +166,16 @@ class Health:
 
 
 class Probes:
-    """Pure ASGI middleware around everything, so that a probe is not limited, counted or logged,
-    and is answered on every connection that is admitted, for every Host that no stranger can have.
-    """
+    """What probes ask for, answered for every Host that no stranger can have."""
 
-    def __init__(self, app: App, health: Health, origins: Origins) -> None:
-        self._app = app
+    def __init__(self, health: Health, origins: Origins) -> None:
         self._origins = origins
         self._health = health
-        self._version = VERSION
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith("/health/"):
-            await self._app(scope, receive, send)
-            return
-        path = scope["path"].rstrip("/")
-        if path not in (LIVE, READY):
-            await self._app(scope, receive, send)
-            return
-        connection: Answering | None = scope.get("state", {}).get(CONNECTION)
-        answer = refuse_host(scope, self._origins) or self._answer(path, scope["method"])
-        answer.headers += (b"cache-control", b"no-store"), NOSNIFF
-        if connection is not None and connection.is_ending:
-            answer.headers.append(CLOSE)
-        try:
-            await answer(scope, receive, send)
-        finally:
-            if connection is not None:
-                connection.answered()
+    async def respond(self, scope: Scope, _receive: Receive) -> HttpResponse:
+        """Answer a request for `LIVE` or `READY`."""
+        refusal = refuse_host(scope, self._origins)
+        return refusal or self._answer(scope["path"], scope["method"])
 
     def _answer(self, path: str, method: str) -> HttpResponse:
         if method not in ("GET", "HEAD"):
@@ -212,6 +194,6 @@ class Probes:
             "degraded": [part._asdict() for part in state.degraded],
             "as_of_session": state.session,
             "data_version": state.data_version,
-            "version": self._version,
+            "version": VERSION,
         }
         return response(503 if state.status == "unavailable" else 200, orjson.dumps(fields), JSON)

@@ -7,8 +7,9 @@ import secrets
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 
-SENT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+SENT_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 """An id of a caller or a proxy that is taken over; any other is replaced."""
 
 
@@ -16,7 +17,7 @@ SENT_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 class Request:
     """One request; who learns something of it notes it here."""
 
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    id: str = field(default_factory=partial(secrets.token_hex, 8))
     surface: str = ""
     """By which it came: rest, mcp, or what else the service has for its path."""
     operation: str = ""
@@ -25,6 +26,8 @@ class Request:
     """`ok` or the code of the error; the HTTP status where no operation was called."""
     key_prefix: str = ""
     """The beginning of the key, which is shown to its owner too; never more of it."""
+    status: int = 0
+    """Of the response; 0 while there is none."""
     started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -47,8 +50,6 @@ def note(surface: str, operation: str = "") -> None:
         request.surface, request.operation = surface, operation
 
 
-def request_of(sent_id: str | None) -> Request:
+def request_of(sent_id: bytes) -> Request:
     """A request that begins now, under the id that was sent with it if that is harmless."""
-    if sent_id is not None and SENT_ID.fullmatch(sent_id):
-        return Request(sent_id)
-    return Request()
+    return Request(sent_id.decode()) if SENT_ID.fullmatch(sent_id) else Request()

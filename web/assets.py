@@ -41,7 +41,7 @@ class Asset:
         answer = Answer(self.body, self.media_type)
 
         async def respond(request: Request) -> HttpResponse:
-            return answer_response(answer, request.scope["headers"], FOREVER)
+            return answer_response(answer, request.scope["fields"], FOREVER)
 
         return Route(self.path, respond)
 

@@ -107,7 +107,7 @@ class SetupCharts:
     def _response(self, visit: Visit, symbol: str, answer: Answer) -> HttpResponse:
         public = self._access.everybody(symbol)
         age = PUBLIC_HOUR if public else PRIVATE_HOUR
-        response = answer_response(answer, visit.request.scope["headers"], age)
+        response = answer_response(answer, visit.request.scope["fields"], age)
         if not public:
             response.headers.append((b"vary", b"Cookie"))
             # Else a page of somebody else could show it, and learn what is found here.

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mcp_server.http.guard import AGENT_PATHS, OAUTH_PATHS
+from mcp_server.http.edge import AGENT_PATHS, OAUTH_PATHS
 from mcp_server.http.requests import is_below, prefers_html
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.limits import Limiter

@@ -17,7 +17,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from mcp_server.http.guard import share_of
+from mcp_server.http.edge import share_of
 from web.access import Access
 from web.news import NIGHT, PROGRESS, News
 from web.refusals import Refusal

@@ -191,7 +191,7 @@ def protection(*, redirects_off_site: bool = False) -> dict[str, str]:
 def public_page(request: Request, page: PublicPage, age: str) -> HttpResponse:
     """The response for a page that is the same for everybody."""
     form = page.markdown if wants_markdown(request) else page.html
-    response = answer_response(form, request.scope["headers"], age)
+    response = answer_response(form, request.scope["fields"], age)
     response.headers += [(name.lower().encode(), v.encode()) for name, v in protection().items()]
     response.headers.append((b"vary", b"Accept"))
     return response

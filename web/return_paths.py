@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
-from mcp_server.http.guard import MAX_QUERY
+from mcp_server.http.requests import MAX_QUERY
 
 LANDING = "/keys"
 MAX_TARGET = MAX_QUERY + 1024

@@ -5,13 +5,11 @@ one. So every origin gets the same fields, and none of them admits credentials. 
 site are not below these paths.
 
 Starlette's middleware is not used. It answers by Origin, so that a cache keeps a copy for each
-site, and repeats the names of fields that a page asks for. In front of the guard it would answer
-without bounds; behind it, a page could not read what the guard refuses.
+site, and repeats the names of fields that a page asks for. In front of the edge it would answer
+without bounds; behind it, a page could not read what the edge refuses.
 """
 
 from __future__ import annotations
-
-from collections.abc import Collection
 
 from mcp_server.http.requests import Header, Scope, is_below
 from mcp_server.http.responses import HttpResponse
@@ -58,12 +56,12 @@ def cors_fields(path: str) -> tuple[Header, ...]:
     return SHARED if is_below(path, METHODS) else ()
 
 
-def preflight(scope: Scope, names: Collection[bytes]) -> HttpResponse | None:
+def preflight(scope: Scope) -> HttpResponse | None:
     """The response to a browser that asks what a page may send; None for any other request.
 
     The same bytes for everybody: nothing is looked up, and nothing of the request is repeated.
     """
-    if scope["method"] != "OPTIONS" or ASKED not in names:
+    if scope["method"] != "OPTIONS" or ASKED not in scope["fields"]:
         return None
     methods = next((METHODS[start] for start in METHODS if is_below(scope["path"], (start,))), None)
     if methods is None:

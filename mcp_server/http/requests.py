@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, MutableMapping
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
@@ -12,6 +13,12 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Scope]]
 Send = Callable[[Scope], Awaitable[None]]
 Header = tuple[bytes, bytes]
+
+MAX_QUERY = 8 * 1024
+"""Most bytes of a query."""
+
+MAX_FIELDS, MAX_FIELD_BYTES = 100, 64 * 1024
+"""Most fields of a header, and their bytes; the connection refuses larger ones."""
 
 MAX_BODY = 64 * 1024
 """Most bytes of a body. A list of 200 symbols, the most that a plan tracks, has about 3 KB."""
@@ -27,12 +34,25 @@ MAX_WEIGHTS = 2048
 """Bytes of an Accept or Accept-Encoding field that are read; browsers send about 150."""
 
 
+LISTS = (b"host", b"authorization", b"accept", b"accept-encoding", b"if-match", b"if-none-match")
+"""Fields whose repetitions are read as one list. A list is no host and no credential."""
+
+
 class BodyTooLargeError(Exception):
     """The body has more bytes than are accepted."""
 
 
 class DisconnectedError(Exception):
     """The client went away before its body was complete."""
+
+
+def join_repeated(fields: dict[bytes, bytes], headers: Iterable[Header]) -> None:
+    """Put all values of a repeated list into its field (RFC 9110 section 5.3). Of other repeated
+    fields the last value stays.
+    """
+    for name in LISTS:
+        if name in fields:
+            fields[name] = b", ".join(value for each, value in headers if each == name)
 
 
 async def read_body(receive: Receive, most: int = MAX_BODY) -> bytes:
@@ -103,8 +123,13 @@ def prefers_markdown(accept: bytes) -> bool:
     return markdown > 0 and markdown >= named.get("text/html", 0.0)
 
 
-def best_coding(accept_encoding: bytes, offered: Iterable[str]) -> str | None:
+def best_coding(accept_encoding: bytes, offered: tuple[str, ...]) -> str | None:
     """The offered coding of highest weight, the first among equals; None if none is accepted."""
+    return _best_coding(accept_encoding[:MAX_WEIGHTS], offered)
+
+
+@lru_cache(maxsize=256)
+def _best_coding(accept_encoding: bytes, offered: tuple[str, ...]) -> str | None:
     named = parse_weights(accept_encoding)
     rest = named.get("*", 0.0)
     best = max(offered, key=lambda coding: named.get(coding, rest))

@@ -7,7 +7,7 @@ the answer. The state of the quotas differs by caller, so it is added to each re
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import orjson
@@ -73,22 +73,20 @@ class Form(NamedTuple):
 
 
 def answer_response(
-    answer: Answer, request_headers: Iterable[Header], age: str, allowance: Allowance | None = None
+    answer: Answer, fields: Mapping[bytes, bytes], age: str, allowance: Allowance | None = None
 ) -> HttpResponse:
-    """The response for an answer, in a coding that the client accepts; 304 if the client has it."""
-    known, codings = b"", b""
-    for name, value in request_headers:
-        if name == b"accept-encoding":
-            codings = codings + b"," + value if codings else value
-        elif name == b"if-none-match":
-            known = value
+    """The response for an answer, in a coding that the client accepts; 304 if the client has it.
+
+    `fields` are those of the request's header.
+    """
+    codings, known = fields.get(b"accept-encoding"), fields.get(b"if-none-match")
     coding = best_coding(codings, CODINGS) if codings and is_compressible(answer) else None
     form = answer.forms.get((age, coding))
     if form is None:
         form = answer.forms[age, coding] = _form(answer, age, coding)
     headers = [*form.shared]
     if allowance is not None:
-        headers += quota_fields(allowance)
+        headers += (b"ratelimit-policy", allowance.policy), (b"ratelimit", allowance.state)
     if known and names_etag(known, form.etag):
         return HttpResponse(304, headers)
     headers += form.content

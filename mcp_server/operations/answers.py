@@ -15,6 +15,7 @@ import xxhash
 from cachetools import LRUCache
 
 from mcp_server.operations.allowances import Allowance
+from mcp_server.operations.arguments import Arguments
 
 KEPT_BYTES = 16 * 1024 * 1024
 """Most bytes of all kept answers together, with their keys and all their forms."""
@@ -71,10 +72,12 @@ class Answer:
 
 
 class Result(NamedTuple):
-    """The result of a call: its answer, and what is left of the caller's quotas."""
+    """The result of a call: its answer, what is left of the caller's quotas, and the arguments."""
 
     answer: Answer
     allowance: Allowance
+    arguments: Arguments
+    """As they were validated; a surface may remember them for the same request."""
 
 
 Key = tuple[Hashable, ...]

@@ -39,12 +39,16 @@ class Caller(NamedTuple):
 
     @property
     def network(self) -> str:
-        """What keyless limits count by: an IPv4 address, or an IPv6 /64, since a host owns one."""
+        """What keyless limits count by."""
         return network_of(self.address)
 
 
 @lru_cache(maxsize=4096)
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
+    """The network of an address: an IPv4 address, or an IPv6 /64, since a host owns one; `unknown`
+    for any other text. What is asked for is remembered: a text that a proxy passes on is cut to
+    `LONGEST_ADDRESS` before.
+    """
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -53,12 +57,6 @@ def _network(address: str) -> str:
         mapped = parsed.ipv4_mapped
         return str(mapped or ipaddress.ip_network((parsed, 64), strict=False).network_address)
     return str(parsed)
-
-
-def network_of(address: str) -> str:
-    """The network of an address, as `Caller.network` says; `unknown` for any other text."""
-    # A proxy may pass on any text, and what is looked up is remembered.
-    return _network(address) if len(address) <= LONGEST_ADDRESS else UNKNOWN
 
 
 @lru_cache(maxsize=4096)

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mcp_server.operations.allowances import Allowance
-from mcp_server.operations.answers import Answer, Result
-from mcp_server.operations.arguments import read_arguments
+from mcp_server.operations.answers import Answer, Key, Result
+from mcp_server.operations.arguments import Arguments, read_arguments
 from mcp_server.operations.callers import PLANS_WITH_ACCESS, TRACKED_CAPS, Caller
 from mcp_server.operations.calls import Call
 from mcp_server.operations.errors import ApiError, without_accounts
@@ -33,8 +33,10 @@ from telemetry.request import Request, current
 
 log = logging.getLogger(__name__)
 
-Raw = dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]]
-"""Arguments as sent, or a function that reads them: a body is read only for an admitted caller."""
+Raw = dict[str, Any] | Callable[[], Awaitable[dict[str, Any]]] | Arguments
+"""Arguments as sent, or a function that reads them: a body is read only for an admitted caller.
+Validated ones are those of an earlier `Result` of the same request.
+"""
 
 
 async def invoke(
@@ -46,7 +48,7 @@ async def invoke(
     surface: Surface,
     conditions: Conditions = NO_CONDITIONS,
 ) -> Result:
-    """Call an operation.
+    """Call an operation. A kept answer is found without waiting for anything in this process.
 
     Raises:
         ApiError: any code of the operation's `codes`, or `unavailable`.
@@ -54,74 +56,57 @@ async def invoke(
     """
     request = current.get() or Request()
     request.surface, request.operation = surface.name, operation.name
+    allowance, principal = None, caller.principal
     try:
-        result = await _invoke(operation, raw, caller, services, surface, conditions)
-    except Exception as error:
-        request.code = _code_of(error)
-        raise
-    request.code = "ok"
-    return result
-
-
-async def _invoke(
-    operation: Operation,
-    raw: Raw,
-    caller: Caller,
-    services: Services,
-    surface: Surface,
-    conditions: Conditions,
-) -> Result:
-    allowance = await admit(operation.access, caller, services, surface)
-    _record(operation, caller, services)
-    try:
-        _check_rights(operation, caller.principal, services)
-        given = raw if isinstance(raw, dict) else await raw()
-        arguments: Any = read_arguments(operation.arguments, given)
+        allowance = await admit(operation.access, caller, services, surface)
+        if principal is not None:
+            request.key_prefix = principal.key.prefix
+            services.usage.record(principal, operation.name, caller.client, caller.host)
+        if operation.access == "keyed":
+            _check_rights(operation, principal, services)
+        arguments = (
+            raw
+            if isinstance(raw, Arguments)
+            else read_arguments(operation.arguments, raw if isinstance(raw, dict) else await raw())
+        )
         if operation.tracked:
-            await _check_tracked(arguments.symbol, caller.principal, services, surface)
-        # Nothing is waited for between here and the pin in `_answer`: it is of this book.
-        call = Call(arguments, caller, services.active_night.book, services, surface, conditions)
-        return Result(await _answer(operation, call), allowance)
+            await _check_tracked(arguments, principal, services, surface)
+        # Nothing is waited for between here and the pin in `_made`: the answer is of this book.
+        book = services.active_night.book
+        key = (
+            book.data_version,
+            operation.name,
+            operation.pictured and surface.pictures,
+            operation.pictured and surface.app,
+            operation.personal and principal is not None,
+            *vars(arguments).values(),
+        )
+        answer = services.answers.get(key) if operation.sealed else None
+        if operation.sealed:
+            (answers_cache.miss if answer is None else answers_cache.hit).inc()
+        if answer is None:
+            call = Call(arguments, caller, book, services, surface, conditions)
+            answer = await _made(operation, call, key)
+        request.code = "ok"
+        return Result(answer, allowance, arguments)
     except ApiError as error:
-        error.allowance = allowance
+        request.code, error.allowance = error.code, allowance or error.allowance
         raise
     except DatabaseError as error:
         log.warning("%s was not answered: %s", operation.name, error)
+        request.code = "unavailable"
         raise without_accounts(allowance) from error
+    except ConsentNeededError:
+        request.code = "consent_needed"
+        raise
+    except Exception:
+        request.code = "internal_error"
+        raise
 
 
-def _code_of(error: Exception) -> str:
-    if isinstance(error, ApiError):
-        return error.code
-    return "consent_needed" if isinstance(error, ConsentNeededError) else "internal_error"
-
-
-def _record(operation: Operation, caller: Caller, services: Services) -> None:
-    """Note whose key it is, and count the call in the usage log."""
-    principal = caller.principal
-    if principal is None:
-        return
-    if request := current.get():
-        request.key_prefix = principal.key.prefix
-    services.usage.record(principal, operation.name, caller.client, caller.host)
-
-
-async def _answer(operation: Operation, call: Call[Any]) -> Answer:
-    """The kept answer of a sealed operation, else the handler's answer."""
+async def _made(operation: Operation, call: Call[Any], key: Key) -> Answer:
+    """The handler's answer, which is kept if it depends on the night and the arguments alone."""
     services = call.services
-    key = (
-        call.book.data_version,
-        operation.name,
-        operation.pictured and call.surface.pictures,
-        operation.pictured and call.surface.app,
-        operation.personal and call.caller.principal is not None,
-        *vars(call.arguments).values(),
-    )
-    if operation.sealed:
-        kept = services.answers.get(key)
-        answers_cache.count(found=kept is not None)
-        if kept is not None:
-            return kept
     with services.active_night.pin():
         answer = await operation.handler(call)
     if operation.sealed:
@@ -148,8 +133,6 @@ async def admit(access: Access, caller: Caller, services: Services, surface: Sur
 
 def _check_rights(operation: Operation, principal: Principal | None, services: Services) -> None:
     """Check that a keyed call is in the plan, and that the key may do what it does."""
-    if operation.access != "keyed":
-        return
     plans = PLANS_WITH_ACCESS[services.offer.beta]
     if principal is None or principal.account.plan not in plans:
         raise ApiError("forbidden")
@@ -165,11 +148,14 @@ def _check_rights(operation: Operation, principal: Principal | None, services: S
 
 
 async def _check_tracked(
-    symbol: str, principal: Principal | None, services: Services, surface: Surface
+    arguments: Any,  # noqa: ANN401 - of an operation on one symbol
+    principal: Principal | None,
+    services: Services,
+    surface: Surface,
 ) -> None:
     if principal is None:
         raise ApiError("missing_api_key")
-    tracked = await services.principals.tracked(principal)
+    symbol, tracked = arguments.symbol, await services.principals.tracked(principal)
     if symbol not in tracked:
         raise not_tracked(
             symbol,

@@ -1,10 +1,11 @@
-"""The endpoint: one stateless MCP address as an ASGI app, for both protocol eras.
+"""The endpoint: one stateless MCP address, for both protocol eras.
 
 A request is one POST and its response is one JSON object, so the SDK's per-call machinery
 (transport, session, streams, tasks) is not needed. Requests go to the SDK's own kernel,
 `serve_one`, which still defines every method; it is the only entry of the SDK that takes a message
 without a transport. A valid tool call goes to the gate directly, since the gate's answer is stored
-bytes. Refusals over HTTP, before any JSON-RPC, follow the SDK's transport.
+bytes; what the SDK has found valid once is not judged again. Refusals over HTTP, before any
+JSON-RPC, follow the SDK's transport.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import mcp_types as types
@@ -27,7 +28,6 @@ from mcp.shared.inbound import (
     MCP_NAME_HEADER,
     MCP_PROTOCOL_VERSION_HEADER,
     InboundLadderRejection,
-    InboundModernRoute,
     classify_inbound_request,
     find_duplicated_routing_header,
     unsupported_protocol_version_rejection,
@@ -42,19 +42,19 @@ from mcp_server.http.requests import (
     MAX_BODY,
     BodyTooLargeError,
     DisconnectedError,
+    Header,
     Origins,
     Receive,
     Scope,
-    Send,
     accepts_json,
     read_body,
 )
-from mcp_server.http.responses import HttpResponse, error_response, response
+from mcp_server.http.responses import HttpResponse, response
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.decoding import JsonError, decode
-from mcp_server.operations.errors import ApiError
 from mcp_server.operations.services import Services
-from mcp_server.surface.tools import call_tool, host_name
+from mcp_server.surface.server import STATIC
+from mcp_server.surface.tools import ToolCall, call_tool
 from mcp_server.surface.toolsets import Toolset
 from telemetry.request import note
 
@@ -67,6 +67,13 @@ METHODS = frozenset((
 
 Decoded = dict[str, Any]
 """A JSON-RPC message."""
+
+Key = tuple[bytes, ...]
+
+MAX_KNOWN, MAX_KNOWN_BYTES = 2048, 1024
+"""Calls of which it is remembered that the SDK takes them, and the most bytes of one."""
+
+CONTENT_TYPE: Header = (b"content-type", b"application/json")
 
 TEXT = "text/plain; charset=utf-8"
 
@@ -111,19 +118,39 @@ class Exchange:
         """Does nothing, for the same reason."""
 
 
+class SignIn(Protocol):
+    """Finds out who is calling, and says how to sign in."""
+
+    async def identify(self, scope: Scope) -> Caller:
+        """The caller of a request, with what its credential stands for."""
+
+    async def refuse(self, scope: Scope, caller: Caller) -> HttpResponse | None:
+        """The refusal of a request without a live credential, or that is no POST; None if it may
+        go on.
+        """
+
+
 class McpEndpoint:
     """Serves an MCP server at one address."""
 
     def __init__(
-        self, server: Server[Any], toolset: Toolset, services: Services, origins: Origins
+        self,
+        server: Server[Any],
+        toolset: Toolset,
+        services: Services,
+        origins: Origins,
+        sign_in: SignIn,
     ) -> None:
         self._server = server
         self._services = services
         self._origins = origins
+        self._sign_in = sign_in
         self.toolset = toolset
         self._lifespan_state: Any = None
         stamp = {types.SERVER_INFO_META_KEY: server.server_info_stamp}
         self._stamp = orjson.dumps(stamp)[1:-1]
+        self._known: dict[Key, tuple[ToolCall, bytes]] = {}
+        self._stored: dict[tuple[str, str, str], bytes] = {}
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -132,78 +159,90 @@ class McpEndpoint:
             self._lifespan_state = state
             yield
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            reply = await self._respond(scope, receive)
-        except Refused as refused:
-            reply = refused.response
-        except ApiError as error:
-            reply = error_response(error, self._services.offer.docs_url)
-        await reply(scope, receive, send)
+    async def respond(self, scope: Scope, receive: Receive) -> HttpResponse:
+        """Answer a request.
 
-    async def _respond(self, scope: Scope, receive: Receive) -> HttpResponse:
-        fields = dict(scope["headers"])
-        self._check_http(fields)
-        decoded = await self._counted(scope["caller"], receive)
+        Raises:
+            ApiError: `rate_limited` or `unavailable`, before any JSON-RPC.
+        """
+        is_post = scope["method"] == "POST"
+        if is_post:
+            scope["caller"] = await self._sign_in.identify(scope)
+        caller = scope["caller"]
+        if (caller.principal is None or not is_post) and (
+            refusal := await self._sign_in.refuse(scope, caller)
+        ):
+            return refusal
+        if refusal := self._check_http(scope["fields"]):
+            return refusal
+        try:
+            decoded = await _read_message(receive)
+        except Refused as refused:
+            await self._services.limiter.count_other(caller, "list")
+            return refused.response
+        key = _key_of(decoded, scope)
+        known = None if key is None else self._known.get(key)
+        if known is None:
+            return await self._judge(decoded, scope, key)
+        call, stamp = known
+        result, _arguments = await call_tool(call, caller, self._services, stamp)
+        return _result(decoded["id"], result)
+
+    async def _judge(self, decoded: Decoded, scope: Scope, key: Key | None) -> HttpResponse:
+        """The response to a message whose form is not known yet. The gate counts calls of tools;
+        anything else counts here.
+        """
+        fields, limiter, method = scope["fields"], self._services.limiter, decoded.get("method")
+        is_call = self._is_call(decoded)
+        note("mcp", method if isinstance(method, str) and method in METHODS else "other")
+        if not is_call:
+            await limiter.count_other(scope["caller"], "list")
         version = fields.get(b"mcp-protocol-version")
         era = None if version is None else version.decode("latin-1").strip()
         try:
             if era is None or era in HANDSHAKE_PROTOCOL_VERSIONS:
-                return await self._legacy(decoded, era, scope)
-            return await self._modern(decoded, era, scope, fields)
-        except Refused:
-            if self._is_call(decoded):  # It named a tool, but never came to the gate.
-                await self._services.limiter.count_other(scope["caller"], "list")
-            raise
+                return await self._legacy(decoded, era, scope, key)
+            return await self._modern(decoded, era, scope, key)
+        except Refused as refused:
+            if is_call:  # It named a tool, but never came to the gate.
+                await limiter.count_other(scope["caller"], "list")
+            return refused.response
 
-    async def _counted(self, caller: Caller, receive: Receive) -> Decoded:
-        """The message of a request. The gate counts calls of tools; anything else counts here.
-
-        Raises:
-            ApiError: `rate_limited`.
-        """
-        decoded: Decoded = {}
-        try:
-            decoded = await _read_message(receive)
-            method = decoded.get("method")
-            note("mcp", method if isinstance(method, str) and method in METHODS else "other")
-        finally:
-            if not self._is_call(decoded):
-                await self._services.limiter.count_other(caller, "list")
-        return decoded
-
-    def _check_http(self, fields: Mapping[bytes, bytes]) -> None:
+    def _check_http(self, fields: Mapping[bytes, bytes]) -> HttpResponse | None:
         host = fields.get(b"host", b"")
         if not self._origins.knows_host(host):
-            raise Refused(_text(421, "Invalid Host header; set SCREENER_ALLOWED_HOSTS."))
+            return _text(421, "Invalid Host header; set SCREENER_ALLOWED_HOSTS.")
         origin = fields.get(b"origin")
         if origin and not self._origins.admits(origin, host):
-            raise Refused(_text(403, "Invalid Origin header; set SCREENER_ALLOWED_ORIGINS."))
+            return _text(403, "Invalid Origin header; set SCREENER_ALLOWED_ORIGINS.")
         media_type = fields.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if media_type != b"application/json":
-            raise Refused(_text(415, "Send the request as application/json."))
+            return _text(415, "Send the request as application/json.")
         if not accepts_json(fields.get(b"accept", b"")):
-            raise Refused(_text(406, "The response is application/json; accept it."))
+            return _text(406, "The response is application/json; accept it.")
+        return None
 
-    async def _legacy(self, decoded: Decoded, era: str | None, scope: Scope) -> HttpResponse:
+    async def _legacy(
+        self, decoded: Decoded, era: str | None, scope: Scope, key: Key | None
+    ) -> HttpResponse:
         """The response for the versions up to 2025, whose handshake leaves no state here."""
         if "id" not in decoded or "method" not in decoded:
             return _acknowledge(decoded)
         request = _request(decoded)
         version = era or types.DEFAULT_NEGOTIATED_VERSION
-        result = await self._tool_result(request, version, scope["caller"])
+        result = await self._tool_result(request, version, scope["caller"], key)
         if result is not None:
             return _result(request.id, result)
         connection = Connection.from_envelope(version, None, None)
-        body, _code = await self._dispatch(request, connection, scope)
-        return response(200, body)
+        return (await self._dispatch(request, version, connection, scope))[0]
 
     async def _modern(
-        self, decoded: Decoded, era: str, scope: Scope, fields: Mapping[bytes, bytes]
+        self, decoded: Decoded, era: str, scope: Scope, key: Key | None
     ) -> HttpResponse:
         """The response for version 2026-07-28, whose requests each carry their own envelope."""
         if "id" not in decoded:
             return _acknowledge(decoded, era)
+        fields = scope["fields"]
         if len(fields) != len(scope["headers"]):
             _check_repeated(scope["headers"], decoded["id"])
         routing = {}
@@ -216,26 +255,28 @@ class McpEndpoint:
         if isinstance(route, InboundLadderRejection):
             await self._services.limiter.count_other(scope["caller"], "list")
             return _rejection(route, request.id)
-        caller = scope["caller"]._replace(host=host_name(route.client_info))
         version = route.protocol_version
-        result = await self._tool_result(request, version, caller, stamp=self._stamp)
+        result = await self._tool_result(request, version, scope["caller"], key, self._stamp)
         if result is not None:
             return _result(request.id, result)
-        return await self._modern_method(request, route, scope)
-
-    async def _modern_method(
-        self, request: types.JSONRPCRequest, route: InboundModernRoute, scope: Scope
-    ) -> HttpResponse:
-        connection = Connection.from_envelope(
-            route.protocol_version, route.client_info, route.client_capabilities
-        )
-        body, code = await self._dispatch(request, connection, scope)
-        return response(200 if code is None else ERROR_CODE_HTTP_STATUS.get(code, 200), body)
+        connection = Connection.from_envelope(version, route.client_info, route.client_capabilities)
+        reply, code = await self._dispatch(request, version, connection, scope)
+        reply.status = 200 if code is None else ERROR_CODE_HTTP_STATUS.get(code, 200)
+        return reply
 
     async def _dispatch(
-        self, request: types.JSONRPCRequest, connection: Connection, scope: Scope
-    ) -> tuple[bytes, int | None]:
-        """The kernel's response to a request, and the error code if the response is an error."""
+        self, request: types.JSONRPCRequest, version: str, connection: Connection, scope: Scope
+    ) -> tuple[HttpResponse, int | None]:
+        """The kernel's response to a request, and the error code if the response is an error.
+
+        What changes only with a release is encoded once.
+        """
+        params = request.params or {}
+        place = request.method, version, str(params.get("uri", ""))
+        is_static = request.method in STATIC and params.keys() <= {"_meta", "uri"}
+        stored = self._stored.get(place) if is_static else None
+        if stored is not None and _is_valid(request.method, version, params):
+            return _result(request.id, stored), None
         exchange = Exchange(
             TransportContext(kind="streamable-http", can_send_request=False),
             request.id,
@@ -252,26 +293,37 @@ class McpEndpoint:
             )
         except Exception as error:
             data = modern_error_data(error)
-            return _failure(request.id, data), data.code
-        body = orjson.dumps({"jsonrpc": "2.0", "id": request.id, "result": found})
-        return body, None
+            return response(200, _failure(request.id, data)), data.code
+        result = orjson.dumps(found)
+        if is_static:
+            self._stored[place] = result
+        return _result(request.id, result), None
 
     async def _tool_result(
-        self, request: types.JSONRPCRequest, version: str, caller: Caller, stamp: bytes = b""
+        self,
+        request: types.JSONRPCRequest,
+        version: str,
+        caller: Caller,
+        key: Key | None,
+        stamp: bytes = b"",
     ) -> bytes | None:
         """The result of a valid tool call; None for any request that the kernel should handle."""
         params = request.params
         if request.method != "tools/call" or params is None:
             return None
-        try:
-            methods.validate_client_request("tools/call", version, params)
-        except (ValidationError, KeyError):
+        if not _is_valid("tools/call", version, params):
             await self._services.limiter.count_other(caller, "list")
             return None
         tool = self.toolset.tools.get(params["name"])
         if tool is None:
             return None
-        return await call_tool(tool, self.toolset, params, version, caller, self._services, stamp)
+        call = ToolCall.of(tool, self.toolset, params, version)
+        result, arguments = await call_tool(call, caller, self._services, stamp)
+        if key is not None and arguments is not None and not tool.operation.changes:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            self._known[key] = call._replace(raw=arguments), stamp
+        return result
 
     def _is_call(self, decoded: Decoded) -> bool:
         """Whether a message calls one of the tools."""
@@ -279,6 +331,34 @@ class McpEndpoint:
         name = params.get("name") if isinstance(params, dict) else None
         called = isinstance(name, str) and name in self.toolset.tools
         return called and decoded.get("method") == "tools/call" and "id" in decoded
+
+
+def _key_of(decoded: Decoded, scope: Scope) -> Key | None:
+    """What a tool call says beside its id: an equal one is valid if this one is. None for what is
+    no plain call, or has too many bytes to be remembered.
+    """
+    fields, headers = scope["fields"], scope["headers"]
+    if (
+        len(decoded) != 4
+        or decoded.get("method") != "tools/call"
+        or decoded.get("jsonrpc") != "2.0"
+        or type(decoded.get("id")) not in (int, str)
+        or "params" not in decoded
+        or len(fields) != len(headers)
+    ):
+        return None
+    sent = orjson.dumps(decoded["params"])
+    key = (*[fields.get(raw, b"") for _name, raw in _ROUTING], sent)
+    return key if sum(map(len, key)) <= MAX_KNOWN_BYTES else None
+
+
+def _is_valid(method: str, version: str, params: Mapping[str, Any]) -> bool:
+    """Whether the SDK takes these parameters."""
+    try:
+        methods.validate_client_request(method, version, params)
+    except (ValidationError, KeyError):
+        return False
+    return True
 
 
 async def _read_message(receive: Receive) -> Decoded:
@@ -297,8 +377,9 @@ async def _read_message(receive: Receive) -> Decoded:
 
 
 def _result(request_id: types.RequestId, result: bytes) -> HttpResponse:
-    head = b'{"jsonrpc":"2.0","id":%b,"result":' % orjson.dumps(request_id)
-    return response(200, b"".join((head, result, b"}")))
+    body = b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(request_id), result)
+    length = b"%d" % len(body)
+    return HttpResponse(200, [CONTENT_TYPE, (b"content-length", length)], body)
 
 
 def _request(decoded: Decoded) -> types.JSONRPCRequest:

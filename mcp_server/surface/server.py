@@ -23,7 +23,7 @@ from mcp_server.operations.services import Offer, Services
 from mcp_server.surface.app_page import PAGE_TYPE, PAGE_URI, page_content
 from mcp_server.surface.clients import APPS
 from mcp_server.surface.instructions import instructions
-from mcp_server.surface.tools import call_tool, host_name
+from mcp_server.surface.tools import ToolCall, call_tool, host_name
 from mcp_server.surface.toolsets import EXTENDED, Tool, Toolset
 from telemetry.version import VERSION
 
@@ -63,8 +63,8 @@ def build_server(services: Services, toolset: Toolset) -> Server[Any]:
         tool = toolset.tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, _unknown_tool(params.name, offer))
-        sent, version = context.params or {}, context.protocol_version
-        result = await call_tool(tool, toolset, sent, version, _caller(context), services)
+        call = ToolCall.of(tool, toolset, context.params or {}, context.protocol_version)
+        result, _arguments = await call_tool(call, _caller(context), services)
         if orjson.loads(result).get("resultType") == "input_required":
             return types.InputRequiredResult.model_validate_json(result)
         return types.CallToolResult.model_validate_json(result)

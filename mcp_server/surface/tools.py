@@ -9,17 +9,20 @@ from __future__ import annotations
 import base64
 import logging
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache, partial
+from typing import NamedTuple, NoReturn
 
 import orjson
+from mcp_types import CLIENT_INFO_META_KEY
 
 from mcp_server.operations.allowances import Allowance
-from mcp_server.operations.answers import PNG, Answer, Result
+from mcp_server.operations.answers import PNG, Answer
+from mcp_server.operations.arguments import Arguments
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.gate import Raw, admit, invoke
 from mcp_server.operations.services import Services
-from mcp_server.operations.surfaces import ConsentNeededError
+from mcp_server.operations.surfaces import Conditions, ConsentNeededError, Surface
 from mcp_server.surface.app_page import DATA_KEY
 from mcp_server.surface.clients import Params, conditions_of, input_required, shows_apps
 from mcp_server.surface.toolsets import Tool, Toolset
@@ -31,40 +34,64 @@ MAX_HOST = 200
 log = logging.getLogger(__name__)
 
 
-async def call_tool(
-    tool: Tool,
-    toolset: Toolset,
-    params: Params,
-    version: str,
-    caller: Caller,
-    services: Services,
-    stamp: bytes = b"",
-) -> bytes:
-    """The result of a call as JSON; a refusal is a result with `isError`.
+class ToolCall(NamedTuple):
+    """A valid call of a tool, as the gate takes it: all that its parameters say."""
 
-    `params` are those of a valid `tools/call` of protocol version `version`. `stamp` is the JSON
-    that the modern protocol era adds to the result's `_meta`.
+    tool: Tool
+    surface: Surface
+    raw: Raw
+    conditions: Conditions
+    host: str
+    """The MCP host's name and version, if it sent them."""
+    is_elsewhere: bool
+    """Whether the tool needs a key, at an address that takes none."""
+
+    @classmethod
+    def of(cls, tool: Tool, toolset: Toolset, params: Params, version: str) -> ToolCall:
+        """The call that `params` of a valid `tools/call` of a protocol version describe."""
+        meta, sent = params.get("_meta"), params.get("arguments") or {}
+        return cls(
+            tool,
+            toolset.surface(app=shows_apps(version, params)),
+            # Where some arguments are unknown, a refusal stands in their place in the gate.
+            tool.raw_arguments(sent)
+            if all(name in tool.arguments for name in sent)
+            else partial(refuse_unknown, tool, toolset.tools, sent),
+            conditions_of(version, params),
+            host_name(meta.get(CLIENT_INFO_META_KEY)) if isinstance(meta, Mapping) else "",
+            toolset.keyless and tool.operation.access == "keyed",
+        )
+
+
+async def call_tool(
+    call: ToolCall, caller: Caller, services: Services, stamp: bytes = b""
+) -> tuple[bytes, Arguments | None]:
+    """The result of a call as JSON, and the validated arguments; a refusal is a result with
+    `isError`, and has none.
+
+    `stamp` is the JSON that the modern protocol era adds to the result's `_meta`.
     """
-    surface = toolset.surface(app=shows_apps(version, params))
+    if call.host:
+        caller = caller._replace(host=call.host)
     try:
-        if toolset.keyless and tool.operation.access == "keyed":
-            return _failed(await _demo_refusal(toolset, caller, services), stamp)
-        result = await invoke(
-            tool.operation,
-            _raw(tool, toolset, params.get("arguments") or {}),
+        if call.is_elsewhere:
+            await _refuse_keyed(call.surface, caller, services)
+        answer, allowance, arguments = await invoke(
+            call.tool.operation,
+            call.raw,
             caller,
             services,
-            surface=surface,
-            conditions=conditions_of(version, params),
+            surface=call.surface,
+            conditions=call.conditions,
         )
     except ApiError as error:
-        return _failed(error, stamp)
+        return _failed(error, stamp), None
     except ConsentNeededError as needed:
-        return input_required(needed, stamp)
+        return input_required(needed, stamp), None
     except Exception:
-        log.exception("The tool %s failed", tool.name)
-        return _failed(ApiError("internal_error"), stamp)
-    return _succeeded(result, stamp)
+        log.exception("The tool %s failed", call.tool.name)
+        return _failed(ApiError("internal_error"), stamp), None
+    return _succeeded(answer, allowance, stamp), arguments
 
 
 def host_name(info: object) -> str:
@@ -75,20 +102,13 @@ def host_name(info: object) -> str:
     return "".join(filter(str.isprintable, text))[:MAX_HOST]
 
 
-def _raw(tool: Tool, toolset: Toolset, sent: Params) -> Raw:
-    """The arguments of a call; where some are unknown, a refusal in their place in the gate."""
-    if all(name in tool.arguments for name in sent):
-        return tool.raw_arguments(sent)
-    return partial(refuse_unknown, tool, toolset.tools, sent)
-
-
-async def _demo_refusal(toolset: Toolset, caller: Caller, services: Services) -> ApiError:
-    return ApiError(
+async def _refuse_keyed(surface: Surface, caller: Caller, services: Services) -> NoReturn:
+    raise ApiError(
         "missing_api_key",
         "The demo endpoint answers only demo and get_family_track_record.",
         fix=f"Connect {services.offer.mcp_url} instead and sign in, or send the header "
         "`Authorization: Bearer <API_KEY>` there.",
-        allowance=await admit("keyless", caller, services, toolset.surface()),
+        allowance=await admit("keyless", caller, services, surface),
     )
 
 
@@ -98,15 +118,14 @@ def _failed(error: ApiError, stamp: bytes) -> bytes:
     return b'{"content":[{"type":"text","text":%b}],"isError":true%b}' % (text, meta)
 
 
-def _succeeded(result: Result, stamp: bytes) -> bytes:
-    answer = result.answer
+def _succeeded(answer: Answer, allowance: Allowance, stamp: bytes) -> bytes:
     content = answer.forms.get("content")
     if content is None:
         content = answer.forms["content"] = _content(answer)
     parts = [b'{"content":[', content, b"]"]
     if answer.media_type != PNG:
         parts += b',"structuredContent":', answer.body
-    parts += b',"isError":false', _meta(result.allowance, stamp, answer.app), b"}"
+    parts += b',"isError":false', _meta(allowance, stamp, answer.app), b"}"
     return b"".join(parts)
 
 
@@ -130,12 +149,17 @@ def _meta(allowance: Allowance | None, stamp: bytes, app: bytes | None = None) -
     """
     entries = [stamp] if stamp else []
     if allowance is not None:
-        policy = allowance.policy.replace(b'"', b'\\"')
         state = allowance.state.replace(b'"', b'\\"')
-        entries.append(b'"RateLimit-Policy":"%b","RateLimit":"%b"' % (policy, state))
+        entries.append(b'%b,"RateLimit":"%b"' % (_policy(allowance.policy), state))
     if app is not None:
         entries.append(b'"%b":%b' % (DATA_KEY.encode(), app))
     if not entries:
         return b""
     era = b',"resultType":"complete"' if stamp else b""
     return b'%b,"_meta":{%b}' % (era, b",".join(entries))
+
+
+@lru_cache(maxsize=8)
+def _policy(policy: bytes) -> bytes:
+    """A policy, of which a service has few, as JSON."""
+    return b'"RateLimit-Policy":"%b"' % policy.replace(b'"', b'\\"')

@@ -13,15 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.responses import Response
 
-from oauth.metadata import resources_of
-from rest_facade.facade import Facade
-from screener.app import BASE, services_of
-from screener.databases import database_of
-from screener.front import Front
+from screener.app import BASE
 from screener.settings import Settings
-from store.accounts import utc_now
 from tests.contract.test_auth import KEYED, KEYLESS
 from tests.service import Service, copy_night, new_key, serving
 
@@ -293,20 +287,3 @@ def test_a_person_who_asks_for_too_much_that_is_nowhere_reads_when_to_come_back(
     assert [page.status_code for page in pages] == [404] * OTHER + [429]
     assert f"More than {OTHER} requests in 60 s from one address; wait" in pages[-1].text
     assert int(pages[-1].headers["retry-after"]) >= 1
-
-
-def test_a_credential_is_looked_up_where_an_operation_is_and_nowhere_else(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path)
-    services = services_of(settings, database_of(settings), None)
-    facade = Facade(services, resources_of(services.offer)[0], BASE, utc_now)
-    front = Front(facade, {"/mcp": Response()}, Response())
-
-    def reads(method: str, path: str) -> bool:
-        return front.reads_credentials({"type": "http", "method": method, "path": path})
-
-    assert all(reads("GET", f"{BASE}{path}") for path in ("", "/", "/me", "/tickers/X/patterns/"))
-    assert reads("HEAD", "/llms.txt")
-    assert reads("PUT", f"{BASE}/tickers")
-    assert reads("POST", "/mcp/")
-    assert not any(reads(method, path) for method, path in NOWHERE)
-    assert not reads("GET", "/keys")

@@ -14,8 +14,9 @@ import httpx
 import pytest
 from starlette.types import Scope
 
+from mcp_server.http.edge import Edge
 from mcp_server.operations.callers import Caller
-from oauth.bearer import BearerMiddleware, bearer_token
+from oauth.bearer import Bearer
 from screener.app import build_app
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
@@ -196,64 +197,74 @@ NAMES: tuple[tuple[list[tuple[bytes, bytes]], str], ...] = (
 )
 
 
+async def read_at_the_edge(headers: list[tuple[bytes, bytes]], client: Any = None) -> Scope:
+    """What a surface gets of a request with a header."""
+    found: list[Scope] = []
+
+    async def pages(scope: Scope, *_: Any) -> None:
+        found.append(scope)
+
+    async def nothing(*_: Any) -> Any:
+        """Nothing is received or sent."""
+
+    edge = Edge(pages, at_once=8, is_https=False, docs_url="https://example.com/docs")
+    request = {"type": "http", "http_version": "1.0", "method": "GET", "path": "/"}
+    await edge(
+        {**request, "query_string": b"", "headers": headers, "client": client}, nothing, nothing
+    )
+    return found[0]
+
+
+@pytest.mark.parametrize("client", [("192.0.2.7", 1), None])
+@pytest.mark.parametrize(("headers", "name"), NAMES)
+async def test_a_caller_has_an_address_and_the_name_it_gives_itself(
+    headers: list[tuple[bytes, bytes]], name: str, client: Any
+) -> None:
+    scope = await read_at_the_edge(headers, client)
+
+    assert scope["caller"] == Caller(client[0] if client else "", client=name)
+
+
 @pytest.mark.parametrize(
-    ("credential", "refused"),
+    ("credentials", "refused"),
     [
         ([], None),
         ([b"Bearer ps_live_unknown"], "key"),
         ([b"Bearer pso_at_unknown"], "token"),
-        ([b"Basic dTpw"], "token"),
-        ([b"Bearer " + b"x" * 600], "token"),
+        ([b"Basic KEY"], "token"),
+        ([b"Token KEY"], "token"),
+        ([b"Bearer" + b" " * 451 + b"KEY"], "token"),
+        ([b"Bearer \xff"], "token"),
+        ([b"Bearer"], "token"),
+        ([b"Bearer KEY b"], "token"),
+        ([b""], "token"),
+        ([b"Bearer KEY, Bearer KEY"], "token"),
+        ([b"Bearer KEY", b"Bearer KEY"], "token"),
+        ([b"Bearer KEY"], "opens"),
+        ([b"bEARER KEY"], "opens"),
+        ([b" Bearer \t KEY "], "opens"),
+        ([b"Bearer" + b" " * 450 + b"KEY"], "opens"),
     ],
 )
-async def test_a_caller_has_an_address_the_name_it_gives_itself_and_the_account_of_a_live_key(
-    tmp_path: Path, credential: list[bytes], refused: Any
+async def test_one_well_formed_field_opens_the_account_of_a_live_key(
+    tmp_path: Path, credentials: list[bytes], refused: Any
 ) -> None:
-    async def nothing(*_: Any) -> Any:
-        """Neither the app nor the connection does anything."""
-
-    given = [(b"authorization", one) for one in credential]
+    """B03 and B04; a field has at most 512 bytes."""
     async with accounts_in(tmp_path) as database:
-        parts = (Keys(database), Tokens(database), Watchlist(database), changes_of(database))
-        middleware = BearerMiddleware(nothing, Principals(*parts), lambda _scope: True)
-        for headers, name in NAMES:
-            for client, address in ((("192.0.2.7", 1), "192.0.2.7"), (None, "")):
-                scope: Scope = {"type": "http", "client": client, "headers": [*headers, *given]}
-                await middleware(scope, nothing, nothing)
-                assert scope["caller"] == Caller(address, refused=refused, client=name)
+        keys = Keys(database)
+        parts = (Tokens(database), Watchlist(database), changes_of(database))
         await Accounts(database).add("ada@example.com", Plan.PREMIUM)
-        _, secret = await parts[0].create("ada@example.com", "laptop")
-        scope["headers"] = [NAMED, (b"authorization", f"Bearer {secret}".encode())]
-        await middleware(scope, nothing, nothing)
+        _, secret = await keys.create("ada@example.com", "laptop")
+        sent = [(b"authorization", each.replace(b"KEY", secret.encode())) for each in credentials]
+        scope = await read_at_the_edge([*sent, NAMED], ("192.0.2.7", 1))
 
-    caller: Caller = scope["caller"]
-    assert caller.principal is not None
-    assert caller.principal.account.email == "ada@example.com"
-    assert caller[2:] == (None, "notebook/2", "")
+        caller = await Bearer(Principals(keys, *parts)).identify(scope)
 
-
-@pytest.mark.parametrize(
-    ("credentials", "token"),
-    [
-        ([b"Bearer abc"], "abc"),
-        ([b"bEARER abc"], "abc"),
-        ([b" Bearer \t abc "], "abc"),
-        ([b"Bearer " + b"x" * 505], "x" * 505),
-        ([b"Bearer " + b"x" * 506], None),
-        ([b"Bearer \xff"], None),
-        ([b"Bearer"], None),
-        ([b"Bearer a b"], None),
-        ([b"Basic abc"], None),
-        ([b"Token x"], None),
-        ([b""], None),
-        ([b"Bearer a, Bearer b"], None),
-        ([b"Bearer abc", b"Bearer abc"], None),
-        ([], None),
-    ],
-)
-def test_one_well_formed_header_has_a_token(credentials: list[bytes], token: str | None) -> None:
-    """B03 and B04."""
-    assert bearer_token(credentials) == token
+    assert caller.refused == (None if refused == "opens" else refused)
+    assert (caller.principal is not None) is (refused == "opens")
+    assert (caller.address, caller.client, caller.host) == ("192.0.2.7", "notebook/2", "")
+    if caller.principal is not None:
+        assert caller.principal.account.email == "ada@example.com"
 
 
 @asynccontextmanager
@@ -263,6 +274,10 @@ async def drivers_ending() -> AsyncIterator[None]:
     yield
     for thread in set(threading.enumerate()) - before:
         await asyncio.to_thread(thread.join)
+
+
+NOWHERE = (("GET", "/api/v1/nowhere"), ("DELETE", "/api/v1/scan"), ("GET", "/mcp"), ("PUT", "/"))
+"""Where no operation is, no credential is looked up."""
 
 
 async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credential(
@@ -278,9 +293,11 @@ async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credenti
     async with drivers_ending(), client:
         rest = await client.get("/api/v1/me")
         agent = await client.post("/mcp", json=body)
+        unasked = [await client.request(method, path) for method, path in NOWHERE]
 
     assert (rest.status_code, rest.json()["error"]) == (503, "unavailable")
     assert rest.headers["retry-after"] == "1"
     assert agent.json()["result"]["isError"]
     assert agent.json()["result"]["content"][0]["text"].startswith("unavailable:")
     assert "A credential was not looked up: The account database " in caplog.text
+    assert {answer.status_code for answer in unasked} == {404, 405}

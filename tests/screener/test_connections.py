@@ -17,7 +17,7 @@ import anyio.to_thread
 import pytest
 import uvicorn
 
-from mcp_server.http.guard import Guard
+from mcp_server.http.edge import Edge
 from mcp_server.http.requests import DisconnectedError, Receive, Scope, Send, read_body
 from mcp_server.http.responses import response
 from screener.door import Bounds
@@ -78,10 +78,10 @@ def started(
 ) -> Iterator[tuple[int, uvicorn.Server]]:
     """A server with these bounds, and its port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        guard = Guard(app or Echo(), at_once=64, is_https=False, docs_url="http://x/docs")
+        edge = Edge(app or Echo(), at_once=64, is_https=False, docs_url="http://x/docs")
 
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-            await guard(scope, receive, send)
+            await edge(scope, receive, send)
 
         config = server_config(serve, Settings(**settings), bounds, log_config=None, lifespan="off")
         server = uvicorn.Server(config)

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from prometheus_client import REGISTRY
 
-from mcp_server.http.guard import Guard
+from mcp_server.http.edge import Edge
 from mcp_server.http.responses import response
 from mcp_server.operations import charts as charts_module
 from mcp_server.operations.callers import Caller
@@ -25,7 +25,7 @@ from store.accounts import Account, Plan
 from store.keys import Key, Principal
 from telemetry.metrics import LIMITS
 from tests.contract.market import active_book
-from tests.mcp_server.http.test_guard import ask, scope_of
+from tests.mcp_server.http.test_edge import ask, scope_of
 from tests.screener.test_door import Visitor
 from web.throttle import Throttle, TooManyRefusal
 
@@ -66,7 +66,7 @@ def of_limiter() -> dict[str, Ask]:
 def asks(night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Ask]]:
     """What to ask for until a limit refuses it, by the limit."""
     monkeypatch.setattr(charts_module, "QUEUE_LIMIT", 0)
-    guard = Guard(response(200), at_once=0, is_https=False, docs_url="https://example.com/docs")
+    edge = Edge(response(200), at_once=0, is_https=False, docs_url="https://example.com/docs")
     full = Bounds(connections=0)
     with closing(active_book(night)) as book:
         setup = book.setup(
@@ -78,7 +78,7 @@ def asks(night: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
             "apps": partial(anyio.run, Quota(1).seconds_to_wait, "192.0.2.1"),
             "connections": partial(Door(full, trusted=["*"]).admit, Visitor()),
             "connections_of_network": partial(Door(full).admit, Visitor()),
-            "requests_at_once": partial(anyio.run, ask, guard, scope_of()),
+            "requests_at_once": partial(anyio.run, ask, edge, scope_of()),
             "drawings": partial(anyio.run, Charts(tmp_path).png, book, setup),
         }
 

@@ -52,7 +52,7 @@ def test_all_forms_of_an_answer_stay_within_what_it_counts_for(body: bytes) -> N
     answer = Answer(b'{"a":"%b"}' % body.replace(b'"', b"'") if body[:1] != b'"' else body)
 
     for coding in (b"", b"gzip", b"zstd"):
-        answer_response(answer, [(b"accept-encoding", coding)], PUBLIC)
+        answer_response(answer, {b"accept-encoding": coding}, PUBLIC)
 
     forms = sum(len(form.body) for form in answer.forms.values())
     assert len(answer.forms) == 3

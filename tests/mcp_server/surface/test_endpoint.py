@@ -13,6 +13,7 @@ import orjson
 import pytest
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+from mcp_server.http.edge import Edge
 from mcp_server.http.requests import MAX_BODY, Origins
 from mcp_server.operations.callers import Caller
 from mcp_server.surface.endpoint import McpEndpoint
@@ -85,20 +86,38 @@ class Pair:
     stock: httpx.AsyncClient
 
     async def both(self, body: bytes, headers: Headers) -> int:
-        """The status with which both answer, and answer the same."""
-        ours = await self.ours.post("/mcp", content=body, headers=headers)
+        """The status with which both answer, and answer the same: ours also from memory."""
         stock = await self.stock.post("/mcp", content=body, headers=headers)
-        assert comparable(ours) == comparable(stock)
+        for _ in range(2):
+            ours = await self.ours.post("/mcp", content=body, headers=headers)
+            assert comparable(ours) == comparable(stock)
         return ours.status_code
 
 
+@dataclass(frozen=True)
+class SignedIn:
+    """Somebody who is known without a credential."""
+
+    caller: Caller
+
+    async def identify(self, _scope: Scope) -> Caller:
+        return self.caller
+
+    async def refuse(self, _scope: Scope, _caller: Caller) -> None:
+        raise AssertionError("Nobody is refused.")
+
+
 def with_caller(app: App, caller: Caller) -> App:
-    """An app that gets a given caller, as if from the bearer middleware."""
+    """The SDK's app with a given caller."""
 
     async def wrapped(scope: Scope, receive: Any, send: Any) -> None:
         await app({**scope, "caller": caller}, receive, send)
 
     return wrapped
+
+
+async def nobody(*_: object) -> None:
+    raise AssertionError("No page is asked for.")
 
 
 @asynccontextmanager
@@ -113,13 +132,16 @@ async def paired(data_dir: Path) -> AsyncIterator[Pair]:
         await services.active_night.poll()
         stack.callback(services.active_night.close)
         server = build_server(services, FULL)
-        ours = McpEndpoint(server, FULL, services, Origins(["testserver"], ["http://testserver"]))
+        caller = Caller("192.0.2.1", principal)
+        origins = Origins(["testserver"], ["http://testserver"])
+        ours = McpEndpoint(server, FULL, services, origins, SignedIn(caller))
+        agents = {"/mcp": ours.respond}
+        edge = Edge(nobody, None, agents, at_once=64, is_https=False, docs_url="https://x/docs")
         stock = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         await stack.enter_async_context(ours.running())
         await stack.enter_async_context(stock.run())
-        caller = Caller("192.0.2.1", principal)
         yield Pair(
-            await stack.enter_async_context(client(with_caller(ours, caller))),
+            await stack.enter_async_context(client(edge)),
             await stack.enter_async_context(client(with_caller(stock.handle_request, caller))),
         )
 
@@ -242,6 +264,33 @@ async def test_what_is_no_request_is_a_json_rpc_error(
                 assert answer.status_code == 400
                 assert answer.json()["error"]["code"] == (-32700 if body in unread else -32600)
                 assert answer.json()["id"] is None
+
+
+ODD: tuple[dict[str, Any], ...] = (
+    {"id": True}, {"id": 1.0}, {"id": None}, {"id": {}}, {"id": [1]}, {"id": 2**63}, {"id": "b"},
+    {"jsonrpc": "1.0"}, {"jsonrpc": 2}, {"method": "tools/Call"}, {"method": 5},
+    {"extra": 1}, {"result": {}}, {"params": None}, {"params": []},
+    {"params": {"name": "demo", "arguments": {"symbol": 7}}},
+    {"params": {"name": "list_tracked_tickers", "_meta": {"progressToken": 1.5}}},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("era", ["2025-06-18", "2026-07-28"])
+async def test_a_remembered_call_changes_no_answer_to_one_that_differs(
+    data_dir: Path, era: str
+) -> None:
+    body, headers = request(era, "tools/call", {"name": "list_tracked_tickers", "arguments": {}})
+    odd = [orjson.dumps(orjson.loads(body) | change) for change in ODD]
+
+    async def answers(bodies: list[bytes]) -> list[tuple[int, Any]]:
+        sent = [await pair.ours.post("/mcp", content=each, headers=headers) for each in bodies]
+        return [comparable(each) if each.content else (each.status_code, None) for each in sent]
+
+    async with paired(data_dir) as pair:
+        before = await answers(odd)
+        assert {status for status, _ in await answers([body] * 2)} == {200}
+
+        assert await answers(odd) == before
 
 
 async def test_http_is_checked_before_any_json_rpc(
