@@ -55,15 +55,19 @@ class Challenge:
         go on.
 
         Raises:
-            ApiError: `rate_limited`; refusals count for the address.
+            ApiError: `rate_limited`, of what is no POST; refusals count for the address.
         """
         value = self._value(caller)
         if scope["method"] == "POST" and value is None:
             return None
-        await self._limiter.count_other(caller, "refused")
         if scope["method"] != "POST":
+            await self._limiter.count_other(caller, "refused")
             return self._not_allowed(scope["fields"], value)
         error = ApiError("invalid_api_key" if caller.refused else "missing_api_key")
+        try:
+            await self._limiter.count_other(caller, "refused")
+        except ApiError as limited:  # who may not ask so often still learns where to sign in
+            error = limited
         return error_response(error, self._docs_url, {"WWW-Authenticate": value or ""})
 
     def _value(self, caller: Caller) -> str | None:

@@ -27,16 +27,11 @@ def decode(text: bytes | str) -> Any:  # noqa: ANN401 - any JSON
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise JsonError("not JSON") from error
-    if _opens_many(text) and _is_deep(value):
+    opening, brace = ("[", "{") if isinstance(text, str) else (b"[", b"{")
+    # Nearly every text opens so few that no walk is needed.
+    if text.count(opening) + text.count(brace) > MAX_DEPTH and _is_deep(value):  # type: ignore[arg-type]
         raise JsonError(f"nested over {MAX_DEPTH} levels deep")
     return value
-
-
-def _opens_many(text: bytes | str) -> bool:
-    """Whether a text could be too deep: so nearly every one is checked without a walk."""
-    if isinstance(text, str):
-        return text.count("[") + text.count("{") > MAX_DEPTH
-    return text.count(b"[") + text.count(b"{") > MAX_DEPTH
 
 
 def _is_deep(value: object) -> bool:

@@ -77,10 +77,8 @@ CONTENT_TYPE: Header = (b"content-type", b"application/json")
 
 TEXT = "text/plain; charset=utf-8"
 
-_ROUTING = tuple(
-    (name, name.encode())
-    for name in (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER)
-)
+ROUTING = (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER)
+RAW_ROUTING = tuple(name.encode() for name in ROUTING)
 
 
 class Refused(Exception):  # noqa: N818 - a response, not a fault
@@ -246,7 +244,7 @@ class McpEndpoint:
         if len(fields) != len(scope["headers"]):
             _check_repeated(scope["headers"], decoded["id"])
         routing = {}
-        for name, raw in _ROUTING:
+        for name, raw in zip(ROUTING, RAW_ROUTING, strict=True):
             if raw in fields:
                 # An HTTP server may keep the white space around a field's value.
                 routing[name] = fields[raw].decode("latin-1").strip()
@@ -347,8 +345,8 @@ def _key_of(decoded: Decoded, scope: Scope) -> Key | None:
         or len(fields) != len(headers)
     ):
         return None
-    sent = orjson.dumps(decoded["params"])
-    key = (*[fields.get(raw, b"") for _name, raw in _ROUTING], sent)
+    version, method, name = map(fields.get, RAW_ROUTING)
+    key = (version or b"", method or b"", name or b"", orjson.dumps(decoded["params"]))
     return key if sum(map(len, key)) <= MAX_KNOWN_BYTES else None
 
 
