@@ -44,8 +44,9 @@ CONNECTION = "connection"
 AGENT_PATHS = ("/api", "/mcp")
 """What is below is answered with the Error body; anything else in words for people."""
 OAUTH_PATHS = ("/oauth/token", "/oauth/register", "/oauth/revoke")
-OAUTH = ("/oauth", "/.well-known")
-"""What is below counts as the surface `oauth` of the pages."""
+WELL_KNOWN = "/.well-known/oauth-"
+OAUTH = ("/oauth", f"{WELL_KNOWN}protected-resource", f"{WELL_KNOWN}authorization-server")
+"""What is below counts as the surface `oauth`, and other pages as `web`."""
 
 FIXES = {400: "Send one Host field.", 414: "Send a shorter query."}
 
@@ -178,7 +179,7 @@ class Edge:
         self._under_way += 1
         self._by_network[network] = held + 1
         try:
-            if scope["method"] not in ("GET", "HEAD"):
+            if respond is None or scope["method"] not in ("GET", "HEAD"):
                 receive = partial(self._receive_apart, receive, network)
             if respond is None:
                 await self._show(scope, receive, send, request)
@@ -231,7 +232,8 @@ class Edge:
                 connection.answered()
 
     async def _receive_apart(self, receive: Receive, network: str) -> Scope:
-        # A client that sends its body slowly takes up a connection, and no place of others.
+        # A client that sends its body slowly, or reads a stream of news, takes up a connection and
+        # no place of others.
         self._leave(network)
         try:
             return await receive()
