@@ -185,17 +185,20 @@ class Edge:
                 await self._show(scope, receive, send, request)
                 return None
             reply = await respond(scope, receive)
-        except ApiError as error:
-            reply = error_response(error, self._docs_url)
         except Exception as error:
             if respond is None:
                 raise  # the pages have answered it
-            log.error("%s %s failed", scope["method"], path, exc_info=error)
-            reply = error_response(ApiError("internal_error"), self._docs_url)
+            reply = self._failure(error, scope)
         finally:
             self._leave(network)
         reply.headers += self._shared
         return reply
+
+    def _failure(self, error: Exception, scope: Scope) -> HttpResponse:
+        if not isinstance(error, ApiError):
+            log.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+            error = ApiError("internal_error")
+        return error_response(error, self._docs_url)
 
     async def _show(self, scope: Scope, receive: Receive, send: Send, request: Request) -> None:
         """Answer by a page, which sends its response itself."""
