@@ -116,7 +116,7 @@ class Exchange:
         """Does nothing, for the same reason."""
 
 
-class SignIn(Protocol):
+class Authentication(Protocol):
     """Finds out who is calling, and says how to sign in."""
 
     async def identify(self, scope: Scope) -> Caller:
@@ -137,12 +137,12 @@ class McpEndpoint:
         toolset: Toolset,
         services: Services,
         origins: Origins,
-        sign_in: SignIn,
+        authentication: Authentication,
     ) -> None:
         self._server = server
         self._services = services
         self._origins = origins
-        self._sign_in = sign_in
+        self._authentication = authentication
         self.toolset = toolset
         self._lifespan_state: Any = None
         stamp = {types.SERVER_INFO_META_KEY: server.server_info_stamp}
@@ -165,10 +165,10 @@ class McpEndpoint:
         """
         is_post = scope["method"] == "POST"
         if is_post:
-            scope["caller"] = await self._sign_in.identify(scope)
+            scope["caller"] = await self._authentication.identify(scope)
         caller = scope["caller"]
         if (caller.principal is None or not is_post) and (
-            refusal := await self._sign_in.refuse(scope, caller)
+            refusal := await self._authentication.refuse(scope, caller)
         ):
             return refusal
         if refusal := self._check_http(scope["fields"]):
