@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -267,15 +263,6 @@ async def test_one_well_formed_field_opens_the_account_of_a_live_key(
         assert caller.principal.account.email == "ada@example.com"
 
 
-@asynccontextmanager
-async def drivers_ending() -> AsyncIterator[None]:
-    """Outlasts the threads that begin inside: a driver's tells the running loop of its end."""
-    before = set(threading.enumerate())
-    yield
-    for thread in set(threading.enumerate()) - before:
-        await asyncio.to_thread(thread.join)
-
-
 NOWHERE = (("GET", "/api/v1/nowhere"), ("DELETE", "/api/v1/scan"), ("GET", "/mcp"), ("PUT", "/"))
 """Where no operation is, no credential is looked up."""
 
@@ -290,7 +277,7 @@ async def test_a_database_that_does_not_answer_is_never_taken_for_a_bad_credenti
     transport = httpx.ASGITransport(build_app(settings))
     headers = {**ACCEPT, "Authorization": "Bearer ps_live_a_key_or_none"}
     client = httpx.AsyncClient(transport=transport, base_url=settings.url, headers=headers)
-    async with drivers_ending(), client:
+    async with client:
         rest = await client.get("/api/v1/me")
         agent = await client.post("/mcp", json=body)
         unasked = [await client.request(method, path) for method, path in NOWHERE]
