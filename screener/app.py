@@ -159,8 +159,6 @@ def build_app(
             stack.push_async_callback(database.close)
             stack.push_async_callback(standing.close)
             await standing.start()
-            services.principals.open()
-            stack.callback(services.principals.close)
             await services.active_night.poll()
             stack.callback(services.active_night.close)
             await health.look()

@@ -7,7 +7,7 @@ Only this package contains SQL; each public method that uses the database is one
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
@@ -35,11 +35,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from store.closing import is_closed, tell_of_moves
 from store.errors import DatabaseError, DatabaseMovedError, DatabaseUnavailableError
 from store.files import private_file
+from store.lookups import LookUp
 from store.migration import HEAD, WAIT_SECONDS, check_known, faults, revision_of, upgrade
 from store.postgresql import Server, begin_patient, lift_limits
 from store.reaching import HOW, check_url, is_postgresql, why_not
-from store.sqlite import new_engine
-from store.tables import DECISIVE
+from store.sqlite import new_engine, open_reader
+from store.tables import DECISIVE, changes
 from store.timing import time_statements
 from telemetry.metrics import database_failures, database_seconds, timed
 
@@ -57,6 +58,11 @@ PATIENT_SECONDS = 1800.0
 
 CONNECTING = database_seconds.labels("connection")
 """For a connection of the pool and, where something is written, for the lock."""
+
+OWN_CHANGES = sa.select(changes.c.account_id).where(
+    changes.c.id == sa.text("pg_current_xact_id()::text::bigint")
+)
+"""The accounts that a transaction of PostgreSQL has changed, asked within it."""
 
 TRANSIENT = (
     "SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_IOERR", "SQLITE_FULL",
@@ -77,8 +83,11 @@ class Database:
         self.url = url
         self.server: Server | None = None
         """Where the database is, if it is PostgreSQL's."""
-        self.told: list[Callable[[], None]] = []
-        """Who is told when this process has changed what decides who may call (`DECISIVE`)."""
+        self.told: list[Callable[[Collection[int]], None]] = []
+        """Who is told of which accounts this process has changed what decides who may call
+        (`DECISIVE`), before the change is answered; with PostgreSQL.
+        """
+        self._reader: sqlite3.Connection | None = None
         self._seconds = seconds
         self.engine = self._new_engine(pool)
         time_statements(self.engine)
@@ -98,6 +107,30 @@ class Database:
                     connection = await stack.enter_async_context(self._reads.connect())
                 yield connection
 
+    async def rows(self, look_up: LookUp, value: object) -> Sequence[Sequence[Any]]:
+        """The rows that a look-up finds. Those of SQLite come at once, without a wait, unless the
+        file cannot be read just now.
+
+        Raises:
+            DatabaseUnavailableError: the database did not answer in time.
+            DatabaseError: the database refused the statement.
+        """
+        if self.server is None:
+            with suppress(sqlite3.Error):
+                return look_up.rows(self.reader(), value)
+        async with self.read() as connection:
+            return (await connection.execute(look_up.query, {"value": value})).all()
+
+    def reader(self) -> sqlite3.Connection:
+        """The connection for what is read of SQLite without a wait.
+
+        Raises:
+            sqlite3.Error: the file cannot be opened.
+        """
+        if self._reader is None:
+            self._reader = open_reader(self.engine.url.database or "")
+        return self._reader
+
     @asynccontextmanager
     async def write(self, *, patient: bool = False) -> AsyncIterator[AsyncConnection]:
         """One write transaction, committed at the end of the block, rolled back on an error. One
@@ -110,6 +143,7 @@ class Database:
             IntegrityError: a constraint was violated; the caller knows what that means.
         """
         decisive: list[str] = []
+        changed: Sequence[int] = ()
         engine = self.engine.execution_options(writes=True, decisive=decisive)
         with _translated(self.url), self._in_time(patient=patient):
             try:
@@ -119,9 +153,11 @@ class Database:
                     if patient and self.server:
                         await begin_patient(connection)
                     yield connection
+                    if decisive and self.told:
+                        changed = (await connection.scalars(OWN_CHANGES)).all()
             finally:  # a commit that was cut off may have been one
-                for tell in self.told if decisive else ():
-                    tell()
+                for tell in self.told if changed else ():
+                    tell(changed)
 
     async def probe(self) -> None:
         """Read a little.
@@ -265,6 +301,9 @@ class Database:
 
     async def close(self) -> None:
         """Close every connection."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
         await self.engine.dispose()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from store.audit import OPERATOR, Actor, Kind, note
 from store.credentials import ALPHABET
 from store.database import Database
 from store.errors import AccountError, TooManyError
+from store.lookups import VALUE, LookUp
 from store.owner import check_owner
 from store.pace import check_pace
 
@@ -62,10 +63,35 @@ class Principal:
     key: Key
     expires_at: dt.datetime | None = None
     """When the credential expires; None for a key without an end."""
-    digest: bytes = b""
-    """The SHA-256 of the credential; the credential itself is not kept."""
-    changes: int | None = None
-    """The database's count of changes before the look-up; None if it could not be read."""
+
+
+ACCOUNT = [tables.accounts.c[name] for name in ("id", "email", "plan", "active", "created_at")]
+KEY = [
+    tables.keys.c[name]
+    for name in ("prefix", "name", "created_at", "revoked_at", "expires_at", "read_only")
+]
+"""The columns of a `Key`, in the order of its fields."""
+
+HOLDER = LookUp(
+    sa.select(*ACCOUNT, *KEY, sa.null())
+    .join(tables.accounts, tables.accounts.c.id == tables.keys.c.account_id)
+    .where(tables.keys.c.secret_hash == VALUE)
+)
+"""Who holds a key, live or not, as `principal_of` reads it."""
+
+
+def principal_of(rows: Sequence[Sequence[Any]], now: dt.datetime) -> Principal | None:
+    """The principal of a credential that was looked up, if that is live: from the columns of its
+    account, of the key or grant behind it, and the end that it has besides.
+    """
+    if not rows:
+        return None
+    number, email, plan, active, since, *behind, ends = rows[0]
+    key = _to_key(*behind)
+    end = aware(ends) if ends else key.expires_at
+    if not active or not key.is_live(now) or (end is not None and end <= now):
+        return None
+    return Principal(Account(number, email, Plan(plan), True, aware(since)), key, end)
 
 
 class Keys:
@@ -172,35 +198,7 @@ class Keys:
 
     async def principal(self, secret: str) -> Principal | None:
         """The holder of a live key of an active account; None for any other secret."""
-        query = (
-            sa.select(
-                tables.keys.c.prefix,
-                tables.keys.c.name,
-                tables.keys.c.created_at,
-                tables.keys.c.revoked_at,
-                tables.keys.c.expires_at,
-                tables.keys.c.read_only,
-                tables.accounts.c.id.label("account_id"),
-                tables.accounts.c.email,
-                tables.accounts.c.plan,
-                tables.accounts.c.created_at.label("account_created_at"),
-            )
-            .join(tables.accounts, tables.accounts.c.id == tables.keys.c.account_id)
-            .where(
-                tables.keys.c.secret_hash == hash_secret(secret),
-                self._live(),
-                tables.accounts.c.active,
-            )
-        )
-        async with self._database.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-        if row is None:
-            return None
-        account = Account(
-            row.account_id, row.email, Plan(row.plan), True, aware(row.account_created_at)
-        )
-        key = _to_key(row)
-        return Principal(account, key, key.expires_at)
+        return principal_of(await self._database.rows(HOLDER, hash_secret(secret)), self._clock())
 
     def _live(self) -> sa.ColumnElement[bool]:
         keys = tables.keys
@@ -284,11 +282,18 @@ async def _keys(
     connection: AsyncConnection, account_id: int, *conditions: sa.ColumnElement[bool]
 ) -> list[Key]:
     keys = tables.keys
-    query = sa.select(keys).where(keys.c.account_id == account_id, *conditions).order_by(keys.c.id)
-    return [_to_key(row) for row in await connection.execute(query)]
+    query = sa.select(*KEY).where(keys.c.account_id == account_id, *conditions).order_by(keys.c.id)
+    return [_to_key(*row) for row in await connection.execute(query)]
 
 
-def _to_key(row: sa.Row[*tuple[Any, ...]]) -> Key:
-    revoked_at = aware(row.revoked_at) if row.revoked_at else None
-    expires_at = aware(row.expires_at) if row.expires_at else None
-    return Key(row.prefix, row.name, aware(row.created_at), revoked_at, expires_at, row.read_only)
+def _to_key(
+    prefix: str,
+    name: str,
+    created_at: dt.datetime,
+    revoked_at: dt.datetime | None,
+    expires_at: dt.datetime | None,
+    read_only: bool,
+) -> Key:
+    revoked_at = aware(revoked_at) if revoked_at else None
+    expires_at = aware(expires_at) if expires_at else None
+    return Key(prefix, name, aware(created_at), revoked_at, expires_at, read_only)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from store.errors import DatabaseError
 from store.tables import metadata
 
-HEAD = "0007"
+HEAD = "0008"
 """The newest migration, which is the schema that this program needs."""
 
 LOCK_KEY = 7_305_118_264_932_101
@@ -80,7 +80,8 @@ def tables_of(connection: sa.Connection) -> sa.MetaData:
 def drop(connection: sa.Connection) -> None:
     """Drop the account tables and all they hold, within the connection's transaction."""
     tables_of(connection).drop_all(connection)
-    connection.execute(sa.text("DROP TABLE IF EXISTS alembic_version"))
+    for table in ("alembic_version", "changing_transactions"):  # this was one until 0008
+        connection.execute(sa.text(f"DROP TABLE IF EXISTS {table}"))
     if connection.dialect.name == "postgresql":
         for function in ("audit_lasts", "note_change", "accounts_moved"):
             connection.execute(sa.text(f"DROP FUNCTION IF EXISTS {function}()"))

@@ -1,8 +1,8 @@
 """Principals: a cache of the holders of credentials and of the symbols that they track.
 
-A principal is cached only after one of its calls was admitted, so refused calls cost no memory. The
-cache is cleared whenever the count of changes moves: of SQLite it is read on every call (3 us),
-PostgreSQL tells of changes. While the count is not known nothing is cached and every call looks up.
+Each is kept with the number of the newest change before its look-up. It is looked up again when its
+account has changed since, and nobody else's is: whoever writes costs others nothing. While it is
+not known what has changed nothing is kept and every call looks up.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 import anyio
 from cachetools import LRUCache
 
+from store.account_changes import Changes, CountedChanges
 from store.accounts import utc_now
-from store.counted_changes import CountedChanges
 from store.database import POOL, SECONDS, Database
 from store.errors import DatabaseUnavailableError
 from store.keys import Keys, Principal
@@ -38,32 +37,8 @@ SYMBOL_BYTES = 96
 UNKNOWN = 10_000
 """Credentials that open nothing and are remembered as such, 32 bytes each."""
 
-Kept = Principal | tuple[str, ...]
-
-
-class Changes(Protocol):
-    """The count of changes to accounts, credentials and tracked symbols, whoever makes them."""
-
-    @property
-    def fault(self) -> str | None:
-        """Why changes are noticed later than they should be; None if they are not. A sentence
-        for anybody.
-        """
-
-    def open(self) -> None:
-        """Start counting. Call it once the database is migrated."""
-
-    def close(self) -> None:
-        """Stop counting."""
-
-    async def keep_watching(self) -> None:
-        """Watch for changes until cancelled."""
-
-    def count(self) -> int | None:
-        """The number of changes so far; None if it is not known at once."""
-
-    def holds(self, credential: str) -> bool | None:
-        """Whether a key or token is stored, live or not; None if it cannot be told at once."""
+NOTHING: tuple[int, Any] = (0, None)
+"""Instead of what is not kept."""
 
 
 class Principals:
@@ -89,21 +64,13 @@ class Principals:
         self._watchlist = watchlist
         self._changes = changes
         self._clock = clock
-        self._count: int | None = None
-        # Principals by the hash of their credential, tracked symbols by account id.
-        self._kept: LRUCache[bytes | int, Kept] = LRUCache(kept_bytes, getsizeof=_size)
+        # Each with the newest change before it was looked up: principals by the hash of their
+        # credential, tracked symbols by the number of their account.
+        self._kept: LRUCache[bytes | int, tuple[int, Any]] = LRUCache(kept_bytes, getsizeof=_size)
         # Hashes of credentials that open nothing, which a broken client shows again and again.
-        self._unknown: LRUCache[bytes, None] = LRUCache(UNKNOWN)
+        self._unknown: LRUCache[bytes, int] = LRUCache(UNKNOWN)
         self._turns = anyio.Semaphore(at_once)
         self._seconds = seconds
-
-    def open(self) -> None:
-        """Start caching. Call it once the database is migrated."""
-        self._changes.open()
-
-    def close(self) -> None:
-        """Stop caching."""
-        self._changes.close()
 
     @property
     def fault(self) -> str | None:
@@ -119,46 +86,28 @@ class Principals:
         return "key" if credential.startswith(self._keys.prefix) else "token"
 
     async def find(self, credential: str) -> Principal | None:
-        """The principal of a credential; None if it is unknown, revoked or expired.
+        """The principal of a credential; None if it is unknown, revoked or expired. One that is
+        kept comes without a wait; here and in `tracked` nothing is called for it that can be read.
 
         Raises:
             DatabaseUnavailableError: the credential could not be looked up.
         """
-        self._forget_if_changed()
+        changes = self._changes
+        if not changes.looked:
+            changes.look()
         digest = hashlib.sha256(credential.encode()).digest()  # the cache holds no secrets
-        kept = self._kept.get(digest)
-        if isinstance(kept, Principal) and not (
-            kept.expires_at and kept.expires_at <= self._clock()
-        ):
-            principals_cache.count(found=True)
-            return kept
-        principals_cache.count(found=False)
-        count = self._count
-        if digest in self._unknown or self._changes.holds(credential) is False:
-            return None
-        found = await self._look_up(credential)
-        if found is not None:
-            return replace(found, digest=digest, changes=count)
-        if count is not None and count == self._count:
-            self._unknown[digest] = None
-        return None
-
-    async def _look_up(self, credential: str) -> Principal | None:
-        is_key = self.kind(credential) == "key"
-        look_up = self._keys.principal if is_key else self._tokens.principal
-        with anyio.move_on_after(self._seconds) as waited:
-            await self._turns.acquire()
-        if waited.cancelled_caught:
-            raise DatabaseUnavailableError("Too many credentials are looked up at once.")
-        try:
-            return await look_up(credential)
-        finally:
-            self._turns.release()
-
-    def remember(self, principal: Principal) -> None:
-        """Cache an admitted principal, unless the database has changed since its look-up."""
-        if principal.changes is not None and principal.changes == self._count:
-            self._kept.setdefault(principal.digest, principal)
+        if changes.count is not None:
+            number, kept = self._kept.get(digest, NOTHING)
+            if (
+                kept is not None
+                and number >= changes.of.get(kept.account.id, changes.of_all)
+                and (kept.expires_at is None or kept.expires_at > self._clock())
+            ):
+                principals_cache.hit.inc()
+                found: Principal = kept
+                return found
+        principals_cache.miss.inc()
+        return await self._look_up(credential, digest)
 
     async def tracked(self, principal: Principal) -> tuple[str, ...]:
         """The symbols that a principal's account tracks, in the user's order.
@@ -166,32 +115,61 @@ class Principals:
         Raises:
             DatabaseUnavailableError: the symbols could not be looked up.
         """
-        account_id, count = principal.account.id, self._count
-        kept = self._kept.get(account_id) if principal.changes == count else None
-        if isinstance(kept, tuple):
-            return kept
+        changes, account_id = self._changes, principal.account.id
+        if not changes.looked:
+            changes.look()
+        count = changes.count
+        if count is not None:
+            number, kept = self._kept.get(account_id, NOTHING)
+            if kept is not None and number >= changes.of.get(account_id, changes.of_all):
+                found: tuple[str, ...] = kept
+                return found
         symbols = tuple(await self._watchlist.symbols(account_id))
-        if count is not None and count == self._count:
-            self._kept[account_id] = symbols
+        if count is not None:
+            self._kept[account_id] = count, symbols
         return symbols
 
-    def _forget_if_changed(self) -> None:
-        # The count is read before the look-up, so a change in between outdates the result.
-        count = self._changes.count()
-        if count is None or count != self._count:
-            self._kept.clear()
-            self._unknown.clear()
-        self._count = count
+    async def _look_up(self, credential: str, digest: bytes) -> Principal | None:
+        """Look a credential up and keep what was found, as of the changes before."""
+        count = self._changes.count
+        if count is not None and self._unknown.get(digest) == count:
+            return None
+        is_key = self.kind(credential) == "key"
+        look_up = self._keys.principal if is_key else self._tokens.principal
+        await self._wait()
+        try:
+            found = await look_up(credential)
+        finally:
+            self._turns.release()
+        if found is None:
+            self._kept.pop(digest, None)
+        if count is not None and found is None:
+            self._unknown[digest] = count
+        elif count is not None:
+            self._kept[digest] = count, found
+        return found
+
+    async def _wait(self) -> None:
+        """Wait for a turn to look up, which most often is there."""
+        try:
+            self._turns.acquire_nowait()
+        except anyio.WouldBlock:
+            with anyio.move_on_after(self._seconds) as waited:
+                await self._turns.acquire()
+            if waited.cancelled_caught:
+                raise DatabaseUnavailableError(
+                    "Too many credentials are looked up at once."
+                ) from None
 
 
-def _size(kept: Kept) -> int:
-    if isinstance(kept, Principal):
-        return PRINCIPAL_BYTES
-    return PRINCIPAL_BYTES + SYMBOL_BYTES * len(kept)
+def _size(kept: tuple[int, Any]) -> int:
+    """The bytes of a principal, or of the symbols of an account."""
+    symbols = () if isinstance(kept[1], Principal) else kept[1]
+    return PRINCIPAL_BYTES + SYMBOL_BYTES * len(symbols)
 
 
 def changes_of(database: Database) -> Changes:
     """The changes of a database, as its engine tells them."""
     if database.server is None:
-        return CountedChanges(database.engine.url.database or "")
+        return CountedChanges(database)
     return ToldChanges(database, database.server)

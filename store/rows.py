@@ -19,7 +19,7 @@ from store import migration
 from store.accounts import utc_now
 from store.audit import OPERATOR, Kind, note
 from store.errors import BackupError
-from store.tables import OWN, audit, changes
+from store.tables import OWN, audit
 
 CHUNK_BYTES = 2**20
 """Bytes of a chunk, from which the next one begins."""
@@ -81,12 +81,8 @@ class Loading:
     @classmethod
     async def begin(cls, connection: AsyncConnection, revision: str) -> Loading:
         """Empty the database and bring it to the revision that the rows have."""
-        count = await connection.run_sync(_emptied, revision)
-        found = await connection.run_sync(migration.tables_of)
-        if changes.name in found.tables:
-            more = found.tables[changes.name].update().values(count=count + 1)
-            await connection.execute(more)
-        return cls(connection, found.tables)
+        await connection.run_sync(_emptied, revision)
+        return cls(connection, (await connection.run_sync(migration.tables_of)).tables)
 
     async def load(self, table: str, body: bytes) -> None:
         """Insert the rows of a chunk.
@@ -141,26 +137,16 @@ async def newest_mark(connection: AsyncConnection) -> str | None:
     return (await connection.execute(query.order_by(audit.c.id.desc()).limit(1))).scalar()
 
 
-def _emptied(connection: sa.Connection, revision: str) -> int:
-    """Empty the database at a revision; returns how many changes it has counted before."""
-    found = migration.tables_of(connection)
-    if migration.revision_of(connection) == revision:
-        # A service that is running reads the old rows until the end: nothing is dropped.
-        for table in reversed(found.sorted_tables):
-            if table.name not in OWN:
-                connection.execute(table.delete())
-        return _count(connection, found)
-    count = _count(connection, found)
-    migration.drop(connection)
-    migration.upgrade(connection, revision)
-    return count
-
-
-def _count(connection: sa.Connection, found: sa.MetaData) -> int:
-    """How many changes a database has counted; 0 if it is of a schema that counts none."""
-    if changes.name not in found.tables:
-        return 0
-    return connection.scalar(sa.select(changes.c.count)) or 0
+def _emptied(connection: sa.Connection, revision: str) -> None:
+    """Empty the database at a revision."""
+    if migration.revision_of(connection) != revision:
+        migration.drop(connection)
+        migration.upgrade(connection, revision)
+        return
+    # A service that is running reads the old rows until the end: nothing is dropped.
+    for table in reversed(migration.tables_of(connection).sorted_tables):
+        if table.name not in OWN:
+            connection.execute(table.delete())
 
 
 def _count_on(connection: sa.Connection, tables: Mapping[str, sa.Table]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,6 +21,20 @@ def new_engine(url: str) -> AsyncEngine:
     sa.event.listen(engine.sync_engine, "connect", _prepare)
     sa.event.listen(engine.sync_engine, "begin", _begin)
     return engine
+
+
+def open_reader(path: str) -> sqlite3.Connection:
+    """A connection that only reads, in the thread of whoever asks, and waits for no lock.
+
+    A look-up is so short that handing it to another thread would cost a hundred times as much.
+
+    Raises:
+        sqlite3.Error: there is no such file, or it cannot be opened.
+    """
+    address = f"{Path(path).absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(
+        address, uri=True, timeout=0, isolation_level=None, check_same_thread=False
+    )
 
 
 def _prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - a driver's

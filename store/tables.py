@@ -143,22 +143,17 @@ tokens = sa.Table(
 changes = sa.Table(
     "changes",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("count", sa.BigInteger, nullable=False),
-    info={"own": True},
-)
-
-changing_transactions = sa.Table(
-    "changing_transactions",
-    metadata,
-    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("account_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False, index=True),
     sa.Column("at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
     info={"own": True},
 )
-"""The latest transactions of PostgreSQL that changed a decisive table."""
+"""Which accounts have changed in a decisive table; 0 is all. Triggers write it: SQLite's keep the
+last change of each account, PostgreSQL's the transactions of the last hour.
+"""
 
 DECISIVE = frozenset({"accounts", "keys", "grants", "tokens", "watchlist"})
-"""Tables that decide who may call, and what is answered; their changes are counted or noted."""
+"""Tables that decide who may call, and what is answered; their changes are noted."""
 
 audit = sa.Table(
     "audit",

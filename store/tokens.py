@@ -15,19 +15,34 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from store import tables
-from store.accounts import aware, hash_secret, to_account, utc_now
+from store.accounts import aware, hash_secret, utc_now
 from store.audit import Actor, note
 from store.audit import Kind as Event
 from store.credentials import LIFETIMES, Kind, new_credential, new_seed, successor
 from store.database import Database
 from store.errors import TooOftenError
-from store.keys import Key, Principal
+from store.keys import ACCOUNT, Principal, principal_of
+from store.lookups import VALUE, LookUp
 
 HOUR = dt.timedelta(hours=1)
 REFRESHES_AN_HOUR = 60
 """Refreshes of one grant; a host needs one a week, or one at each of its starts."""
 REMEMBERED = 1_000
 """Used refresh tokens of a grant that are remembered, so that showing one again is noticed."""
+
+HOLDER = LookUp(
+    sa.select(
+        *ACCOUNT,
+        *(tables.grants.c[name] for name in ("prefix", "name", "created_at", "revoked_at")),
+        sa.null(),  # a grant has no end
+        tables.grants.c.read_only,
+        tables.tokens.c.expires_at,
+    )
+    .join(tables.grants, tables.grants.c.account_id == tables.accounts.c.id)
+    .join(tables.tokens, tables.tokens.c.grant_id == tables.grants.c.id)
+    .where(tables.tokens.c.token_hash == VALUE, tables.tokens.c.kind == Kind.ACCESS)
+)
+"""Who holds an access token, live or not, as `principal_of` reads it."""
 
 log = logging.getLogger(__name__)
 
@@ -133,32 +148,9 @@ class Tokens:
 
     async def principal(self, access_token: str) -> Principal | None:
         """The principal of a live access token, with its grant in place of a key."""
-        tokens, grants, accounts = tables.tokens, tables.grants, tables.accounts
-        query = (
-            sa.select(
-                accounts,
-                grants.c.prefix,
-                grants.c.name,
-                grants.c.read_only,
-                grants.c.created_at.label("since"),
-                tokens.c.expires_at,
-            )
-            .join(grants, grants.c.account_id == accounts.c.id)
-            .join(tokens, tokens.c.grant_id == grants.c.id)
-            .where(
-                tokens.c.token_hash == hash_secret(access_token),
-                tokens.c.kind == Kind.ACCESS,
-                tokens.c.expires_at > self._clock(),
-                grants.c.revoked_at.is_(None),
-                accounts.c.active,
-            )
+        return principal_of(
+            await self._database.rows(HOLDER, hash_secret(access_token)), self._clock()
         )
-        async with self._database.read() as connection:
-            row = (await connection.execute(query)).one_or_none()
-        if row is None:
-            return None
-        key = Key(row.prefix, row.name, aware(row.since), None, read_only=row.read_only)
-        return Principal(to_account(row), key, aware(row.expires_at))
 
     async def _holds(self, table: sa.Table, shown: sa.ColumnElement[bool], client_id: str) -> bool:
         """Whether a live grant of a client has a credential, used or not.

@@ -9,15 +9,17 @@ Snapshot Information Functions" of PostgreSQL's manual).
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import logging
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 import anyio
 
 from store import tables
+from store.account_changes import ALL, AT_ONCE, Changes
 from store.accounts import utc_now
 from store.database import Database
 from store.postgresql import Server
@@ -49,10 +51,11 @@ is forgotten.
 SNAPSHOT = "SELECT pg_current_snapshot()::text"
 
 POLL = """
-    SELECT pg_current_snapshot()::text AS snapshot, EXISTS (
-        SELECT 1 FROM changing_transactions
+    SELECT pg_current_snapshot()::text AS snapshot, ARRAY(
+        SELECT DISTINCT account_id FROM changes
         WHERE id >= pg_snapshot_xmin($1::text::pg_snapshot)::text::bigint
         AND NOT pg_visible_in_snapshot(id::text::xid8, $1::text::pg_snapshot)
+        LIMIT $2
     ) AS changed
 """
 """One statement has one snapshot: no transaction falls between two questions."""
@@ -60,38 +63,28 @@ POLL = """
 log = logging.getLogger(__name__)
 
 
-class ToldChanges:
-    """A count in memory, which moves when PostgreSQL tells of a change or a question finds one."""
+class ToldChanges(Changes):
+    """Changes numbered in memory, when PostgreSQL tells of them or a question finds them."""
 
     def __init__(
         self, database: Database, server: Server, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        super().__init__()
         self._database = database
         self._server = server
         self._clock = clock
-        self._count = 0
+        self._number = 0
         self._asked_at: float | None = None  # the last question that was answered
         self._was_told = True
         self._untold = 0
-        self.fault: str | None = None
+        database.told.append(self._change)  # what this process changes itself
 
-    def open(self) -> None:
-        """Count what this process changes itself; other changes count while it watches."""
-        self._database.told.append(self._change)
-
-    def close(self) -> None:
-        """Forget what is known."""
-        self._asked_at = None
-        if self._change in self._database.told:
-            self._database.told.remove(self._change)
-
-    def count(self) -> int | None:
-        """The number of changes so far; None while it may be outdated."""
-        return self._count if self._is_fresh(self._clock()) else None
-
-    def holds(self, _credential: str) -> None:
-        """It cannot be told without a round trip."""
-        return
+    def look(self) -> None:
+        """See whether the last answer still counts."""
+        # Until the turn ends. Both methods are the interpreter's: this costs no call of ours.
+        self.looked.append(True)
+        asyncio.get_running_loop().call_soon(self.looked.clear)
+        self.count = self._number if self._is_fresh(self._clock()) else None
 
     async def keep_watching(self) -> None:
         """Watch for changes until cancelled, over one connection after the other."""
@@ -113,7 +106,7 @@ class ToldChanges:
             with anyio.fail_after(FRESH_SECONDS):
                 await connection.add_listener(CHANNEL, self._hear)
                 seen: str = await connection.fetchval(SNAPSHOT)
-            self._change()
+            self._change([ALL])
             self._asked_at = None
             while True:
                 seen = await self._ask(connection, seen)
@@ -125,10 +118,13 @@ class ToldChanges:
         """Ask what has changed since a snapshot; returns the next one."""
         asked_at = self._clock()
         with anyio.fail_after(FRESH_SECONDS):
-            answer = await connection.fetchrow(POLL, seen)
-        if answer["changed"] or not self._is_fresh(asked_at):
-            self._change()
-        self._notice(changed=answer["changed"])
+            answer = await connection.fetchrow(POLL, seen, AT_ONCE + 1)
+        changed: list[int] = answer["changed"]
+        if not self._is_fresh(asked_at) or len(changed) > AT_ONCE:
+            changed = [ALL]
+        if changed:
+            self._change(changed)
+        self._notice(changed=bool(answer["changed"]))
         self._asked_at = asked_at
         return str(answer["snapshot"])
 
@@ -148,20 +144,27 @@ class ToldChanges:
             log.warning(fault)
         self.fault = fault
 
-    def _hear(self, *_notification: Any) -> None:  # noqa: ANN401 - the driver's
+    def _hear(self, _connection: object, _process: int, _channel: str, accounts: object) -> None:
+        """Hear of accounts, as `note_change` of the database names them."""
         self._was_told = True
-        self._change()
+        numbers = str(accounts).split(",")
+        self._change([int(each) if each.isdecimal() else ALL for each in numbers])
 
-    def _change(self) -> None:
-        self._count += 1
+    def _change(self, accounts: Collection[int]) -> None:
+        self._number += 1
+        self.note(accounts, self._number)
 
     def _is_fresh(self, now: float) -> bool:
         return self._asked_at is not None and now - self._asked_at <= FRESH_SECONDS
 
 
 async def sweep(database: Database, clock: Callable[[], dt.datetime] = utc_now) -> int:
-    """Delete the changes that were noted long ago; return how many were deleted."""
-    noted = tables.changing_transactions
+    """Delete the changes that were noted long ago; return how many were deleted. SQLite keeps one
+    for each account, by which the next ones are numbered.
+    """
+    if database.server is None:
+        return 0
+    noted = tables.changes
     async with database.write(patient=True) as connection:
         old = noted.delete().where(noted.c.at < clock() - KEPT)
         return (await connection.execute(old)).rowcount

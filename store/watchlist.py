@@ -12,6 +12,13 @@ from store import tables
 from store.accounts import lock_account
 from store.database import Database
 from store.errors import AccountError, DatabaseUnavailableError
+from store.lookups import VALUE, LookUp
+
+SYMBOLS = LookUp(
+    sa.select(tables.watchlist.c.symbol)
+    .where(tables.watchlist.c.account_id == VALUE)
+    .order_by(tables.watchlist.c.position)
+)
 
 
 class Edited(NamedTuple):
@@ -52,8 +59,7 @@ class Watchlist:
 
     async def symbols(self, account_id: int) -> list[str]:
         """The tracked symbols, in the user's order."""
-        async with self._database.read() as connection:
-            return await _symbols(connection, account_id)
+        return [symbol for (symbol,) in await self._database.rows(SYMBOLS, account_id)]
 
     async def replace(
         self,
@@ -113,15 +119,6 @@ class Watchlist:
         return symbols
 
 
-async def _symbols(connection: AsyncConnection, account_id: int) -> list[str]:
-    query = (
-        sa.select(tables.watchlist.c.symbol)
-        .where(tables.watchlist.c.account_id == account_id)
-        .order_by(tables.watchlist.c.position)
-    )
-    return list((await connection.execute(query)).scalars())
-
-
 async def _locked(
     connection: AsyncConnection, account_id: int, expected: Sequence[str] | None = None
 ) -> list[str]:
@@ -132,7 +129,8 @@ async def _locked(
     except AccountError as error:
         # The next call is told so: its credential is gone.
         raise DatabaseUnavailableError(str(error)) from error
-    symbols = await _symbols(connection, account_id)
+    found = await connection.scalars(SYMBOLS.query, {"value": account_id})
+    symbols: list[str] = list(found)
     if expected is not None and symbols != list(expected):
         raise ChangedError
     return symbols

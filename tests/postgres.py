@@ -141,11 +141,10 @@ def shared_url(postgres_url: str) -> str:
 async def emptied(url: str) -> Database:
     """An account database without any row, and with ids from one on."""
     database = Database(url)
-    kept = {tables.changes, tables.changing_transactions}
-    names = [table.name for table in tables.metadata.sorted_tables if table not in kept]
+    names = [table.name for table in tables.metadata.sorted_tables if table.name not in tables.OWN]
     async with database.write() as connection:
         await connection.execute(sa.text(f"TRUNCATE {', '.join(names)} RESTART IDENTITY"))
-        await connection.execute(tables.changing_transactions.delete())
+        await connection.execute(tables.changes.delete())
     return database
 
 

@@ -125,10 +125,7 @@ async def admit(access: Access, caller: Caller, services: Services, surface: Sur
     if caller.refused is not None or (access == "keyed" and caller.principal is None):
         await services.limiter.count_other(caller, "refused")
         raise ApiError("invalid_api_key" if caller.refused else "missing_api_key")
-    allowance = await services.limiter.count(caller, surface.name)
-    if caller.principal is not None:
-        services.principals.remember(caller.principal)
-    return allowance
+    return await services.limiter.count(caller, surface.name)
 
 
 def _check_rights(operation: Operation, principal: Principal | None, services: Services) -> None:

@@ -1,27 +1,31 @@
-"""Principals: cached until something changes, and never used after that."""
+"""Principals: kept until their own account changes, and never used after that."""
 
 from __future__ import annotations
 
 import asyncio
 import datetime as dt
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from store.accounts import Accounts, Plan
+from store import account_changes
+from store.account_changes import Changes
+from store.accounts import Accounts, Plan, hash_secret
 from store.credentials import LIFETIMES, Kind
 from store.database import Database
 from store.errors import DatabaseUnavailableError
 from store.grants import Grants
 from store.keys import Keys, Principal
-from store.principals import PRINCIPAL_BYTES, SYMBOL_BYTES, Changes, Principals, changes_of
-from store.tokens import Tokens
+from store.migration import drop
+from store.principals import PRINCIPAL_BYTES, SYMBOL_BYTES, Principals, changes_of
+from store.tokens import Pair, Tokens
 from store.usage import UsageLog
 from store.watchlist import Watchlist
 from tests.clocks import SetClock
@@ -33,100 +37,172 @@ ON_ONE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
 
 @dataclass
+class Person:
+    """An account with a key, an app and a list, and what opens it."""
+
+    account_id: int
+    email: str
+    prefix: str
+    secret: str
+    grant: str
+    pair: Pair
+
+
+Seen = tuple[Principal | None, Principal | None, tuple[str, ...]]
+"""What a key and an access token of a person open, and what the account tracks."""
+
+
+@dataclass
 class House:
-    """An account with a key, and a `Principals` over it; `asked` counts the look-ups."""
+    """Two people, and a `Principals` over the database; `asked` counts the look-ups."""
 
     database: Database
-    accounts: Accounts
-    keys: Keys
-    tokens: Tokens
-    watchlist: Watchlist
-    principals: Principals
-    changes: Changes
-    secret: str
-    prefix: str
-    account_id: int
-    clock: SetClock
+    clock: SetClock = field(default_factory=lambda: SetClock(START))
     asked: int = 0
+    looked: int = 0
+
+    def __post_init__(self) -> None:
+        database, clock = self.database, self.clock
+        self.accounts, self.watchlist = Accounts(database), Watchlist(database)
+        self.keys, self.grants = Keys(database, clock=clock), Grants(database, clock=clock)
+        self.tokens = Tokens(database, clock=clock)
+        self.changes: Changes = changes_of(database)
+        self.principals = self.new_principals()
+
+    def new_principals(self, **bounds: Any) -> Principals:
+        parts = (self.keys, self.tokens, self.watchlist, self.changes)
+        return Principals(*parts, clock=self.clock, **bounds)
+
+    async def furnish(self) -> None:
+        await self.grants.add_client("app", "An app", ("http://127.0.0.1/",))
+        self.ada, self.bob = await self.person("ada"), await self.person("bob")
+
+    async def person(self, name: str) -> Person:
+        account = await self.accounts.add(f"{name}@example.com", Plan.PREMIUM)
+        key, secret = await self.keys.create(account.email, "laptop")
+        asked = (account.id, "app", "An app", "http://127.0.0.1/", "challenge")
+        pair = await self.tokens.redeem(await self.grants.approve(*asked), "app", "challenge", None)
+        assert pair is not None
+        (grant,) = await self.grants.of_account(account.id)
+        await self.watchlist.replace(account.id, ["IBM", "AAPL"], 5)
+        return Person(account.id, account.email, key.prefix, secret, grant.prefix, pair)
+
+    def note(self, statement: str) -> None:
+        """Note a statement that the database runs."""
+        self.looked += "FROM changes" in statement
+        self.asked += statement.startswith("SELECT") and "changes" not in statement
+
+    def newest(self) -> int | None:
+        """The number of the newest change; None while it is not known."""
+        self.changes.look()
+        return self.changes.count
 
     @asynccontextmanager
     async def noticing(self) -> AsyncIterator[None]:
         """Wait after the block until its change is noticed."""
-        before = self.changes.count()
+        before = self.newest()
         yield
         with anyio.fail_after(2):
-            while self.changes.count() == before:
+            while self.newest() == before:
                 await asyncio.sleep(0)
 
-    async def by_hand(self, statement: str) -> None:
+    async def by_hand(self, *statements: str) -> None:
         """Change something as an operator does in a shell, and wait until it is noticed."""
         engine = create_async_engine(self.database.url)
         async with self.noticing(), engine.begin() as shell:
-            await shell.exec_driver_sql(statement)
+            for statement in statements:
+                await shell.exec_driver_sql(statement)
         await engine.dispose()
 
-    async def admitted(self, credential: str) -> Principal:
-        """Find a principal whose call is admitted."""
+    async def found(self, credential: str) -> Principal:
         principal = await self.principals.find(credential)
         assert principal is not None
-        self.principals.remember(principal)
         return principal
+
+    async def sees(self, person: Person) -> Seen:
+        """What the calls of a person find."""
+        found = [await self.principals.find(each) for each in (person.secret, person.pair.access)]
+        key, token = found
+        holder = key or token
+        return key, token, await self.principals.tracked(holder) if holder else ()
+
+    async def stored(self, person: Person) -> Seen:
+        """What is stored, whatever is kept."""
+        key = await self.keys.principal(person.secret)
+        token = await self.tokens.principal(person.pair.access)
+        tracked = await self.watchlist.symbols(person.account_id)
+        return key, token, tuple(tracked) if key or token else ()
 
 
 @pytest.fixture
 async def house(database: Database) -> AsyncIterator[House]:
-    accounts, keys, watchlist = Accounts(database), Keys(database), Watchlist(database)
-    account = await accounts.add("ada@example.com", Plan.PREMIUM)
-    key, secret = await keys.create("ada@example.com", "laptop")
-    clock = SetClock(START)
-    tokens = Tokens(database, clock=clock)
-    changes = changes_of(database)
-    principals = Principals(keys, tokens, watchlist, changes, clock=clock)
-    principals.open()
-    watching = asyncio.create_task(principals.keep_watching())
+    house = House(database)
+    await house.furnish()
+    watching = asyncio.create_task(house.principals.keep_watching())
     with anyio.fail_after(10):
-        while changes.count() is None:
+        while house.newest() is None:
             await asyncio.sleep(0)
-    house = House(
-        *(database, accounts, keys, tokens, watchlist, principals),
-        *(changes, secret, key.prefix, account.id),
-        clock=clock,
-    )
+    if database.server is None:
+        database.reader().set_trace_callback(house.note)
 
     @sa.event.listens_for(database.engine.sync_engine, "before_cursor_execute")
     def note(_c: object, _cursor: object, statement: str, *_: object) -> None:
-        house.asked += statement.lstrip().startswith("SELECT")
+        house.note(statement)
 
     yield house
     watching.cancel()
-    principals.close()
 
 
 @ON_ONE
-async def test_an_admitted_principal_is_found_again_without_a_look_up(house: House) -> None:
-    first = await house.admitted(house.secret)
+async def test_a_principal_is_found_again_without_a_look_up_and_without_a_wait(
+    house: House,
+) -> None:
+    first = await house.found(house.ada.secret)
     house.asked = 0
 
-    again = await house.principals.find(house.secret)
+    with pytest.raises(StopIteration) as found:
+        house.principals.find(house.ada.secret).send(None)
 
-    assert again == first
+    assert found.value.value == first
     assert house.asked == 0
 
 
 @ON_ONE
-async def test_a_principal_whose_call_was_refused_is_not_kept(house: House) -> None:
-    await house.principals.find(house.secret)
-    house.asked = 0
+async def test_what_is_not_kept_is_looked_up_without_a_wait_where_it_can_be(house: House) -> None:
+    for credential in (house.ada.secret, house.ada.pair.access, "ps_live_unknown"):
+        with pytest.raises(StopIteration):
+            house.principals.find(credential).send(None)
+    with pytest.raises(StopIteration):
+        house.principals.tracked(await house.found(house.ada.secret)).send(None)
 
-    await house.principals.find(house.secret)
+    assert house.asked == 4
 
-    assert house.asked == 1
+
+@ON_ONE
+async def test_what_cannot_be_read_at_once_is_looked_up_by_waiting(house: House) -> None:
+    with_wait = await house.stored(house.ada)
+    house.database.reader().close()
+
+    assert await house.stored(house.ada) == with_wait
+    assert await house.sees(house.ada) == with_wait
+
+
+@ON_ONE
+async def test_changes_are_looked_at_once_in_a_turn_of_the_loop(house: House) -> None:
+    await house.sees(house.ada)
+    await asyncio.sleep(0)
+    house.looked = 0
+
+    await asyncio.gather(*(house.sees(person) for person in (house.ada, house.bob) * 10))
+    await asyncio.sleep(0)
+    await house.sees(house.ada)
+
+    assert house.looked == 2
 
 
 @ON_ONE
 async def test_what_a_principal_tracks_is_looked_up_once(house: House) -> None:
-    await house.watchlist.replace(house.account_id, ["IBM", "AAPL"], 5)
-    principal = await house.admitted(house.secret)
+    principal = await house.found(house.ada.secret)
     before = await house.principals.tracked(principal)
     house.asked = 0
 
@@ -136,103 +212,201 @@ async def test_what_a_principal_tracks_is_looked_up_once(house: House) -> None:
     assert house.asked == 0
 
 
-async def test_every_change_that_decides_who_may_call_is_counted(house: House) -> None:
-    counts = [house.changes.count()]
-    for change in (
-        house.watchlist.replace(house.account_id, ["AAPL"], 5),
-        house.accounts.set_plan("ada@example.com", Plan.NONE),
-        house.accounts.set_active("ada@example.com", active=False),
-        house.keys.revoke(house.prefix),
-    ):
-        await change
-        counts.append(house.changes.count())
+Change = Callable[[House], Awaitable[object]]
 
-    assert None not in counts
-    assert counts == sorted(set(counts), key=lambda count: count or 0)
+CHANGES: dict[str, Change] = {
+    "plan": lambda h: h.accounts.set_plan(h.ada.email, Plan.NONE),
+    "active": lambda h: h.accounts.set_active(h.ada.email, active=False),
+    "end": lambda h: h.accounts.end_access(h.ada.account_id),
+    "password": lambda h: h.accounts.set_password(h.ada.email, "hash", end_access=True),
+    "deletion": lambda h: h.accounts.delete(h.ada.email),
+    "key": lambda h: h.keys.revoke(h.ada.prefix),
+    "own key": lambda h: h.keys.revoke_own(h.ada.account_id, h.ada.prefix),
+    "other key": lambda h: h.keys.replace(h.ada.prefix),
+    "app": lambda h: h.grants.revoke_grant(h.ada.account_id, h.ada.grant),
+    "token": lambda h: h.tokens.revoke(h.ada.pair.access, "app"),
+    "rotation": lambda h: h.tokens.rotate(h.ada.pair.refresh, "app"),
+    "list": lambda h: h.watchlist.replace(h.ada.account_id, ["AAPL"], 5),
+    "edit": lambda h: h.watchlist.edit(h.ada.account_id, ["A"], ["IBM"], 5),
+    "move": lambda h: h.watchlist.move(h.ada.account_id, "IBM", 1),
+}
+"""The writes of the store that decide what Ada's calls find."""
+
+
+@pytest.mark.parametrize("name", CHANGES)
+async def test_after_a_change_the_next_call_sees_it_and_nobody_else_is_looked_up_again(
+    house: House, name: str
+) -> None:
+    before, others = await house.sees(house.ada), await house.sees(house.bob)
+
+    await CHANGES[name](house)
+    await asyncio.sleep(0)
+    house.asked = 0
+    assert await house.sees(house.bob) == others
+    assert house.asked == 0
+
+    after = await house.sees(house.ada)
+    assert after == await house.stored(house.ada) != before
+
+
+BY_HAND = {
+    "accounts": "UPDATE accounts SET plan = 'none' WHERE id = 1",
+    "keys": "DELETE FROM keys WHERE account_id = 1",
+    "grants": "UPDATE grants SET revoked_at = created_at WHERE account_id = 1",
+    "tokens": "DELETE FROM tokens WHERE grant_id = 1",
+    "expiry": "UPDATE tokens SET expires_at = '2026-01-02 00:00:00' WHERE grant_id = 1",
+    "watchlist": "INSERT INTO watchlist VALUES (1, 'MSFT', 7)",
+    "removal": "DELETE FROM watchlist WHERE account_id = 1",
+}
+"""Changes in a shell of what is Ada's, whose account and grant are the first ones."""
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+async def test_after_a_change_by_hand_too(house: House, name: str) -> None:
+    before, others = await house.sees(house.ada), await house.sees(house.bob)
+
+    await house.by_hand(BY_HAND[name])
+    house.asked = 0
+    assert await house.sees(house.bob) == others
+    assert house.asked == 0
+
+    assert await house.sees(house.ada) == await house.stored(house.ada) != before
+
+
+MOVES = {
+    "key": "UPDATE keys SET account_id = 2 WHERE account_id = 1",
+    "grant": "UPDATE grants SET account_id = 2 WHERE account_id = 1",
+    "token": "UPDATE tokens SET grant_id = 2 WHERE grant_id = 1",
+}
+
+ODD = {
+    "replaced key": "INSERT OR REPLACE INTO keys (id, account_id, prefix, secret_hash, name, "
+    "created_at) SELECT id, 2, prefix, secret_hash, name, created_at FROM keys WHERE id = 1",
+    "replaced token": "UPDATE OR REPLACE tokens SET kind = 'access', token_hash = (SELECT "
+    "token_hash FROM tokens WHERE grant_id = 1 AND kind = 'access') "
+    "WHERE grant_id = 2 AND kind = 'refresh'",
+    "replaced account": "INSERT OR REPLACE INTO accounts (id, email, plan, active, created_at) "
+    "SELECT 1, email, 'none', 1, created_at FROM accounts WHERE id = 2",
+    "ignored": "INSERT OR IGNORE INTO watchlist VALUES (1, 'IBM', 0), (1, 'A', 7), (2, 'A', 8)",
+    "orphans": "PRAGMA foreign_keys = OFF; DELETE FROM grants WHERE account_id = 1; "
+    "DELETE FROM tokens WHERE grant_id = 1",
+}
+"""What SQLite alone takes."""
+
+
+async def check_all_is_seen(house: House, statements: str) -> None:
+    before = await house.sees(house.ada)
+    await house.sees(house.bob)
+
+    await house.by_hand(*statements.split("; "))
+
+    for person in (house.ada, house.bob):
+        assert await house.sees(person) == await house.stored(person)
+    assert await house.sees(house.ada) != before
+
+
+@pytest.mark.parametrize("name", MOVES)
+async def test_what_changes_hands_is_noticed_of_both(house: House, name: str) -> None:
+    await check_all_is_seen(house, MOVES[name])
+
+
+@ON_ONE
+@pytest.mark.parametrize("name", ODD)
+async def test_what_is_replaced_or_left_alone_is_noticed_too(house: House, name: str) -> None:
+    await check_all_is_seen(house, ODD[name])
+
+
+async def test_a_credential_that_opened_nothing_opens_once_it_is_stored(house: House) -> None:
+    unknown = "ps_live_" + "a" * 48
+    assert await house.principals.find(unknown) is None
+
+    update = "UPDATE keys SET secret_hash = '{}' WHERE id = 1"
+    await house.by_hand(update.format(hash_secret(unknown)))
+
+    assert (await house.found(unknown)).key.prefix == house.ada.prefix
+
+
+async def test_a_change_of_another_process_is_noticed(house: House) -> None:
+    await house.sees(house.ada)
+    elsewhere = Database(house.database.url)
+
+    async with house.noticing():
+        await Keys(elsewhere).revoke(house.ada.prefix)
+    await elsewhere.close()
+
+    assert await house.principals.find(house.ada.secret) is None
+
+
+async def test_tables_that_were_dropped_and_made_again_are_another_database(house: House) -> None:
+    await house.sees(house.ada)
+    elsewhere = Database(house.database.url)
+
+    async with elsewhere.exclusive() as connection:
+        await connection.run_sync(drop)
+    await elsewhere.migrate()
+    await elsewhere.close()
+
+    with anyio.fail_after(5):
+        while await house.principals.find(house.ada.secret) is not None:
+            await asyncio.sleep(0)
+
+
+@ON_ONE
+@pytest.mark.parametrize("bound", ["MOST", "AT_ONCE"])
+async def test_of_more_accounts_than_are_known_all_count_as_changed(
+    house: House, monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    monkeypatch.setattr(account_changes, bound, 1)
+    await house.sees(house.bob)
+
+    await house.by_hand("UPDATE accounts SET plan = 'none'")
+
+    for person in (house.ada, house.bob):
+        assert await house.sees(person) == await house.stored(person)
+    assert len(house.changes.of) <= 1
 
 
 @ON_ONE
 async def test_writing_the_usage_log_changes_nothing_that_is_kept(house: House) -> None:
     usage = UsageLog(house.database)
-    principal = await house.admitted(house.secret)
-    await house.principals.tracked(principal)
-    usage.record(principal, "scan", "curl")
+    await house.sees(house.ada)
+    usage.record(await house.found(house.ada.secret), "scan", "curl")
     await usage.flush()
     house.asked = 0
 
-    await house.principals.find(house.secret)
-    await house.principals.tracked(principal)
+    await house.sees(house.ada)
 
     assert house.asked == 0
 
 
-async def test_a_key_revoked_by_another_process_is_not_found_again(house: House) -> None:
-    await house.admitted(house.secret)
-    elsewhere = Database(house.database.url)
-
-    async with house.noticing():
-        await Keys(elsewhere).revoke(house.prefix)
-    await elsewhere.close()
-
-    assert await house.principals.find(house.secret) is None
-
-
-async def test_a_change_by_hand_in_the_database_is_noticed_too(house: House) -> None:
-    await house.admitted(house.secret)
-
-    await house.by_hand("UPDATE accounts SET active = (1 = 0)")
-
-    assert await house.principals.find(house.secret) is None
-
-
-async def test_a_change_between_look_up_and_admission_keeps_nothing(house: House) -> None:
-    found = await house.principals.find(house.secret)
-    assert found is not None
-    await house.accounts.set_plan("ada@example.com", Plan.NONE)
-    await house.principals.find("ps_live_somebody_else")  # notices the change
-
-    house.principals.remember(found)
-
-    again = await house.principals.find(house.secret)
-    assert again is not None
-    assert again.account.plan is Plan.NONE
-
-
 @ON_ONE
 async def test_a_kept_access_token_ends_at_its_time(house: House) -> None:
-    grants = Grants(house.database, clock=house.clock)
-    await grants.add_client("app", "An app", ("http://127.0.0.1/",))
-    code = await grants.approve(house.account_id, "app", "An app", "http://127.0.0.1/", "challenge")
-    pair = await house.tokens.redeem(code, "app", "challenge", None)
-    assert pair is not None
-    await house.admitted(pair.access)
-    lifetime = LIFETIMES[Kind.ACCESS]
+    token, lifetime = house.ada.pair.access, LIFETIMES[Kind.ACCESS]
+    await house.found(token)
 
     house.clock.now = START + lifetime - dt.timedelta(seconds=1)
-    assert await house.principals.find(pair.access) is not None
+    assert await house.principals.find(token) is not None
     house.clock.now = START + lifetime
-    assert await house.principals.find(pair.access) is None
+    assert await house.principals.find(token) is None
 
 
 @ON_ONE
 async def test_no_credential_stays_in_memory(house: House) -> None:
-    principal = await house.admitted(house.secret)
+    principal = await house.found(house.ada.secret)
 
-    assert house.secret not in repr(vars(house.principals)) + repr(principal)
+    assert house.ada.secret not in repr(vars(house.principals)) + repr(principal)
 
 
 @ON_ONE
 async def test_a_principal_and_what_it_tracks_are_kept_within_their_bound(house: House) -> None:
-    bound = 2 * PRINCIPAL_BYTES + 10 * SYMBOL_BYTES
-    small = Principals(house.keys, house.tokens, house.watchlist, house.changes, kept_bytes=bound)
+    small = house.new_principals(kept_bytes=2 * PRINCIPAL_BYTES + 10 * SYMBOL_BYTES)
     looked_up = []
     for count in (10, 11):
-        await house.watchlist.replace(house.account_id, [f"A{n}" for n in range(count)], 50)
+        await house.watchlist.replace(house.ada.account_id, [f"A{n}" for n in range(count)], 50)
         for _ in range(2):
             house.asked = 0
-            found = await small.find(house.secret)
+            found = await small.find(house.ada.secret)
             assert found is not None
-            small.remember(found)
             assert len(await small.tracked(found)) == count
         looked_up.append(house.asked)
 
@@ -240,62 +414,31 @@ async def test_a_principal_and_what_it_tracks_are_kept_within_their_bound(house:
 
 
 @ON_ONE
-async def test_nothing_is_kept_while_the_count_of_changes_cannot_be_read(house: House) -> None:
-    path = str(house.database.engine.url.database)
-    principal = await house.admitted(house.secret)
-    await house.principals.tracked(principal)
-
-    with closing(sqlite3.connect(path)) as shell:
+async def test_nothing_is_kept_while_it_is_not_known_what_has_changed(house: House) -> None:
+    await house.sees(house.ada)
+    with closing(sqlite3.connect(str(house.database.engine.url.database))) as shell:
         shell.execute("ALTER TABLE changes RENAME TO elsewhere")
+        await asyncio.sleep(0)
         house.asked = 0
         for _ in range(2):
-            await house.principals.tracked(await house.admitted(house.secret))
-        unread = house.asked
+            await house.sees(house.ada)
         shell.execute("ALTER TABLE elsewhere RENAME TO changes")
-    for _ in range(2):
-        await house.principals.tracked(await house.admitted(house.secret))
+    await asyncio.sleep(0)
+    assert house.asked == 6
 
-    assert unread == 4
-    assert house.asked == unread + 2
+    await house.sees(house.ada)
+    assert house.asked == 6
 
 
 async def test_what_was_looked_up_while_something_changed_is_not_kept(house: House) -> None:
-    principal = await house.admitted(house.secret)
+    principal = await house.found(house.ada.secret)
     look_up = asyncio.create_task(house.principals.tracked(principal))
     await asyncio.sleep(0)  # it asks the database
     await house.by_hand("UPDATE accounts SET plan = 'none'")
-    await house.principals.find("ps_live_somebody_else")  # notices the change
     await look_up
     house.asked = 0
 
-    await house.principals.tracked(await house.admitted(house.secret))
-
-    assert house.asked == 2
-
-
-@ON_ONE
-async def test_an_account_found_before_a_change_is_not_given_what_was_kept_since(
-    house: House,
-) -> None:
-    before = await house.admitted(house.secret)
-    await house.watchlist.replace(house.account_id, ["AAPL"], 5)
-    await house.principals.tracked(await house.admitted(house.secret))
-    house.asked = 0
-
-    assert await house.principals.tracked(before) == ("AAPL",)
-
-    assert house.asked == 1
-
-
-@ON_ONE
-async def test_once_closed_nothing_is_kept(house: House) -> None:
-    await house.admitted(house.secret)
-    for _ in range(2):
-        house.principals.close()
-    house.asked = 0
-
-    for _ in range(2):
-        await house.admitted(house.secret)
+    await house.principals.tracked(await house.found(house.ada.secret))
 
     assert house.asked == 2
 
@@ -303,32 +446,23 @@ async def test_once_closed_nothing_is_kept(house: House) -> None:
 GUESSES = ("ps_live_" + "x" * 48, "pso_at_" + "x" * 43, "", "\0")
 
 
-async def test_a_guessed_credential_costs_at_most_one_read(house: House) -> None:
-    for guess in GUESSES:
-        assert await house.principals.find(guess) is None
-
-    assert house.asked == (len(GUESSES) if house.database.server else 0)
-
-
-async def test_a_guess_that_is_repeated_costs_nothing_until_something_changes(
-    house: House,
-) -> None:
+async def test_a_guessed_credential_costs_one_read_until_something_changes(house: House) -> None:
     for _ in range(2):
-        assert await house.principals.find(house.secret[:-1]) is None
+        for guess in GUESSES:
+            assert await house.principals.find(guess) is None
     once = house.asked
     await house.by_hand("UPDATE accounts SET plan = 'none'")
-    await house.principals.find(house.secret[:-1])
+    await house.principals.find(GUESSES[0])
 
-    assert (once, house.asked) == ((1, 2) if house.database.server else (0, 0))
+    assert (once, house.asked) == (len(GUESSES), len(GUESSES) + 1)
 
 
 @ON_ONE
 async def test_a_look_up_whose_turn_does_not_come_in_time_takes_no_connection(
     house: House,
 ) -> None:
-    parts = (house.keys, house.tokens, house.watchlist, house.changes)
-    crowded = Principals(*parts, at_once=0, seconds=0)
+    crowded = house.new_principals(at_once=0, seconds=0)
     with pytest.raises(DatabaseUnavailableError):
-        await crowded.find(house.secret)
+        await crowded.find(house.ada.secret)
 
     assert house.asked == 0

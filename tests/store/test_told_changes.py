@@ -38,18 +38,22 @@ async def until(condition: Callable[[], bool], seconds: float = SECONDS) -> floa
     return asyncio.get_running_loop().time() - began
 
 
+def newest(changes: ToldChanges) -> int | None:
+    """The number of the newest change; None while it is not known."""
+    changes.look()
+    return changes.count
+
+
 @asynccontextmanager
 async def watching(database: Database) -> AsyncIterator[ToldChanges]:
     """The changes of a database, watched within the block."""
     changes = changes_of(database)
     assert isinstance(changes, ToldChanges)
-    changes.open()
     task = asyncio.create_task(changes.keep_watching())
-    await until(lambda: changes.count() is not None, 10)
+    await until(lambda: newest(changes) is not None, 10)
     yield changes
     task.cancel()
     await asyncio.wait([task])
-    changes.close()
 
 
 @pytest.fixture
@@ -88,8 +92,8 @@ async def change(operator: Database, plan: Plan = Plan.NONE) -> None:
 
 def forgets(changes: ToldChanges) -> Callable[[], bool]:
     """Whether what was kept until now is kept no more."""
-    before = changes.count()
-    return lambda: changes.count() != before
+    before = newest(changes)
+    return lambda: newest(changes) != before
 
 
 async def test_a_change_of_this_process_counts_before_it_is_answered(
@@ -101,11 +105,35 @@ async def test_a_change_of_this_process_counts_before_it_is_answered(
         assert has_forgotten()
 
 
+ADDS = (
+    "INSERT INTO accounts (email, plan, active, created_at) SELECT each::text, 'none', true, now()"
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "of_all"),
+    [
+        (f"{ADDS} FROM generate_series(1, 100) AS each", False),
+        (f"{ADDS} FROM generate_series(1, 101) AS each", True),
+        ("TRUNCATE keys", True),
+    ],
+)
+async def test_what_changes_very_many_accounts_at_once_changes_all(
+    database: Database, operator: Database, statement: str, of_all: bool
+) -> None:
+    async with watching(database) as changes:
+        before, has_forgotten = changes.of_all, forgets(changes)
+        async with operator.write() as connection:
+            await connection.execute(sa.text(statement))
+        await until(has_forgotten)
+        assert (changes.of_all > before) is of_all
+
+
 async def test_what_is_rolled_back_or_decides_nothing_is_not_told(
     database: Database, operator: Database
 ) -> None:
     async def noted() -> int:
-        query = sa.text("SELECT count(*) FROM changing_transactions")
+        query = sa.text("SELECT count(*) FROM changes")
         async with operator.read() as connection:
             return await connection.scalar(query) or 0
 
@@ -129,7 +157,7 @@ async def test_a_change_is_noticed_while_the_listening_connection_is_broken(
         await change(operator)
         await until(has_forgotten)
         proxy.go_on()
-        await until(lambda: changes.count() is not None and changes.fault is None, 10)
+        await until(lambda: newest(changes) is not None and changes.fault is None, 10)
 
 
 async def test_a_call_on_a_connection_that_hangs_ends_in_time(
@@ -176,9 +204,9 @@ async def change_another(operator: Database) -> None:
 
 
 async def test_nothing_counts_while_nobody_watches(database: Database, operator: Database) -> None:
-    async with watching(database) as changes:
-        pass
-    assert changes.count() is None
+    changes = changes_of(database)
+    assert isinstance(changes, ToldChanges)
+    assert newest(changes) is None
 
 
 async def test_an_answer_counts_for_a_moment_only(operator: Database) -> None:
@@ -186,14 +214,14 @@ async def test_an_answer_counts_for_a_moment_only(operator: Database) -> None:
     assert operator.server is not None
     changes = ToldChanges(operator, operator.server, clock=lambda: now)
     task = asyncio.create_task(changes.keep_watching())
-    await until(lambda: changes.count() is not None, 10)
+    await until(lambda: newest(changes) is not None, 10)
     task.cancel()
     await asyncio.wait([task])
 
     now = FRESH_SECONDS
-    assert changes.count() is not None
+    assert newest(changes) is not None
     now = FRESH_SECONDS + 0.1
-    assert changes.count() is None
+    assert newest(changes) is None
 
 
 async def test_noted_changes_are_swept_when_nobody_asks_for_them_any_more(

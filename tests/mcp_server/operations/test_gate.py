@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from mcp_server.operations.answers import Answer, Result
 from mcp_server.operations.arguments import Arguments, SymbolArguments
@@ -42,8 +41,6 @@ class Gate:
     database: Database
     services: Services
     key: str
-    asked: int = 0
-    """Statements that read the database."""
     handled: list[Call[Any]] = field(default_factory=list)
 
     async def answer(self, call: Call[Any]) -> Answer:
@@ -88,18 +85,10 @@ async def opened(folder: Path, **settings: Any) -> Gate:
     accounts = Accounts(database)
     await accounts.add(EMAIL, Plan.PREMIUM_PLUS)
     _, secret = await Keys(database).create(EMAIL, "laptop")
-    gate = Gate(database, services_of(chosen, database, None), secret)
-    gate.services.principals.open()
-
-    @sa.event.listens_for(database.engine.sync_engine, "before_cursor_execute")
-    def note(_c: object, _cursor: object, statement: str, *_: object) -> None:
-        gate.asked += statement.lstrip().startswith("SELECT")
-
-    return gate
+    return Gate(database, services_of(chosen, database, None), secret)
 
 
 async def closed(gate: Gate) -> None:
-    gate.services.principals.close()
     gate.services.active_night.close()
     await gate.database.close()
 
@@ -184,40 +173,6 @@ async def test_every_call_with_a_key_is_recorded_with_who_what_and_by_which_host
         assert use.account_id == caller.principal.account.id
         assert use.key_prefix == caller.principal.key.prefix
         assert (use.client, use.host) == ("curl/8", "claude/1")
-
-
-async def test_an_admitted_caller_is_remembered(gate: Gate) -> None:
-    await gate.call(gate.operation())
-    gate.asked = 0
-
-    await gate.call(gate.operation())
-
-    assert gate.asked == 0
-
-
-async def test_a_caller_over_the_limit_is_not_remembered(gate: Gate) -> None:
-    callers = [await gate.caller() for _ in range(6)]
-    for caller in callers[:5]:
-        await gate.services.limiter.count(caller, "rest")
-    assert (await gate.refusal(gate.operation(), caller=callers[5])).code == "rate_limited"
-    gate.asked = 0
-
-    await gate.caller()
-
-    assert gate.asked == 1
-
-
-@pytest.mark.parametrize("refused", ["key", "token", "unavailable"])
-async def test_a_refused_caller_is_not_remembered_whoever_they_are(
-    gate: Gate, refused: Any
-) -> None:
-    caller = await gate.caller(refused=refused)
-    assert (await gate.refusal(gate.operation(), caller=caller)).status in {401, 503}
-    gate.asked = 0
-
-    await gate.caller()
-
-    assert gate.asked == 1
 
 
 @pytest.mark.parametrize(
