@@ -41,7 +41,7 @@ from store.postgresql import Server, begin_patient, lift_limits
 from store.reaching import HOW, check_url, is_postgresql, why_not
 from store.sqlite import new_engine, open_reader
 from store.tables import DECISIVE, changes
-from store.timing import time_statements
+from store.timing import STATEMENT, time_statements
 from telemetry.metrics import database_failures, database_seconds, timed
 
 POOL = 8
@@ -116,10 +116,11 @@ class Database:
             DatabaseError: the database refused the statement.
         """
         if self.server is None:
-            with suppress(sqlite3.Error):
+            with suppress(sqlite3.Error), timed(STATEMENT):
                 return look_up.rows(self.reader(), value)
         async with self.read() as connection:
-            return (await connection.execute(look_up.query, {"value": value})).all()
+            found: sa.CursorResult[Any] = await connection.execute(look_up.query, {"value": value})
+            return found.all()
 
     def reader(self) -> sqlite3.Connection:
         """The connection for what is read of SQLite without a wait.

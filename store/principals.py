@@ -42,7 +42,7 @@ NOTHING: tuple[int, Any] = (0, None)
 
 
 class Principals:
-    """Finds the principal of a credential; results are cached until the database changes."""
+    """Finds the principal of a credential; results are cached until its account changes."""
 
     def __init__(
         self,

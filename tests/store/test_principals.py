@@ -316,14 +316,30 @@ async def test_what_is_replaced_or_left_alone_is_noticed_too(house: House, name:
     await check_all_is_seen(house, ODD[name])
 
 
-async def test_a_credential_that_opened_nothing_opens_once_it_is_stored(house: House) -> None:
-    unknown = "ps_live_" + "a" * 48
+@pytest.mark.parametrize(
+    ("unknown", "statement"),
+    [
+        ("ps_live_unknown", "UPDATE keys SET secret_hash = '{}' WHERE id = 1"),
+        (
+            "ps_live_another",
+            "INSERT INTO keys (account_id, prefix, secret_hash, name, created_at) "
+            "SELECT 1, 'new', '{}', name, created_at FROM keys WHERE id = 1",
+        ),
+        (
+            "pso_at_unknown",
+            "INSERT INTO tokens (token_hash, grant_id, kind, expires_at) "
+            "VALUES ('{}', 1, 'access', '2026-01-02 00:30:00')",
+        ),
+    ],
+)
+async def test_a_credential_that_opened_nothing_opens_once_it_is_stored(
+    house: House, unknown: str, statement: str
+) -> None:
     assert await house.principals.find(unknown) is None
 
-    update = "UPDATE keys SET secret_hash = '{}' WHERE id = 1"
-    await house.by_hand(update.format(hash_secret(unknown)))
+    await house.by_hand(statement.format(hash_secret(unknown)))
 
-    assert (await house.found(unknown)).key.prefix == house.ada.prefix
+    assert (await house.found(unknown)).account.id == house.ada.account_id
 
 
 async def test_a_change_of_another_process_is_noticed(house: House) -> None:
