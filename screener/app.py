@@ -138,12 +138,13 @@ def build_app(
     endpoints = [endpoint_of(toolset) for toolset in toolsets(offer)]
     measured = settings.metrics_port is not None
     sweeper = sweeper_of(settings, database)
+    changes = services.principals.changes
     loops = [
         Loop("night", "that looks for a new night", services.active_night.keep_polling),
         Loop("news", "that looks for news of open pages", news.keep_looking),
         Loop("usage", "that writes the usage log", services.usage.keep_writing),
         Loop("expired", "that removes what is expired", sweeper.keep_sweeping),
-        Loop("changes", "that watches for changes of accounts", services.principals.keep_watching),
+        Loop("changes", "that watches for changes of accounts", changes.keep_watching),
         Loop("health", "that looks after the parts", health.keep_looking),
         *loops_of(follower),
     ]

@@ -143,8 +143,8 @@ class Health:
             yield Degraded("database", database_fault)
         elif services.usage.is_behind:
             yield Degraded("database", "The account database cannot be written.")
-        elif services.principals.fault:
-            yield Degraded("database", services.principals.fault)
+        elif services.principals.changes.fault:
+            yield Degraded("database", services.principals.changes.fault)
         if fault := services.limiter.counting.fault:
             yield Degraded("counters", fault)
         for what in self._supervisor.failed_lately:

@@ -40,7 +40,7 @@ from store.migration import HEAD, WAIT_SECONDS, check_known, faults, revision_of
 from store.postgresql import Server, begin_patient, lift_limits
 from store.reaching import HOW, check_url, is_postgresql, why_not
 from store.sqlite import new_engine, open_reader
-from store.tables import DECISIVE, changes
+from store.tables import changes
 from store.timing import STATEMENT, time_statements
 from telemetry.metrics import database_failures, database_seconds, timed
 
@@ -60,7 +60,7 @@ CONNECTING = database_seconds.labels("connection")
 """For a connection of the pool and, where something is written, for the lock."""
 
 OWN_CHANGES = sa.select(changes.c.account_id).where(
-    changes.c.id == sa.text("pg_current_xact_id()::text::bigint")
+    changes.c.id == sa.text("pg_current_xact_id_if_assigned()::text::bigint")
 )
 """The accounts that a transaction of PostgreSQL has changed, asked within it."""
 
@@ -84,8 +84,8 @@ class Database:
         self.server: Server | None = None
         """Where the database is, if it is PostgreSQL's."""
         self.told: list[Callable[[Collection[int]], None]] = []
-        """Who is told of which accounts this process has changed what decides who may call
-        (`DECISIVE`), before the change is answered; with PostgreSQL.
+        """Who is told which accounts a transaction of this process has changed, before its block
+        ends; with PostgreSQL, whose triggers note them.
         """
         self._reader: sqlite3.Connection | None = None
         self._seconds = seconds
@@ -143,9 +143,8 @@ class Database:
             DatabaseError: the database refused the statement.
             IntegrityError: a constraint was violated; the caller knows what that means.
         """
-        decisive: list[str] = []
         changed: Sequence[int] = ()
-        engine = self.engine.execution_options(writes=True, decisive=decisive)
+        engine = self.engine.execution_options(writes=True)
         with _translated(self.url), self._in_time(patient=patient):
             try:
                 async with AsyncExitStack() as stack:
@@ -154,7 +153,7 @@ class Database:
                     if patient and self.server:
                         await begin_patient(connection)
                     yield connection
-                    if decisive and self.told:
+                    if self.told:
                         changed = (await connection.scalars(OWN_CHANGES)).all()
             finally:  # a commit that was cut off may have been one
                 for tell in self.told if changed else ():
@@ -240,7 +239,6 @@ class Database:
         except (SQLAlchemyError, ValueError, ImportError):
             # The cause may quote a part of the password, so it is not kept.
             raise DatabaseError(f"SCREENER_DATABASE_URL cannot be used; {HOW}.") from None
-        sa.event.listen(engine.sync_engine, "before_execute", _note_decisive)
         # Each look-up is then one round trip; a transaction of reads would be three.
         self._reads = engine.execution_options(isolation_level="AUTOCOMMIT")
         return engine
@@ -331,13 +329,3 @@ def _is_transient(error: Exception) -> bool:
     if isinstance(cause, sqlite3.OperationalError):
         return cause.sqlite_errorname.startswith(TRANSIENT)
     return not isinstance(error, ProgrammingError | DataError | NotSupportedError | ArgumentError)
-
-
-def _note_decisive(connection: sa.Connection, statement: object, *_parameters: object) -> None:
-    """Note that a transaction changes a table that decides who may call."""
-    decisive = connection.get_execution_options().get("decisive")
-    if decisive is None or not isinstance(statement, sa.Insert | sa.Update | sa.Delete):
-        return
-    table = statement.entity_description["table"]
-    if table.name in DECISIVE:
-        decisive.append(table.name)

@@ -62,7 +62,7 @@ class Principals:
         self._keys = keys
         self._tokens = tokens
         self._watchlist = watchlist
-        self._changes = changes
+        self.changes = changes
         self._clock = clock
         # Each with the newest change before it was looked up: principals by the hash of their
         # credential, tracked symbols by the number of their account.
@@ -71,15 +71,6 @@ class Principals:
         self._unknown: LRUCache[bytes, int] = LRUCache(UNKNOWN)
         self._turns = anyio.Semaphore(at_once)
         self._seconds = seconds
-
-    @property
-    def fault(self) -> str | None:
-        """Why changes are noticed later than they should be, in a sentence for anybody."""
-        return self._changes.fault
-
-    async def keep_watching(self) -> None:
-        """Watch for changes until cancelled."""
-        await self._changes.keep_watching()
 
     def kind(self, credential: str) -> Literal["key", "token"]:
         """Whether a credential is spelled as an API key or counts as an access token."""
@@ -92,7 +83,7 @@ class Principals:
         Raises:
             DatabaseUnavailableError: the credential could not be looked up.
         """
-        changes = self._changes
+        changes = self.changes
         if not changes.looked:
             changes.look()
         digest = hashlib.sha256(credential.encode()).digest()  # the cache holds no secrets
@@ -115,7 +106,7 @@ class Principals:
         Raises:
             DatabaseUnavailableError: the symbols could not be looked up.
         """
-        changes, account_id = self._changes, principal.account.id
+        changes, account_id = self.changes, principal.account.id
         if not changes.looked:
             changes.look()
         count = changes.count
@@ -131,7 +122,7 @@ class Principals:
 
     async def _look_up(self, credential: str, digest: bytes) -> Principal | None:
         """Look a credential up and keep what was found, as of the changes before."""
-        count = self._changes.count
+        count = self.changes.count
         if count is not None and self._unknown.get(digest) == count:
             return None
         is_key = self.kind(credential) == "key"

@@ -148,12 +148,9 @@ changes = sa.Table(
     sa.Column("at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now()),
     info={"own": True},
 )
-"""Which accounts have changed in a decisive table; 0 is all. Triggers write it: SQLite's keep the
-last change of each account, PostgreSQL's the transactions of the last hour.
+"""Which accounts have changed in a table that decides who may call and what is answered; 0 is all.
+Triggers write it: SQLite's keep the last change of each account, PostgreSQL's all of an hour.
 """
-
-DECISIVE = frozenset({"accounts", "keys", "grants", "tokens", "watchlist"})
-"""Tables that decide who may call, and what is answered; their changes are noted."""
 
 audit = sa.Table(
     "audit",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import pytest
@@ -26,9 +26,10 @@ from store.keys import Keys, Principal
 from store.migration import drop
 from store.principals import PRINCIPAL_BYTES, SYMBOL_BYTES, Principals, changes_of
 from store.tokens import Pair, Tokens
-from store.usage import UsageLog
 from store.watchlist import Watchlist
 from tests.clocks import SetClock
+
+T = TypeVar("T")
 
 START = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
 
@@ -138,7 +139,7 @@ class House:
 async def house(database: Database) -> AsyncIterator[House]:
     house = House(database)
     await house.furnish()
-    watching = asyncio.create_task(house.principals.keep_watching())
+    watching = asyncio.create_task(house.changes.keep_watching())
     with anyio.fail_after(10):
         while house.newest() is None:
             await asyncio.sleep(0)
@@ -153,29 +154,24 @@ async def house(database: Database) -> AsyncIterator[House]:
     watching.cancel()
 
 
-@ON_ONE
-async def test_a_principal_is_found_again_without_a_look_up_and_without_a_wait(
-    house: House,
-) -> None:
-    first = await house.found(house.ada.secret)
-    house.asked = 0
-
-    with pytest.raises(StopIteration) as found:
-        house.principals.find(house.ada.secret).send(None)
-
-    assert found.value.value == first
-    assert house.asked == 0
+def at_once(call: Coroutine[None, None, T]) -> T:
+    """The result of a call that waits for nothing."""
+    with pytest.raises(StopIteration) as ended:
+        call.send(None)
+    found: T = ended.value.value
+    return found
 
 
 @ON_ONE
-async def test_what_is_not_kept_is_looked_up_without_a_wait_where_it_can_be(house: House) -> None:
-    for credential in (house.ada.secret, house.ada.pair.access, "ps_live_unknown"):
-        with pytest.raises(StopIteration):
-            house.principals.find(credential).send(None)
-    with pytest.raises(StopIteration):
-        house.principals.tracked(await house.found(house.ada.secret)).send(None)
+async def test_what_a_caller_opens_is_looked_up_once_and_without_a_wait(house: House) -> None:
+    for _ in range(2):
+        for credential in (house.ada.secret, house.ada.pair.access):
+            principal = at_once(house.principals.find(credential))
+            assert principal is not None
+            assert principal.account.id == house.ada.account_id
+            assert at_once(house.principals.tracked(principal)) == ("IBM", "AAPL")
 
-    assert house.asked == 4
+    assert house.asked == 3
 
 
 @ON_ONE
@@ -198,18 +194,6 @@ async def test_changes_are_looked_at_once_in_a_turn_of_the_loop(house: House) ->
     await house.sees(house.ada)
 
     assert house.looked == 2
-
-
-@ON_ONE
-async def test_what_a_principal_tracks_is_looked_up_once(house: House) -> None:
-    principal = await house.found(house.ada.secret)
-    before = await house.principals.tracked(principal)
-    house.asked = 0
-
-    again = await house.principals.tracked(principal)
-
-    assert before == again == ("IBM", "AAPL")
-    assert house.asked == 0
 
 
 Change = Callable[[House], Awaitable[object]]
@@ -342,17 +326,6 @@ async def test_a_credential_that_opened_nothing_opens_once_it_is_stored(
     assert (await house.found(unknown)).account.id == house.ada.account_id
 
 
-async def test_a_change_of_another_process_is_noticed(house: House) -> None:
-    await house.sees(house.ada)
-    elsewhere = Database(house.database.url)
-
-    async with house.noticing():
-        await Keys(elsewhere).revoke(house.ada.prefix)
-    await elsewhere.close()
-
-    assert await house.principals.find(house.ada.secret) is None
-
-
 async def test_tables_that_were_dropped_and_made_again_are_another_database(house: House) -> None:
     await house.sees(house.ada)
     elsewhere = Database(house.database.url)
@@ -380,19 +353,6 @@ async def test_of_more_accounts_than_are_known_all_count_as_changed(
     for person in (house.ada, house.bob):
         assert await house.sees(person) == await house.stored(person)
     assert len(house.changes.of) <= 1
-
-
-@ON_ONE
-async def test_writing_the_usage_log_changes_nothing_that_is_kept(house: House) -> None:
-    usage = UsageLog(house.database)
-    await house.sees(house.ada)
-    usage.record(await house.found(house.ada.secret), "scan", "curl")
-    await usage.flush()
-    house.asked = 0
-
-    await house.sees(house.ada)
-
-    assert house.asked == 0
 
 
 @ON_ONE

@@ -96,15 +96,6 @@ def forgets(changes: ToldChanges) -> Callable[[], bool]:
     return lambda: newest(changes) != before
 
 
-async def test_a_change_of_this_process_counts_before_it_is_answered(
-    database: Database, operator: Database
-) -> None:
-    async with watching(database) as changes:
-        has_forgotten = forgets(changes)
-        await change(database)
-        assert has_forgotten()
-
-
 ADDS = (
     "INSERT INTO accounts (email, plan, active, created_at) SELECT each::text, 'none', true, now()"
 )

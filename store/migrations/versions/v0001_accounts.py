@@ -51,9 +51,3 @@ def upgrade() -> None:
         sa.Column("calls", sa.Integer, nullable=False),
         sa.Column("last_at", sa.DateTime(timezone=True), nullable=False),
     )
-
-
-def downgrade() -> None:
-    """Drop the tables."""
-    for table in ("usage", "watchlist", "keys", "accounts"):
-        op.drop_table(table)

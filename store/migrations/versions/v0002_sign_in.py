@@ -67,9 +67,3 @@ def upgrade() -> None:
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("consumed_at", sa.DateTime(timezone=True)),
     )
-
-
-def downgrade() -> None:
-    """Drop the tables."""
-    for table in ("tokens", "codes", "grants", "clients", "sessions"):
-        op.drop_table(table)

@@ -14,8 +14,3 @@ depends_on = None
 def upgrade() -> None:
     """Add the column."""
     op.add_column("clients", sa.Column("fresh_until", sa.DateTime(timezone=True)))
-
-
-def downgrade() -> None:
-    """Drop the column."""
-    op.drop_column("clients", "fresh_until")

@@ -15,9 +15,3 @@ def upgrade() -> None:
     """Add the index and the column."""
     op.create_index("ix_usage_last_use", "usage", ["account_id", "key_prefix", "last_at"])
     op.add_column("tokens", sa.Column("seed", sa.String(43)))
-
-
-def downgrade() -> None:
-    """Drop the column and the index."""
-    op.drop_column("tokens", "seed")
-    op.drop_index("ix_usage_last_use", "usage")

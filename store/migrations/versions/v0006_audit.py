@@ -81,14 +81,3 @@ def _count_use_from_now() -> None:
     now = dt.datetime.now(dt.UTC)
     used_at = sa.case((granted, now), else_=now - dt.timedelta(days=90))
     op.execute(clients.update().where(clients.c.approved_at.is_not(None)).values(used_at=used_at))
-
-
-def downgrade() -> None:
-    """Drop the columns and the tables."""
-    for table in ("used_forms", "browsers", "audit"):
-        op.drop_table(table)
-    if op.get_bind().dialect.name != "sqlite":
-        op.execute("DROP FUNCTION audit_lasts()")
-    op.drop_index("ix_clients_network", "clients")
-    for table, column in reversed(COLUMNS):
-        op.drop_column(table, column.name)

@@ -1,8 +1,8 @@
-"""Changes of accounts: the count and the transactions say whose they are.
+"""Changes of accounts: which accounts have changed in what decides who may call.
 
-One table takes the place of two. SQLite numbers the changes one by one and keeps the last one of
-each account. PostgreSQL numbers them by their transactions: no row is written by more than one, so
-writers do not wait for each other.
+SQLite numbers the changes one by one and keeps the last one of each account. PostgreSQL numbers
+them by their transactions: no row is written by more than one, so writers do not wait for each
+other.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import time
 
 import sqlalchemy as sa
 from alembic import op
-
-from store.migrations.versions import v0004_changes, v0007_changing_transactions
 
 revision = "0008"
 down_revision = "0007"
@@ -78,9 +76,15 @@ STATEMENTS = {
 
 
 def upgrade() -> None:
-    """Create the table and the triggers that write it, in place of those that were."""
-    v0007_changing_transactions.downgrade()
-    v0004_changes.downgrade()
+    """Create the table and the triggers that write it, in place of what 0004 and 0007 made."""
+    on_server = op.get_bind().dialect.name == "postgresql"
+    if on_server:
+        op.execute("DROP FUNCTION IF EXISTS note_change() CASCADE")
+    for table in () if on_server else ACCOUNT:
+        for event in ROWS:
+            op.execute(f"DROP TRIGGER IF EXISTS changes_{table}_{event.lower()}")
+    for table in ("changes", "changing_transactions"):
+        op.execute(f"DROP TABLE IF EXISTS {table}")
     changes = op.create_table(
         "changes",
         sa.Column("account_id", sa.Integer, primary_key=True, autoincrement=False),
@@ -89,7 +93,7 @@ def upgrade() -> None:
     )
     op.create_index("ix_changes_id", "changes", ["id"])
     # Whoever had read a table that was dropped and made again, finds that all have changed since.
-    if op.get_bind().dialect.name == "postgresql":
+    if on_server:
         op.execute("INSERT INTO changes SELECT 0, pg_current_xact_id()::text::bigint")
         op.execute("SELECT pg_notify('screener_changes', '0')")
         _note_on_postgresql()
@@ -121,15 +125,3 @@ def _note_on_postgresql() -> None:
             when = f"AFTER {statement.format(table=table)} FOR EACH STATEMENT"
             then = f"EXECUTE FUNCTION note_change('{argument}')"
             op.execute(f"CREATE TRIGGER note_change_{name} {when} {then}")
-
-
-def downgrade() -> None:
-    """Drop the triggers and the table, and make again those that were."""
-    if op.get_bind().dialect.name == "postgresql":
-        op.execute("DROP FUNCTION note_change() CASCADE")
-    for table in ACCOUNT if op.get_bind().dialect.name == "sqlite" else ():
-        for event in ("insert", "update", "delete", "insert_replaces", "update_replaces"):
-            op.execute(f"DROP TRIGGER IF EXISTS changes_{table}_{event}")
-    op.drop_table("changes")
-    v0004_changes.upgrade()
-    v0007_changing_transactions.upgrade()
