@@ -76,8 +76,8 @@ class CountedChanges(Changes):
     def look(self) -> None:
         """Read what has changed, which takes some microseconds."""
         # Until the turn ends. Both methods are the interpreter's: this costs no call of ours.
-        self.looked.append(True)
         asyncio.get_running_loop().call_soon(self.looked.clear)
+        self.looked.append(True)
         try:
             if self._connection is None:
                 self._connection = self._database.reader()

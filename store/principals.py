@@ -63,6 +63,7 @@ class Principals:
         self._tokens = tokens
         self._watchlist = watchlist
         self.changes = changes
+        """What has changed; somebody has to keep it watching."""
         self._clock = clock
         # Each with the newest change before it was looked up: principals by the hash of their
         # credential, tracked symbols by the number of their account.
@@ -78,7 +79,7 @@ class Principals:
 
     async def find(self, credential: str) -> Principal | None:
         """The principal of a credential; None if it is unknown, revoked or expired. One that is
-        kept comes without a wait; here and in `tracked` nothing is called for it that can be read.
+        kept comes without a wait, and without a further call of ours: each request asks this.
 
         Raises:
             DatabaseUnavailableError: the credential could not be looked up.

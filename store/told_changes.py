@@ -82,8 +82,8 @@ class ToldChanges(Changes):
     def look(self) -> None:
         """See whether the last answer still counts."""
         # Until the turn ends. Both methods are the interpreter's: this costs no call of ours.
-        self.looked.append(True)
         asyncio.get_running_loop().call_soon(self.looked.clear)
+        self.looked.append(True)
         self.count = self._number if self._is_fresh(self._clock()) else None
 
     async def keep_watching(self) -> None:
