@@ -1,8 +1,8 @@
-"""Connections: how long, how large and how many they may be, before uvicorn sees a byte of them.
+"""Connections: how long, how large and how many they may be.
 
-uvicorn takes `Connection` by its setting `http`. A parser of its own follows the bytes, so it knows
-what the client owes at any moment: a head, a body or nothing. Behind it, uvicorn's own protocol
-gets asyncio's callbacks, but nothing of a message that is refused.
+uvicorn takes `Connection` by its setting `http`: its own protocol, which follows what the parser
+reports, so that it knows what the client owes at any moment: a head, a body or nothing. Of uvicorn
+it uses names without underscore alone, and tests hold what is not documented of them.
 
 A connection whose message is refused gets a short answer and is read on for a moment without
 keeping any of it: if a socket is closed with bytes unread, the client may lose the answer (RFC 9112
@@ -21,9 +21,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import select
 import socket
-from collections.abc import Callable
-from enum import Enum, auto
 from typing import Any
 
 import httptools
@@ -31,7 +30,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mcp_server.http.edge import CONNECTION
 from mcp_server.operations.callers import network_of
-from screener.door import Door
+from screener.door import BODY, GONE, HEAD, IDLE, Door
 from screener.outlet import Outlet
 
 
@@ -52,8 +51,10 @@ BAD_REQUEST = _refusal("400 Bad Request", "This is not a valid HTTP request.")
 TRAILERS = _refusal("400 Bad Request", "Trailer fields are not accepted.")
 LATE = _refusal("408 Request Timeout", "The request was not sent in time.")
 LARGE_HEAD = _refusal("431 Request Header Fields Too Large", "The header fields are too large.")
-CROWDED = _refusal("429 Too Many Requests", "Wait for answers before you send more requests.")
 FULL = _refusal("503 Service Unavailable", "Too many connections; try again.", "retry-after: 1")
+
+PIECE = 4096
+"""Bytes that are parsed at once: after them the bounds are looked at."""
 
 
 class RefusedError(Exception):
@@ -64,104 +65,71 @@ class RefusedError(Exception):
         self.answer = answer
 
 
-class Phase(Enum):
-    """What the client sends next."""
+class Connection(HttpToolsProtocol):
+    """One connection: uvicorn's own protocol, within the bounds of a door."""
 
-    IDLE = auto()
-    """A request, whenever it likes."""
-    HEAD = auto()
-    BODY = auto()
-    GONE = auto()
-    """Nothing that is still read."""
-
-
-class Answering(HttpToolsProtocol):
-    """uvicorn's own protocol, which leaves it to the connection how to end when the server stops.
-
-    uvicorn's way closes idle connections at once, with requests unread that have just come.
-    """
-
-    def __init__(self, leave: Callable[[], None], **arguments: Any) -> None:  # noqa: ANN401 - uvicorn's
+    def __init__(self, door: Door, **arguments: Any) -> None:  # noqa: ANN401 - uvicorn's
         super().__init__(**arguments)
-        self._leave = leave
-
-    def shutdown(self) -> None:
-        """Called by the server when it stops."""
-        self._leave()
-
-
-class Connection(asyncio.Protocol):
-    """One connection: uvicorn's own protocol, behind the bounds of a door."""
-
-    def __init__(self, door: Door, app_state: dict[str, Any], **arguments: Any) -> None:  # noqa: ANN401 - uvicorn's
-        self._door = door
-        self._bounds = door.bounds
-        state = {**app_state, CONNECTION: self}
-        self._inner = Answering(self.leave, app_state=state, **arguments)
+        self.app_state = {**self.app_state, CONNECTION: self}
+        self.headers = []
+        self._door, self._bounds = door, door.bounds
         self._clock = asyncio.get_running_loop().time
-        self._parser = httptools.HttpRequestParser(self)
-        # As in uvicorn: bytes after a request with `Connection: close` are no fault of it.
-        self._parser.set_dangerous_leniencies(lenient_data_after_close=True)
-        self._phase = Phase.IDLE
+        self._phase = IDLE
         self._owed = 0  # requests that the app has not answered
-        self._begun = False  # whether a byte of the message's head has come
-        self._size = self._fields = self._unparsed = 0  # of the head
+        self._judged = self.scope  # of the last whole head; a message that begins has a new one
+        self._unreported = 0  # bytes since the parser reported a head or a part of a body
         self._deadline = self._stalled = math.inf
-        self.address = self.network = ""
 
     # What asyncio calls
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self._outlet = Outlet(transport)
-        peer = transport.get_extra_info("peername")
-        self.address = str(peer[0]) if isinstance(peer, tuple | list) else ""
+        super().connection_made(transport)
+        self._stream = transport
+        self.transport = self._outlet = Outlet(transport)
+        self.address = self.client[0] if self.client else ""
         self.network = network_of(self.address)
-        if self._door.is_closing:
-            self._start_clock()
+        self._deadline = self._clock() + self._door.seconds[HEAD]
+        if self._door.admit(self):
+            _drop_when_unread(transport, self._bounds.unread_seconds)
         else:
-            self._deadline = self._clock() + self._bounds.head_seconds
-        if not self._door.admit(self):
-            self._phase = Phase.GONE
+            self._phase = GONE
+            self._give_up(ConnectionAbortedError("There is no room."))
             transport.write(FULL)
             transport.close()
-            return
-        _drop_when_unread(transport, self._bounds.unread_seconds)
-        self._outlet.is_open = True
-        self._inner.connection_made(self._outlet)
 
     def data_received(self, data: bytes) -> None:
-        if self._phase is Phase.GONE:
+        size, before = len(data), self._phase
+        if before == GONE:
             return
-        if self._phase is Phase.IDLE:
-            self._phase = Phase.HEAD
-            self._start_clock()
-        before = self._owed, self._phase
+        if size > PIECE:
+            for start in range(0, size, PIECE):
+                self.data_received(data[start : start + PIECE])
+            return
+        if before == IDLE:
+            self._phase = HEAD
+        self._unreported += size
         try:
-            self._parser.feed_data(data)
-            if self._phase is Phase.HEAD:
-                self._count_unparsed(len(data), anew=(self._owed, self._phase) != before)
-        except httptools.HttpParserUpgrade as upgrade:
+            self.parser.feed_data(data)
+            if self._phase != IDLE or self.scope is not self._judged:
+                self._look_at_part(before)
+        except httptools.HttpParserUpgrade:
             # The request is answered as if it had asked for no upgrade; what follows is not HTTP.
-            data, self._phase = data[: upgrade.args[0]], Phase.GONE
+            self.logger.warning("Unsupported upgrade request.")
+            self._phase = GONE
         except (httptools.HttpParserError, RefusedError) as error:
             cause = error if isinstance(error, RefusedError) else error.__context__
             self._refuse(cause.answer if isinstance(cause, RefusedError) else BAD_REQUEST)
-            return
-        self._inner.data_received(data)
-
-    def eof_received(self) -> None:
-        self._inner.eof_received()
 
     def pause_writing(self) -> None:
         self._stalled = self._clock() + self._bounds.unread_seconds
-        self._door.wait(self)  # a client that does not read gives way to one that does
-        self._inner.pause_writing()
+        self._may_give_way()  # a client that does not read, to one that does
+        super().pause_writing()
 
     def resume_writing(self) -> None:
         self._stalled = math.inf
-        if self._owed and self._phase is not Phase.BODY:
-            self._door.keep(self)
-        self._inner.resume_writing()
+        if self._owed and self._phase != BODY:
+            self._door.waiting.pop(self, None)
+        super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._door.leave(self)
@@ -169,63 +137,65 @@ class Connection(asyncio.Protocol):
 
     # What the parser calls
 
-    def on_message_begin(self) -> None:
-        self._begun = True
-        self._size = self._fields = 0
-        if self._phase is not Phase.HEAD:  # it follows another request in the same piece
-            self._phase = Phase.HEAD
-            self._start_clock()
-
-    def on_url(self, url: bytes) -> None:
-        self._size += len(url)
-        if self._size > self._bounds.head_bytes:
-            raise RefusedError(LARGE_HEAD)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        bounds = self._bounds
-        self._fields += 1
-        self._size += len(name) + len(value) + 4
-        if self._fields > bounds.fields or self._size > bounds.head_bytes:
-            raise RefusedError(LARGE_HEAD)
-        if self._phase is Phase.BODY:
-            # uvicorn would add them to the header, after the app has judged it.
-            raise RefusedError(TRAILERS)
-
     def on_headers_complete(self) -> None:
+        bounds = self._bounds
+        if len(self.headers) > bounds.fields or (
+            self._unreported > bounds.head_bytes - PIECE and self._head_size() > bounds.head_bytes
+        ):
+            raise RefusedError(LARGE_HEAD)
+        if self._owed >= bounds.pipelined:
+            raise RefusedError(b"")  # it would stand behind other answers
+        super().on_headers_complete()
         self._owed += 1
-        if self._owed > self._bounds.pipelined:
-            raise RefusedError(CROWDED)
-        self._phase = Phase.BODY
-        self._unparsed = 0
-        if self._owed == 1:
-            self._outlet.is_used = False
-        self._deadline = self._clock() + self._bounds.body_seconds
+        self._phase, self._unreported = BODY, 0
+        self._judged, self.headers = self.scope, []  # what is added now are trailers
+        self._deadline = self._clock() + self._door.seconds[BODY]
+
+    def on_body(self, body: bytes) -> None:
+        self._unreported = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
-        self._phase = Phase.IDLE
-        self._begun = False
-        self._door.keep(self)
-        self._rest()
+        if self.headers:
+            raise RefusedError(TRAILERS)
+        super().on_message_complete()
+        # As in uvicorn: bytes after the last request of a connection are no fault of it.
+        self._phase = IDLE if self.cycle.keep_alive else GONE
+        if self._owed:
+            self._door.waiting.pop(self, None)
+            self._deadline = self._clock() + self._bounds.answer_seconds
+        else:
+            self._may_give_way()
+            self._start_clock()
 
-    # What the app and the door call
+    # What the app, uvicorn and the door call
 
     def answered(self) -> None:
         """The app is done with one request."""
-        self._owed -= 1
-        if self._phase is not Phase.BODY:
-            self._rest()
-        elif not self._owed:
-            self._door.wait(self)  # what is left of the body is of no use to anybody
+        owed = self._owed = self._owed - 1
+        phase, door = self._phase, self._door
+        if not owed and self._outlet.is_open:
+            door.waiting[self] = None  # of no use to anybody is what is left of a body
+        if phase != BODY:
+            seconds = self._bounds.answer_seconds if owed else door.seconds[phase]
+            self._deadline = self._clock() + seconds
 
     @property
     def is_ending(self) -> bool:
         """Whether the answer that is due is the last one, because the server stops."""
-        return self._door.is_closing and self._owed == 1 and self._phase is Phase.IDLE
+        return self._door.is_closing and self._owed == 1 and self._phase == IDLE
 
-    def leave(self) -> None:
+    def on_response_complete(self) -> None:
+        if self.pipeline:
+            super().on_response_complete()  # begins with the next request
+        else:  # without uvicorn's timer for idle connections, as the door has a clock for all
+            self.server_state.total_requests += 1
+            self.flow.resume_reading()
+
+    def shutdown(self) -> None:
         """The server stops: answer what has been sent, and close."""
-        self._door.is_closing = True
-        if self._phase is not Phase.GONE and not self._owed:
+        self._door.close()
+        if self._phase != GONE and not self._owed:
             self._start_clock()
 
     def is_late(self, now: float) -> bool:
@@ -234,58 +204,81 @@ class Connection(asyncio.Protocol):
 
     def end_late(self) -> None:
         """End a connection whose time is up, with a word if a request is incomplete."""
-        begun = self._begun and self._phase in (Phase.HEAD, Phase.BODY)
-        if begun and self._stalled == math.inf:
+        is_begun = self._phase == BODY or (self._phase == HEAD and self.scope is not self._judged)
+        if is_begun and self._stalled == math.inf:
             self._refuse(LATE)
-        elif self._door.is_closing and self._phase is Phase.IDLE and not self._owed:
-            self._outlet.close_unless_unread()
+        elif self._door.is_closing and self._phase == IDLE and not self._owed:
+            if not (self._stream.is_closing() or _has_unread(self._stream)):
+                self._outlet.close()
         else:
             self.end()
 
     def end(self) -> None:
         """End the connection at once; the app sees a disconnect."""
-        self._phase = Phase.GONE
-        self._outlet.abort()
+        self._phase = GONE
+        self._give_up(ConnectionAbortedError("The connection was ended."))
+        self._stream.abort()
 
     # Its own
 
-    def _count_unparsed(self, size: int, *, anew: bool) -> None:
-        """Bound a head of which the parser has reported only a part, as of one endless field."""
-        self._unparsed = 0 if anew else self._unparsed + size
-        if self._unparsed > self._bounds.head_bytes:
+    def _look_at_part(self, before: int) -> None:
+        """Bound what the parser holds of a message that goes on after a piece, and start the clock
+        of its head if it has begun in that piece, whose first byte met the phase `before`.
+        """
+        if self._phase == IDLE:  # the message follows another one
+            self._phase, before = HEAD, IDLE
+        if self._phase == HEAD and before == IDLE:
+            self._start_clock()
+        bounds = self._bounds
+        if len(self.headers) > bounds.fields or self._unreported > bounds.head_bytes + PIECE:
             raise RefusedError(LARGE_HEAD)
+        if self._phase == BODY and self.headers:
+            raise RefusedError(TRAILERS)
 
-    def _rest(self) -> None:
-        """No body is awaited any more; with no answer awaited either, it may give way."""
-        if not self._owed:
-            self._door.wait(self)
-        self._start_clock()
+    def _head_size(self) -> int:
+        """Bytes of a head that the parser has reported."""
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+
+    def _may_give_way(self) -> None:
+        """No answer is awaited, or read; another connection may have the place of this one."""
+        if self._outlet.is_open:
+            self._door.waiting[self] = None
 
     def _start_clock(self) -> None:
-        bounds = self._bounds
-        if self._owed:
-            seconds = bounds.answer_seconds
-        elif self._door.is_closing:
-            seconds = bounds.leave_seconds
-        else:
-            seconds = bounds.head_seconds if self._phase is Phase.HEAD else bounds.idle_seconds
+        seconds = self._bounds.answer_seconds if self._owed else self._door.seconds[self._phase]
         self._deadline = self._clock() + seconds
 
     def _refuse(self, answer: bytes) -> None:
         """Refuse the message that is being sent; the app sees a disconnect."""
-        current = 1 if self._phase is Phase.BODY else 0
+        has_head = self._phase == BODY
         # Behind the answer to another request, or a begun one, it would be taken for a part of it.
-        is_first = self._owed <= current and not (current and self._outlet.is_used)
-        self._phase = Phase.GONE
+        is_first = self._owed <= has_head and not (has_head and self.cycle.response_started)
+        self._phase = GONE
         self._deadline = self._clock() + self._bounds.linger_seconds
-        self._door.wait(self)
+        self._may_give_way()
+        self._outlet.flush()
         self._give_up(ConnectionAbortedError("The request was refused."))
-        self._outlet.finish(answer if is_first else b"")
+        if not self._stream.is_closing():
+            self._stream.write(answer if is_first else b"")
+            self._stream.resume_reading()  # what still comes can be received
+            self._stream.write_eof()
 
     def _give_up(self, exc: Exception | None) -> None:
         if self._outlet.is_open:
             self._outlet.is_open = False
-            self._inner.connection_lost(exc)
+            super().connection_lost(exc)
+
+
+def _has_unread(transport: asyncio.Transport) -> bool:
+    """Whether bytes have come that are not read yet. They may be a request, and if the connection
+    were closed the client would get a reset in the place of its answer.
+    """
+    stream = transport.get_extra_info("socket")
+    if stream is None or not hasattr(select, "poll"):  # poll knows descriptors over 1023
+        return False
+    waiting = select.poll()
+    waiting.register(stream.fileno(), select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 def _drop_when_unread(transport: asyncio.Transport, seconds: float) -> None:

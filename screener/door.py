@@ -16,6 +16,10 @@ from mcp_server.http.edge import share_of
 from mcp_server.http.requests import MAX_FIELD_BYTES, MAX_FIELDS
 from telemetry.metrics import connections, limits_hit
 
+IDLE, HEAD, BODY, GONE = range(4)
+"""What a client sends next: a request whenever it likes, the rest of a head, that of a body, or
+nothing that is still read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -79,9 +83,17 @@ class Door:
         self._own_gauge = gauge  # a door is sent to its worker, which has the service's by itself
         self.is_closing = False
         """Whether the server stops: each connection gives the answers that it owes, and ends."""
+        self.seconds = (
+            bounds.idle_seconds,
+            bounds.head_seconds,
+            bounds.body_seconds,
+            bounds.idle_seconds,
+        )
+        """Of each phase, for a connection that owes no answer."""
         self._trusted = [network for text in trusted for network in _networks(text)]
         self._open: set[Visitor] = set()
-        self._waiting: OrderedDict[Visitor, None] = OrderedDict()
+        self.waiting: OrderedDict[Visitor, None] = OrderedDict()
+        """Who may give way, as no request of theirs is being answered; the first since longest."""
         self._held: Counter[str] = Counter()
         self._is_watching = False
 
@@ -98,7 +110,7 @@ class Door:
         self._open.add(visitor)
         self._gauge.inc()
         self._held[visitor.network] += 1
-        self._waiting[visitor] = None
+        self.waiting[visitor] = None
         return True
 
     def _make_room(self, visitor: Visitor) -> bool:
@@ -121,7 +133,7 @@ class Door:
 
     def _end_oldest(self, network: str | None = None) -> bool:
         """End the connection that waits longest for a whole request; False if none does."""
-        waiting = (v for v in self._waiting if network is None or v.network == network)
+        waiting = (v for v in self.waiting if network is None or v.network == network)
         oldest = next(waiting, None)
         if oldest is None:
             return False
@@ -131,7 +143,7 @@ class Door:
 
     def leave(self, visitor: Visitor) -> None:
         """Forget a connection; one that is not known is no error."""
-        self._waiting.pop(visitor, None)
+        self.waiting.pop(visitor, None)
         if visitor in self._open:
             self._open.remove(visitor)
             self._gauge.dec()
@@ -139,14 +151,10 @@ class Door:
             if not self._held[visitor.network]:
                 del self._held[visitor.network]
 
-    def keep(self, visitor: Visitor) -> None:
-        """A connection has sent a request: until it is answered it gives way to nobody."""
-        self._waiting.pop(visitor, None)
-
-    def wait(self, visitor: Visitor) -> None:
-        """A connection has all its answers: from now on it may give way."""
-        if visitor in self._open:
-            self._waiting[visitor] = None
+    def close(self) -> None:
+        """The server stops: who sends nothing, or only begins to, does not hold it up."""
+        self.is_closing = True
+        self.seconds = (*[self.bounds.leave_seconds] * 2, *self.seconds[BODY:])
 
     def _look_later(self) -> None:
         asyncio.get_running_loop().call_later(self.bounds.tick, self._look)

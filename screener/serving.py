@@ -239,7 +239,6 @@ def server_config(
         server_header=False,
         http=connections_of(settings, bounds),
         ws="none",
-        timeout_keep_alive=int(bounds.idle_seconds),
         timeout_graceful_shutdown=10,
         # A worker on a busy machine is slow, not hung: killing it would only add to the load. The
         # price: if a worker dies while it is being asked, a stop takes up to 30 s.

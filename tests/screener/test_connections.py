@@ -31,6 +31,7 @@ PATIENT = Bounds(LONG, LONG, LONG, LONG, LONG, LONG)
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 BUSY = b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -177,6 +178,10 @@ def test_a_large_body_behind_a_small_head_is_no_large_head(patient: int) -> None
     with connect(patient) as client:
         client.sendall(head + body)
         assert read_answer(client).endswith(body)
+        client.sendall(b"POST /now HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n")
+        assert status(read_answer(client)) == 200
+        client.sendall(b"a" * 200_000 + GET)  # of no use to anybody, and no fault
+        assert status(read_answer(client)) == 200
 
 
 @pytest.mark.parametrize(
@@ -188,8 +193,11 @@ def test_a_large_body_behind_a_small_head_is_no_large_head(patient: int) -> None
         b"GET /" + b"b" * 70_000,
         b"GET / HTTP/1.1\r\n" + (b"a: " + b"b" * 10_000 + b"\r\n") * 7 + b"\r\n",
         b"\r\n" * 40_000,
+        CHUNKED + b"0\r\na: " + b"b" * 80_000,
+        CHUNKED + b"0\r\n" + b"a" * 80_000,
+        CHUNKED + b"1;" + b"a" * 80_000,
     ],
-    ids=["fields", "value", "name", "target", "sum", "lines"],
+    ids=["fields", "value", "name", "target", "sum", "lines", "trailer", "its name", "extension"],
 )
 def test_a_head_that_is_too_large_is_refused(patient: int, head: bytes) -> None:
     assert status(exchange(patient, head[:-9], head[-9:])) == 431
@@ -221,11 +229,12 @@ def test_a_client_that_goes_on_sending_reads_why_it_was_refused(patient: int) ->
         b"\x16\x03\x01\x02\x00",
         b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        CHUNKED + b"zz\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"CONNECT a:443 HTTP/1.1\r\n\r\n",
         b"GET http://[ HTTP/1.1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n",
+        CHUNKED + b"0\r\nA: b\r\n\r\n",
+        CHUNKED + b"0\r\nA: b\r\nC: d\r\n",
     ],
 )
 def test_what_is_not_http_is_refused(patient: int, bytes_sent: bytes) -> None:
