@@ -30,39 +30,75 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mcp_server.http.edge import CONNECTION
 from mcp_server.operations.callers import network_of
-from screener.door import BODY, GONE, HEAD, IDLE, Door
-from screener.outlet import Outlet
+from screener.door import Door
 
 
-def _refusal(status: str, text: str, *fields: str) -> bytes:
-    body = f"{text}\n"
-    head = [
-        f"HTTP/1.1 {status}",
-        "content-type: text/plain; charset=utf-8",
-        f"content-length: {len(body)}",
-        "x-content-type-options: nosniff",
-        "connection: close",
-        *fields,
-    ]
-    return ("\r\n".join(head) + f"\r\n\r\n{body}").encode()
+def _refusal(status: str, text: str, more: str = "") -> bytes:
+    return (
+        f"HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\n"
+        f"content-length: {len(text) + 1}\r\nx-content-type-options: nosniff\r\n"
+        f"connection: close\r\n{more}\r\n{text}\n"
+    ).encode()
 
 
 BAD_REQUEST = _refusal("400 Bad Request", "This is not a valid HTTP request.")
 TRAILERS = _refusal("400 Bad Request", "Trailer fields are not accepted.")
 LATE = _refusal("408 Request Timeout", "The request was not sent in time.")
 LARGE_HEAD = _refusal("431 Request Header Fields Too Large", "The header fields are too large.")
-FULL = _refusal("503 Service Unavailable", "Too many connections; try again.", "retry-after: 1")
+FULL = _refusal("503 Service Unavailable", "Too many connections; try again.", "retry-after: 1\r\n")
+
+IDLE, HEAD, BODY, GONE = range(4)
+"""What the client sends next: a request whenever it likes, the rest of a head, that of a body, or
+nothing that is still read."""
 
 PIECE = 4096
 """Bytes that are parsed at once: after them the bounds are looked at."""
 
 
 class RefusedError(Exception):
-    """The bytes break a bound; carries the answer."""
+    """The bytes break a bound; its argument is the answer."""
 
-    def __init__(self, answer: bytes) -> None:
+
+class Outlet(asyncio.Transport):
+    """The part of a transport that uvicorn answers with.
+
+    The head of an answer waits for the first bytes of its body, at most until the loop's next turn,
+    so that both leave with one call of the system. Once the connection is given up, what is written
+    is dropped: uvicorn tells only the last of several pipelined requests that their client is gone.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
         super().__init__()
-        self.answer = answer
+        self._transport = transport
+        self._call_soon = asyncio.get_running_loop().call_soon
+        self._head = b""
+        self._turn: asyncio.Handle
+        self.is_open = True
+
+    def write(self, data: bytes | bytearray | memoryview[int]) -> None:
+        if not self.is_open:
+            return
+        if self._head:
+            self._turn.cancel()
+            data, self._head = self._head + data, b""
+        elif data[:9] == b"HTTP/1.1 ":
+            self._head = bytes(data)
+            self._turn = self._call_soon(self.flush)
+            return
+        self._transport.write(data)
+
+    def flush(self) -> None:
+        """Write a head that still waits."""
+        if self._head:
+            self.write(b"")
+
+    def close(self) -> None:
+        if self.is_open:
+            self.flush()
+            self._transport.close()
+
+    def is_closing(self) -> bool:
+        return not self.is_open or self._transport.is_closing()
 
 
 class Connection(HttpToolsProtocol):
@@ -72,7 +108,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(**arguments)
         self.app_state = {**self.app_state, CONNECTION: self}
         self.headers = []
-        self._door, self._bounds = door, door.bounds
+        self._door = door
         self._clock = asyncio.get_running_loop().time
         self._phase = IDLE
         self._owed = 0  # requests that the app has not answered
@@ -88,9 +124,9 @@ class Connection(HttpToolsProtocol):
         self.transport = self._outlet = Outlet(transport)
         self.address = self.client[0] if self.client else ""
         self.network = network_of(self.address)
-        self._deadline = self._clock() + self._door.seconds[HEAD]
+        self._deadline = self._clock() + self._door.bounds.head_seconds
         if self._door.admit(self):
-            _drop_when_unread(transport, self._bounds.unread_seconds)
+            _drop_when_unread(transport, self._door.bounds.unread_seconds)
         else:
             self._phase = GONE
             self._give_up(ConnectionAbortedError("There is no room."))
@@ -118,10 +154,10 @@ class Connection(HttpToolsProtocol):
             self._phase = GONE
         except (httptools.HttpParserError, RefusedError) as error:
             cause = error if isinstance(error, RefusedError) else error.__context__
-            self._refuse(cause.answer if isinstance(cause, RefusedError) else BAD_REQUEST)
+            self._refuse(cause.args[0] if isinstance(cause, RefusedError) else BAD_REQUEST)
 
     def pause_writing(self) -> None:
-        self._stalled = self._clock() + self._bounds.unread_seconds
+        self._stalled = self._clock() + self._door.bounds.unread_seconds
         self._may_give_way()  # a client that does not read, to one that does
         super().pause_writing()
 
@@ -138,7 +174,7 @@ class Connection(HttpToolsProtocol):
     # What the parser calls
 
     def on_headers_complete(self) -> None:
-        bounds = self._bounds
+        bounds = self._door.bounds
         if len(self.headers) > bounds.fields or (
             self._unreported > bounds.head_bytes - PIECE and self._head_size() > bounds.head_bytes
         ):
@@ -149,7 +185,7 @@ class Connection(HttpToolsProtocol):
         self._owed += 1
         self._phase, self._unreported = BODY, 0
         self._judged, self.headers = self.scope, []  # what is added now are trailers
-        self._deadline = self._clock() + self._door.seconds[BODY]
+        self._deadline = self._clock() + bounds.body_seconds
 
     def on_body(self, body: bytes) -> None:
         self._unreported = 0
@@ -161,24 +197,25 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
         # As in uvicorn: bytes after the last request of a connection are no fault of it.
         self._phase = IDLE if self.cycle.keep_alive else GONE
+        bounds = self._door.bounds
         if self._owed:
             self._door.waiting.pop(self, None)
-            self._deadline = self._clock() + self._bounds.answer_seconds
+            self._deadline = self._clock() + bounds.answer_seconds
         else:
             self._may_give_way()
-            self._start_clock()
+            self._deadline = self._clock() + bounds.idle_seconds
 
     # What the app, uvicorn and the door call
 
     def answered(self) -> None:
         """The app is done with one request."""
         owed = self._owed = self._owed - 1
-        phase, door = self._phase, self._door
+        phase, bounds = self._phase, self._door.bounds
         if not owed and self._outlet.is_open:
-            door.waiting[self] = None  # of no use to anybody is what is left of a body
+            self._door.waiting[self] = None  # of no use to anybody is what is left of a body
         if phase != BODY:
-            seconds = self._bounds.answer_seconds if owed else door.seconds[phase]
-            self._deadline = self._clock() + seconds
+            rest = bounds.head_seconds if phase == HEAD else bounds.idle_seconds
+            self._deadline = self._clock() + (bounds.answer_seconds if owed else rest)
 
     @property
     def is_ending(self) -> bool:
@@ -196,7 +233,7 @@ class Connection(HttpToolsProtocol):
         """The server stops: answer what has been sent, and close."""
         self._door.close()
         if self._phase != GONE and not self._owed:
-            self._start_clock()
+            self._deadline = self._clock() + self._door.bounds.leave_seconds
 
     def is_late(self, now: float) -> bool:
         """Whether a time is up."""
@@ -205,9 +242,10 @@ class Connection(HttpToolsProtocol):
     def end_late(self) -> None:
         """End a connection whose time is up, with a word if a request is incomplete."""
         is_begun = self._phase == BODY or (self._phase == HEAD and self.scope is not self._judged)
+        is_done = self._phase in (IDLE, GONE) and self._outlet.is_open and not self._owed
         if is_begun and self._stalled == math.inf:
             self._refuse(LATE)
-        elif self._door.is_closing and self._phase == IDLE and not self._owed:
+        elif is_done and self._door.is_closing:
             if not (self._stream.is_closing() or _has_unread(self._stream)):
                 self._outlet.close()
         else:
@@ -225,11 +263,12 @@ class Connection(HttpToolsProtocol):
         """Bound what the parser holds of a message that goes on after a piece, and start the clock
         of its head if it has begun in that piece, whose first byte met the phase `before`.
         """
+        bounds = self._door.bounds
         if self._phase == IDLE:  # the message follows another one
             self._phase, before = HEAD, IDLE
         if self._phase == HEAD and before == IDLE:
-            self._start_clock()
-        bounds = self._bounds
+            seconds = bounds.answer_seconds if self._owed else bounds.head_seconds
+            self._deadline = self._clock() + seconds
         if len(self.headers) > bounds.fields or self._unreported > bounds.head_bytes + PIECE:
             raise RefusedError(LARGE_HEAD)
         if self._phase == BODY and self.headers:
@@ -244,17 +283,13 @@ class Connection(HttpToolsProtocol):
         if self._outlet.is_open:
             self._door.waiting[self] = None
 
-    def _start_clock(self) -> None:
-        seconds = self._bounds.answer_seconds if self._owed else self._door.seconds[self._phase]
-        self._deadline = self._clock() + seconds
-
     def _refuse(self, answer: bytes) -> None:
         """Refuse the message that is being sent; the app sees a disconnect."""
         has_head = self._phase == BODY
         # Behind the answer to another request, or a begun one, it would be taken for a part of it.
         is_first = self._owed <= has_head and not (has_head and self.cycle.response_started)
         self._phase = GONE
-        self._deadline = self._clock() + self._bounds.linger_seconds
+        self._deadline = self._clock() + self._door.bounds.linger_seconds
         self._may_give_way()
         self._outlet.flush()
         self._give_up(ConnectionAbortedError("The request was refused."))

@@ -7,7 +7,7 @@ import contextlib
 import ipaddress
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from prometheus_client import Gauge
@@ -15,10 +15,6 @@ from prometheus_client import Gauge
 from mcp_server.http.edge import share_of
 from mcp_server.http.requests import MAX_FIELD_BYTES, MAX_FIELDS
 from telemetry.metrics import connections, limits_hit
-
-IDLE, HEAD, BODY, GONE = range(4)
-"""What a client sends next: a request whenever it likes, the rest of a head, that of a body, or
-nothing that is still read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +79,6 @@ class Door:
         self._own_gauge = gauge  # a door is sent to its worker, which has the service's by itself
         self.is_closing = False
         """Whether the server stops: each connection gives the answers that it owes, and ends."""
-        self.seconds = (
-            bounds.idle_seconds,
-            bounds.head_seconds,
-            bounds.body_seconds,
-            bounds.idle_seconds,
-        )
-        """Of each phase, for a connection that owes no answer."""
         self._trusted = [network for text in trusted for network in _networks(text)]
         self._open: set[Visitor] = set()
         self.waiting: OrderedDict[Visitor, None] = OrderedDict()
@@ -154,7 +143,8 @@ class Door:
     def close(self) -> None:
         """The server stops: who sends nothing, or only begins to, does not hold it up."""
         self.is_closing = True
-        self.seconds = (*[self.bounds.leave_seconds] * 2, *self.seconds[BODY:])
+        leave = self.bounds.leave_seconds
+        self.bounds = replace(self.bounds, head_seconds=leave, idle_seconds=leave)
 
     def _look_later(self) -> None:
         asyncio.get_running_loop().call_later(self.bounds.tick, self._look)

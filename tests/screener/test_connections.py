@@ -5,8 +5,8 @@ Over 400 lines, because every way to hold a connection is tried on the same serv
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import re
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -31,6 +31,7 @@ PATIENT = Bounds(LONG, LONG, LONG, LONG, LONG, LONG)
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 BUSY = b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
+HEAD = re.compile(rb".*?\ncontent-length: (\d+)\r\n.*?\r\n\r\n", re.DOTALL)
 CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -121,18 +122,10 @@ def read_to_end(client: socket.socket) -> bytes:
 def read_answer(client: socket.socket) -> bytes:
     """One answer with a content length."""
     received = b""
-    while b"\r\n\r\n" not in received:
+    while not (head := HEAD.match(received)) or len(received) < head.end() + int(head[1]):
         received += client.recv(65536) or pytest.fail(f"closed after {received!r}")
-    head, _, body = received.partition(b"\r\n\r\n")
-    length = next(
-        int(line.partition(b":")[2])
-        for line in head.lower().split(b"\r\n")
-        if line.startswith(b"content-length")
-    )
-    while len(body) < length:
-        body += client.recv(65536) or pytest.fail("closed within a body")
-    assert len(body) == length
-    return head + b"\r\n\r\n" + body
+    assert len(received) == head.end() + int(head[1])
+    return received
 
 
 def status(answer: bytes) -> int:
@@ -184,23 +177,26 @@ def test_a_large_body_behind_a_small_head_is_no_large_head(patient: int) -> None
         assert status(read_answer(client)) == 200
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 102,
-        b"GET / HTTP/1.1\r\na: " + b"b" * 70_000,
-        b"GET / HTTP/1.1\r\n" + b"b" * 70_000,
-        b"GET /" + b"b" * 70_000,
-        b"GET / HTTP/1.1\r\n" + (b"a: " + b"b" * 10_000 + b"\r\n") * 7 + b"\r\n",
-        b"\r\n" * 40_000,
-        CHUNKED + b"0\r\na: " + b"b" * 80_000,
-        CHUNKED + b"0\r\n" + b"a" * 80_000,
-        CHUNKED + b"1;" + b"a" * 80_000,
-    ],
-    ids=["fields", "value", "name", "target", "sum", "lines", "trailer", "its name", "extension"],
-)
+LARGE_HEADS = {
+    "fields": b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 102,
+    "flood": b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 50_000,
+    "value": b"GET / HTTP/1.1\r\na: " + b"b" * 70_000,
+    "name": b"GET / HTTP/1.1\r\n" + b"b" * 70_000,
+    "target": b"GET /" + b"b" * 70_000,
+    "sum": b"GET / HTTP/1.1\r\n" + (b"a: " + b"b" * 10_000 + b"\r\n") * 7 + b"\r\n",
+    "lines": b"\r\n" * 40_000,
+    "trailer": CHUNKED + b"0\r\na: " + b"b" * 80_000,
+    "trailer's name": CHUNKED + b"0\r\n" + b"a" * 80_000,
+    "extension of a chunk": CHUNKED + b"1;" + b"a" * 80_000,
+}
+
+
+@pytest.mark.parametrize("head", LARGE_HEADS.values(), ids=LARGE_HEADS)
 def test_a_head_that_is_too_large_is_refused(patient: int, head: bytes) -> None:
-    assert status(exchange(patient, head[:-9], head[-9:])) == 431
+    answer = exchange(patient, head[:-9], head[-9:])
+
+    assert status(answer) == 431
+    assert b"connection: close" in answer
 
 
 def test_who_still_sends_after_a_refusal_meets_no_reset() -> None:
@@ -214,13 +210,6 @@ def test_who_still_sends_after_a_refusal_meets_no_reset() -> None:
 
         assert status(answer) == 431
         assert client.recv(1) == b""
-
-
-def test_a_client_that_goes_on_sending_reads_why_it_was_refused(patient: int) -> None:
-    answer = exchange(patient, b"GET / HTTP/1.1\r\n", *[b"a: b\r\n" * 1000] * 50)
-
-    assert status(answer) == 431
-    assert b"connection: close" in answer
 
 
 @pytest.mark.parametrize(
@@ -335,28 +324,6 @@ def busy(port: int, app: Echo) -> socket.socket:
     client.sendall(BUSY)
     assert app.begun.acquire(timeout=30)
     return client
-
-
-def test_an_answer_that_comes_after_the_connection_was_given_up_is_dropped(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """uvicorn does not tell the first of two requests that the second one ended the connection."""
-    go, sent = asyncio.Event(), threading.Event()
-    loops: list[asyncio.AbstractEventLoop] = []
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        loops.append(asyncio.get_running_loop())
-        await go.wait()
-        await response(200)(scope, receive, send)
-        sent.set()
-
-    with listening(Bounds(LONG, 0.2, LONG, LONG, LONG, LONG), app) as port, connect(port) as client:
-        client.sendall(GET + POST + b"he")
-        assert read_to_end(client) == b""
-        loops[0].call_soon_threadsafe(go.set)
-        assert sent.wait(30)
-
-    assert [record.getMessage() for record in caplog.records if record.exc_info] == []
 
 
 @pytest.mark.parametrize(
