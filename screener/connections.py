@@ -207,22 +207,21 @@ class Connection(HttpToolsProtocol):
 
     # What the app, uvicorn and the door call
 
-    def answered(self) -> None:
-        """The app is done with one request."""
-        owed = self._owed = self._owed - 1
-        phase, bounds = self._phase, self._door.bounds
-        if not owed and self._outlet.is_open:
-            self._door.waiting[self] = None  # of no use to anybody is what is left of a body
-        if phase != BODY:
-            rest = bounds.head_seconds if phase == HEAD else bounds.idle_seconds
-            self._deadline = self._clock() + (bounds.answer_seconds if owed else rest)
-
     @property
     def is_ending(self) -> bool:
         """Whether the answer that is due is the last one, because the server stops."""
         return self._door.is_closing and self._owed == 1 and self._phase == IDLE
 
     def on_response_complete(self) -> None:
+        """An answer is complete."""
+        owed = self._owed = self._owed - 1
+        phase, bounds = self._phase, self._door.bounds
+        self._outlet.flush()
+        if not owed and self._outlet.is_open:
+            self._door.waiting[self] = None  # of no use to anybody is what is left of a body
+        if phase != BODY:
+            rest = bounds.head_seconds if phase == HEAD else bounds.idle_seconds
+            self._deadline = self._clock() + (bounds.answer_seconds if owed else rest)
         if self.pipeline:
             super().on_response_complete()  # begins with the next request
         else:  # without uvicorn's timer for idle connections, as the door has a clock for all

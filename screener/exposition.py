@@ -23,7 +23,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mcp_server.http.edge import CONNECTION, Answering, refuse_host
+from mcp_server.http.edge import refuse_host
 from mcp_server.http.requests import Origins
 from screener.connections import Connection
 from screener.console import err
@@ -87,13 +87,8 @@ class Page:
         self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        connection: Answering | None = scope.get("state", {}).get(CONNECTION)
-        try:
-            page = refuse_host(scope, self._origins) or self._page
-            await page(scope, receive, send)
-        finally:
-            if connection is not None:
-                connection.answered()
+        page = refuse_host(scope, self._origins) or self._page
+        await page(scope, receive, send)
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:

@@ -39,7 +39,7 @@ MAX_RETURN = 3 * MAX_QUERY
 RETURNING = ("/sign-in", "/sign-up")
 
 CONNECTION = "connection"
-"""Under this name a server may put the `Answering` connection into the state of a scope."""
+"""Under this name a server may put an `Ending` connection into the state of a scope."""
 
 AGENT_PATHS = ("/api", "/mcp")
 """What is below is answered with the Error body; anything else in words for people."""
@@ -70,15 +70,12 @@ access_log = logging.getLogger("access")
 """One line a request at INFO, if the operator wants it."""
 
 
-class Answering(Protocol):
-    """A connection that wants to know when the app is done with a request."""
+class Ending(Protocol):
+    """A connection that may end with an answer."""
 
     @property
     def is_ending(self) -> bool:
         """Whether the answer that is due is its last one."""
-
-    def answered(self) -> None:
-        """The app is done with one request."""
 
 
 class Rest(Protocol):
@@ -132,7 +129,7 @@ class Edge:
         fields = _read_header(scope)
         sent = fields.get(REQUEST_ID)
         request = Request() if sent is None else request_of(sent)
-        connection: Answering | None = scope.get("state", {}).get(CONNECTION)
+        connection: Ending | None = scope.get("state", {}).get(CONNECTION)
         token = current.set(request)
         try:
             reply = await self._answer(scope, receive, send, request)
@@ -153,8 +150,6 @@ class Edge:
             if access_log.isEnabledFor(logging.INFO):
                 _log(request)
             current.reset(token)
-            if connection is not None:
-                connection.answered()
 
     async def _answer(
         self, scope: Scope, receive: Receive, send: Send, request: Request
@@ -202,7 +197,7 @@ class Edge:
 
     async def _show(self, scope: Scope, receive: Receive, send: Send, request: Request) -> None:
         """Answer by a page, which sends its response itself."""
-        connection: Answering | None = scope.get("state", {}).get(CONNECTION)
+        connection: Ending | None = scope.get("state", {}).get(CONNECTION)
         added = [*self._fields, *cors_fields(scope["path"]), (REQUEST_ID, request.id.encode())]
 
         async def send_with_fields(message: Scope) -> None:
@@ -223,16 +218,12 @@ class Edge:
 
     async def _probe(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a probe: without a limit, a count or a line in the log."""
-        connection: Answering | None = scope.get("state", {}).get(CONNECTION)
+        connection: Ending | None = scope.get("state", {}).get(CONNECTION)
         reply = await self._probes[scope["path"]](scope, receive)
         reply.headers += ((b"cache-control", b"no-store"), NOSNIFF)
         if connection is not None and connection.is_ending:
             reply.headers.append(CLOSE)
-        try:
-            await reply(scope, receive, send)
-        finally:
-            if connection is not None:
-                connection.answered()
+        await reply(scope, receive, send)
 
     async def _receive_apart(self, receive: Receive, network: str) -> Scope:
         # A client that sends its body slowly, or reads a stream of news, takes up a connection and

@@ -26,7 +26,6 @@ def answering(data: bytes, late: asyncio.Event | None = None) -> tuple[Connectio
         if late is not None:
             await late.wait()
         await send({"type": "http.response.body", "body": b"hello"})
-        scope["state"]["connection"].answered()
 
     connection = Connection(
         Door(Bounds()),

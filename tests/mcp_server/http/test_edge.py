@@ -237,30 +237,6 @@ async def test_a_page_that_leads_back_to_another_takes_its_whole_address() -> No
     assert (await ask(edge, scope_of("/sign-in", query_string=b"a" * 3 * 8193))).status == 414
 
 
-@pytest.mark.parametrize("app", [response(200), None])
-async def test_a_connection_learns_of_every_end(app: Any) -> None:
-    class Connection:
-        ended = 0
-
-        is_ending = False
-
-        def answered(self) -> None:
-            self.ended += 1
-
-    async def failing(*_: object) -> None:
-        raise RuntimeError
-
-    connection = Connection()
-    scope = scope_of(state={"connection": connection})
-    try:
-        await ask(edge_of(app or failing), scope)
-    except RuntimeError:
-        assert app is None
-    await ask(edge_of(app or failing), scope_of(query_string=b"a" * 9000, state=scope["state"]))
-
-    assert connection.ended == 2
-
-
 DEEP = "[" * 400 + "]" * 400
 
 
