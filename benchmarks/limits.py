@@ -25,10 +25,9 @@ from importlib.util import find_spec
 
 from redis.asyncio import Redis
 
-from mcp_server.operations.counting import Counting, Window
+from mcp_server.operations.counting import Counting, Window, counted
 from mcp_server.operations.local_counting import LocalCounting
 from mcp_server.operations.redis_counting import RedisCounting
-from mcp_server.operations.redis_line import RedisLine
 
 TURNS = 7
 CONCURRENT = (1, 32)
@@ -68,7 +67,7 @@ def counts(counting: Counting) -> Ask:
 
     async def ask(n: int) -> object:
         caller = str(n % CALLERS)
-        return await counting.hit((KEYS, caller), (ACCOUNTS, caller))
+        return await counted(counting, (KEYS, caller), (ACCOUNTS, caller))
 
     return ask
 
@@ -93,7 +92,7 @@ async def cpu_of(client: Redis) -> float:
 
 async def compare(url: str, calls: int) -> None:
     """Measure all in turns, and print the table."""
-    local, shared = LocalCounting(), RedisCounting(RedisLine(url), None)
+    local, shared = LocalCounting(), RedisCounting(url, None)
     local.open(KEYS)
     local.open(ACCOUNTS)
     async with Redis.from_url(url) as bare, Redis.from_url(url) as asking:

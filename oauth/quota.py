@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_server.operations.counting import Counting, Window
+from mcp_server.operations.counting import Counting, Window, counted
 from mcp_server.operations.local_counting import LocalCounting
 from telemetry.metrics import limits_hit
 
@@ -22,7 +22,7 @@ class Quota:
         Raises:
             UncountedError: it cannot be counted now.
         """
-        hits = await self._counting.hit((self._apps, network))
+        hits = await counted(self._counting, (self._apps, network))
         if hits.counted:
             return None
         limits_hit.labels("apps").inc()

@@ -37,11 +37,10 @@ def counting_of(settings: Settings, folder: Path | None) -> LocalCounting | Redi
             f"SCREENER_LIMITS_URL: redis is not installed; {how_to_install('redis')}."
         )
     from mcp_server.operations.redis_counting import RedisCounting
-    from mcp_server.operations.redis_line import RedisLine
 
     local = settings.limits_away == "local"
     meanwhile = LocalCounting(folder=folder) if local else None
-    return RedisCounting(RedisLine(settings.limits_url), meanwhile)
+    return RedisCounting(settings.limits_url, meanwhile)
 
 
 class Standing:

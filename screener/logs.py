@@ -34,7 +34,7 @@ ACCESS = "access"
 
 NOT_REPEATED = (
     "screener.",
-    "mcp_server.operations.redis_line",
+    "mcp_server.operations.redis_counting",
     "store.follower",
     "store.told_changes",
     ACCESS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,8 +12,7 @@ import redis
 from mcp_server.operations.counters import Moment
 from mcp_server.operations.counting import Counting
 from mcp_server.operations.local_counting import LocalCounting
-from mcp_server.operations.redis_counting import PREFIX, RedisCounting
-from mcp_server.operations.redis_line import SCRIPT, RedisLine
+from mcp_server.operations.redis_counting import PREFIX, SCRIPT, RedisCounting
 
 MIDNIGHT = 20_000 * 86_400.0
 NOON = MIDNIGHT + 43_200
@@ -43,14 +42,14 @@ class Clock:
             self._client.hset(CLOCK, mapping={"s": seconds, "us": micro})
 
     def __call__(self) -> Moment:
-        return Moment(self.now, self.now)
+        return self.now, self.now
 
 
 class Backend(NamedTuple):
     """One kind of memory, and how another process of the service opens it."""
 
     clock: Clock
-    open: Callable[[], Counting]
+    open: Callable[[], Awaitable[Counting]]
 
 
 SHARED = ["shared", pytest.param("redis", marks=pytest.mark.engine)]
@@ -62,20 +61,23 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
     """Each kind of memory that counts, empty and at noon."""
     opened: list[Counting] = []
 
-    def note(counting: Counting) -> Counting:
-        opened.append(counting)
+    async def of_redis() -> Counting:
+        opened.append(counting := RedisCounting(server.url, None, SET_SCRIPT))
+        await counting.look()
+        return counting
+
+    async def of_machine() -> Counting:
+        opened.append(counting := LocalCounting(clock, folder))
         return counting
 
     if request.param == "redis":
         server = request.getfixturevalue("shared_redis")
         with redis.Redis(port=server.port) as client:
             client.flushall()
-            line = RedisLine(server.url, SET_SCRIPT)
-            clock = Clock(client=client)
-            yield Backend(clock, lambda: note(RedisCounting(line, None)))
+            yield Backend(Clock(client=client), of_redis)
     else:
         clock, folder = Clock(), tmp_path / "counters" if request.param == "shared" else None
-        yield Backend(clock, lambda: note(LocalCounting(clock, folder)))
+        yield Backend(clock, of_machine)
     for each in opened:
         await each.close()
 
@@ -89,7 +91,4 @@ def clock(backend: Backend) -> Clock:
 @pytest.fixture
 async def counting(backend: Backend) -> Counting:
     """What counts, by that clock."""
-    counting = backend.open()
-    if isinstance(counting, RedisCounting):
-        assert await counting.look()
-    return counting
+    return await backend.open()

@@ -13,7 +13,15 @@ import math
 from contextlib import suppress
 from typing import NamedTuple
 
-from mcp_server.operations.counting import Asked, Counting, Hits, UncountedError, Window
+from mcp_server.operations.counting import (
+    Asked,
+    Counting,
+    Hits,
+    UncountedError,
+    Window,
+    counted,
+    full_window,
+)
 from mcp_server.operations.local_counting import LocalCounting
 from store.accounts import hash_secret
 from telemetry.metrics import limits_hit
@@ -110,11 +118,9 @@ class Throttle:
             buckets = ((self._browsers, f"{account} {browser}"),)
         hits = await self._hit(*buckets)
         if not hits.counted:
-            both = zip(buckets, hits.each, strict=True)
-            full = next(window for (window, _), hit in both if not hit.fits)
-            who = network if full == self._networks else account
-            told = await self._hit((self._refused, who))
-            raise _refusal(network, hits.wait, first=told.counted)
+            who = network if full_window(buckets, hits) == self._networks else account
+            first = (await self._hit((self._refused, who))).counted
+            raise _refusal(network, hits.wait, first=first)
         return Attempt(account, buckets)
 
     async def give_back(self, attempt: Attempt) -> None:
@@ -124,12 +130,12 @@ class Throttle:
     async def succeed(self, attempt: Attempt) -> None:
         """Undo the count of an attempt whose password was right, unless there were many of them."""
         with suppress(UncountedError):  # else it stays counted
-            if (await self._counting.hit((self._right, attempt.account))).counted:
+            if (await counted(self._counting, (self._right, attempt.account))).counted:
                 await self._counting.take_back(*attempt.buckets)
 
     async def _hit(self, *asked: Asked) -> Hits:
         try:
-            return await self._counting.hit(*asked)
+            return await counted(self._counting, *asked)
         except UncountedError as error:
             raise UncountedRefusal(error.wait) from error
 

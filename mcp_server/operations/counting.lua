@@ -1,14 +1,13 @@
--- Counts calls in moving windows and by UTC day, by the clock of Redis alone.
+-- Counts a call in moving windows and by UTC day, by the clock of Redis alone.
 --
--- ARGV: calls, one after the other, each: what, a number, how many windows; then of each window its
---       size, its length in microseconds, the most calls of a UTC day (-1: days are not bounded).
--- KEYS: of each window a list of the microseconds of its hits, oldest first, and a hash of its day.
---       Of `look` and `resumed` the mark that says whether the calls of the day are known.
--- Returns of each call a list of integers: of `hit` the seconds to midnight, then of each window
+-- ARGV[1] says what to do:
+-- hit, take_back: of each window KEYS has a list of the microseconds of its hits, oldest first, and
+--       a hash of its day; ARGV its size, its length in microseconds, the most calls of a UTC day
+--       (-1: days are not bounded). `hit` returns the seconds to midnight, then of each window
 --       whether it fits (1 or 0), what is left, the microseconds to its reset, and today's calls.
+-- resume: KEYS are hashes of days, ARGV the calls of each that were counted elsewhere.
 
 local DAY, MARGIN = 86400, 3600
-local RESUMING, RESUMED = 30, 2 * 86400
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -16,7 +15,7 @@ local today = math.floor(time[1] / DAY)
 local midnight = DAY - time[1] % DAY
 
 -- A clock that was set back: what seems to lie ahead has happened by now.
-local function settle(list)
+local function settle(list, length)
   local ahead = 0
   while (tonumber(redis.call('LINDEX', list, -1)) or 0) > now do
     redis.call('RPOP', list)
@@ -25,26 +24,24 @@ local function settle(list)
   for _ = 1, ahead do
     redis.call('RPUSH', list, now)
   end
+  redis.call('PEXPIRE', list, length / 1000 + 1000)
 end
 
--- The newest and the oldest hit that are still in the window; nil if none is.
+-- Drops the hits that have left the window; returns the oldest that is still in it, if any is.
 local function drop(list, length)
   local newest = tonumber(redis.call('LINDEX', list, -1))
-  if newest and newest > now then
-    settle(list)
-    redis.call('PEXPIRE', list, length / 1000 + 1000)
-    newest = now
-  end
   if not newest or newest <= now - length then
     redis.call('DEL', list)
-    return nil, nil
+    return nil
+  elseif newest > now then
+    settle(list, length)
   end
   local oldest = tonumber(redis.call('LINDEX', list, 0))
   while oldest <= now - length do
     redis.call('LPOP', list)
     oldest = tonumber(redis.call('LINDEX', list, 0))
   end
-  return newest, oldest
+  return oldest
 end
 
 -- The day that is counted, and its calls. Around midnight the day that was counted goes on.
@@ -62,19 +59,26 @@ local function keep(hash, day, calls)
   redis.call('EXPIRE', hash, (day - today) * DAY + midnight + MARGIN)
 end
 
-local function hit(windows)
-  local counted = true
-  for _, window in ipairs(windows) do
-    window.oldest = select(2, drop(window.list, window.length))
-    window.live = window.oldest and redis.call('LLEN', window.list) or 0
-    window.calls = 0
-    if window.most >= 0 then
-      window.day, window.calls = calls_of(window.hash)
-    end
-    window.fits = window.live < window.size and (window.most < 0 or window.calls < window.most)
-    counted = counted and window.fits
+-- What is in each window.
+local windows, counted = {}, true
+for n = 1, ARGV[1] == 'resume' and 0 or #KEYS / 2 do
+  local window = {list = KEYS[2 * n - 1], hash = KEYS[2 * n], calls = 0}
+  window.size, window.length = tonumber(ARGV[3 * n - 1]), tonumber(ARGV[3 * n])
+  window.most = tonumber(ARGV[3 * n + 1])
+  window.oldest = drop(window.list, window.length)
+  window.live = window.oldest and redis.call('LLEN', window.list) or 0
+  if window.most >= 0 then
+    window.day, window.calls = calls_of(window.hash)
   end
-  local told = {midnight}
+  window.fits = window.live < window.size and (window.most < 0 or window.calls < window.most)
+  counted = counted and window.fits
+  windows[n] = window
+end
+
+local work = {}
+
+function work.hit()
+  local result = {midnight}
   for _, window in ipairs(windows) do
     if counted then
       redis.call('RPUSH', window.list, now)
@@ -85,74 +89,32 @@ local function hit(windows)
         keep(window.hash, window.day, window.calls)
       end
     end
-    told[#told + 1] = window.fits and 1 or 0
-    told[#told + 1] = window.size - window.live
-    told[#told + 1] = window.oldest and window.oldest + window.length - now or 0
-    told[#told + 1] = window.calls
+    result[#result + 1] = window.fits and 1 or 0
+    result[#result + 1] = window.size - window.live
+    result[#result + 1] = window.oldest and window.oldest + window.length - now or 0
+    result[#result + 1] = window.calls
   end
-  return told
+  return result
 end
 
-local function take_back(windows)
+function work.take_back()
   for _, window in ipairs(windows) do
-    if drop(window.list, window.length) then
+    if window.live > 0 then
       redis.call('RPOP', window.list)
       if window.most >= 0 then
-        local day, calls = calls_of(window.hash)
-        keep(window.hash, day, math.max(0, calls - 1))
+        keep(window.hash, window.day, math.max(0, window.calls - 1))
       end
     end
   end
   return {}
 end
 
-local function resume(windows, number)
-  for _, window in ipairs(windows) do
-    local day, calls = calls_of(window.hash)
-    keep(window.hash, day, math.max(calls, number))
+function work.resume()
+  for n, hash in ipairs(KEYS) do
+    local day, calls = calls_of(hash)
+    keep(hash, day, math.max(calls, tonumber(ARGV[n + 1])))
   end
   return {}
 end
 
--- 1 if whoever asks must take over the calls of the day: the data is new, or (number 1) it was away.
-local function look(windows, number)
-  local mark = windows[1].list
-  local said = redis.call('GET', mark)
-  if said == 'resumed' and number == 0 then
-    redis.call('SET', mark, 'resumed', 'EX', RESUMED)
-    return {0}
-  end
-  if said == 'resuming' then
-    -- A write, so that a Redis that cannot be written is not taken for one that can.
-    redis.call('SET', mark, 'resuming', 'KEEPTTL')
-    return {0}
-  end
-  redis.call('SET', mark, 'resuming', 'EX', RESUMING)
-  return {1}
-end
-
-local function resumed(windows)
-  redis.call('SET', windows[1].list, 'resumed', 'EX', RESUMED)
-  return {}
-end
-
-local WORK = {hit = hit, take_back = take_back, resume = resume, look = look, resumed = resumed}
-
-local answers, key, place = {}, 1, 1
-while place <= #ARGV do
-  local what, number, windows = ARGV[place], tonumber(ARGV[place + 1]), {}
-  local many = tonumber(ARGV[place + 2])
-  place = place + 3
-  for n = 1, many do
-    windows[n] = {
-      list = KEYS[key],
-      hash = KEYS[key + 1],
-      size = tonumber(ARGV[place]),
-      length = tonumber(ARGV[place + 1]),
-      most = tonumber(ARGV[place + 2]),
-    }
-    key, place = key + 2, place + 3
-  end
-  answers[#answers + 1] = WORK[what](windows, number)
-end
-return answers
+return work[ARGV[1]]()

@@ -7,7 +7,7 @@ that several windows bound is counted in all of them or in none.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -60,6 +60,12 @@ class Hits(NamedTuple):
         return max(1, math.ceil(full))
 
 
+def full_window(asked: Sequence[Asked], hits: Hits) -> Window:
+    """The first window of a refused call that had no room."""
+    both = zip(asked, hits.each, strict=True)
+    return next(window for (window, _), hit in both if not hit.fits)
+
+
 class UncountedError(StoreError):
     """A call cannot be counted now, so it must not be answered."""
 
@@ -98,8 +104,10 @@ class Counting(Protocol):
             CountersError: this machine cannot hold exact counts.
         """
 
-    async def hit(self, *asked: Asked) -> Hits:
-        """Count one call in each window, if all have room. Several are asked in one order always.
+    def hit(self, *asked: Asked) -> Hits | Awaitable[Hits]:
+        """Count one call in each window, if all have room; what waits for nothing counts at once.
+
+        Each window is asked for one bucket; several are asked in one order always.
 
         Raises:
             UncountedError: it cannot be counted now.
@@ -113,3 +121,13 @@ class Counting(Protocol):
 
     async def close(self) -> None:
         """Let go of what is held: files, or a connection."""
+
+
+async def counted(counting: Counting, *asked: Asked) -> Hits:
+    """The hits of one call, whether they are there at once or have to be waited for.
+
+    Raises:
+        UncountedError: it cannot be counted now.
+    """
+    hits = counting.hit(*asked)
+    return hits if isinstance(hits, Hits) else await hits

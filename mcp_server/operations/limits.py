@@ -23,10 +23,11 @@ from mcp_server.operations.counting import (
     Hits,
     UncountedError,
     Window,
+    counted,
+    full_window,
 )
 from mcp_server.operations.errors import ApiError, busy
 from mcp_server.operations.local_counting import LocalCounting
-from store.keys import Principal
 from telemetry.metrics import limits_hit
 
 MINUTE = 60
@@ -92,6 +93,7 @@ class Limiter:
             for each in (self._addresses, self._others)
         }
         self._pictures = window("pictures", quotas.pictures_per_minute)
+        self._per_day = quotas.key_per_day, quotas.account_per_day
         windows = (quotas.key_per_minute, MINUTE, quotas.key_per_day, SECONDS_A_DAY)
         self._key_policy = b'"minute";q=%d;w=%d, "day";q=%d;w=%d' % windows
         keyless = (quotas.keyless_per_minute, MINUTE)
@@ -112,9 +114,28 @@ class Limiter:
         Raises:
             ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
-        if caller.principal is None:
+        principal = caller.principal
+        if principal is None:
             return await self._count_keyless(surface, caller.network)
-        return await self._count_keyed(caller.principal)
+        # Every call with a key runs through here: what is usual calls nothing but the count.
+        try:
+            prefix, account = principal.key.prefix, str(principal.account.id)
+            hits = self.counting.hit((self._keys, prefix), (self._accounts, account))
+            if not isinstance(hits, Hits):
+                hits = await hits
+        except UncountedError as error:
+            raise busy(error.wait) from error
+        key, whole = hits.each
+        minute = key if key.left <= whole.left else whole
+        per_key, per_account = self._per_day
+        today, account_today = per_key - key.today, per_account - whole.today
+        if account_today < today:
+            today = account_today
+        state = (minute.left, math.ceil(minute.reset), today if today > 0 else 0, hits.midnight)
+        left = Allowance(self._key_policy, b'"minute";r=%d;t=%d, "day";r=%d;t=%d' % state)
+        if not hits.counted:
+            raise self._refusal_of_key(key, whole, hits.midnight, left)
+        return left
 
     async def count_other(self, caller: Caller, kind: Other) -> None:
         """Count a request that is not a call, for its account or else for its address.
@@ -122,12 +143,13 @@ class Limiter:
         Raises:
             ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
-        principal = caller.principal
+        principal, network = caller.principal, caller.network
         if principal is not None:
-            await self._count_other(kind, f"account {principal.account.id}", "", "of one account")
+            asked = [(self._others, f"{kind} account {principal.account.id}")]
+            await self._count_other(asked, kind, "of one account")
         else:
-            network = caller.network
-            await self._count_other(kind, f"address {network}", network, "from one address")
+            asked = self._near(self._others, f"{kind} address {network}", kind, network)
+            await self._count_other(asked, kind, "from one address")
 
     async def count_page(self, network: str, session: str | None) -> None:
         """Count a page, for the session of who is signed in or else for the address.
@@ -135,8 +157,9 @@ class Limiter:
         Raises:
             ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
-        near = "" if session else network
-        await self._count_other("page", _visitor(network, session), near, "for pages")
+        visitor = f"page {_visitor(network, session)}"
+        asked = self._near(self._others, visitor, "page", "" if session else network)
+        await self._count_other(asked, "page", "for pages")
 
     async def count_picture(self, network: str, session: str | None) -> None:
         """Count a picture or the data of a page, for whom its page is counted.
@@ -144,33 +167,29 @@ class Limiter:
         Raises:
             ApiError: `rate_limited`, with the seconds to wait; `unavailable`.
         """
-        hits = await self._hit((self._pictures, _visitor(network, session)))
-        if not hits.counted:
-            quota = self.quotas.pictures_per_minute
-            raise _refusal("pictures", quota, MINUTE, hits.wait, "for pages", what="pictures")
+        asked = [(self._pictures, _visitor(network, session))]
+        await self._count_other(asked, "pictures", "for pages", what="pictures")
 
-    async def _count_other(self, kind: str, who: str, network: str, whose: str) -> None:
-        near = self._near(self._others, f"{kind} {who}", kind, network)
-        hits = await self._hit(*near)
+    async def _count_other(
+        self, asked: list[Asked], limit: str, whose: str, what: str = "requests"
+    ) -> None:
+        hits = await self._hit(*asked)
         if not hits.counted:
-            quota = _full(near, hits)
-            raise _refusal(kind, quota, MINUTE, hits.wait, whose, what="requests")
+            quota = full_window(asked, hits).size
+            raise _refusal(limit, quota, MINUTE, hits.wait, whose, what=what)
 
-    async def _count_keyed(self, principal: Principal) -> Allowance:
-        quotas, account = self.quotas, str(principal.account.id)
-        hits = await self._hit((self._keys, principal.key.prefix), (self._accounts, account))
-        key, whole = hits.each
-        minute = key if key.left <= whole.left else whole
-        today = min(quotas.key_per_day - key.today, quotas.account_per_day - whole.today)
-        state = (minute.left, math.ceil(minute.reset), max(0, today), hits.midnight)
-        left = Allowance(self._key_policy, b'"minute";r=%d;t=%d, "day";r=%d;t=%d' % state)
+    def _refusal_of_key(self, key: Hit, whole: Hit, midnight: int, left: Allowance) -> ApiError:
+        """The refusal by the window that is full; if both are, by the one with the longer wait."""
         if not key.fits:
-            per = (quotas.key_per_minute, quotas.key_per_day, hits.midnight)
-            raise _fuller_window("key", key, *per, "with one key", left)
-        if not whole.fits:
-            per = (quotas.account_per_minute, quotas.account_per_day, hits.midnight)
-            raise _fuller_window("account", whole, *per, "with all keys of one account", left)
-        return left
+            limit, hit, whose = "key", key, "with one key"
+            per_minute, per_day = self._keys.size, self._per_day[0]
+        else:
+            limit, hit, whose = "account", whole, "with all keys of one account"
+            per_minute, per_day = self._accounts.size, self._per_day[1]
+        reset = math.ceil(hit.reset)
+        if hit.today >= per_day and (hit.left or midnight > reset):
+            return _refusal(f"{limit}_day", per_day, SECONDS_A_DAY, midnight, whose, left)
+        return _refusal(f"{limit}_minute", per_minute, MINUTE, reset, whose, left)
 
     async def _count_keyless(self, surface: str, network: str) -> Allowance:
         near = self._near(self._addresses, f"{surface}:{network}", surface, network)
@@ -180,7 +199,7 @@ class Limiter:
         state = b'"keyless-minute";r=%d;t=%d' % (hit.left, reset)
         allowance = Allowance(self._keyless_policy, state)
         if not hits.counted:
-            quota = _full(near, hits)
+            quota = full_window(near, hits).size
             raise _refusal("address_minute", quota, MINUTE, reset, "without a key", allowance)
         return allowance
 
@@ -191,35 +210,13 @@ class Limiter:
 
     async def _hit(self, *asked: Asked) -> Hits:
         try:
-            return await self.counting.hit(*asked)
+            return await counted(self.counting, *asked)
         except UncountedError as error:
             raise busy(error.wait) from error
 
 
 def _visitor(network: str, session: str | None) -> str:
     return f"address {network}" if session is None else f"session {session}"
-
-
-def _full(asked: Iterable[Asked], hits: Hits) -> int:
-    """How many hits the first full window holds."""
-    both = zip(asked, hits.each, strict=True)
-    return next(window.size for (window, _), hit in both if not hit.fits)
-
-
-def _fuller_window(
-    limit: str,
-    hit: Hit,
-    per_minute: int,
-    per_day: int,
-    midnight: int,
-    whose: str,
-    allowance: Allowance,
-) -> ApiError:
-    """The refusal by the window that is full; if both are, by the one with the longer wait."""
-    reset = math.ceil(hit.reset)
-    if hit.today >= per_day and (hit.left or midnight > reset):
-        return _refusal(f"{limit}_day", per_day, SECONDS_A_DAY, midnight, whose, allowance)
-    return _refusal(f"{limit}_minute", per_minute, MINUTE, reset, whose, allowance)
 
 
 def _refusal(

@@ -1,56 +1,104 @@
 """Redis counting: the windows of all machines, in one Redis.
 
 Redis's own clock is the only one. While Redis is away this machine counts by itself, or nothing
-counts and calls are refused: no call is ever admitted uncounted.
+counts and calls are refused: no call is ever admitted uncounted. Every wait for Redis is bounded,
+and after a failure nobody waits for it again until a look has found that it counts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterable
-from itertools import islice
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from importlib.resources import files
+from typing import TypeVar
+
+from redis import exceptions as refusals
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from mcp_server.operations.counting import (
+    SECONDS_A_DAY,
     Asked,
     CountersAwayError,
     Counting,
     Hit,
     Hits,
     Window,
+    counted,
 )
-from mcp_server.operations.redis_line import MOST_AT_ONCE, RedisLine, Work
 from telemetry.metrics import limits_away
+
+SCRIPT = files(__package__).joinpath("counting.lua").read_text("utf-8")
 
 PREFIX = "{screener:1}:"
 """Of every key: the braces keep all in one slot, the number is the version of their meaning."""
 
-MARK = PREFIX + "mark"
-"""Says that the calls of the day are known."""
+KNOWN, KNOWN_SECONDS = PREFIX + "known", 2 * SECONDS_A_DAY
+"""Is there as long as the calls of the day are known."""
 
-MARKING = Work("look", 0, (MARK, MARK), (0, 0, -1))
+RESUMING, RESUMING_SECONDS = PREFIX + "resuming", 30
+"""Is there while one process resumes them; if that dies, another does after so many seconds."""
+
+WAIT_SECONDS = 0.25
+"""For which a call waits for Redis: for a connection, for its name and for its answer together."""
+
+GRACE_SECONDS = 0.05
+"""After that, in which a process that was held up itself reads an answer that has come."""
+
+CONNECTIONS = 8
+"""Of one process; a call has one for the time of its round trip."""
+
+MOST_WAITING = 4096
+"""Calls of one process that wait for Redis at the same time."""
+
+MOST_AT_ONCE = 128
+"""Buckets that are resumed in one round trip: Redis does nothing else meanwhile."""
+
+COUNTS = "The Redis of the limits counts."
+NOT_ASKED = "it has not been asked yet"
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 
 class RedisCounting:
     """Counts in Redis; while it is away, by `meanwhile`, or not at all if that is None."""
 
-    def __init__(self, line: RedisLine, meanwhile: Counting | None) -> None:
-        self._line = line
+    def __init__(self, url: str, meanwhile: Counting | None, script: str = SCRIPT) -> None:
+        # A call that failed may have counted: it is never sent again. The waits are bounded here,
+        # all together; the client's own bound costs a task for each thing that it sends. With the
+        # older protocol a pool looks for an unread answer before it hands out a connection.
+        self._client = Redis.from_url(
+            url,
+            protocol=2,
+            retry=Retry(NoBackoff(), 0),
+            socket_timeout=None,
+            socket_connect_timeout=None,
+        )
+        self._script = self._client.register_script(script)
+        self._connections = asyncio.Semaphore(CONNECTIONS)
+        self._waiting = 0
+        self._why: str | None = NOT_ASKED
+        """Why Redis is away; None while it counts."""
         self._meanwhile = meanwhile
         self._away = limits_away.labels("refused" if meanwhile is None else "local")
 
     @property
     def is_away(self) -> bool:
         """Whether Redis does not count."""
-        return self._line.why is not None
+        return self._why is not None
 
     @property
     def fault(self) -> str | None:
         """That Redis is away, and what happens meanwhile."""
-        if self._line.why is None:
+        if self._why is None:
             return None
         then = "calls are refused" if self._meanwhile is None else "each machine counts by itself"
-        return f"The Redis of the limits is away ({self._line.why}); {then}."
+        return f"The Redis of the limits is away ({self._why}); {then}."
 
     def open(self, window: Window) -> Window:
         """Make room for a window on this machine; Redis needs none.
@@ -67,22 +115,23 @@ class RedisCounting:
             UncountedError: Redis is away and nothing counts meanwhile, or that has no room.
         """
         try:
-            midnight, *told = await self._line.ask(_work("hit", asked))
+            keys, bounds = _windows(asked)
+            midnight, *states = await self._ask("hit", keys, bounds, 1 + 4 * len(asked))
         except CountersAwayError:
             self._away.inc()
             if self._meanwhile is None:
                 raise
-            return await self._meanwhile.hit(*asked)
+            return await counted(self._meanwhile, *asked)
         each = tuple(
             Hit(fits == 1, left, reset / 1_000_000, today)
-            for fits, left, reset, today in zip(*[iter(told)] * 4, strict=True)
+            for fits, left, reset, today in zip(*[iter(states)] * 4, strict=True)
         )
         return Hits(all(hit.fits for hit in each), each, midnight)
 
     async def take_back(self, *asked: Asked) -> None:
         """Undo the newest hit of each bucket, as far as it is still in its window."""
         try:
-            await self._line.ask(_work("take_back", asked))
+            await self._ask("take_back", *_windows(asked))
         except CountersAwayError:
             if self._meanwhile is not None:
                 await self._meanwhile.take_back(*asked)
@@ -93,39 +142,128 @@ class RedisCounting:
         One of all processes must: if the data of Redis is new, or after it was away.
         """
         try:
-            must, *_ = await self._line.try_again(MARKING._replace(number=int(self.is_away)))
+            must = await self._bounded(self._look)
         except CountersAwayError:
             return False
-        return must == 1
+        if self._why is not None:
+            log.log(logging.INFO if self._why == NOT_ASKED else logging.WARNING, COUNTS)
+            self._why = None
+        return must
+
+    async def _look(self) -> bool:
+        await self._run("hit", (), (), 1)  # of no window: the script may run, and is understood
+        is_known = await self._client.set(KNOWN, 1, ex=KNOWN_SECONDS, xx=True)
+        if is_known and not self.is_away:
+            return False
+        return bool(await self._client.set(RESUMING, 1, ex=RESUMING_SECONDS, nx=True))
 
     async def resume(self, calls: Iterable[tuple[Window, str, int]]) -> None:
         """Take over how many calls of this UTC day a bucket has had, here and in Redis."""
         calls = list(calls)
         if self._meanwhile is not None:
             await self._meanwhile.resume(calls)
-        works = (_work("resume", ((window, who),), number) for window, who, number in calls)
         try:
-            while some := list(islice(works, MOST_AT_ONCE)):
-                await asyncio.gather(*map(self._line.ask, some))
-            await self._line.ask(MARKING._replace(what="resumed"))
+            for first in range(0, len(calls), MOST_AT_ONCE):
+                some = calls[first : first + MOST_AT_ONCE]
+                keys = [_keys(window, bucket)[1] for window, bucket, _ in some]
+                await self._ask("resume", keys, [number for _, _, number in some])
+            await self._bounded(self._client.set, KNOWN, 1, KNOWN_SECONDS)
+            await self._bounded(self._client.delete, RESUMING)
         except CountersAwayError:
-            return  # without the mark another look says that it must be done again
+            return  # it is not known then, so another look says that it must be done again
 
     async def close(self) -> None:
-        """Leave Redis, and let go of what counts meanwhile."""
-        await self._line.close()
+        """Leave Redis; nobody waits for it any more."""
+        self._why = "the service is stopping"
+        await self._client.aclose()
         if self._meanwhile is not None:
             await self._meanwhile.close()
 
+    async def _ask(
+        self, what: str, keys: Sequence[str], arguments: Sequence[int], answered: int = 0
+    ) -> list[int]:
+        """What the script returns, so many integers.
 
-def _work(what: str, asked: tuple[Asked, ...], number: int = 0) -> Work:
+        Raises:
+            CountersAwayError: Redis is away, or failed in the course of this call.
+        """
+        if self._why is not None:
+            raise CountersAwayError(self._why)
+        return await self._bounded(self._run, what, keys, arguments, answered)
+
+    async def _run(
+        self, what: str, keys: Sequence[str], arguments: Sequence[int], answered: int
+    ) -> list[int]:
+        answer = await self._script(keys, (what, *arguments))
+        # A program between us and Redis may send anything.
+        if isinstance(answer, list) and [type(number) for number in answer] == [int] * answered:
+            return answer
+        raise refusals.InvalidResponse
+
+    async def _bounded(self, work: Callable[..., Awaitable[T]], *arguments: object) -> T:
+        """What work with Redis returns; whatever fails, nobody waits for ever."""
+        if self._waiting >= MOST_WAITING:
+            raise CountersAwayError("too many calls are waiting for it")
+        self._waiting += 1
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(None) as bound:
+                late = loop.call_later(
+                    WAIT_SECONDS, lambda: bound.reschedule(loop.time() + GRACE_SECONDS)
+                )
+                try:
+                    async with self._connections:  # first come, first served, as no pool does
+                        return await work(*arguments)
+                finally:
+                    late.cancel()
+        except Exception as error:
+            why = _why(error)
+        finally:
+            self._waiting -= 1
+        await self._leave(why)
+        raise CountersAwayError(why)
+
+    async def _leave(self, why: str) -> None:
+        """Note that Redis is away."""
+        if self._why in (None, NOT_ASKED):
+            log.warning("The Redis of the limits is away: %s; `screener doctor` says more.", why)
+        self._why = why
+        # The next look goes to the address anew: another server may have its part by now.
+        await self._client.connection_pool.disconnect(inuse_connections=False)
+
+
+def _keys(window: Window, bucket: str) -> tuple[str, str]:
+    """The keys of a bucket's hits and of its day."""
+    # Strangers choose the names of buckets, and addresses are nobody's business in Redis.
+    digest = hashlib.blake2b(bucket.encode(), digest_size=16).hexdigest()
+    key = f"{PREFIX}{window.name}:{digest}"
+    return key, f"{key}:day"
+
+
+def _windows(asked: Iterable[Asked]) -> tuple[list[str], list[int]]:
+    """Two keys and three bounds of each window."""
     keys: list[str] = []
     bounds: list[int] = []
     for window, bucket in asked:
-        # Strangers choose the names of buckets, and addresses are nobody's business in Redis.
-        digest = hashlib.blake2b(bucket.encode(), digest_size=16).hexdigest()
-        key = f"{PREFIX}{window.name}:{digest}"
+        keys += _keys(window, bucket)
         most = -1 if window.per_day is None else window.per_day
-        keys += (key, f"{key}:day")
         bounds += (window.size, window.seconds * 1_000_000, most)
-    return Work(what, number, tuple(keys), tuple(bounds))
+    return keys, bounds
+
+
+def _why(error: Exception) -> str:
+    """Why Redis is away, for anybody: without an address, and without words of the server."""
+    reasons: tuple[tuple[type[Exception], str], ...] = (
+        (refusals.BusyLoadingError, "it is loading its data"),
+        (refusals.AuthenticationError, "it refuses the name or the password"),
+        (refusals.AuthorizationError, "it refuses the name or the password"),
+        (refusals.NoPermissionError, "its access list forbids a command"),
+        (refusals.ReadOnlyError, "it is a replica, which cannot be written"),
+        (refusals.OutOfMemoryError, "its memory is full"),
+        (refusals.InvalidResponse, "its answer is not understood"),
+        (refusals.TimeoutError, "it does not answer in time"),
+        (TimeoutError, "it does not answer in time"),
+        (refusals.ConnectionError, "it cannot be reached"),
+        (OSError, "it cannot be reached"),
+    )
+    return next((why for kind, why in reasons if isinstance(error, kind)), "it refuses to count")

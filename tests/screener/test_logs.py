@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from mcp_server.operations import redis_line
+from mcp_server.operations import redis_counting
 from screener.logs import EVERY_SECONDS, MOST_MESSAGES, Lines, OncePerMinute, log_config
 from store import follower, told_changes
 from telemetry.request import Request, current
@@ -132,7 +132,7 @@ def test_a_message_is_written_once_a_minute_with_the_number_of_the_others() -> N
     assert all(once.filter(record("It failed", name="screener.sweeping")) for _ in range(3))
 
 
-@pytest.mark.parametrize("part", [follower, redis_line, told_changes])
+@pytest.mark.parametrize("part", [follower, redis_counting, told_changes])
 def test_each_change_of_a_part_that_several_machines_share_is_written(part: ModuleType) -> None:
     """Otherwise the last line of an outage could say that all is well again."""
     once = OncePerMinute(Clock())

@@ -11,29 +11,41 @@ import pytest
 
 from mcp_server.operations.counters import (
     MOST_BYTES,
+    RING,
     STRANGERS_BYTES,
+    STRANGERS_KNOWN,
     WORD,
     Counters,
     CountersError,
     Moment,
 )
-from mcp_server.operations.counting import CountersFullError
+from mcp_server.operations.counting import CountersFullError, Hit, Window
+from mcp_server.operations.local_counting import LocalCounting
 
 DAY = 86_400
 NOON = 20_000 * DAY + 43_200.0
 
 
-def at(seconds: float) -> Moment:
-    """A time that is the same on both clocks."""
-    return Moment(seconds, seconds)
+class Table:
+    """The counters of one window, on clocks that the test sets at each call."""
+
+    def __init__(self, size: int, per_day: int | None = None) -> None:
+        self._at: Moment = (0, 0)
+        self.counting = LocalCounting(lambda: self._at)
+        self._window = self.counting.open(Window("w", size, 60, per_day))
+
+    def hit(self, bucket: str, monotonic: float, utc: float | None = None) -> Hit:
+        """What becomes of a call at a time that is the same on both clocks, unless it is told."""
+        self._at = (monotonic, monotonic if utc is None else utc)
+        return self.counting.hit((self._window, bucket)).each[0]
 
 
 def test_slots_are_taken_over_once_their_calls_are_spent() -> None:
-    counters, slots = Counters(999, 60), STRANGERS_BYTES // (WORD * 999)
+    counters, slots = Table(999), STRANGERS_BYTES // (WORD * (RING + 999))
     for n in range(slots + 99):
-        counters.hit(f"caller {n}", at(NOON))
+        counters.hit(f"caller {n}", NOON)
 
-    assert {counters.hit(f"later {n}", at(NOON + 61)).left for n in range(slots)} == {998}
+    assert {counters.hit(f"later {n}", NOON + 61).left for n in range(slots)} == {998}
 
 
 CROWD = 8
@@ -41,22 +53,23 @@ SIZE = MOST_BYTES // (CROWD * WORD)
 """So many hits that a table has room for eight slots only."""
 
 
-def crowded(now: float = NOON, per_day: int | None = None) -> Counters:
+def crowded(now: float = NOON, per_day: int | None = None) -> Table:
     """Counters whose eight slots have owners, who have called once."""
-    counters = Counters(SIZE, 60, per_day)
-    assert {counters.hit(f"owner {n}", at(now)).left for n in range(CROWD)} == {SIZE - 1}
+    counters = Table(SIZE, per_day)
+    assert {counters.hit(f"owner {n}", now).left for n in range(CROWD)} == {SIZE - 1}
     return counters
 
 
 def test_of_a_full_table_the_bucket_unseen_for_longest_gives_up_its_slot() -> None:
     counters = crowded()
     for n in (0, *range(2, CROWD)):  # owner 1 is not seen again
-        counters.hit(f"owner {n}", at(NOON + 1))
+        counters.hit(f"owner {n}", NOON + 1)
 
-    assert counters.hit("newcomer", at(NOON + 2)).left == SIZE - 1
+    assert counters.hit("newcomer", NOON + 2).left == SIZE - 1
 
-    left = [counters.hit(f"owner {n}", at(NOON + 3)).left for n in (0, *range(2, CROWD))]
+    left = [counters.hit(f"owner {n}", NOON + 3).left for n in (0, *range(2, CROWD))]
     assert left == [SIZE - 3] * (CROWD - 1)
+    assert counters.hit("owner 1", NOON + 4).left == SIZE - 1
 
 
 def test_a_refused_call_shows_that_its_bucket_is_still_there() -> None:
@@ -64,49 +77,56 @@ def test_a_refused_call_shows_that_its_bucket_is_still_there() -> None:
     for second in range(1, 3):
         for n in range(CROWD):
             if n != 5:
-                counters.hit(f"owner {n}", at(NOON + second))
+                counters.hit(f"owner {n}", NOON + second)
 
-    counters.hit("newcomer", at(NOON + 4))
+    counters.hit("newcomer", NOON + 4)
 
-    assert counters.hit("owner 0", at(NOON + 5)).left == SIZE - 4
+    assert counters.hit("owner 0", NOON + 5).left == SIZE - 4
 
 
 def test_any_number_of_new_callers_takes_no_call_from_those_who_keep_calling() -> None:
-    counters = Counters(200, 60)
-    slots = counters._slots
+    counters, slots = Table(200), Counters(Window("w", 200, 60)).slots
     for n in range(slots + slots // 2):
-        assert counters.hit(f"caller {n}", at(NOON)).left == 199
+        assert counters.hit(f"caller {n}", NOON).left == 199
     left = []
     for second in range(1, 4):  # after the others: who called longest ago gives way
-        left.append(counters.hit("honest", at(NOON + second)).left)
+        left.append(counters.hit("honest", NOON + second).left)
         for n in range(slots // 16):
-            counters.hit(f"newcomer {second} {n}", at(NOON + second))
+            counters.hit(f"newcomer {second} {n}", NOON + second)
 
     assert left == [199, 198, 197]
 
 
 def test_nobody_can_tell_which_buckets_are_neighbours() -> None:
-    one, other = (Counters(1, 60) for _ in range(2))
+    one, other = (Counters(Window("w", 1, 60)) for _ in range(2))
 
-    assert one._key != other._key
-    assert len({*one._key}) > 1
+    assert one.key != other.key
+    assert len({*one.key}) > 1
+
+
+def test_strangers_fill_no_memory_with_the_places_of_their_buckets() -> None:
+    counters = Counters(Window("w", 1, 60))
+    for n in range(2 * STRANGERS_KNOWN):
+        counters.slot(f"caller {n}", (NOON, NOON))
+
+    assert len(counters.known) <= STRANGERS_KNOWN
 
 
 def test_a_clock_that_was_a_month_ahead_for_once_holds_up_no_day() -> None:
-    counters = Counters(9, 60, per_day=2)
-    counters.hit("a", Moment(100, NOON + 30 * DAY))
+    counters = Table(9, per_day=2)
+    counters.hit("a", 100, NOON + 30 * DAY)
 
-    assert [counters.hit("a", Moment(101, NOON)).today for _ in range(2)] == [1, 2]
-    assert counters.hit("a", Moment(102, NOON + DAY)).today == 1
+    assert [counters.hit("a", 101, NOON).today for _ in range(2)] == [1, 2]
+    assert counters.hit("a", 102, NOON + DAY).today == 1
 
 
 def test_counts_of_a_day_are_never_given_up() -> None:
     counters = crowded(per_day=2)
 
     with pytest.raises(CountersFullError):
-        counters.hit("newcomer", at(NOON))
+        counters.hit("newcomer", NOON)
 
-    assert [counters.hit("owner 0", at(NOON)).fits for _ in range(2)] == [True, False]
+    assert [counters.hit("owner 0", NOON).fits for _ in range(2)] == [True, False]
 
 
 def test_a_slot_whose_day_counts_is_free_once_the_day_is_over() -> None:
@@ -114,36 +134,37 @@ def test_a_slot_whose_day_counts_is_free_once_the_day_is_over() -> None:
     evening, midnight = NOON + 43_199, NOON + 43_200
 
     with pytest.raises(CountersFullError):
-        counters.hit("newcomer", at(evening))
-    own = [counters.hit(f"newcomer {n}", at(midnight)) for n in range(3)]
+        counters.hit("newcomer", evening)
+    own = [counters.hit(f"newcomer {n}", midnight) for n in range(3)]
 
     assert {(hit.fits, hit.left, hit.today) for hit in own} == {(True, SIZE - 1, 1)}
 
 
 def test_a_table_half_full_of_kept_counts_has_a_slot_for_everyone() -> None:
-    counters = Counters(2_000, 60, per_day=5)
-    buckets = [f"key {n}" for n in range(counters._slots // 2)]
+    counters = Table(2_000, per_day=5)
+    slots = Counters(Window("w", 2_000, 60, 5)).slots
+    buckets = [f"key {n}" for n in range(slots // 2)]
     for bucket in buckets:
-        counters.hit(bucket, at(NOON))
+        counters.hit(bucket, NOON)
 
-    assert {counters.hit(bucket, at(NOON + 61)).today for bucket in buckets} == {2}
+    assert {counters.hit(bucket, NOON + 61).today for bucket in buckets} == {2}
 
 
 def test_the_window_does_not_follow_a_clock_that_is_set() -> None:
-    counters = Counters(1, 60)
-    counters.hit("a", Moment(100, NOON))
+    counters = Table(1)
+    counters.hit("a", 100, NOON)
 
-    assert not counters.hit("a", Moment(101, NOON + 3_600)).fits
-    assert counters.hit("a", Moment(160, NOON - 3_600)).fits
+    assert not counters.hit("a", 101, NOON + 3_600).fits
+    assert counters.hit("a", 160, NOON - 3_600).fits
 
 
 def test_a_slot_that_is_taken_over_begins_anew() -> None:
     counters = crowded(per_day=3)
     for n in range(CROWD):
-        counters.hit(f"owner {n}", at(NOON))
+        counters.hit(f"owner {n}", NOON)
     tomorrow = NOON + DAY
 
-    hits = [counters.hit(f"newcomer {n}", at(tomorrow)) for n in range(CROWD)]
+    hits = [counters.hit(f"newcomer {n}", tomorrow) for n in range(CROWD)]
 
     assert {(hit.left, hit.reset, hit.today) for hit in hits} == {(SIZE - 1, 60.0, 1)}
 
@@ -151,7 +172,7 @@ def test_a_slot_that_is_taken_over_begins_anew() -> None:
 def test_an_owner_finds_its_slot_again_behind_others_that_are_spent() -> None:
     counters = crowded()
 
-    hits = [counters.hit(f"owner {n}", at(NOON + 61)) for n in range(CROWD)]
+    hits = [counters.hit(f"owner {n}", NOON + 61) for n in range(CROWD)]
 
     assert {hit.today for hit in hits} == {2}
 
@@ -160,4 +181,4 @@ def test_a_file_that_cannot_be_shared_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(CountersError, match="run one worker"):
-        Counters(5, 60, file=tmp_path / "file" / "keys")
+        Counters(Window("w", 5, 60), tmp_path / "file" / "keys")

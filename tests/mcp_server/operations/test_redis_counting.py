@@ -11,10 +11,10 @@ import anyio
 import pytest
 import redis
 
-from mcp_server.operations.counting import CountersAwayError, Counting, Hits, Window
+from mcp_server.operations import redis_counting
+from mcp_server.operations.counting import CountersAwayError, Counting, Hit, Hits, Window, counted
 from mcp_server.operations.local_counting import LocalCounting
-from mcp_server.operations.redis_counting import MARKING, PREFIX, RedisCounting
-from mcp_server.operations.redis_line import SCRIPT, RedisLine
+from mcp_server.operations.redis_counting import PREFIX, SCRIPT, RedisCounting
 from tests.counting import SET_SCRIPT, Clock
 from tests.proxy import proxied
 from tests.redis_server import RedisServer
@@ -29,7 +29,7 @@ ACCOUNTS = Window("accounts", 80, 60, 1_000)
 async def counting_in(
     server: RedisServer, meanwhile: Counting | None = None, script: str = SCRIPT
 ) -> AsyncIterator[RedisCounting]:
-    counting = RedisCounting(RedisLine(server.url, script), meanwhile)
+    counting = RedisCounting(server.url, meanwhile, script)
     for window in (KEYS, ACCOUNTS):
         counting.open(window)
     await counting.look()
@@ -47,10 +47,10 @@ def client(shared_redis: RedisServer) -> Iterator[redis.Redis]:
         yield client
 
 
-async def counted(counting: Counting, calls: int) -> int:
+async def admitted(counting: Counting, calls: int) -> int:
     """How many of calls at once are admitted."""
     asked = (KEYS, "one"), (ACCOUNTS, "1")
-    hits = await asyncio.gather(*(counting.hit(*asked) for _ in range(calls)))
+    hits = await asyncio.gather(*(counted(counting, *asked) for _ in range(calls)))
     return sum(hit.counted for hit in hits)
 
 
@@ -64,11 +64,11 @@ async def test_every_key_expires_and_names_nobody(
         await counting.resume([(KEYS, "eve", 5)])
 
     keys = list(client.scan_iter())
-    assert len(keys) == 6  # two windows with a day, the day of another, the mark
+    assert len(keys) == 6  # two windows with a day, the day of another, that all are known
     assert all(0 < client.ttl(key) <= 2 * 86_400 for key in keys)
     assert all(key.startswith(PREFIX) for key in keys)
     assert not any(name in key for key in keys for name in ("ada", "192.0", "eve"))
-    assert max(client.ttl(key) for key in keys if not key.endswith((":day", "mark"))) <= 61
+    assert max(client.ttl(key) for key in keys if not key.endswith((":day", "known"))) <= 61
 
 
 async def test_a_clock_of_redis_that_is_set_back_refuses_nobody_for_longer_than_a_window(
@@ -76,43 +76,45 @@ async def test_a_clock_of_redis_that_is_set_back_refuses_nobody_for_longer_than_
 ) -> None:
     clock = Clock(client=client)
     async with counting_in(shared_redis, script=SET_SCRIPT) as counting:
-        assert await counted(counting, 60) == 50
+        assert await admitted(counting, 60) == 50
         clock.now -= 3_600
         refused = await counting.hit((KEYS, "one"))
         clock.now += 60
 
         assert (refused.counted, refused.wait) == (False, 60)
-        assert await counted(counting, 60) == 30  # of the account, which has 80
+        assert await admitted(counting, 60) == 30  # of the account, which has 80
         clock.now += 60
-        assert await counted(counting, 60) == 50
+        assert await admitted(counting, 60) == 50
 
 
 async def test_a_script_that_redis_has_forgotten_is_sent_again(
     shared_redis: RedisServer, client: redis.Redis
 ) -> None:
     async with counting_in(shared_redis) as counting:
-        await counted(counting, 10)
+        await admitted(counting, 10)
         client.script_flush()
 
-        assert await counted(counting, 60) == 40
+        assert await admitted(counting, 60) == 40
 
 
-async def test_what_a_caller_who_left_has_asked_still_counts(
+async def test_nobody_reads_the_answer_of_a_caller_who_left(
     shared_redis: RedisServer, client: redis.Redis
 ) -> None:
     async with counting_in(shared_redis) as counting:
-        leaving = asyncio.ensure_future(counting.hit((KEYS, "one"), (ACCOUNTS, "1")))
-        staying = asyncio.ensure_future(counting.hit((KEYS, "one"), (ACCOUNTS, "1")))
-        await asyncio.sleep(0)
-        leaving.cancel()
-
-        assert (await staying).each[0].left == 48
+        await admitted(counting, 1)
+        for steps in range(1, 30):  # at each point of the way
+            leaving = asyncio.ensure_future(counting.hit((KEYS, "one"), (ACCOUNTS, "1")))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            leaving.cancel()
+            other = await counting.hit((KEYS, f"other {steps}"))
+            assert other.each == (Hit(True, KEYS.size - 1, 60, 1),)
 
 
 async def test_one_of_all_processes_takes_over_the_day_of_a_new_redis(
     shared_redis: RedisServer, client: redis.Redis
 ) -> None:
-    one, other = (RedisCounting(RedisLine(shared_redis.url), None) for _ in range(2))
+    one, other = (RedisCounting(shared_redis.url, None) for _ in range(2))
 
     assert [await each.look() for each in (one, other, one)] == [True, False, False]
     await one.resume([(KEYS, "a", 999), (ACCOUNTS, "1", 7)])
@@ -126,7 +128,7 @@ async def test_one_of_all_processes_takes_over_the_day_of_a_new_redis(
 
 
 async def hit(counting: Counting) -> Hits:
-    return await counting.hit((KEYS, "one"), (ACCOUNTS, "1"))
+    return await counted(counting, (KEYS, "one"), (ACCOUNTS, "1"))
 
 
 AWAY = {
@@ -168,10 +170,10 @@ async def test_while_redis_is_away_this_machine_counts_or_refuses(
         counting_in(redis_server, local) as alone,
         counting_in(redis_server) as refusing,
     ):
-        assert await counted(alone, 10) == await counted(refusing, 10) == 10
+        assert await admitted(alone, 10) == await admitted(refusing, 10) == 10
         harm(redis_server, how)
 
-        assert await counted(alone, 60) == KEYS.size
+        assert await admitted(alone, 60) == KEYS.size
         with pytest.raises(CountersAwayError) as away:
             await hit(refusing)
         assert away.value.wait == 2
@@ -207,8 +209,7 @@ async def test_when_another_redis_takes_over_an_address_it_counts_there(
     redis_server: RedisServer, shared_redis: RedisServer, client: redis.Redis
 ) -> None:
     async with proxied(redis_server.port) as proxy:
-        line = RedisLine(f"redis://127.0.0.1:{proxy.port}/0")
-        counting = RedisCounting(line, None)
+        counting = RedisCounting(f"redis://127.0.0.1:{proxy.port}/0", None)
         assert await counting.look()
         harm(redis_server, "replica")  # it answers on the connections that there are
         proxy.lead_to(shared_redis.port)
@@ -221,14 +222,29 @@ async def test_when_another_redis_takes_over_an_address_it_counts_there(
         await counting.close()
 
 
-async def test_who_waits_when_the_service_stops_is_told(shared_redis: RedisServer) -> None:
-    line = RedisLine(shared_redis.url)
-    waiting = asyncio.ensure_future(line.try_again(MARKING))
-    await anyio.lowlevel.checkpoint()
-    await line.close()
+async def test_who_waits_when_the_service_stops_is_told(redis_server: RedisServer) -> None:
+    async with counting_in(redis_server) as counting:
+        with redis_server.paused():
+            waiting = [asyncio.ensure_future(_refused(counting)) for _ in range(50)]
+            await anyio.lowlevel.checkpoint()
+            await counting.close()
 
-    with anyio.fail_after(30), pytest.raises(CountersAwayError):
-        await waiting
+            with anyio.fail_after(30):
+                await asyncio.gather(*waiting)
+
+
+async def test_so_many_calls_wait_for_redis_and_the_next_is_refused_at_once(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_counting, "MOST_WAITING", 9)
+    async with counting_in(redis_server) as counting:
+        with redis_server.paused():
+            waiting = [asyncio.ensure_future(hit(counting)) for _ in range(9)]
+            await anyio.lowlevel.checkpoint()
+            with pytest.raises(CountersAwayError, match="too many calls"):
+                await hit(counting)
+        assert not counting.is_away
+        assert all(hits.counted for hits in await asyncio.gather(*waiting))
 
 
 async def _refused(counting: Counting) -> None:
@@ -239,14 +255,14 @@ async def _refused(counting: Counting) -> None:
 async def test_a_redis_that_never_was_there_is_away_from_the_start() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        line = RedisLine(f"redis://:secret@127.0.0.1:{taken.getsockname()[1]}/0")
-        counting = RedisCounting(line, None)
+        port = taken.getsockname()[1]
+        counting = RedisCounting(f"redis://:secret@127.0.0.1:{port}/0", None)
 
         assert not await counting.look()
 
         with pytest.raises(CountersAwayError) as away:
             await hit(counting)
-        assert "secret" not in f"{away.value!r} {counting.fault} {line!r}"
+        assert "secret" not in f"{away.value!r} {counting.fault} {counting!r}"
         await counting.close()
 
 
