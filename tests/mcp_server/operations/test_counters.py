@@ -5,6 +5,8 @@ What they count is held in test_counting.py.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -29,15 +31,31 @@ NOON = 20_000 * DAY + 43_200.0
 class Table:
     """The counters of one window, on clocks that the test sets at each call."""
 
-    def __init__(self, size: int, per_day: int | None = None) -> None:
+    def __init__(self, size: int, per_day: int | None = None, folder: Path | None = None) -> None:
         self._at: Moment = (0, 0)
-        self.counting = LocalCounting(lambda: self._at)
+        self.counting = LocalCounting(lambda: self._at, folder)
         self._window = self.counting.open(Window("w", size, 60, per_day))
 
     def hit(self, bucket: str, monotonic: float, utc: float | None = None) -> Hit:
         """What becomes of a call at a time that is the same on both clocks, unless it is told."""
         self._at = (monotonic, monotonic if utc is None else utc)
         return self.counting.hit((self._window, bucket)).each[0]
+
+
+Share = Callable[..., Table]
+
+
+@pytest.fixture
+async def share(tmp_path: Path) -> AsyncIterator[Share]:
+    """What opens a table as each process does that shares its file."""
+    async with AsyncExitStack() as opened:
+
+        def share(size: int, per_day: int | None = None) -> Table:
+            table = Table(size, per_day, tmp_path)
+            opened.push_async_callback(table.counting.close)
+            return table
+
+        yield share
 
 
 def test_slots_are_taken_over_once_their_calls_are_spent() -> None:
@@ -53,10 +71,10 @@ SIZE = MOST_BYTES // (CROWD * WORD)
 """So many hits that a table has room for eight slots only."""
 
 
-def crowded(now: float = NOON, per_day: int | None = None) -> Table:
+def crowded(per_day: int | None = None, share: Share = Table) -> Table:
     """Counters whose eight slots have owners, who have called once."""
-    counters = Table(SIZE, per_day)
-    assert {counters.hit(f"owner {n}", now).left for n in range(CROWD)} == {SIZE - 1}
+    counters = share(SIZE, per_day)
+    assert {counters.hit(f"owner {n}", NOON).left for n in range(CROWD)} == {SIZE - 1}
     return counters
 
 
@@ -129,25 +147,27 @@ def test_counts_of_a_day_are_never_given_up() -> None:
     assert [counters.hit("owner 0", NOON).fits for _ in range(2)] == [True, False]
 
 
-def test_a_slot_whose_day_counts_is_free_once_the_day_is_over() -> None:
+def test_a_slot_whose_day_counts_is_free_once_the_day_is_over_and_begins_anew() -> None:
     counters = crowded(per_day=2)
     evening, midnight = NOON + 43_199, NOON + 43_200
+    for n in range(CROWD):
+        counters.hit(f"owner {n}", NOON)
 
     with pytest.raises(CountersFullError):
         counters.hit("newcomer", evening)
-    own = [counters.hit(f"newcomer {n}", midnight) for n in range(3)]
+    own = [counters.hit(f"newcomer {n}", midnight) for n in range(CROWD)]
 
-    assert {(hit.fits, hit.left, hit.today) for hit in own} == {(True, SIZE - 1, 1)}
+    assert {(hit.left, hit.reset, hit.today) for hit in own} == {(SIZE - 1, 60.0, 1)}
 
 
-def test_a_table_half_full_of_kept_counts_has_a_slot_for_everyone() -> None:
-    counters = Table(2_000, per_day=5)
+def test_a_table_half_full_of_kept_counts_has_a_slot_for_everyone(share: Share) -> None:
     slots = Counters(Window("w", 2_000, 60, 5)).slots
+    one, other = (share(2_000, 5) for _ in range(2))
     buckets = [f"key {n}" for n in range(slots // 2)]
     for bucket in buckets:
-        counters.hit(bucket, NOON)
+        one.hit(bucket, NOON)
 
-    assert {counters.hit(bucket, NOON + 61).today for bucket in buckets} == {2}
+    assert {other.hit(bucket, NOON + 61).today for bucket in buckets} == {2}
 
 
 def test_the_window_does_not_follow_a_clock_that_is_set() -> None:
@@ -158,23 +178,46 @@ def test_the_window_does_not_follow_a_clock_that_is_set() -> None:
     assert counters.hit("a", 160, NOON - 3_600).fits
 
 
-def test_a_slot_that_is_taken_over_begins_anew() -> None:
-    counters = crowded(per_day=3)
-    for n in range(CROWD):
-        counters.hit(f"owner {n}", NOON)
-    tomorrow = NOON + DAY
+def test_an_owner_finds_its_slot_again_behind_others_that_are_spent(share: Share) -> None:
+    crowded(share=share)
+    other = share(SIZE)
 
-    hits = [counters.hit(f"newcomer {n}", tomorrow) for n in range(CROWD)]
-
-    assert {(hit.left, hit.reset, hit.today) for hit in hits} == {(SIZE - 1, 60.0, 1)}
-
-
-def test_an_owner_finds_its_slot_again_behind_others_that_are_spent() -> None:
-    counters = crowded()
-
-    hits = [counters.hit(f"owner {n}", NOON + 61) for n in range(CROWD)]
+    hits = [other.hit(f"owner {n}", NOON + 61) for n in range(CROWD)]
 
     assert {hit.today for hit in hits} == {2}
+
+
+def test_a_process_sees_that_another_gave_a_slot_away(share: Share) -> None:
+    one, other = crowded(share=share), share(SIZE)
+    for n in range(CROWD):
+        assert other.hit(f"newcomer {n}", NOON + 61).today == 1
+
+    assert {one.hit(f"owner {n}", NOON + 122).today for n in range(CROWD)} == {1}
+
+
+def test_a_process_that_dies_while_it_counts_leaves_too_many_counted_never_too_few(
+    share: Share, tmp_path: Path
+) -> None:
+    counters = share(5)
+    for second in (0, 1, 2, 2):
+        counters.hit("a", NOON + second)
+
+    def words() -> list[bytes]:
+        whole = (tmp_path / "w").read_bytes()
+        return [whole[n : n + WORD] for n in range(0, len(whole), WORD)]
+
+    before = words()
+    counters.hit("a", NOON + 61)  # two have left the window
+    after = words()
+    *head, time = [n for n, word in enumerate(after) if word != before[n]]
+    for done in range(len(head) + 2):
+        with (tmp_path / "w").open("r+b") as file:
+            written = [time, *head][:done]
+            file.seek(head[0] * WORD)
+            for n in range(head[0], time + 1):  # all that later hits may have changed
+                file.write(after[n] if n in written else before[n])
+        again = share(5)
+        assert sum(again.hit("a", NOON + 61).fits for _ in range(5)) <= 3, done
 
 
 def test_a_file_that_cannot_be_shared_is_one_clear_line(tmp_path: Path) -> None:
