@@ -12,15 +12,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import shutil
-import socket
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from importlib.util import find_spec
 
 from redis.asyncio import Redis
@@ -28,6 +23,7 @@ from redis.asyncio import Redis
 from mcp_server.operations.counting import Counting, Window, counted
 from mcp_server.operations.local_counting import LocalCounting
 from mcp_server.operations.redis_counting import RedisCounting
+from tests.redis_server import running_redis
 
 TURNS = 7
 CONCURRENT = (1, 32)
@@ -37,29 +33,6 @@ CALLERS = 500
 """Keys that call in turn: fewer calls each than a minute has."""
 
 Ask = Callable[[int], Awaitable[object]]
-
-
-@contextmanager
-def started() -> Iterator[str]:
-    """The URL of a redis-server that runs within the block."""
-    program = shutil.which("redis-server")
-    if program is None:
-        sys.exit("Install redis-server, or name one: --url redis://127.0.0.1:6379/0.")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as folder:
-        options = ("--port", str(port), "--dir", folder, "--appendonly", "yes", "--save", "")
-        server = subprocess.Popen(  # noqa: S603 - the program that was found
-            [program, *options], stdout=subprocess.PIPE, text=True
-        )
-        try:
-            assert server.stdout is not None
-            next(line for line in server.stdout if "Ready to accept" in line)
-            yield f"redis://127.0.0.1:{port}/0"
-        finally:
-            server.kill()
-            server.communicate()
 
 
 def counts(counting: Counting) -> Ask:
@@ -138,10 +111,10 @@ def main() -> None:
         import uvloop
 
         factory = uvloop.new_event_loop
-    with (
-        nullcontext(asked.url) if asked.url else started() as url,
-        asyncio.Runner(loop_factory=factory) as runner,
-    ):
+    with ExitStack() as stack:
+        runner = stack.enter_context(asyncio.Runner(loop_factory=factory))
+        each_second = ("--appendfsync", "everysec")
+        url = asked.url or stack.enter_context(running_redis(*each_second)).url
         runner.run(compare(url, asked.calls))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -9,10 +10,13 @@ from typing import NamedTuple
 import pytest
 import redis
 
+from mcp_server.operations.callers import Caller
 from mcp_server.operations.counters import Moment
 from mcp_server.operations.counting import Counting
 from mcp_server.operations.local_counting import LocalCounting
 from mcp_server.operations.redis_counting import PREFIX, SCRIPT, RedisCounting
+from store.accounts import Account, Plan
+from store.keys import Key, Principal
 
 MIDNIGHT = 20_000 * 86_400.0
 NOON = MIDNIGHT + 43_200
@@ -43,6 +47,13 @@ class Clock:
 
     def __call__(self) -> Moment:
         return self.now, self.now
+
+
+def keyed(prefix: str, account_id: int = 1) -> Caller:
+    """Somebody who calls with a key of an account."""
+    since = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
+    account = Account(account_id, "ada@example.com", Plan.PREMIUM, True, since)
+    return Caller("192.0.2.1", Principal(account, Key(prefix, "laptop", since, None)))
 
 
 class Backend(NamedTuple):

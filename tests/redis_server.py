@@ -70,14 +70,14 @@ class RedisServer:
 
 
 @contextmanager
-def running_redis() -> Iterator[RedisServer]:
+def running_redis(*options: str) -> Iterator[RedisServer]:
     """A server that runs within the block; skips the test if its program is not installed."""
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("Redis is not installed")
     with TemporaryDirectory(prefix="redis-") as folder:
         server = RedisServer(Path(folder), program)
-        server.start()
+        server.start(*options)
         try:
             yield server
         finally:

@@ -13,15 +13,7 @@ import math
 from contextlib import suppress
 from typing import NamedTuple
 
-from mcp_server.operations.counting import (
-    Asked,
-    Counting,
-    Hits,
-    UncountedError,
-    Window,
-    counted,
-    full_window,
-)
+from mcp_server.operations.counting import Asked, Counting, Hits, UncountedError, Window, counted
 from mcp_server.operations.local_counting import LocalCounting
 from store.accounts import hash_secret
 from telemetry.metrics import limits_hit
@@ -118,7 +110,7 @@ class Throttle:
             buckets = ((self._browsers, f"{account} {browser}"),)
         hits = await self._hit(*buckets)
         if not hits.counted:
-            who = network if full_window(buckets, hits) == self._networks else account
+            who = network if hits.full(buckets) == self._networks else account
             first = (await self._hit((self._refused, who))).counted
             raise _refusal(network, hits.wait, first=first)
         return Attempt(account, buckets)

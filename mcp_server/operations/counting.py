@@ -7,7 +7,7 @@ that several windows bound is counted in all of them or in none.
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -59,11 +59,10 @@ class Hits(NamedTuple):
         full = next((hit.reset for hit in self.each if not hit.fits), 0.0)
         return max(1, math.ceil(full))
 
-
-def full_window(asked: Sequence[Asked], hits: Hits) -> Window:
-    """The first window of a refused call that had no room."""
-    both = zip(asked, hits.each, strict=True)
-    return next(window for (window, _), hit in both if not hit.fits)
+    def full(self, asked: Iterable[Asked]) -> Window:
+        """The first window that had no room for a refused call."""
+        both = zip(asked, self.each, strict=True)
+        return next(window for (window, _), hit in both if not hit.fits)
 
 
 class UncountedError(StoreError):

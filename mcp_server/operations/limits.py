@@ -24,7 +24,6 @@ from mcp_server.operations.counting import (
     UncountedError,
     Window,
     counted,
-    full_window,
 )
 from mcp_server.operations.errors import ApiError, busy
 from mcp_server.operations.local_counting import LocalCounting
@@ -175,7 +174,7 @@ class Limiter:
     ) -> None:
         hits = await self._hit(*asked)
         if not hits.counted:
-            quota = full_window(asked, hits).size
+            quota = hits.full(asked).size
             raise _refusal(limit, quota, MINUTE, hits.wait, whose, what=what)
 
     def _refusal_of_key(self, key: Hit, whole: Hit, midnight: int, left: Allowance) -> ApiError:
@@ -199,7 +198,7 @@ class Limiter:
         state = b'"keyless-minute";r=%d;t=%d' % (hit.left, reset)
         allowance = Allowance(self._keyless_policy, state)
         if not hits.counted:
-            quota = full_window(near, hits).size
+            quota = hits.full(near).size
             raise _refusal("address_minute", quota, MINUTE, reset, "without a key", allowance)
         return allowance
 

@@ -43,13 +43,14 @@ RESUMING, RESUMING_SECONDS = PREFIX + "resuming", 30
 """Is there while one process resumes them; if that dies, another does after so many seconds."""
 
 WAIT_SECONDS = 0.25
-"""For which a call waits for Redis: for a connection, for its name and for its answer together."""
+"""For which a call waits for Redis: for its name, a new connection and the answer together."""
 
 GRACE_SECONDS = 0.05
 """After that, in which a process that was held up itself reads an answer that has come."""
 
 CONNECTIONS = 8
-"""Of one process; a call has one for the time of its round trip."""
+"""Of one process; a call has one for the time of its round trip. Who waits for one is told as soon
+as any call has failed."""
 
 MOST_WAITING = 4096
 """Calls of one process that wait for Redis at the same time."""
@@ -115,8 +116,8 @@ class RedisCounting:
             UncountedError: Redis is away and nothing counts meanwhile, or that has no room.
         """
         try:
-            keys, bounds = _windows(asked)
-            midnight, *states = await self._ask("hit", keys, bounds, 1 + 4 * len(asked))
+            answered = 1 + 4 * len(asked)
+            midnight, *states = await self._work(self._run, "hit", *_windows(asked), answered)
         except CountersAwayError:
             self._away.inc()
             if self._meanwhile is None:
@@ -131,7 +132,7 @@ class RedisCounting:
     async def take_back(self, *asked: Asked) -> None:
         """Undo the newest hit of each bucket, as far as it is still in its window."""
         try:
-            await self._ask("take_back", *_windows(asked))
+            await self._work(self._run, "take_back", *_windows(asked))
         except CountersAwayError:
             if self._meanwhile is not None:
                 await self._meanwhile.take_back(*asked)
@@ -142,7 +143,7 @@ class RedisCounting:
         One of all processes must: if the data of Redis is new, or after it was away.
         """
         try:
-            must = await self._bounded(self._look)
+            must = await self._work(self._look, is_look=True)
         except CountersAwayError:
             return False
         if self._why is not None:
@@ -166,9 +167,9 @@ class RedisCounting:
             for first in range(0, len(calls), MOST_AT_ONCE):
                 some = calls[first : first + MOST_AT_ONCE]
                 keys = [_keys(window, bucket)[1] for window, bucket, _ in some]
-                await self._ask("resume", keys, [number for _, _, number in some])
-            await self._bounded(self._client.set, KNOWN, 1, KNOWN_SECONDS)
-            await self._bounded(self._client.delete, RESUMING)
+                await self._work(self._run, "resume", keys, [number for _, _, number in some])
+            await self._work(self._client.set, KNOWN, 1, KNOWN_SECONDS)
+            await self._work(self._client.delete, RESUMING)
         except CountersAwayError:
             return  # it is not known then, so another look says that it must be done again
 
@@ -179,49 +180,39 @@ class RedisCounting:
         if self._meanwhile is not None:
             await self._meanwhile.close()
 
-    async def _ask(
+    async def _run(
         self, what: str, keys: Sequence[str], arguments: Sequence[int], answered: int = 0
     ) -> list[int]:
-        """What the script returns, so many integers.
-
-        Raises:
-            CountersAwayError: Redis is away, or failed in the course of this call.
-        """
-        if self._why is not None:
-            raise CountersAwayError(self._why)
-        return await self._bounded(self._run, what, keys, arguments, answered)
-
-    async def _run(
-        self, what: str, keys: Sequence[str], arguments: Sequence[int], answered: int
-    ) -> list[int]:
+        """What the script returns, so many integers."""
         answer = await self._script(keys, (what, *arguments))
         # A program between us and Redis may send anything.
         if isinstance(answer, list) and [type(number) for number in answer] == [int] * answered:
             return answer
         raise refusals.InvalidResponse
 
-    async def _bounded(self, work: Callable[..., Awaitable[T]], *arguments: object) -> T:
-        """What work with Redis returns; whatever fails, nobody waits for ever."""
+    async def _work(
+        self, work: Callable[..., Awaitable[T]], *arguments: object, is_look: bool = False
+    ) -> T:
+        """What work with Redis returns; while that is away, only a look works with it.
+
+        Raises:
+            CountersAwayError: Redis is away, or failed in the course of this call.
+        """
         if self._waiting >= MOST_WAITING:
             raise CountersAwayError("too many calls are waiting for it")
         self._waiting += 1
-        loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(None) as bound:
-                late = loop.call_later(
-                    WAIT_SECONDS, lambda: bound.reschedule(loop.time() + GRACE_SECONDS)
-                )
+            async with self._connections:  # first come, first served, as no pool does
+                if self._why is not None and not is_look:
+                    raise CountersAwayError(self._why)
                 try:
-                    async with self._connections:  # first come, first served, as no pool does
-                        return await work(*arguments)
-                finally:
-                    late.cancel()
-        except Exception as error:
-            why = _why(error)
+                    return await _in_time(work, *arguments)
+                except Exception as error:  # whatever it is, nobody else waits for it
+                    why = _why(error)
+                    await self._leave(why)
+                    raise CountersAwayError(why) from None
         finally:
             self._waiting -= 1
-        await self._leave(why)
-        raise CountersAwayError(why)
 
     async def _leave(self, why: str) -> None:
         """Note that Redis is away."""
@@ -230,6 +221,16 @@ class RedisCounting:
         self._why = why
         # The next look goes to the address anew: another server may have its part by now.
         await self._client.connection_pool.disconnect(inuse_connections=False)
+
+
+async def _in_time(work: Callable[..., Awaitable[T]], *arguments: object) -> T:
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(None) as bound:
+        late = loop.call_later(WAIT_SECONDS, lambda: bound.reschedule(loop.time() + GRACE_SECONDS))
+        try:
+            return await work(*arguments)
+        finally:
+            late.cancel()
 
 
 def _keys(window: Window, bucket: str) -> tuple[str, str]:

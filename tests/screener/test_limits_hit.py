@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import partial
@@ -21,24 +20,17 @@ from mcp_server.operations.errors import ApiError
 from mcp_server.operations.limits import Limiter, Quotas
 from oauth.quota import Quota
 from screener.door import Bounds, Door
-from store.accounts import Account, Plan
-from store.keys import Key, Principal
 from telemetry.metrics import LIMITS
 from tests.contract.market import active_book
+from tests.counting import keyed
 from tests.mcp_server.http.test_edge import ask, scope_of
 from tests.screener.test_door import Visitor
 from web.throttle import Throttle, TooManyRefusal
 
-NOW = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
 KEYLESS = Caller("192.0.2.1")
 OFTEN = 50
 
 Ask = Callable[[], object]
-
-
-def keyed(prefix: str) -> Caller:
-    account = Account(1, "ada@example.com", Plan.PREMIUM, True, NOW)
-    return Caller("192.0.2.1", Principal(account, Key(prefix, "laptop", NOW, None)))
 
 
 async def several_keys(limiter: Limiter) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,10 @@ from mcp_server.operations.callers import Caller
 from mcp_server.operations.errors import ApiError
 from mcp_server.operations.limits import SITE, Limiter, Quotas
 from mcp_server.operations.local_counting import LocalCounting
-from store.accounts import Account, Plan
-from store.keys import Key, Principal
-from tests.counting import MIDNIGHT, Clock
+from tests.counting import MIDNIGHT, Clock, keyed
 
-NOW = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
 STRANGER = Caller("192.0.2.1")
 NEIGHBOUR = Caller("192.0.2.2")
-
-
-def keyed(prefix: str, account_id: int = 1) -> Caller:
-    account = Account(account_id, "ada@example.com", Plan.PREMIUM, True, NOW)
-    return Caller("192.0.2.1", Principal(account, Key(prefix, "laptop", NOW, None)))
 
 
 @pytest.fixture
