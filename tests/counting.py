@@ -11,7 +11,6 @@ import pytest
 import redis
 
 from mcp_server.operations.callers import Caller
-from mcp_server.operations.counters import Moment
 from mcp_server.operations.counting import Counting
 from mcp_server.operations.local_counting import LocalCounting
 from mcp_server.operations.redis_counting import PREFIX, SCRIPT, RedisCounting
@@ -45,8 +44,8 @@ class Clock:
             seconds, micro = divmod(round(now * 1_000_000), 1_000_000)
             self._client.hset(CLOCK, mapping={"s": seconds, "us": micro})
 
-    def __call__(self) -> Moment:
-        return self.now, self.now
+    def __call__(self) -> float:
+        return self.now
 
 
 def keyed(prefix: str, account_id: int = 1) -> Caller:
@@ -78,7 +77,7 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         return counting
 
     async def of_machine() -> Counting:
-        opened.append(counting := LocalCounting(clock, folder))
+        opened.append(counting := LocalCounting(folder, monotonic=clock, utc=clock))
         return counting
 
     if request.param == "redis":

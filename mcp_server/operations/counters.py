@@ -13,7 +13,6 @@ import hashlib
 import mmap
 import os
 import sys
-import time
 from pathlib import Path
 from struct import Struct
 from typing import IO
@@ -62,11 +61,6 @@ nobody can set; POSIX seconds."""
 Slot = tuple[int, int, int, int]
 """Where a bucket counts as long as it owns the slot: its tag, the word that has the tag, the byte
 at which the slot begins, the word of the first time."""
-
-
-def moment() -> Moment:
-    """The current time."""
-    return time.monotonic(), time.time()
 
 
 class CountersError(StoreError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +17,6 @@ from mcp_server.operations.counters import (
     Moment,
     Slot,
     lockf,
-    moment,
     open_shared,
 )
 from mcp_server.operations.counting import (
@@ -45,8 +45,15 @@ class LocalCounting:
     Nothing here waits, so a call is counted before anything else runs in its process.
     """
 
-    def __init__(self, clock: Callable[[], Moment] = moment, folder: Path | None = None) -> None:
-        self._clock = clock
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        utc: Callable[[], float] = time.time,
+    ) -> None:
+        self._monotonic = monotonic
+        self._utc = utc
         self._folder = folder
         self._tables: dict[str, Counters] = {}
         # One lock for all tables: windows that are asked together never wait twice.
@@ -57,8 +64,7 @@ class LocalCounting:
     @property
     def fault(self) -> str | None:
         """What is worse than it should be: a table is full, or its file is gone."""
-        now, _ = self._clock()
-        if now - self._full_at < FULL_SECONDS:
+        if self._monotonic() - self._full_at < FULL_SECONDS:
             return FULL
         shared = all(table.is_shared() for table in self._tables.values())
         return None if shared else GONE
@@ -82,7 +88,7 @@ class LocalCounting:
         Raises:
             CountersFullError: a bucket is new, and every slot has calls of this day.
         """
-        at = now, utc = self._clock()
+        at = now, utc = self._monotonic(), self._utc()
         second = int(utc)
         today, file = second // SECONDS_A_DAY, self._file
         counted, states, each = True, [], []
@@ -122,7 +128,7 @@ class LocalCounting:
 
     async def take_back(self, *asked: Asked) -> None:
         """Undo the newest hit of each bucket, as far as it is still in its window."""
-        at = now, _ = self._clock()
+        at = now, _ = self._monotonic(), self._utc()
         with suppress(CountersFullError), self._lock:
             for window, bucket in asked:
                 table = self._tables[window.name]
@@ -135,7 +141,7 @@ class LocalCounting:
 
     async def resume(self, calls: Iterable[tuple[Window, str, int]]) -> None:
         """Take over how many calls of this UTC day a bucket has had; what has no room is left."""
-        at = now, utc = self._clock()
+        at = now, utc = self._monotonic(), self._utc()
         today = int(utc) // SECONDS_A_DAY
         with suppress(CountersFullError), self._lock:
             for window, bucket, number in calls:

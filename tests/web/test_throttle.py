@@ -140,7 +140,7 @@ async def test_an_attempt_that_its_network_may_not_make_costs_the_account_nothin
 
 async def test_the_first_refusal_is_one_for_an_account_and_one_for_a_network_beyond_its() -> None:
     now = 10_000.0
-    counting = LocalCounting(lambda: (now, now))
+    counting = LocalCounting(monotonic=lambda: now)
     throttle = Throttle(Guesses(pair=1, network=2), counting=counting)
 
     async def first(email: str, network: str) -> bool:
@@ -163,7 +163,7 @@ async def test_the_first_refusal_is_one_for_an_account_and_one_for_a_network_bey
 
 async def test_guesses_come_back_after_a_quarter_of_an_hour() -> None:
     now = 10_000.0
-    throttle = Throttle(Guesses(pair=1), counting=LocalCounting(lambda: (now, now)))
+    throttle = Throttle(Guesses(pair=1), counting=LocalCounting(monotonic=lambda: now))
     assert not await refused(throttle, ADA, HOME)
 
     now += 15 * 60 - 1

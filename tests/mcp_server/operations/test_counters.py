@@ -33,7 +33,9 @@ class Table:
 
     def __init__(self, size: int, per_day: int | None = None, folder: Path | None = None) -> None:
         self._at: Moment = (0, 0)
-        self.counting = LocalCounting(lambda: self._at, folder)
+        self.counting = LocalCounting(
+            folder, monotonic=lambda: self._at[0], utc=lambda: self._at[1]
+        )
         self._window = self.counting.open(Window("w", size, 60, per_day))
 
     def hit(self, bucket: str, monotonic: float, utc: float | None = None) -> Hit:

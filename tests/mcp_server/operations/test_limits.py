@@ -26,7 +26,8 @@ def clock() -> Clock:
 
 def limited(clock: Clock | None = None, folder: Path | None = None, **quotas: int) -> Limiter:
     """A limiter with some quotas."""
-    return Limiter(Quotas(**quotas), LocalCounting(clock or Clock(), folder))
+    clock = clock or Clock()
+    return Limiter(Quotas(**quotas), LocalCounting(folder, monotonic=clock, utc=clock))
 
 
 async def refused(call: Coroutine[Any, Any, object]) -> ApiError:
