@@ -32,11 +32,11 @@ FULL_SECONDS = 60
 """For which it is told that a call found no room."""
 
 FULL = "No room is left to count the calls of more keys today."
+GONE = "The files in which workers count together are gone; restart all workers."
+
 READ, WRITE = HEAD.unpack_from, HEAD.pack_into
 NEW = tuple.__new__
 """What the constructor of a named tuple calls, without the call of a function for each hit."""
-
-GONE = "The files in which workers count together are gone; restart all workers."
 
 
 class LocalCounting:
@@ -88,13 +88,14 @@ class LocalCounting:
         Raises:
             CountersFullError: a bucket is new, and every slot has calls of this day.
         """
-        at = now, utc = self._monotonic(), self._utc()
-        second = int(utc)
-        today, file = second // SECONDS_A_DAY, self._file
-        counted, states, each = True, [], []
+        counted, states, each, file = True, [], [], self._file
         if file is not None:
             lockf(file, LOCK_EX)
         try:
+            # The time is that of the turn: in every ring it only goes on.
+            at = now, utc = self._monotonic(), self._utc()
+            second = int(utc)
+            today = second // SECONDS_A_DAY
             for window, bucket in asked:
                 table = self._tables[window.name]
                 slot = table.known.get(bucket)
