@@ -13,6 +13,8 @@ import hashlib
 import mmap
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
 from typing import IO
@@ -88,7 +90,7 @@ class Counters:
         self._file = None if file is None else open_shared(file, length)
         self.memory = mmap.mmap(-1 if self._file is None else self._file.fileno(), length)
         # Callers choose names of buckets: without the key they cannot find those of one place.
-        with Lock(self._file):
+        with locked(self._file):
             self.key = self.memory[-KEY:]
             if not any(self.key):
                 self.key = self.memory[-KEY:] = os.urandom(KEY)
@@ -166,19 +168,16 @@ class Counters:
         return HEAD.unpack_from(self.memory, at)
 
 
-class Lock:
-    """Holds the lock of a file, if there is one. A process that dies releases it."""
-
-    def __init__(self, file: IO[bytes] | None) -> None:
-        self._file = file
-
-    def __enter__(self) -> None:
-        if self._file is not None:
-            lockf(self._file, LOCK_EX)
-
-    def __exit__(self, *_error: object) -> None:
-        if self._file is not None:
-            lockf(self._file, LOCK_UN)
+@contextmanager
+def locked(file: IO[bytes] | None) -> Iterator[None]:
+    """Hold the lock of a file, if there is one. A process that dies releases it."""
+    if file is not None:
+        lockf(file, LOCK_EX)
+    try:
+        yield
+    finally:
+        if file is not None:
+            lockf(file, LOCK_UN)
 
 
 def open_shared(file: Path, length: int) -> IO[bytes]:

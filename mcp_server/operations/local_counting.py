@@ -13,9 +13,9 @@ from mcp_server.operations.counters import (
     LOCK_EX,
     LOCK_UN,
     Counters,
-    Lock,
     Moment,
     Slot,
+    locked,
     lockf,
     open_shared,
 )
@@ -58,7 +58,6 @@ class LocalCounting:
         self._tables: dict[str, Counters] = {}
         # One lock for all tables: windows that are asked together never wait twice.
         self._file = None if folder is None else open_shared(folder / "lock", 0)
-        self._lock = Lock(self._file)
         self._full_at = -math.inf
 
     @property
@@ -130,7 +129,7 @@ class LocalCounting:
     async def take_back(self, *asked: Asked) -> None:
         """Undo the newest hit of each bucket, as far as it is still in its window."""
         at = now, _ = self._monotonic(), self._utc()
-        with suppress(CountersFullError), self._lock:
+        with suppress(CountersFullError), locked(self._file):
             for window, bucket in asked:
                 table = self._tables[window.name]
                 _, _, head, ring = table.slot(bucket, at)
@@ -144,7 +143,7 @@ class LocalCounting:
         """Take over how many calls of this UTC day a bucket has had; what has no room is left."""
         at = now, utc = self._monotonic(), self._utc()
         today = int(utc) // SECONDS_A_DAY
-        with suppress(CountersFullError), self._lock:
+        with suppress(CountersFullError), locked(self._file):
             for window, bucket, number in calls:
                 table = self._tables[window.name]
                 head = table.slot(bucket, at)[2]

@@ -180,21 +180,12 @@ def test_the_window_does_not_follow_a_clock_that_is_set() -> None:
     assert counters.hit("a", 160, NOON - 3_600).fits
 
 
-def test_an_owner_finds_its_slot_again_behind_others_that_are_spent(share: Share) -> None:
-    crowded(share=share)
-    other = share(SIZE)
-
-    hits = [other.hit(f"owner {n}", NOON + 61) for n in range(CROWD)]
-
-    assert {hit.today for hit in hits} == {2}
-
-
-def test_a_process_sees_that_another_gave_a_slot_away(share: Share) -> None:
+def test_each_process_finds_a_slot_again_until_another_gave_it_away(share: Share) -> None:
     one, other = crowded(share=share), share(SIZE)
-    for n in range(CROWD):
-        assert other.hit(f"newcomer {n}", NOON + 61).today == 1
 
-    assert {one.hit(f"owner {n}", NOON + 122).today for n in range(CROWD)} == {1}
+    assert {other.hit(f"owner {n}", NOON + 61).today for n in range(CROWD)} == {2}
+    assert {other.hit(f"newcomer {n}", NOON + 122).today for n in range(CROWD)} == {1}
+    assert {one.hit(f"owner {n}", NOON + 183).today for n in range(CROWD)} == {1}
 
 
 def test_a_process_that_dies_while_it_counts_leaves_too_many_counted_never_too_few(

@@ -222,17 +222,6 @@ async def test_when_another_redis_takes_over_an_address_it_counts_there(
         await counting.close()
 
 
-async def test_who_waits_when_the_service_stops_is_told(redis_server: RedisServer) -> None:
-    async with counting_in(redis_server) as counting:
-        with redis_server.paused():
-            waiting = [asyncio.ensure_future(_refused(counting)) for _ in range(50)]
-            await anyio.lowlevel.checkpoint()
-            await counting.close()
-
-            with anyio.fail_after(30):
-                await asyncio.gather(*waiting)
-
-
 async def test_so_many_calls_wait_for_redis_and_the_next_is_refused_at_once(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
