@@ -25,8 +25,9 @@ from mcp_server.operations.callers import Caller
 from mcp_server.operations.calls import Call
 from mcp_server.operations.charts import Charts
 from mcp_server.operations.limits import Limiter, Quotas
+from mcp_server.operations.offer import Offer
 from mcp_server.operations.scan import scan
-from mcp_server.operations.services import Offer, Services
+from mcp_server.operations.services import Services
 from mcp_server.operations.surfaces import NO_CONDITIONS, REST
 from nightly.features import COLUMNS
 from screener.nightly import seal_sample

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from authlib.oauth2.rfc6749.errors import AccessDeniedError, InvalidRequestError, OAuth2Error
-from authlib.oauth2.rfc9101.errors import RequestNotSupportedError, RequestUriNotSupportedError
 
 from oauth.client_documents import DocumentError, document_host
 from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
 from oauth.redirects import destination, is_loopback, is_registered, with_response
+from oauth.refused import RequestNotSupportedError, RequestUriNotSupportedError
 from store.audit import Actor
 from store.errors import (
     AccountError,

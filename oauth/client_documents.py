@@ -16,11 +16,11 @@ from weakref import WeakValueDictionary
 
 import anyio
 from authlib.oauth2.rfc6749.errors import OAuth2Error
-from authlib.oauth2.rfc7591 import InvalidClientMetadataError
 
 from mcp_server.operations.counting import UncountedError
 from oauth.fetching import NETWORK_SHARE, SECONDS, Document, FetchError
 from oauth.quota import Quota
+from oauth.refused import InvalidClientMetadataError
 from oauth.registration import ClientMetadata, parse_object
 from store.accounts import utc_now
 from store.grants import Client, Grants
@@ -118,7 +118,7 @@ class ClientDocuments:
     async def _renew(self, client_id: str, network: str) -> Client:
         try:
             document = await self._read(client_id)
-            metadata = DocumentMetadata(parse_object(document.body), {})
+            metadata = DocumentMetadata(parse_object(document.body))
             metadata.validate_as(client_id)
         except (FetchError, OAuth2Error) as error:
             self._pause(client_id)

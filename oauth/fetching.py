@@ -170,7 +170,7 @@ class Fetcher:
         seconds: float = SECONDS,
     ) -> None:
         self._backend = PublicBackend(resolve, backend or httpcore2.AnyIOBackend())
-        self._tls = tls or httpcore2.default_ssl_context()
+        self._tls = tls
         self._seconds = seconds
         self._places = anyio.CapacityLimiter(AT_ONCE)
 
@@ -191,6 +191,8 @@ class Fetcher:
 
     async def _read(self, url: str) -> Document:
         address = _parsed(url)
+        # Only now: all authorities of the Internet take 2 MB.
+        self._tls = self._tls or httpcore2.default_ssl_context()
         connection = httpcore2.AsyncHTTPConnection(
             address.origin, ssl_context=self._tls, network_backend=self._backend
         )

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from mcp_server.operations.identity import TITLE
-from mcp_server.operations.services import PRIVACY_PATH, TERMS_PATH, Offer
+from mcp_server.operations.offer import PRIVACY_PATH, TERMS_PATH, Offer
 
 SCOPE = "patterns"
 """The single scope: everything the account's key can do."""

@@ -9,11 +9,6 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from authlib.oauth2.rfc7591 import (
-    ClientMetadataClaims,
-    InvalidClientMetadataError,
-    InvalidRedirectURIError,
-)
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -24,9 +19,16 @@ from oauth.metadata import AUTH_METHODS, GRANT_TYPES, SCOPE
 from oauth.names import clean
 from oauth.quota import Quota
 from oauth.redirects import destination, is_acceptable
+from oauth.refused import InvalidClientMetadataError, InvalidRedirectURIError
 from oauth.responses import json_response, too_many
 from store.credentials import new_client_id, new_client_secret
 from store.grants import Client, Grants
+
+REGISTERED = (
+    *("redirect_uris", "client_name", "token_endpoint_auth_method"),
+    *("grant_types", "response_types", "scope"),
+)
+"""The fields that are kept and answered."""
 
 MAX_NAME = 200
 MAX_REDIRECTS = 20
@@ -49,7 +51,7 @@ class RegistrationEndpoint:
         if wait is not None:
             log.warning("Registrations from %s are refused for now: too many.", caller.network)
             return too_many(wait)
-        metadata = ClientMetadata(parse_object(await body_of(request)), {})
+        metadata = ClientMetadata(parse_object(await body_of(request)))
         metadata.validate()
         method = metadata["token_endpoint_auth_method"]
         secret = None if method == "none" else new_client_secret()
@@ -64,19 +66,14 @@ class RegistrationEndpoint:
         return json_response(_registered(client, metadata, secret), 201)
 
 
-class ClientMetadata(ClientMetadataClaims):  # type: ignore[misc] # authlib has no types
+class ClientMetadata(dict[str, Any]):
     """The metadata that a client sends; after `validate`, the metadata that it is registered with.
 
     A value that is not offered is replaced if RFC 7591 section 3.2.1 allows it and hosts commonly
     send it (grant types, scope); otherwise it is refused.
     """
 
-    REGISTERED_CLAIMS = (
-        *("redirect_uris", "client_name", "token_endpoint_auth_method"),
-        *("grant_types", "response_types", "scope"),
-    )
-
-    def validate(self, now: None = None, leeway: int = 0) -> None:  # noqa: ARG002 - authlib's
+    def validate(self) -> None:
         """Check and complete every field that is kept.
 
         Raises:
@@ -158,7 +155,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
 def _registered(client: Client, metadata: ClientMetadata, secret: str | None) -> dict[str, Any]:
     """The client information response (RFC 7591 section 3.2.1)."""
     response = {
-        **metadata.get_registered_claims(),
+        **{name: metadata[name] for name in REGISTERED},
         "client_id": client.client_id,
         "client_id_issued_at": int(client.created_at.timestamp()),
     }

@@ -32,7 +32,7 @@ from mcp_server.operations.identity import (
     registry_name,
     remotes,
 )
-from mcp_server.operations.services import Offer
+from mcp_server.operations.offer import Offer
 from telemetry.version import VERSION
 
 Document = dict[str, object]

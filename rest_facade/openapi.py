@@ -10,9 +10,9 @@ from typing import Any
 from mcp_server.operations.errors import CATALOGUE
 from mcp_server.operations.identity import TITLE
 from mcp_server.operations.lean import Schema
+from mcp_server.operations.offer import Offer
 from mcp_server.operations.rules import CONTENT_RULES
 from mcp_server.operations.schemas import input_schema, record_schemas
-from mcp_server.operations.services import Offer
 from mcp_server.operations.table import OPERATIONS, Operation
 from oauth.metadata import SCOPE
 from rest_facade.routes import ROUTES, RestRoute

@@ -11,8 +11,8 @@ from mcp_server.operations.hosts import ACCESS_WORDS, hosts
 from mcp_server.operations.identity import NAME, SUMMARY
 from mcp_server.operations.kinds import KINDS, Kind
 from mcp_server.operations.limits import SITE, Quotas
+from mcp_server.operations.offer import Offer
 from mcp_server.operations.rules import CONTENT_RULES
-from mcp_server.operations.services import Offer
 from mcp_server.operations.table import OPERATIONS
 from mcp_server.surface.toolsets import EXTENDED, SEVEN, Tool
 from rest_facade.routes import ROUTES

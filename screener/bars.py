@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.console import USAGE, Table, err, fail, out, plainly, prepare_data_dir, settings
+from screener.errors import EndedError
 from screener.options import Jobs, ReferenceTable, Symbol, read_adjustment, read_date
 
 if TYPE_CHECKING:
@@ -87,9 +88,9 @@ def fetch(
     report(done, run.gave_up, kept.folder)
     missing = sum(fetched.missing for fetched in done)
     if interrupted:
-        raise typer.Exit(INTERRUPTED)
+        raise EndedError(INTERRUPTED)
     if missing:
-        raise typer.Exit(USAGE if missing == len(done) else PARTIAL)
+        raise EndedError(USAGE if missing == len(done) else PARTIAL)
 
 
 def _follow(run: Run, ending: Event, total: int) -> tuple[list[Fetched], bool]:

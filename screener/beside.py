@@ -13,11 +13,10 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from threading import Event, Thread
 
-import typer
-
 from nightly.bars import Adjustment
 from nightly.pool import follow_parent
 from screener.console import DRIFT, EXITS, err
+from screener.errors import EndedError
 from screener.interrupts import ignored_by_children, never_lost
 from screener.night import nightly
 from screener.settings import Settings
@@ -79,8 +78,8 @@ def _run(wanted: Wanted) -> None:
             adjustment=wanted.adjustment,
             session=wanted.session,
         )
-    except typer.Exit as end:
-        sys.exit(end.exit_code)
+    except EndedError as end:
+        sys.exit(end.code)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from nightly.errors import Refusal
 from nightly.rules import FINDINGS
 from screener.console import out
+from screener.news import FEW, named
 from screener.quality import Quality, Total
 
 if TYPE_CHECKING:
     from nightly.check import Check
 
-MOST = 8
+MOST = FEW
 """Names for each reason; `--json` has them all."""
 DROPPING = frozenset(
     {"repeated_date", *(rule.code for rule in FINDINGS if rule.done.startswith("dropped"))}
@@ -55,12 +56,6 @@ def left_out(refused: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
             yield f"    {Refusal(code, reason).of(name)}"
         if len(reasons) > MOST:
             yield f"    and {len(reasons) - MOST:,} more"
-
-
-def named(names: Sequence[str]) -> str:
-    """Some names in one line, and how many more there are."""
-    more = f" and {len(names) - MOST:,} more" if len(names) > MOST else ""
-    return ", ".join(names[:MOST]) + more
 
 
 def _summary(name: str, said: Mapping[str, Any], totals: Sequence[Total]) -> Iterator[str]:

@@ -29,7 +29,9 @@ from screener import (
     up,
 )
 from screener.console import err, out, plainly, prepare_data_dir, settings
+from screener.errors import EndedError
 from screener.interrupts import never_lost
+from screener.loading import loading
 from screener.up import Host, Port
 from telemetry.version import VERSION
 
@@ -39,8 +41,11 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as typer's
         """Run the command that was called."""
-        with plainly():
-            return super().invoke(ctx)
+        try:
+            with plainly():
+                return super().invoke(ctx)
+        except EndedError as end:
+            raise typer.Exit(end.code) from end
 
 
 app = typer.Typer(
@@ -96,8 +101,10 @@ def root(
 @app.command("serve")
 def serve_command(host: Host = None, port: Port = None, workers: Workers = None) -> None:
     """Serve the active night; a new one is noticed within a second."""
-    from screener.policies import policies_of
-    from screener.serving import bind, check_active_night, serve
+    with loading():
+        from screener.listening import bind
+        from screener.policies import policies_of
+        from screener.serving import check_active_night, serve
 
     chosen = settings(host=host, port=port, workers=workers)
     with plainly():

@@ -21,10 +21,8 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator,
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
-import typer
-
 from nightly.errors import NightlyError, WorkerError
-from screener.errors import SettingsError
+from screener.errors import EndedError, SettingsError
 from screener.extras import uninstalled
 from store.errors import (
     BusyError,
@@ -164,13 +162,13 @@ class Output:
         try:
             stream.write(text)
             stream.flush()
-        except BrokenPipeError:  # whoever reads has enough; typer ends quietly
+        except BrokenPipeError:  # whoever reads has enough; the command ends quietly
             raise
         except OSError as error:
             with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - takes what is left at the end
                 os.dup2(nowhere.fileno(), stream.fileno())
             if self._stream == "stderr":
-                raise typer.Exit(USAGE) from error
+                raise EndedError(USAGE) from error
             fail(f"the output cannot be written ({error.strerror}); make room for it.")
 
 
@@ -198,7 +196,7 @@ out = Output("stdout")
 def fail(message: str, code: int = USAGE) -> NoReturn:
     """End the command with one line on stderr."""
     err.print(f"screener: {message}")
-    raise typer.Exit(code)
+    raise EndedError(code)
 
 
 def warn(message: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from screener.console import Table, err, out, plainly, prepare_data_dir, settings, warn
+from screener.errors import EndedError
 
 if TYPE_CHECKING:
     from screener.settings import Settings
@@ -74,7 +75,7 @@ def check() -> None:
     for fault in faults:
         err.print(f"screener: the account database: {fault}")
     if faults:
-        raise typer.Exit(FAULT)
+        raise EndedError(FAULT)
     out.print(f"The account database is sound, at schema {HEAD}.")
 
 

@@ -27,6 +27,9 @@ MOST_CHANGES: Final = 10
 MOST_SYMBOLS: Final = 20
 """Symbols named in one line; the others are counted."""
 
+FEW: Final = 8
+"""Names in a line that says more than names."""
+
 LONGEST_REASON: Final = 600
 
 ANEW: Final = dt.timedelta(hours=20)
@@ -119,6 +122,20 @@ def said(url: str, text: str) -> News:
     return News("info", short(text, LONGEST_REASON), [*_links(url)])
 
 
+def drift(symbols: Sequence[str]) -> str:
+    """What is said of stored walks that differ from what their bars give."""
+    return (
+        f"Drift in {len(symbols):,} of the stored walks ({named(symbols)}): their bars give other "
+        "walks. The night is made of the right walks; look for a changed machine or library."
+    )
+
+
+def named(names: Sequence[str], most: int = FEW) -> str:
+    """Some names in one line, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def _not_published(
     kind: Literal["warning", "failure"],
     title: str,
@@ -194,5 +211,4 @@ def _not_covered(book: Book, followed: Sequence[str]) -> Iterator[str]:
         symbol for symbol, coverage in coverages.items() if not (coverage and coverage.covered)
     ]
     if absent:
-        more = f" and {len(absent) - MOST_SYMBOLS:,} more" if len(absent) > MOST_SYMBOLS else ""
-        yield f"Not covered by this night: {', '.join(absent[:MOST_SYMBOLS])}{more}."
+        yield f"Not covered by this night: {named(absent, MOST_SYMBOLS)}."

@@ -67,11 +67,12 @@ def nightly(
     docs/scheduling.md tells the exit codes.
     """
     from screener.difference import told
+    from screener.news import drift
     from screener.nightly import order_of, seal, timed, try_out, working
     from screener.nightly import wait_for_session as wait
     from screener.options import read_date
     from screener.recording import recorded
-    from screener.report import drift, print_report
+    from screener.report import print_report
     from screener.setups import print_forming
     from screener.telling import told as people_told
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from screener.console import fail, out, plainly, settings
+from screener.errors import EndedError
 
 NOT_TOLD = 1
 """The exit code if an address was not told."""
@@ -43,7 +44,7 @@ def notify(
     for outcome in outcomes:
         out.print(outcome.words)
     if any(outcome.state != "sent" for outcome in outcomes):
-        raise typer.Exit(NOT_TOLD)
+        raise EndedError(NOT_TOLD)
 
 
 def _show() -> None:

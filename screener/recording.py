@@ -6,15 +6,18 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nightly.errors import NightlyError
-from nightly.plan import Step
-from nightly.report import Report
 from screener.settings import Settings
 from store.errors import HeldBackError, SealedError, StoreError
 from store.manifest import SAMPLE, Manifest
 from store.progress import STOPPED, ProgressFile, Recorder, State
 from store.trouble import trouble_of
+
+if TYPE_CHECKING:
+    from nightly.plan import Step
+    from nightly.report import Report
 
 FAULT = "The run failed unexpectedly; its terminal or log says more."
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from screener.check import named, print_totals
+from screener.check import print_totals
 from screener.console import Table, out
+from screener.news import named
 
 if TYPE_CHECKING:
     from nightly.report import Report
@@ -71,13 +72,6 @@ def print_quality(manifest: Manifest, quality: Quality, wider: str, most: int | 
         out.print_text(finding.reason or finding.done, label)
     if most is not None and len(quality.findings) > most:
         out.print(f"And {len(quality.findings) - most:,} more; --all shows them.")
-
-
-def drift(symbols: Sequence[str]) -> str:
-    return (
-        f"Drift in {len(symbols):,} of the stored walks ({named(symbols)}): their bars give other "
-        "walks. The night is made of the right walks; look for a changed machine or library."
-    )
 
 
 def _reasons(report: Report) -> Iterator[str]:

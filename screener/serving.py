@@ -1,10 +1,9 @@
-"""Serving: binds the port first, so that a taken one is one clear line, then runs uvicorn."""
+"""Serving: checks what is served, then runs uvicorn on a listening socket."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import errno
 import functools
 import socket
 import tempfile
@@ -20,7 +19,7 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from screener.activation import handed_over, tell_manager
+from screener.activation import tell_manager
 from screener.app import build_app, resume_days, services_of
 from screener.connections import Connection
 from screener.counting import counting_of
@@ -28,58 +27,14 @@ from screener.databases import database_of
 from screener.door import Bounds, Door
 from screener.exposition import exposed, join_worker, merged
 from screener.following import fetch_first
+from screener.listening import allow_files
 from screener.logs import log_config
-from screener.settings import Settings, SettingsError
+from screener.settings import Settings
 from screener.supervisor import EXIT_CODE
 from store.errors import StoreError
 from store.lock import locked, restore_is_pending
 from store.nights import Nights
 from store.restore import end_restore
-
-OTHER_FILES = 256
-"""Open files beside the connections: the night, the accounts, counters, drawings."""
-
-
-def bind(settings: Settings) -> socket.socket:
-    """The listening socket that a service manager handed over, or one on the configured address.
-
-    Raises:
-        SettingsError: the address is taken or not this machine's, or the socket cannot be used.
-    """
-    listener = handed_over()
-    if listener is not None:
-        return listener
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((settings.host, settings.port))
-        listener.listen(2048)
-    except OSError as error:
-        listener.close()
-        raise SettingsError(_why_not(error, settings)) from error
-    return listener
-
-
-def _why_not(error: OSError, settings: Settings) -> str:
-    """Why an address cannot be listened on, and what to choose instead."""
-    host, port = settings.host, settings.port
-    other = port + 1 if port < 65535 else 8000
-    if error.errno == errno.EADDRINUSE:
-        what, choose = "another process listens there", other
-    elif error.errno == errno.EACCES:
-        what, choose = "ports below 1024 are the system's", 8000
-    else:
-        words = "it is not an address of this machine" if _is_elsewhere(error) else error.strerror
-        return f"{host}:{port} cannot be listened on: {words}; choose another with --host."
-    return (
-        f"{host}:{port} cannot be listened on: {what}; choose another port with --port {choose} or "
-        f"SCREENER_PORT={choose}, by make with `make up SCREENER_PORT={choose}`."
-    )
-
-
-def _is_elsewhere(error: OSError) -> bool:
-    return isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
 
 
 def check_active_night(settings: Settings) -> None:
@@ -190,29 +145,6 @@ def connections_of(settings: Settings, bounds: Bounds) -> Any:  # noqa: ANN401 -
     """What uvicorn makes a connection with; a worker has its own count of them."""
     bounds = replace(bounds, connections=settings.connections)
     return functools.partial(Connection, Door(bounds, settings.trusted_proxies))
-
-
-def allow_files(connections: int) -> None:
-    """Raise the limit of open files, where there is one, so that every connection has one.
-
-    Raises:
-        SettingsError: the system does not allow so many.
-    """
-    try:
-        import resource
-    except ImportError:  # not Unix
-        return
-    wanted = connections + OTHER_FILES
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    except (ValueError, OSError) as error:
-        raise SettingsError(
-            f"SCREENER_CONNECTIONS: {connections} connections need {wanted} open files and the "
-            f"system allows {hard}; allow more (`ulimit -n`, LimitNOFILE=) or set it lower."
-        ) from error
 
 
 async def _migrate(settings: Settings) -> None:

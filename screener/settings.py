@@ -21,7 +21,7 @@ from screener.misspelt import Stranger, strangers
 
 if TYPE_CHECKING:
     from mcp_server.operations.limits import Quotas
-    from mcp_server.operations.services import Offer
+    from mcp_server.operations.offer import Offer
 
 DISCLAIMER = "Educational chart analysis, not investment advice."
 
@@ -382,7 +382,7 @@ class Settings(BaseSettings):
     @property
     def offer(self) -> Offer:
         """What the service tells its clients."""
-        from mcp_server.operations.services import Offer
+        from mcp_server.operations.offer import Offer
 
         return Offer(
             public_url=self.url,

@@ -11,24 +11,25 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-
-import typer
+from typing import TYPE_CHECKING
 
 from nightly.errors import NightlyError
-from nightly.report import Report
 from screener import news
 from screener.console import err, exit_code
+from screener.errors import EndedError, SettingsError
 from screener.news import News
 from screener.notifier import Notifier, Outcome
 from screener.recording import FAULT, without_folders
-from screener.report import drift
-from screener.settings import Settings, SettingsError
+from screener.settings import Settings
 from store.book import Book
 from store.errors import HeldBackError, SealedError, StoreError
 from store.manifest import Manifest, known_book
 from store.nights import Nights
 from store.told import ToldFile
 from store.trouble import trouble_of
+
+if TYPE_CHECKING:
+    from nightly.report import Report
 
 CRASH = 1
 """The exit code of a run that ended with a traceback."""
@@ -80,7 +81,7 @@ def tell(settings: Settings, what: Callable[[], News | None]) -> None:
     except Exception as error:  # whatever fails here, the night does not
         line = f"No message about the night was sent ({type(error).__name__})."
     if line:
-        with contextlib.suppress(OSError, typer.Exit):
+        with contextlib.suppress(OSError, EndedError):
             err.print(line)
 
 
@@ -114,7 +115,7 @@ def of_night(
     """
     path = known_book(Nights(settings.data_dir).folder, manifest)
     with closing(Book.open(path, manifest)) as book:
-        said = drift(drifted) if drifted else ""
+        said = news.drift(drifted) if drifted else ""
         symbols = settings.notify_symbols
         return news.published(settings.url, manifest, book, symbols, said, before)
 
@@ -128,7 +129,7 @@ def _news(
 ) -> News | None:
     if ending.manifest:
         return of_night(settings, ending.manifest, ending.drifted, ending.before)
-    if isinstance(fault, SealedError | typer.Exit) or not isinstance(fault, Exception):
+    if isinstance(fault, SealedError | EndedError) or not isinstance(fault, Exception):
         return None  # nothing new, or somebody stopped it
     if isinstance(fault, NightlyError | StoreError | SettingsError):
         code = exit_code(fault)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from screener.console import err, fail, plainly, prepare_data_dir, settings
+from screener.loading import loading
 from screener.options import ReferenceTable, Symbol, read_adjustment, read_date
 
 if TYPE_CHECKING:
@@ -41,15 +42,17 @@ def up(
     night is sealed first if there is no night. On loopback the pages need no account
     (SCREENER_OPEN_PAGES).
     """
-    import anyio
+    with loading():
+        import anyio
 
-    from screener.beside import Wanted, nightly_beside
-    from screener.doctor import warn_at_start
-    from screener.extras import check_nightly
-    from screener.policies import policies_of
-    from screener.serving import bind, check_active_night, serve
-    from screener.start import first_account, greeting, seal_first_night
-    from store.nights import Nights
+        from screener.beside import Wanted, nightly_beside
+        from screener.doctor import warn_at_start
+        from screener.extras import check_nightly
+        from screener.listening import bind
+        from screener.policies import policies_of
+        from screener.serving import check_active_night, serve
+        from screener.start import first_account, greeting, seal_first_night
+        from store.nights import Nights
 
     wanted = None
     if bars is not None:

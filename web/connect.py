@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from starlette.requests import Request
-
-from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
 from mcp_server.operations.hosts import ACCESS_WORDS, hosts
-from mcp_server.operations.services import Offer
-from web.pages import Pages, public_page
+from mcp_server.operations.offer import Offer
+from web.pages import Pages, PublicPage
 
 PATH = "/connect"
 
@@ -21,19 +18,13 @@ LANGUAGES = {
 """What a value is written in, by its kind, for Markdown."""
 
 
-class ConnectPage:
-    """One page, the same for everybody."""
-
-    def __init__(self, pages: Pages, offer: Offer) -> None:
-        self._page = pages.public(
-            "connect",
-            PATH,
-            hosts=hosts(offer),
-            access=ACCESS_WORDS,
-            languages=LANGUAGES,
-            offer=offer,
-        )
-
-    async def respond(self, request: Request) -> HttpResponse:
-        """The page."""
-        return public_page(request, self._page, PUBLIC_HOUR)
+def connect_page(pages: Pages, offer: Offer) -> PublicPage:
+    """The page, in both forms."""
+    return pages.public(
+        "connect",
+        PATH,
+        hosts=hosts(offer),
+        access=ACCESS_WORDS,
+        languages=LANGUAGES,
+        offer=offer,
+    )

@@ -6,10 +6,12 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 LONG = 40
 """A piece of code of more characters than this may break in a table; an identifier never does."""
@@ -33,6 +35,8 @@ class Rendered:
 
 def rendered(text: str) -> Rendered:
     """Markdown as HTML; HTML in it is shown as it stands."""
+    from markdown_it import MarkdownIt  # 62 modules, for a few pages
+
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(text)
     headings = list(_anchored(tokens))

@@ -7,7 +7,9 @@ prefer it. Both are given the same context.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined, select_autoescape
 from jinja2.bccache import Bucket
@@ -17,7 +19,7 @@ from starlette.responses import HTMLResponse, Response
 
 from mcp_server.drawing.icon import icon_svg
 from mcp_server.http.requests import prefers_markdown
-from mcp_server.http.responses import HttpResponse, answer_response
+from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse, answer_response
 from mcp_server.operations.answers import Answer
 from store import figures, setup_words
 from store.lines import harmless
@@ -186,6 +188,23 @@ def protection(*, redirects_off_site: bool = False) -> dict[str, str]:
         "X-Frame-Options": "DENY",
         "Referrer-Policy": "same-origin",
     }
+
+
+class SteadyPage:
+    """A page that is the same for everybody as long as the service runs, and made when it is asked
+    for first.
+    """
+
+    def __init__(self, make: Callable[[], PublicPage]) -> None:
+        self._make = make
+
+    @cached_property
+    def _page(self) -> PublicPage:
+        return self._make()
+
+    async def respond(self, request: Request) -> HttpResponse:
+        """The page."""
+        return public_page(request, self._page, PUBLIC_HOUR)
 
 
 def public_page(request: Request, page: PublicPage, age: str) -> HttpResponse:

@@ -9,7 +9,7 @@ import datetime as dt
 from dataclasses import dataclass
 
 from mcp_server.operations.identity import TITLE, host_of
-from mcp_server.operations.services import Offer
+from mcp_server.operations.offer import Offer
 from store.browsers import LIFETIME as BROWSER_LIFETIME
 from store.browsers import PER_ACCOUNT
 from store.credentials import LIFETIMES, Kind

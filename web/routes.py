@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mcp_server.operations.services import PRIVACY_PATH, TERMS_PATH
+from mcp_server.operations.offer import PRIVACY_PATH, TERMS_PATH
 from oauth.responses import Endpoint
 from web.access import Access
 from web.account import PATH as ACCOUNT
@@ -18,10 +21,10 @@ from web.changes import PATH as CHANGES
 from web.changes import ChangesPage
 from web.charts import DATA_PATH, PNG_PATH, SetupCharts
 from web.connect import PATH as CONNECT
-from web.connect import ConnectPage
+from web.connect import connect_page
 from web.consent import AUTHORIZE, Consent
 from web.docs import PATH as DOCS
-from web.docs import DocsPage
+from web.docs import docs_page
 from web.events import PATH as EVENTS
 from web.events import Events
 from web.families import ONE_PATH as FAMILY
@@ -31,7 +34,7 @@ from web.home import Home
 from web.keys import KeysPage
 from web.method import PATH as METHOD
 from web.method import MethodPage
-from web.pages import Pages
+from web.pages import Pages, PublicPage, SteadyPage
 from web.password import Password
 from web.robots import PATH as ROBOTS
 from web.robots import robots
@@ -45,7 +48,7 @@ from web.status import StatusPage
 from web.symbol import PATH as SYMBOL
 from web.symbol import SEARCH_PATH, SymbolPage
 from web.symbol import TRADE_PATH as TRADE
-from web.texts import TextPage
+from web.texts import text_page
 from web.usage import Usage
 from web.visits import Visits
 from web.watchlist import PATH as WATCHLIST
@@ -66,10 +69,10 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     return [
         *assets.routes(),
         *_texts(site, pages),
-        Route(DOCS, DocsPage(pages, site.services.offer, reference).respond),
+        _steady(DOCS, docs_page, pages, site.services.offer, reference),
         Route(METHOD, MethodPage(site, pages).respond),
         Route(ROBOTS, robots),
-        Route(CONNECT, ConnectPage(pages, site.services.offer).respond),
+        _steady(CONNECT, connect_page, pages, site.services.offer),
         Route(STATUS, visits.anyone(StatusPage(site, pages).show)),
         Route("/", visits.anyone(home.show)),
         Route(SCREEN, visits.anyone(ScreenPage(site, pages).show)),
@@ -97,7 +100,7 @@ def _texts(site: Site, pages: Pages) -> list[Route]:
         (PRIVACY_PATH, "Privacy", site.policies.privacy),
         (TERMS_PATH, "Terms", site.policies.terms),
     )
-    return [Route(path, TextPage(pages, path, title, text).respond) for path, title, text in texts]
+    return [_steady(path, text_page, pages, path, title, text) for path, title, text in texts]
 
 
 def _sign_in_routes(site: Site, pages: Pages, visits: Visits) -> list[Route]:
@@ -111,6 +114,10 @@ def _sign_in_routes(site: Site, pages: Pages, visits: Visits) -> list[Route]:
     if site.sign_up:
         routes.append(_page("/sign-up", visits.anyone(sign_up.show), visits.anyone(sign_up.submit)))
     return routes
+
+
+def _steady(path: str, make: Callable[..., PublicPage], *arguments: object) -> Route:
+    return Route(path, SteadyPage(partial(make, *arguments)).respond)
 
 
 def _page(path: str, show: Endpoint, change: Endpoint) -> Route:

@@ -17,8 +17,6 @@ from unicodedata import combining, normalize
 
 import numpy as np
 import numpy.typing as npt
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
 
 from store.book import Book
 from store.companies import Entry, company_name, entries_of
@@ -164,8 +162,12 @@ class Index:
         first, last = self._range(word[:begin])
         scores = np.zeros(self._size, np.float32)
         if word and first < last:
-            scorer = OSA.normalized_similarity
-            found = process.cdist([word], self._words[first:last], scorer=scorer, score_cutoff=LIKE)
+            # 3 MB, for what is misspelt alone
+            from rapidfuzz.distance import OSA
+            from rapidfuzz.process import cdist
+
+            words, scorer = self._words[first:last], OSA.normalized_similarity
+            found = cdist([word], words, scorer=scorer, score_cutoff=LIKE)
             rows = self._rows[self._starts[first] : self._starts[last]]
             np.maximum.at(scores, rows, np.repeat(found[0], self._counts[first:last]))
         return scores

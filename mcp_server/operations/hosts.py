@@ -27,7 +27,7 @@ from mcp_server.operations.host_values import (
     vscode_settings,
 )
 from mcp_server.operations.identity import NAME
-from mcp_server.operations.services import Offer
+from mcp_server.operations.offer import Offer
 
 KEY = "<API_KEY>"
 """What stands in the place of a key."""

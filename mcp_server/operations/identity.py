@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from mcp_server.operations.services import Offer
+from mcp_server.operations.offer import Offer
 
 NAME = "pattern-screener"
 TITLE = "Pattern screener"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mcp_server.operations.offer import Offer
 from mcp_server.operations.rules import CONTENT_RULES
-from mcp_server.operations.services import Offer
 from mcp_server.surface.toolsets import Toolset
 
 

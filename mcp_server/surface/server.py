@@ -19,7 +19,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from mcp_server.operations.callers import Caller
 from mcp_server.operations.identity import NAME, icons
-from mcp_server.operations.services import Offer, Services
+from mcp_server.operations.offer import Offer
+from mcp_server.operations.services import Services
 from mcp_server.surface.app_page import PAGE_TYPE, PAGE_URI, page_content
 from mcp_server.surface.clients import APPS
 from mcp_server.surface.instructions import instructions

@@ -13,8 +13,8 @@ from typing import Any
 from mcp_server.operations.identity import TITLE
 from mcp_server.operations.kinds import KINDS
 from mcp_server.operations.lean import Schema
+from mcp_server.operations.offer import Offer
 from mcp_server.operations.schemas import input_schema, output_schema
-from mcp_server.operations.services import Offer
 from mcp_server.operations.surfaces import Surface
 from mcp_server.operations.table import OPERATIONS, Operation
 

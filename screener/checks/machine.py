@@ -66,7 +66,7 @@ def _is_installed(name: str) -> bool:
 
 def files(chosen: Settings) -> Iterator[Finding]:
     """Whether the system allows as many open files as there may be connections."""
-    from screener.serving import OTHER_FILES
+    from screener.listening import OTHER_FILES
 
     try:
         import resource

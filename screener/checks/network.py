@@ -24,7 +24,7 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - looked up, no
 
 def port(chosen: Settings) -> Iterator[Finding]:
     """Whether the port of the service is free, or the service listens there."""
-    from screener.serving import bind
+    from screener.listening import bind
     from screener.settings import SettingsError
 
     try:

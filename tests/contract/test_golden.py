@@ -14,7 +14,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from mcp_server.operations.limits import Quotas
-from mcp_server.operations.services import Offer
+from mcp_server.operations.offer import Offer
 from mcp_server.surface.server import tools
 from mcp_server.surface.toolsets import EXTENDED, FULL
 from rest_facade.documents import documents

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from mcp_server.operations.hosts import ACCESS_WORDS, Host, hosts
-from mcp_server.operations.services import Offer
+from mcp_server.operations.offer import Offer
 from tests.hosts import clients, conformance
 from web.connect import LANGUAGES
 

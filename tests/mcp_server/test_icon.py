@@ -21,7 +21,11 @@ def test_the_picture_has_the_lines_and_the_ground_of_the_svg(pixels: int) -> Non
 
     def colour(x: float, y: float) -> str:
         found: Any = image.getpixel((int(x * pixels / 32), int(y * pixels / 32)))
-        names = {"line": (255, 255, 255, 255), "ground": (29, 78, 216, 255), "none": (0, 0, 0, 0)}
+        names = {
+            "line": (255, 255, 255, 255),
+            "ground": (29, 78, 216, 255),
+            "none": (29, 78, 216, 0),
+        }
         near = [name for name, other in names.items() if math.dist(found, other) < 16]
         return near[0] if near else str(found)
 

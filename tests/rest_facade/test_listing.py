@@ -22,7 +22,7 @@ from PIL import Image
 from mcp_server.operations.hosts import hosts, install
 from mcp_server.operations.identity import NAME, PROTOCOL_VERSIONS, icons, remotes
 from mcp_server.operations.limits import Quotas
-from mcp_server.operations.services import Offer
+from mcp_server.operations.offer import Offer
 from mcp_server.surface.toolsets import toolsets
 from rest_facade.listing import catalog, listing_files, server_card, server_json
 from rest_facade.reference import reference, skill

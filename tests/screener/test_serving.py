@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from screener.serving import OTHER_FILES, allow_files
+from screener.listening import OTHER_FILES, allow_files
 from screener.settings import SettingsError
 
 resource = pytest.importorskip("resource")

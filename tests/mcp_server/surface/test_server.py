@@ -10,7 +10,7 @@ import mcp_types as types
 import pytest
 from mcp.shared.inbound import x_mcp_header_map
 
-from mcp_server.operations.services import Offer
+from mcp_server.operations.offer import Offer
 from mcp_server.surface.server import tools
 from mcp_server.surface.toolsets import DEMO, EXTENDED, FULL, Toolset
 from store.database import Database
