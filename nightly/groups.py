@@ -18,8 +18,9 @@ from nightly.multiple import LEVEL, adjusted_p
 from nightly.patterns import FAMILIES
 from nightly.series import Places
 from store.families import Direction, Family
-from store.method import FEW, FEW_HALF_YEARS, Regime, SymbolFate
+from store.method import FEW_HALF_YEARS, Regime, SymbolFate
 from store.records import Verdict
+from store.setup_words import FEW
 
 FATES: Final[Mapping[SymbolFate, Fate]] = {
     "current": Fate.CURRENT,

@@ -16,7 +16,6 @@ from nightly.scan import Candidate
 from nightly.since import Earlier, Since, Tonight, since
 from store.families import Family
 from store.ledger import Entry, Ledger, Served
-from store.method import FEW
 from store.records import AsServed, Change, Line, PricePoint
 from store.served import (
     FollowedTrade,
@@ -29,6 +28,7 @@ from store.served import (
     Totals,
 )
 from store.served import Line as LedgerLine
+from store.setup_words import FEW
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from store.companies import company_name
 from store.families import Family
 from store.figures import change, dollars, ratio
 from store.lines import short
-from store.method import WORDS
 from store.setup_view import PlanView, SetupView
 from store.setup_words import (
+    VERDICTS,
     age_words,
     attempt_words,
     chance_words,
@@ -160,7 +160,7 @@ def _print_record(record: Fields | None, label: str = "") -> None:
         out.print_text(f"{label}: no resolved trade.", "  ")
         return
     verdict = record.get("verdict")
-    against = f" Verdict: {WORDS[verdict]}." if verdict else ""
+    against = f" Verdict: {VERDICTS[verdict]}." if verdict else ""
     out.print_text(f"{record['summary']}{against}", "  ")
 
 

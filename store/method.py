@@ -6,33 +6,20 @@ It is stored beside the wire records and shown on the method page. No API answer
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
 from store.distribution import Distribution
 from store.families import Direction, Family
 from store.records import AsServed, Count, Number, Record, Share, Verdict
+from store.setup_words import FEW, VERDICTS
 
 METHOD = 2
 """The version of the method that measures trades: their random entries, errors and verdicts."""
 
-FEW = 30
-"""A measure with fewer trades than this says nothing."""
-
 FEW_HALF_YEARS = 10
-"""Nor does one whose trades were entered in fewer half years, since these are its clusters."""
-
-
-WORDS: Final[Mapping[Verdict | None, str]] = {
-    "too_few": "too few to say anything",
-    "not_distinguishable": "not distinguishable from random entries",
-    "above_random": "better than random entries",
-    "below_random": "worse than random entries",
-    None: "not tested",
-}
-"""What each verdict says."""
+"""A measure says nothing if its trades were entered in fewer half years: these are its clusters."""
 
 
 class Estimate(Record):
@@ -114,7 +101,7 @@ class Measure(Record):
     @property
     def words(self) -> str:
         """The verdict in words."""
-        return WORDS["too_few" if self.few else self.verdict]
+        return VERDICTS["too_few" if self.few else self.verdict]
 
 
 class Method(Record):

@@ -11,10 +11,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from store.families import Direction, pattern_words
-from store.records import CloseSide, Status, Verdict
+
+if TYPE_CHECKING:
+    from store.records import CloseSide, Status, Verdict
 
 Fields: TypeAlias = Mapping[str, Any]
 """The fields of a record, parsed."""

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
 
 from store.figures import change, dollars, multiple, percent, ratio
-from store.method import FEW, WORDS
 from store.setup_view import RecordView, SetupView
+
+if TYPE_CHECKING:
+    from store.records import Verdict
+
+FEW: Final = 30
+"""A measure with fewer trades than this says nothing."""
+
+VERDICTS: Final[Mapping[Verdict | None, str]] = {
+    "too_few": "too few to say anything",
+    "not_distinguishable": "not distinguishable from random entries",
+    "above_random": "better than random entries",
+    "below_random": "worse than random entries",
+    None: "not tested",
+}
+"""What each verdict says."""
 
 RANK: Final = (
     "Rank 1 has the largest typical gain if the trade wins, which favours volatile symbols; rank "
@@ -121,7 +135,7 @@ def _chance(record: RecordView) -> Iterator[str]:
     if record.placebo_win_rate_pct is not None:
         yield f"random entries {percent(record.placebo_win_rate_pct)}"
     if record.verdict is not None:
-        yield WORDS[record.verdict]
+        yield VERDICTS[record.verdict]
 
 
 def expected_words(view: SetupView) -> str:

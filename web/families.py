@@ -9,8 +9,9 @@ from starlette.responses import Response
 
 from store.book import Book
 from store.families import Family
-from store.method import FEW, FEW_HALF_YEARS, WORDS, Measure, Method
+from store.method import FEW_HALF_YEARS, Measure, Method
 from store.records import AsServed, FamilyEntry, TrackRecord
+from store.setup_words import FEW, VERDICTS
 from web.histogram import Histogram
 from web.night_head import NightHead
 from web.pages import Pages
@@ -100,7 +101,7 @@ class FamilyPages:
                 shape=SHAPES[Family(name)],
                 families=list(Family),
                 method=method,
-                words=WORDS,
+                words=VERDICTS,
                 few=FEW,
                 few_half_years=FEW_HALF_YEARS,
             )

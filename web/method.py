@@ -6,7 +6,8 @@ from starlette.requests import Request
 
 from mcp_server.http.responses import PUBLIC, HttpResponse
 from store.book import Book
-from store.method import FEW, FEW_HALF_YEARS, Measure, Method
+from store.method import FEW_HALF_YEARS, Measure, Method
+from store.setup_words import FEW
 from web.night_head import NightHead
 from web.pages import Pages, PublicPage, public_page
 from web.site import Site

@@ -18,9 +18,9 @@ from store.accounts import Account
 from store.book import Book
 from store.companies import Entry, company_name
 from store.families import Family
-from store.method import FEW
 from store.of_night import OfNight
 from store.setup_view import SetupView
+from store.setup_words import FEW
 from web.absences import Absences
 from web.access import NO_PLAN, Access
 from web.charts import NO_TRADE

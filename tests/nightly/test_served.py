@@ -46,7 +46,6 @@ from store.families import Family
 from store.grade import Grade, grade
 from store.ledger import Entry, Ledger
 from store.manifest import Manifest
-from store.method import FEW
 from store.nights import Nights
 from store.served import (
     FollowedTrade,
@@ -58,6 +57,7 @@ from store.served import (
     Tally,
     Totals,
 )
+from store.setup_words import FEW
 from tests.nightly.series import LENIENT, changed, multiplied, walk, write_table
 from tests.nightly.test_night import write_csv
 from tests.nightly.test_past_nights import after_a_gap

@@ -10,8 +10,9 @@ import pytest
 from mcp_server.operations.age import Age
 from store.book import Book
 from store.families import Family
-from store.method import FEW, Costs, Estimate, Measure, Method
+from store.method import Costs, Estimate, Measure, Method
 from store.records import AsServed, Verdict
+from store.setup_words import FEW
 from tests.service import Service
 from tests.web.browser import Browser
 from tests.web.tree import words
