@@ -34,7 +34,6 @@ from screener.supervisor import EXIT_CODE
 from store.errors import StoreError
 from store.lock import locked, restore_is_pending
 from store.nights import Nights
-from store.restore import end_restore
 
 
 def check_active_night(settings: Settings) -> None:
@@ -62,6 +61,8 @@ def check_active_night(settings: Settings) -> None:
 
 
 async def _end_restore(settings: Settings) -> None:
+    from store.restore import end_restore  # only who was killed meanwhile needs it
+
     database = database_of(settings)
     try:
         await end_restore(database, settings.data_dir)
