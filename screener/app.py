@@ -38,7 +38,7 @@ from oauth.routes import oauth_routes
 from rest_facade.facade import Facade
 from rest_facade.listing import listing_routes
 from screener import seen
-from screener.counting import Standing, counting_of
+from screener.counting import Standing, counting_of, resume_days
 from screener.databases import database_of
 from screener.following import follower_of, loops_of
 from screener.health import LIVE, READY, Health, Probes
@@ -97,7 +97,7 @@ def build_app(
     quota = Quota(settings.registrations_per_minute, counting)
     clients = Clients(grants, _documents(settings, grants, quota, fetcher))
     services = services_of(settings, database, counting, clock)
-    standing = Standing(counting, partial(resume_days, services))
+    standing = Standing(counting, partial(resume_days, services.limiter, services.usage))
     supervisor = Supervisor()
     follower = follower_of(settings, clock)
     health = Health(services, database, supervisor, clock, follower)
@@ -219,14 +219,6 @@ async def _migrate(database: Database) -> None:
         # `screener serve` has migrated it. A worker that is replaced while the database is away
         # must serve what needs no account.
         log.warning("Calls with a key get a 503 until the database answers: %s", error)
-
-
-async def resume_days(services: Services) -> None:
-    """Count on where the day's calls stood when the service was stopped."""
-    try:
-        await services.limiter.resume(await services.usage.calls_today())
-    except DatabaseUnavailableError as error:
-        log.warning("Today's calls are counted from zero: %s", error)
 
 
 def services_of(

@@ -101,8 +101,9 @@ def root(
 @app.command("serve")
 def serve_command(host: Host = None, port: Port = None, workers: Workers = None) -> None:
     """Serve the active night; a new one is noticed within a second."""
+    from screener.listening import bind
+
     with loading():
-        from screener.listening import bind
         from screener.policies import policies_of
         from screener.serving import check_active_night, serve
 

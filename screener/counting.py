@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,17 @@ from mcp_server.operations.local_counting import LocalCounting
 from screener.errors import SettingsError
 from screener.extras import how_to_install
 from screener.supervisor import Loop
+from store.errors import DatabaseUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from mcp_server.operations.limits import Limiter
     from mcp_server.operations.redis_counting import RedisCounting
     from screener.settings import Settings
+    from store.usage import UsageLog
+
+log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.5
 """Between two looks at Redis: so long it may count again before it is noticed."""
@@ -41,6 +47,14 @@ def counting_of(settings: Settings, folder: Path | None) -> LocalCounting | Redi
     local = settings.limits_away == "local"
     meanwhile = LocalCounting(folder=folder) if local else None
     return RedisCounting(settings.limits_url, meanwhile)
+
+
+async def resume_days(limiter: Limiter, usage: UsageLog) -> None:
+    """Count on where the day's calls stood when the service was stopped."""
+    try:
+        await limiter.resume(await usage.calls_today())
+    except DatabaseUnavailableError as error:
+        log.warning("Today's calls are counted from zero: %s", error)
 
 
 class Standing:

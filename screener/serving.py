@@ -19,21 +19,23 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from mcp_server.operations.limits import Limiter
 from screener.activation import tell_manager
-from screener.app import build_app, resume_days, services_of
 from screener.connections import Connection
-from screener.counting import counting_of
+from screener.counting import counting_of, resume_days
 from screener.databases import database_of
 from screener.door import Bounds, Door
 from screener.exposition import exposed, join_worker, merged
 from screener.following import fetch_first
 from screener.listening import allow_files
+from screener.loading import loading
 from screener.logs import log_config
 from screener.settings import Settings
 from screener.supervisor import EXIT_CODE
 from store.errors import StoreError
 from store.lock import locked, restore_is_pending
 from store.nights import Nights
+from store.usage import UsageLog
 
 
 def check_active_night(settings: Settings) -> None:
@@ -91,7 +93,7 @@ def serve(settings: Settings, listener: socket.socket) -> None:
     anyio.run(_migrate, settings)  # once, and with one clear line if it fails
     if settings.workers == 1:
         with exposed(settings):
-            uvicorn.Server(server_config(build_app(settings), settings)).run(sockets=[listener])
+            uvicorn.Server(server_config(_app(settings), settings)).run(sockets=[listener])
         return
     _serve_by_workers(settings, listener)
 
@@ -130,13 +132,21 @@ def _app_of_worker(
     listener.set_inheritable(False)
     if metrics is not None:
         join_worker(metrics)
-    return build_app(settings, counters=counters)
+    return _app(settings, counters)
+
+
+def _app(settings: Settings, counters: Path | None = None) -> ASGIApp:
+    """The app, of which the parent of workers loads nothing."""
+    with loading():
+        from screener.app import build_app
+
+        return build_app(settings, counters=counters)
 
 
 async def _resume_days(settings: Settings, counters: Path) -> None:
     counting, database = counting_of(settings, counters), database_of(settings)
     try:
-        await resume_days(services_of(settings, database, counting))
+        await resume_days(Limiter(settings.quotas, counting), UsageLog(database))
     finally:
         await counting.close()
         await database.close()

@@ -42,13 +42,14 @@ def up(
     night is sealed first if there is no night. On loopback the pages need no account
     (SCREENER_OPEN_PAGES).
     """
-    with loading():
-        import anyio
+    import anyio
 
-        from screener.beside import Wanted, nightly_beside
-        from screener.doctor import warn_at_start
-        from screener.extras import check_nightly
-        from screener.listening import bind
+    from screener.beside import Wanted, nightly_beside
+    from screener.doctor import warn_at_start
+    from screener.extras import check_nightly
+    from screener.listening import bind
+
+    with loading():
         from screener.policies import policies_of
         from screener.serving import check_active_night, serve
         from screener.start import first_account, greeting, seal_first_night
