@@ -17,7 +17,6 @@ from oauth.clients import Clients
 from oauth.forms import required, single
 from oauth.metadata import ProtectedResource, granted_scope
 from oauth.redirects import destination, is_loopback, is_registered, with_response
-from oauth.refused import RequestNotSupportedError, RequestUriNotSupportedError
 from store.audit import Actor
 from store.errors import (
     AccountError,
@@ -234,10 +233,12 @@ def _redirect_uri(query: Query, client: Client) -> str:
 
 def _check_response(query: dict[str, str]) -> None:
     """Refuse any request but a plain one for a code in the query (RFC 9101, RFC 9700)."""
-    if "request" in query:
-        raise RequestNotSupportedError()
-    if "request_uri" in query:
-        raise RequestUriNotSupportedError()
+    for name in ("request", "request_uri"):
+        if name in query:
+            raise OAuth2Error(
+                f"The authorization server does not support the use of the {name} parameter.",
+                error=f"{name}_not_supported",
+            )
     if required(query, "response_type") != "code":
         raise OAuth2Error("response_type must be code.", error="unsupported_response_type")
     if query.get("response_mode", "query") != "query":

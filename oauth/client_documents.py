@@ -20,8 +20,7 @@ from authlib.oauth2.rfc6749.errors import OAuth2Error
 from mcp_server.operations.counting import UncountedError
 from oauth.fetching import NETWORK_SHARE, SECONDS, Document, FetchError
 from oauth.quota import Quota
-from oauth.refused import InvalidClientMetadataError
-from oauth.registration import ClientMetadata, parse_object
+from oauth.registration import ClientMetadata, InvalidClientMetadataError, parse_object
 from store.accounts import utc_now
 from store.grants import Client, Grants
 

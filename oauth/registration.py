@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from authlib.oauth2.rfc6749.errors import OAuth2Error
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,7 +20,6 @@ from oauth.metadata import AUTH_METHODS, GRANT_TYPES, SCOPE
 from oauth.names import clean
 from oauth.quota import Quota
 from oauth.redirects import destination, is_acceptable
-from oauth.refused import InvalidClientMetadataError, InvalidRedirectURIError
 from oauth.responses import json_response, too_many
 from store.credentials import new_client_id, new_client_secret
 from store.grants import Client, Grants
@@ -36,6 +36,20 @@ MAX_BYTES = 4096
 """Most bytes that are kept of a client: its name and its redirect addresses."""
 
 log = logging.getLogger(__name__)
+
+
+class InvalidRedirectURIError(OAuth2Error):  # type: ignore[misc] # authlib has no types
+    """A redirect address is unusable, or there is none. Authlib's own errors of RFC 7591 load
+    signatures and keys, which nothing here needs.
+    """
+
+    error = "invalid_redirect_uri"
+
+
+class InvalidClientMetadataError(OAuth2Error):  # type: ignore[misc]
+    """Another field of a client is unusable."""
+
+    error = "invalid_client_metadata"
 
 
 class RegistrationEndpoint:
