@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import secrets
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial
 
 SENT_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 """An id of a caller or a proxy that is taken over; any other is replaced."""
@@ -17,7 +15,7 @@ SENT_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 class Request:
     """One request; who learns something of it notes it here."""
 
-    id: str = field(default_factory=partial(secrets.token_hex, 8))
+    id: str = ""
     surface: str = ""
     """By which it came: rest, mcp, or what else the service has for its path."""
     operation: str = ""
@@ -48,8 +46,3 @@ def note(surface: str, operation: str = "") -> None:
     request = current.get()
     if request is not None:
         request.surface, request.operation = surface, operation
-
-
-def request_of(sent_id: bytes) -> Request:
-    """A request that begins now, under the id that was sent with it if that is harmless."""
-    return Request(sent_id.decode()) if SENT_ID.fullmatch(sent_id) else Request()

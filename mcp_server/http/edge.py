@@ -8,7 +8,9 @@ a request that no surface should see (`_early`), a page (`_show`), a probe (`_pr
 
 from __future__ import annotations
 
+import itertools
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -32,7 +34,7 @@ from mcp_server.operations.callers import LONGEST_ADDRESS, Caller, network_of
 from mcp_server.operations.errors import ApiError, busy
 from store.audit import MAX_TEXT
 from telemetry.metrics import limits_hit
-from telemetry.request import Request, current, request_of
+from telemetry.request import SENT_ID, Request, current
 
 MAX_RETURN = 3 * MAX_QUERY
 """Of the pages that lead back to another one: their query holds its address, encoded again."""
@@ -115,6 +117,8 @@ class Edge:
         self._record = record
         self._fields: tuple[Header, ...] = (NOSNIFF, HSTS) if is_https else (NOSNIFF,)
         self._shared = (*self._fields, *SHARED)
+        # Each process begins somewhere: an id need not be a secret.
+        self._ids = itertools.count(secrets.randbits(63))
         self._under_way = 0
         self._by_network: dict[str, int] = {}
 
@@ -128,7 +132,10 @@ class Edge:
             return
         fields = _read_header(scope)
         sent = fields.get(REQUEST_ID)
-        request = Request() if sent is None else request_of(sent)
+        if sent is not None and SENT_ID.fullmatch(sent):
+            request = Request(sent.decode())
+        else:
+            request = Request(f"{next(self._ids):016x}")
         connection: Ending | None = scope.get("state", {}).get(CONNECTION)
         token = current.set(request)
         try:

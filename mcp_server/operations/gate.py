@@ -8,7 +8,7 @@ call. A call that a limit refuses is not counted; any other admitted call is.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from mcp_server.operations.allowances import Allowance
@@ -58,19 +58,23 @@ async def invoke(
     request.surface, request.operation = surface.name, operation.name
     allowance, principal = None, caller.principal
     try:
-        allowance = await admit(operation.access, caller, services, surface)
-        if principal is not None:
+        if principal is None:
+            allowance = await admit(operation.access, caller, services, surface)
+        else:
+            allowance = await services.limiter.count(caller, surface.name)
             request.key_prefix = principal.key.prefix
             services.usage.record(principal, operation.name, caller.client, caller.host)
         if operation.access == "keyed":
             _check_rights(operation, principal, services)
-        arguments = (
+        arguments: Any = (
             raw
             if isinstance(raw, Arguments)
             else read_arguments(operation.arguments, raw if isinstance(raw, dict) else await raw())
         )
-        if operation.tracked:
-            await _check_tracked(arguments, principal, services, surface)
+        if operation.tracked and principal is not None:
+            tracked = await services.principals.tracked(principal)
+            if arguments.symbol not in tracked:
+                raise _untracked(arguments.symbol, principal, tracked, services, surface)
         # Nothing is waited for between here and the pin in `_made`: the answer is of this book.
         book = services.active_night.book
         key = (
@@ -82,9 +86,9 @@ async def invoke(
             *vars(arguments).values(),
         )
         answer = services.answers.get(key) if operation.sealed else None
-        if operation.sealed:
-            (answers_cache.miss if answer is None else answers_cache.hit).inc()
-        if answer is None:
+        if answer is not None:
+            answers_cache.hit.inc()
+        else:
             call = Call(arguments, caller, book, services, surface, conditions)
             answer = await _made(operation, call, key)
         request.code = "ok"
@@ -110,6 +114,7 @@ async def _made(operation: Operation, call: Call[Any], key: Key) -> Answer:
     with services.active_night.pin():
         answer = await operation.handler(call)
     if operation.sealed:
+        answers_cache.miss.inc()
         services.answers.keep(key, answer)
     return answer
 
@@ -144,21 +149,19 @@ def _check_rights(operation: Operation, principal: Principal | None, services: S
         )
 
 
-async def _check_tracked(
-    arguments: Any,  # noqa: ANN401 - of an operation on one symbol
-    principal: Principal | None,
+def _untracked(
+    symbol: str,
+    principal: Principal,
+    tracked: Collection[str],
     services: Services,
     surface: Surface,
-) -> None:
-    if principal is None:
-        raise ApiError("missing_api_key")
-    symbol, tracked = arguments.symbol, await services.principals.tracked(principal)
-    if symbol not in tracked:
-        raise not_tracked(
-            symbol,
-            services,
-            surface,
-            cap=TRACKED_CAPS[principal.account.plan],
-            count=len(tracked),
-            read_only=principal.key.read_only,
-        )
+) -> ApiError:
+    """The refusal of a symbol that the caller's account does not track."""
+    return not_tracked(
+        symbol,
+        services,
+        surface,
+        cap=TRACKED_CAPS[principal.account.plan],
+        count=len(tracked),
+        read_only=principal.key.read_only,
+    )
