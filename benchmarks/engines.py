@@ -24,7 +24,6 @@ from benchmarks.serving.book import make_market, read_template, seal
 from benchmarks.serving.cases import Case, make_cases
 from benchmarks.serving.load import Loader
 from benchmarks.serving.process import Server, environment, free_port
-from benchmarks.serving.report import CONNECTIONS
 from benchmarks.serving.rounds import Contender, Figures, burst, warm
 from benchmarks.serving.stage import LIMITS, READY, SCREENER, make_keys, say, seal_sample
 from store.database import Database
@@ -65,7 +64,7 @@ def _measure(stack: ExitStack, folder: Path, url: str, rounds: int, seconds: int
         keys = anyio.run(make_keys, Database(address), market.tracked)
         server = _serve(stack, folder / engine, address, keys[0])
         for case, with_keys in _cases(market.tracked[0], keys):
-            contender = Contender(engine, server, case, CONNECTIONS)
+            contender = Contender(engine, server, case)
             if case.status == 200:
                 warm([contender], loader, with_keys)
             contenders.append((contender, with_keys, Figures()))
@@ -102,7 +101,7 @@ def _report(found: list[tuple[Contender, Figures]]) -> None:
         ratio = statistics.median(there / here for here, there in pairs)
         print(
             f"| {one.case.name} | {sqlite.cpu:.0f} | {postgresql.cpu:.0f} | {ratio:.2f} | "
-            f"{sqlite.p99_ms:.1f}, {postgresql.p99_ms:.1f} |"
+            f"{statistics.median(sqlite.p99_ms):.1f}, {statistics.median(postgresql.p99_ms):.1f} |"
         )
     print(f"A stored answer may cost {MOST} times as much.")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 MARK = "135792468"
@@ -21,41 +21,39 @@ PREDICATES: tuple[dict[str, Any], ...] = (
 """The five predicates of the scan, in canonical order. They are loose enough to fill a page for any
 size of the book, because rows are most of the cost of a page."""
 
-REST = ("bare", "fastapi")
-MCP = ("route", "stock", "fastmcp")
+BARE = ("bare",)
+CALLED = ("route", "two workers", "stock", "fastmcp")
+OWN_BYTES = ("bare", "route")
+"""The floors, which send what the service answered, under the name of the case."""
 
 
-def column(predicate: Mapping[str, Any]) -> str:
-    """The evidence column that a predicate tests."""
-    period = predicate.get("period")
-    return str(predicate["kind"]) if period is None else f"{predicate['kind']}_{period}"
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """One path of the service, as a request."""
 
     name: str
     path: str
     references: tuple[str, ...]
+    """Whom the service is compared with; the first is the floor."""
     method: str = "GET"
     headers: Mapping[str, str] | None = None
     body: bytes = b""
     status: int = 200
-    keyed: bool = True
-    """Whether it is sent with valid keys, or with an unknown one."""
+    credential: Literal["key", "unknown", "none"] = "key"
+    """Whether it is sent with valid keys, with one that nobody has, or without."""
 
     def path_for(self, contender: str) -> str:
-        """Its path at a contender; `bare` and `route` look up answers by the name of the case."""
-        if contender in ("bare", "route"):
+        """Its path at a contender."""
+        if contender in OWN_BYTES:
             query = self.path.partition("?")[2]
             return f"/{self.name}?{query}" if query else f"/{self.name}"
         return self.path
 
     def fields(self, key: str) -> dict[str, str]:
-        """The header fields of a request, with the key or with an unknown one."""
-        token = key if self.keyed else f"{key[:-1]}_"
-        return {"Authorization": f"Bearer {token}", **(self.headers or {})}
+        """The header fields of a request by the holder of a key."""
+        token = {"key": key, "unknown": f"{key[:-1]}_", "none": ""}[self.credential]
+        shown = {"Authorization": f"Bearer {token}"} if token else {}
+        return {**shown, **(self.headers or {})}
 
     def raw(self, contender: str, key: str, port: int) -> bytes:
         """The bytes of the whole request."""
@@ -71,23 +69,23 @@ def make_cases(symbol: str, setup_id: str, tag: str) -> list[Case]:
     """Every case about one tracked symbol, one of its setups, and the ETag of its patterns."""
     ticker = f"/api/v1/tickers/{symbol}"
     patterns = f"{ticker}/patterns"
+    call = {"name": "get_ticker_patterns", "arguments": {"symbol": symbol}}
     return [
-        Case("rest-patterns", patterns, REST),
-        Case("rest-history", f"{ticker}/history?limit=50", REST),
-        Case("scan-uncached", _scan(MARK), REST),
-        Case("scan-cached", _scan("5"), REST),
-        Case("chart-cached", f"{ticker}/chart.png?setup_id={setup_id}", ("bare",)),
-        Case("families", "/api/v1/families", REST),
-        Case("revalidation", patterns, ("bare",), headers={"If-None-Match": tag}, status=304),
-        Case("bad-key", patterns, ("bare",), status=401, keyed=False),
-        _call("mcp-2025", symbol, "2025-06-18", {}, {}),
-        _call(
-            "mcp-2026",
-            symbol,
-            "2026-07-28",
-            {"Mcp-Method": "tools/call", "Mcp-Name": "get_ticker_patterns"},
-            _meta("2026-07-28"),
-        ),
+        Case("rest-patterns", patterns, ("bare", "two workers", "small book", "fastapi")),
+        Case("rest-history", f"{ticker}/history?limit=50", BARE),
+        Case("scan-uncached", _scan(MARK), ("bare", "small book")),
+        Case("scan-cached", _scan("5"), BARE),
+        Case("chart-cached", f"{ticker}/chart.png?setup_id={setup_id}", BARE),
+        Case("families", "/api/v1/families", BARE),
+        Case("revalidation", patterns, BARE, headers={"If-None-Match": tag}, status=304),
+        Case("bad-key", patterns, BARE, status=401, credential="unknown"),
+        _message("mcp-2025", CALLED, "2025-06-18", "tools/call", call),
+        _message("mcp-2026", CALLED, "2026-07-28", "tools/call", call),
+        _message("mcp-list-2025", ("route",), "2025-06-18", "tools/list", {}),
+        _message("mcp-list-2026", ("route",), "2026-07-28", "tools/list", {}),
+        _page("page-home", "/"),
+        _page("page-family", "/families/triangle"),
+        _page("page-symbol", f"/symbols/{symbol}"),
     ]
 
 
@@ -96,50 +94,47 @@ def _scan(digits: str) -> str:
     return f"/api/v1/scan?status=all&limit=50&filters={quote(predicates)}"
 
 
-def _call(
-    name: str, symbol: str, version: str, routing: Mapping[str, str], meta: Mapping[str, Any]
+def _page(name: str, path: str) -> Case:
+    return Case(name, path, BARE, headers={"Accept": "text/html"}, credential="none")
+
+
+def _message(
+    name: str, references: tuple[str, ...], version: str, method: str, params: Mapping[str, Any]
 ) -> Case:
-    params = {"name": "get_ticker_patterns", "arguments": {"symbol": symbol}, **meta}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     headers = {
         "Content-Type": "application/json",
         "Accept": "application/json, text/event-stream",
         "MCP-Protocol-Version": version,
-        **routing,
     }
+    if version >= "2026":
+        named = {"Mcp-Name": params["name"]} if "name" in params else {}
+        headers |= {"Mcp-Method": method, **named}
+        params = {**params, "_meta": _meta(version)}
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     body = json.dumps(message, separators=(",", ":")).encode()
-    return Case(name, "/mcp", MCP, method="POST", headers=headers, body=body)
+    return Case(name, "/mcp", references, method="POST", headers=headers, body=body)
 
 
 def _meta(version: str) -> dict[str, Any]:
     prefix = "io.modelcontextprotocol"
-    fields = {
+    return {
         f"{prefix}/protocolVersion": version,
         f"{prefix}/clientInfo": {"name": "benchmark", "version": "1"},
         f"{prefix}/clientCapabilities": {},
     }
-    return {"_meta": fields}
 
 
-def payload(case: Case, body: bytes) -> Any:  # noqa: ANN401 - JSON values
+def payload(body: bytes) -> Any:  # noqa: ANN401 - JSON values
     """The part of an answer that must be equal everywhere: the JSON, or a tool result's content."""
-    if case.name.startswith("mcp"):
-        result = json.loads(body)["result"]
-        texts = [json.loads(block["text"]) for block in result["content"]]
-        return {"text": texts, "structured": result["structuredContent"]}
-    if body.startswith(b"{"):
-        return json.loads(body)
-    return body
+    if not body.startswith(b"{"):
+        return body
+    answer = json.loads(body)
+    if "content" not in (result := answer.get("result", {})):
+        return answer
+    texts = [json.loads(block["text"]) for block in result["content"]]
+    return {"text": texts, "structured": result["structuredContent"]}
 
 
 def chosen(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
-    """The cases with the given names, or all if none are given.
-
-    Raises:
-        ValueError: a name is unknown.
-    """
-    unknown = set(only) - {case.name for case in cases}
-    if unknown:
-        names = ", ".join(case.name for case in cases)
-        raise ValueError(f"There is no path {', '.join(sorted(unknown))}; there are {names}.")
+    """The cases with the given names, or all if none are given."""
     return [case for case in cases if not only or case.name in only]

@@ -25,14 +25,13 @@ request = function()
 end
 done = function(summary, latency, requests)
   local e = summary.errors
-  io.write(string.format("RESULT %%d %%d %%d %%d %%d %%d\\n", summary.requests, summary.duration,
-    e.status, e.connect + e.read + e.write + e.timeout,
-    latency:percentile(50), latency:percentile(99)))
+  io.write(string.format("RESULT %%d %%d %%d %%d\\n", summary.requests, e.status,
+    e.connect + e.read + e.write + e.timeout, latency:percentile(99)))
 end
 """
 STRIDE = 1_000_000
 """The number of distinct marks that one run may use."""
-FOUND = re.compile(r"RESULT (\d+) (\d+) (\d+) (\d+) (\d+) (\d+)")
+FOUND = re.compile(r"RESULT (\d+) (\d+) (\d+) (\d+)")
 
 
 @dataclass(frozen=True)
@@ -43,10 +42,8 @@ class Run:
     """The number of answered requests."""
     unfinished: int
     """Requests that were sent but not yet answered when the time was up."""
-    seconds: float
     refused: int
     """Answers with a status of 400 or more."""
-    p50_us: float
     p99_us: float
 
 
@@ -93,10 +90,10 @@ class Loader:
         found = FOUND.search(done.stdout)
         if found is None:
             raise RuntimeError(f"wrk gave no result: {done.stdout[-300:]}{done.stderr[-300:]}")
-        requests, duration, refused, broken, p50, p99 = map(int, found.groups())
+        requests, refused, broken, p99 = map(int, found.groups())
         if broken:
             raise RuntimeError(f"{broken} connections to port {port} failed.")
-        return Run(requests, connections, duration / 1e6, refused, p50, p99)
+        return Run(requests, connections, refused, p99)
 
     def few(
         self,
@@ -105,11 +102,18 @@ class Loader:
         connections: int,
         *,
         seconds: float = 60.0,
-        requests: int | None = None,
+        requests: int = STRIDE,
+        rate: float = 0.0,
     ) -> Run:
-        """Send requests from this process until the time is up or `requests` were answered."""
+        """Send requests from this process until the time is up or `requests` were answered.
+
+        Each connection sends when it has its answer or, with a rate, evenly so that all together
+        send so many a second; then a request that is late for an answer counts from when it was
+        due.
+        """
         start = next(self._runs) % 999 * STRIDE
-        return asyncio.run(_crowd(port, raw, connections, seconds, requests, start))
+        numbers = iter(range(start, start + requests))
+        return asyncio.run(_crowd(port, raw, connections, numbers, seconds, rate))
 
 
 def _script(raw: Sequence[bytes], start: int) -> str:
@@ -126,39 +130,38 @@ async def _crowd(
     port: int,
     raw: Sequence[bytes],
     connections: int,
+    numbers: Iterator[int],
     seconds: float,
-    requests: int | None,
-    start: int,
+    rate: float,
 ) -> Run:
-    numbers = iter(range(start, start + (requests or STRIDE)))
-    began = time.perf_counter()
-    clients = [_client(port, raw, numbers, began + seconds) for _ in range(connections)]
+    began, every = time.perf_counter(), connections / rate if rate else 0.0
+    clients = [
+        _client(port, raw, numbers, began + every * place / connections, every, began + seconds)
+        for place in range(connections)
+    ]
     answers = [answer for found in await asyncio.gather(*clients) for answer in found]
     times = sorted(taken for taken, _ in answers) or [0.0]
     refused = sum(status >= 400 for _, status in answers)
-    return Run(
-        len(answers),
-        0,
-        time.perf_counter() - began,
-        refused,
-        times[len(times) // 2] * 1e6,
-        times[len(times) * 99 // 100] * 1e6,
-    )
+    return Run(len(answers), 0, refused, times[len(times) * 99 // 100] * 1e6)
 
 
 async def _client(
-    port: int, raw: Sequence[bytes], numbers: Iterator[int], until: float
+    port: int, raw: Sequence[bytes], numbers: Iterator[int], due: float, every: float, until: float
 ) -> list[tuple[float, int]]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     found = []
     for number in numbers:
-        sent = time.perf_counter()
+        early = due - time.perf_counter()
+        if every and early > 0:
+            await asyncio.sleep(early)
+        # The server is not to blame for a timer that is late.
+        sent = due if every and early <= 0 else time.perf_counter()
         if sent >= until:
             break
-        request = raw[number % len(raw)].replace(MARK.encode(), b"%09d" % number)
-        writer.write(request)
+        writer.write(raw[number % len(raw)].replace(MARK.encode(), b"%09d" % number))
         status, _ = await read_answer(reader)
         found.append((time.perf_counter() - sent, status))
+        due += every
     writer.close()
     await writer.wait_closed()
     return found

@@ -3,93 +3,89 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from benchmarks.serving.fresh import Fresh
-from benchmarks.serving.rounds import Contender, Figures, Found
+from benchmarks.serving.rounds import CONNECTIONS, Figures, Found
+from benchmarks.serving.writers import CROWD, READERS, READS, WRITES, Waits
 
-CONNECTIONS = 16
-"""The number of connections at which the CPU of a request is compared."""
-REFERENCES = ("bare", "route", "stock", "fastmcp", "fastapi")
-FLOORS = ("bare", "route")
-FLOOR_LIMITS = (
-    ("rest-patterns", "bare", 1.9),
-    ("mcp-2025", "route", 1.6),
-    ("mcp-2026", "route", 2.2),
+AT_MOST = (
+    ("rest-patterns", "ours", "bare", 2.0),
+    ("mcp-2025", "ours", "route", 1.5),
+    ("mcp-2026", "ours", "route", 1.8),
+    ("rest-patterns", "two workers", "bare", 2.4),
+    ("mcp-2025", "two workers", "route", 1.7),
+    ("mcp-2026", "two workers", "route", 2.0),
+    ("mcp-list-2025", "ours", "route", 3.0),
+    ("mcp-list-2026", "ours", "route", 3.0),
+    ("rest-patterns", "ours", "small book", 1.2),
+    ("scan-uncached", "ours", "small book", 1.2),
 )
-PEER_LIMITS = (
-    ("rest-patterns", "fastapi", 8.0),
-    ("mcp-2025", "stock", 6.0),
-    ("mcp-2026", "stock", 4.0),
+"""CPU of a case: the first contender's is at most so many times the second's."""
+AT_LEAST = (
+    ("rest-patterns", "fastapi", "ours", 6.0),
+    ("mcp-2025", "fastmcp", "ours", 20.0),
+    ("mcp-2026", "fastmcp", "ours", 20.0),
+    ("mcp-2025", "stock", "ours", 6.0),
+    ("mcp-2026", "stock", "ours", 4.0),
 )
-COST_LIMITS = (("scan-uncached", 400.0), ("scan-cached", 60.0))
-GROWTH_LIMIT = 1.2
 
-Target = tuple[str, float | None, float, str]
+
+class Target(NamedTuple):
+    """A measured value, and its bound."""
+
+    name: str
+    value: float
+    limit: float
+    unit: str
+    least: bool = False
+
+    def row(self) -> list[str]:
+        """The cells of its row."""
+        kept = self.value >= self.limit if self.least else self.value <= self.limit
+        limit = f"at {'least' if self.least else 'most'} {self.limit:g}{self.unit}"
+        return [self.name, limit, f"{self.value:.2f}{self.unit}", "pass" if kept else "FAIL"]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """All results of one run of the benchmark."""
+    """All results of one run of the benchmark; None is what was not asked for."""
 
-    compared: Found
-    growth: Mapping[tuple[str, int], Figures]
-    """Figures of the service by case and number of symbols."""
-    fresh: Fresh
+    found: Found
+    fresh: Fresh | None = None
+    waits: Waits | None = None
 
-    def figures(self, case: str, name: str, connections: int = CONNECTIONS) -> Figures | None:
-        """The figures of one contender; None if it was not measured."""
-        sought = case, name, connections
-        return next(
-            (
-                figures
-                for contender, figures in self.compared.items()
-                if (contender.case.name, contender.name, contender.connections) == sought
-            ),
-            None,
-        )
+    def figures(self, case: str) -> dict[str, Figures]:
+        """The figures of each contender of a case."""
+        return {one.name: found for one, found in self.found.items() if one.case.name == case}
 
     def ratio(self, case: str, over: str, under: str) -> float | None:
         """The median over the rounds of one contender's CPU divided by another's."""
-        top, bottom = self.figures(case, over), self.figures(case, under)
-        if top is None or bottom is None:
+        figures = self.figures(case)
+        if over not in figures or under not in figures:
             return None
-        pairs = zip(top.cpu_us, bottom.cpu_us, strict=True)
+        pairs = zip(figures[over].cpu_us, figures[under].cpu_us, strict=True)
         return statistics.median(one / other for one, other in pairs)
-
-    def grown(self, case: str) -> float | None:
-        """The cost with the most symbols divided by that with the fewest, median of the rounds."""
-        sizes = sorted(size for name, size in self.growth if name == case)
-        if len(sizes) < 2:
-            return None
-        small, large = (self.growth[case, size].cpu_us for size in (sizes[0], sizes[-1]))
-        return statistics.median(b / a for a, b in zip(small, large, strict=True))
 
 
 def report(measured: Measured) -> str:
     """All tables."""
     parts = [
         "## CPU of a request",
-        f"User and system microseconds of the server, {CONNECTIONS} connections, median of the "
-        "rounds. Ratios are medians of the rounds' ratios: ours over the floor; the others over "
-        "ours. The floor is a raw ASGI app, for MCP a Starlette route that parses the body; it "
-        "sends our bytes with a length and a type. stock, fastmcp: no sign-in, limits or "
-        "watchlist; fastapi: no limits.",
+        f"User and system microseconds of all processes of a server, {CONNECTIONS} connections, "
+        "median of the rounds, and how many times the floor, the median of the rounds' ratios. "
+        "The floor sends our bytes with a length and a type: bare is a raw ASGI app, route a "
+        "Starlette route that parses the body. stock, fastmcp: no sign-in, limits or watchlist; "
+        "fastapi: the same work.",
         cpu_table(measured),
-        "## Throughput and latency",
-        "Requests a second, and milliseconds at the median and at the 99th percentile.",
-        latency_table(measured.compared),
-        "## Growth",
-        "CPU microseconds of a request by the symbols in the book.",
-        growth_table(measured),
-        f"## Memory and start, {measured.fresh.symbols:,} symbols",
-        "One worker, its book verified before; memory after 800 requests to each path.",
-        fresh_table(measured.fresh),
+        *(fresh_table(measured.fresh) if measured.fresh else ()),
+        *(waits_table(measured.waits) if measured.waits else ()),
         "## Targets",
-        target_table(measured),
+        table(["target", "limit", "found", ""], (target.row() for target in targets(measured))),
     ]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(parts)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -99,110 +95,54 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def cpu_table(measured: Measured) -> str:
-    """One row per case: microseconds of each contender, and the ratios."""
+    """One row per case: microseconds of each contender, and how many times the floor that is."""
+    names = list(dict.fromkeys(one.name for one in measured.found))
     rows = []
-    for case in _cases(measured.compared):
-        cells = [case, _number(measured.figures(case, "ours"))]
-        floor = next((name for name in FLOORS if measured.figures(case, name)), "bare")
-        cells.append(_beside(measured.figures(case, floor), measured.ratio(case, "ours", floor)))
-        cells += [
-            _beside(measured.figures(case, name), measured.ratio(case, name, "ours"))
-            for name in REFERENCES[2:]
-        ]
-        rows.append(cells)
-    return table(["path", "ours", "floor (ours/floor)", "stock", "fastmcp", "fastapi"], rows)
+    for case in dict.fromkeys(one.case for one in measured.found):
+        figures, floor = measured.figures(case.name), case.references[0]
+        cells = [""] * len(names)
+        for name, each in figures.items():
+            ratio = measured.ratio(case.name, name, floor)
+            cells[names.index(name)] = f"{each.cpu:.1f} ({ratio:.2f}x)"
+        rows.append([case.name, *cells])
+    return table(["path", *names], rows)
 
 
-def latency_table(found: Found) -> str:
-    """One row per case and contender, three columns for each number of connections."""
-    counts = sorted({contender.connections for contender in found})
-    head = ["path", "server"]
-    for count in counts:
-        head += [f"req/s at {count}", "p50", "p99"]
-    rows: dict[tuple[str, str], list[str]] = {}
-    for contender, figures in sorted(found.items(), key=lambda item: item[0].connections):
-        cells = rows.setdefault((contender.case.name, contender.name), [])
-        cells += [f"{figures.rate:,.0f}", f"{figures.p50_ms:.2f}", f"{figures.p99_ms:.2f}"]
-    return table(head, ([*names, *cells] for names, cells in rows.items()))
-
-
-def growth_table(measured: Measured) -> str:
-    """One row per case, one column per size."""
-    sizes = sorted({size for _, size in measured.growth})
-    rows = []
-    for case in dict.fromkeys(name for name, _ in measured.growth):
-        cells = [_number(measured.growth[case, size]) for size in sizes]
-        rows.append([case, *cells, _times(measured.grown(case))])
-    return table(["path", *(f"{size:,}" for size in sizes), "largest/smallest"], rows)
-
-
-def fresh_table(fresh: Fresh) -> str:
+def fresh_table(fresh: Fresh) -> Iterator[str]:
     """One row: the memory of a service, and the cost of its start."""
-    seconds, cpu = statistics.median(fresh.seconds), statistics.median(fresh.cpu_seconds)
-    cells = [
-        f"{fresh.memory.rss:.0f} MB",
-        f"{fresh.memory.pss:.0f} MB",
-        f"{seconds:.2f} s",
-        f"{cpu:.2f} s",
+    yield "## Memory and start"
+    yield "One worker at rest, after some requests to each path; medians of the starts."
+    head = ["resident, largest process", "PSS of all", "CPU to first answer", "wall"]
+    memory = fresh.memory
+    cells = [f"{memory.rss:.0f} MB", f"{memory.pss:.0f} MB"]
+    yield table(head, [[*cells, f"{fresh.cpu_seconds:.2f} s", f"{fresh.seconds:.2f} s"]])
+
+
+def waits_table(waits: Waits) -> Iterator[str]:
+    """One row without writers and one with them."""
+    yield "## Readers beside writers"
+    yield (
+        f"{READS} requests a second by {READERS} keys, while of {CROWD:,} other accounts {WRITES} "
+        "are written each second, and while none is; medians of the phases."
+    )
+    done = f"{statistics.median(waits.written):.0f}"
+    rows = [
+        [name, writes, f"{statistics.median(each.p99_ms):.2f}", f"{each.cpu:.0f}"]
+        for name, writes, each in (("alone", "0", waits.alone), ("writers", done, waits.crowded))
     ]
-    return table(["resident", "proportional (PSS)", "start to first 200", "CPU of it"], [cells])
+    yield table(["phase", "writes a second", "p99, ms", "CPU of a request, us"], rows)
 
 
-def target_table(measured: Measured) -> str:
-    """One row per target: its limit, the measured value, and whether it is met."""
-    rows = []
-    for name, value, limit, unit in targets(measured):
-        if value is not None:
-            at_least = name.endswith("at least")
-            kept = value >= limit if at_least else value <= limit
-            rows.append(
-                [name, f"{limit:g}{unit}", f"{value:.2f}{unit}", "pass" if kept else "FAIL"]
-            )
-    return table(["target", "limit", "found", ""], rows)
-
-
-def targets(measured: Measured) -> list[Target]:
-    """Each target: its name, the measured value, its limit and its unit."""
-    fresh = measured.fresh
-    return [
-        *_ratio_targets(measured),
-        *_cost_targets(measured),
-        *_growth_targets(measured),
-        (f"resident memory, {fresh.symbols:,} symbols", fresh.memory.rss, 140.0, " MB"),
-        ("start to first answer", statistics.median(fresh.seconds), 1.5, " s"),
-    ]
-
-
-def _ratio_targets(measured: Measured) -> Iterator[Target]:
-    for case, floor, limit in FLOOR_LIMITS:
-        yield f"{case} over {floor}", measured.ratio(case, "ours", floor), limit, "x"
-    for case, name, limit in PEER_LIMITS:
-        ratio = measured.ratio(case, name, "ours")
-        yield f"{name} over ours, {case}, at least", ratio, limit, "x"
-
-
-def _cost_targets(measured: Measured) -> Iterator[Target]:
-    for case, limit in COST_LIMITS:
-        figures = measured.figures(case, "ours")
-        yield f"CPU of {case}", figures.cpu if figures else None, limit, " us"
-
-
-def _growth_targets(measured: Measured) -> Iterator[Target]:
-    for case in dict.fromkeys(name for name, _ in measured.growth):
-        yield f"growth of {case}", measured.grown(case), GROWTH_LIMIT, "x"
-
-
-def _cases(found: Iterable[Contender]) -> list[str]:
-    return list(dict.fromkeys(contender.case.name for contender in found))
-
-
-def _number(figures: Figures | None) -> str:
-    return "" if figures is None else f"{figures.cpu:.1f}"
-
-
-def _times(ratio: float | None) -> str:
-    return "" if ratio is None else f"{ratio:.2f}x"
-
-
-def _beside(figures: Figures | None, ratio: float | None) -> str:
-    return "" if figures is None else f"{figures.cpu:.1f} ({_times(ratio)})"
+def targets(measured: Measured) -> Iterator[Target]:
+    """Each target whose value was measured."""
+    for rows, least in ((AT_MOST, False), (AT_LEAST, True)):
+        for case, over, under, limit in rows:
+            if (ratio := measured.ratio(case, over, under)) is not None:
+                yield Target(f"{case}: {over} over {under}", ratio, limit, "x", least)
+    if fresh := measured.fresh:
+        yield Target("resident memory of a worker", fresh.memory.rss, 140.0, " MB")
+        yield Target("start to first answer, CPU", fresh.cpu_seconds, 1.5, " s")
+    if waits := measured.waits:
+        yield Target("p99 with writers over without", waits.ratio, 2.0, "x")
+        written = statistics.median(waits.written)
+        yield Target("accounts written a second", written, 0.95 * WRITES, "", least=True)

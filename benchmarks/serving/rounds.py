@@ -11,18 +11,19 @@ from benchmarks.serving.cases import Case
 from benchmarks.serving.load import Loader, Run
 from benchmarks.serving.process import Server
 
-WARM = 800
-"""Requests to each contender of a case before its first burst: two with each key."""
+CONNECTIONS = 16
+WARM = 3_200
+"""Requests to each contender of a case before its first burst: eight with each key, so that two
+workers have met nearly all keys."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A server with one case and a number of connections."""
+    """A server with one case."""
 
     name: str
     server: Server
     case: Case
-    connections: int
 
     def requests(self, keys: Sequence[str]) -> list[bytes]:
         """One request with each key."""
@@ -42,41 +43,29 @@ class Contender:
 
 @dataclass
 class Figures:
-    """The results of the bursts at one contender."""
+    """The results of the bursts at one contender, one value per round."""
 
     cpu_us: list[float] = field(default_factory=list)
-    """User and system microseconds of the server per request, one value per round."""
-    runs: list[Run] = field(default_factory=list)
+    """User and system microseconds per request, of all processes of the server."""
+    p99_ms: list[float] = field(default_factory=list)
+    """The 99th percentile of latency."""
 
     @property
     def cpu(self) -> float:
         """CPU microseconds per request, the median of the rounds."""
         return statistics.median(self.cpu_us)
 
-    @property
-    def rate(self) -> float:
-        """Requests per second, the median of the rounds."""
-        return statistics.median(run.requests / run.seconds for run in self.runs)
-
-    @property
-    def p50_ms(self) -> float:
-        """The median latency in milliseconds, the median of the rounds."""
-        return statistics.median(run.p50_us for run in self.runs) / 1000
-
-    @property
-    def p99_ms(self) -> float:
-        """The 99th percentile of latency in milliseconds, the median of the rounds."""
-        return statistics.median(run.p99_us for run in self.runs) / 1000
-
 
 Found = dict[Contender, Figures]
 
 
-def warm(contenders: Iterable[Contender], loader: Loader, keys: Sequence[str]) -> None:
+def warm(
+    contenders: Iterable[Contender], loader: Loader, keys: Sequence[str], requests: int = WARM
+) -> None:
     """Let every contender answer some requests before it is measured."""
     for contender in contenders:
         raw = contender.requests(keys)
-        contender.check(loader.few(contender.server.port, raw, 4, requests=WARM))
+        contender.check(loader.few(contender.server.port, raw, CONNECTIONS, requests=requests))
 
 
 def measure(
@@ -97,13 +86,21 @@ def measure(
 
 
 def burst(
-    contender: Contender, loader: Loader, keys: Sequence[str], seconds: int, figures: Figures
+    contender: Contender,
+    loader: Loader,
+    keys: Sequence[str],
+    seconds: int,
+    figures: Figures,
+    rate: float = 0.0,
 ) -> None:
-    """Measure one burst at one contender."""
+    """Measure one burst at one contender; with a rate, of so many requests a second."""
     server, raw = contender.server, contender.requests(keys)
     before = server.settled_cpu()
-    run = loader.burst(server.port, raw, contender.connections, seconds)
+    if rate:
+        run = loader.few(server.port, raw, CONNECTIONS, seconds=seconds, rate=rate)
+    else:
+        run = loader.burst(server.port, raw, CONNECTIONS, seconds)
     spent = server.settled_cpu() - before
     contender.check(run)
     figures.cpu_us.append(spent / (run.requests + run.unfinished) * 1e6)
-    figures.runs.append(run)
+    figures.p99_ms.append(run.p99_us / 1000)

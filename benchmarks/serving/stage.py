@@ -7,8 +7,8 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +19,8 @@ from benchmarks.serving.book import Market, make_market, read_template, seal
 from benchmarks.serving.cases import Case, chosen, make_cases, payload
 from benchmarks.serving.plain import write_plain
 from benchmarks.serving.process import Server, environment, free_port
+from benchmarks.serving.rounds import Contender
+from benchmarks.serving.writers import add_crowd
 from nightly.parameters import DETECTORS
 from screener.nightly import order_of
 from screener.nightly import seal as seal_night
@@ -38,6 +40,10 @@ LIMITS = {
     "keyless_per_minute": 1_000_000,
     "other_per_minute": 1_000_000,
 }
+FEW = 100
+"""Symbols of the small book."""
+OURS, TWO, SMALL = "ours", "two workers", "small book"
+"""The services: the second has two workers, the third a book of few symbols."""
 SCREENER = Path(sys.executable).with_name("screener")
 SESSION = dt.date(2012, 10, 3)
 READY = "/api/v1/families"
@@ -51,26 +57,62 @@ MODULES = {
     "fastmcp": "high_level",
     "fastapi": "ordinary",
 }
-OUTSIDE = {"fastmcp": "fastmcp", "fastapi": "fastapi aiosqlite"}
+OUTSIDE = {"fastmcp": "fastmcp", "fastapi": "fastapi aiosqlite limits"}
 """References that need packages outside this project's dependencies."""
 
-Enter = Callable[[AbstractContextManager[Server]], Server]
+
+@dataclass(frozen=True)
+class Books:
+    """Sealed books, a large and a small one, with one account database."""
+
+    folder: Path
+    market: Market
+    """What the large one holds."""
+    keys: Sequence[str]
+    """Keys that every service over a copy of the database knows."""
+
+    def data(self, name: str) -> Path:
+        """The data folder of a service, which has an account database of its own."""
+        data, source = self.folder / name, self.folder / ("small" if name == SMALL else "large")
+        if not data.exists():
+            shutil.copytree(source, data)
+            shutil.copy(self.folder / ACCOUNT_FILE, data)
+        return data
+
+    def database(self, name: str) -> str:
+        """The URL of the account database of a service."""
+        return f"sqlite+aiosqlite:///{self.data(name) / ACCOUNT_FILE}"
+
+    def serve(self, stack: ExitStack, name: str) -> Server:
+        """Start `screener serve` as an operator runs it who watches it.
+
+        Limits are counted but never reached; `/metrics` has a port, and the access log is off.
+        """
+        port, data = free_port(), self.data(name)
+        watched = {"metrics_port": free_port(), "access_log": False}
+        shown = {"workers": 2 if name == TWO else 1, "demo_symbols": self.market.tracked[0]}
+        env = environment(data_dir=data, port=port, **shown, **watched, **LIMITS)
+        command = [str(SCREENER), "serve", "--port", str(port)]
+        server = stack.enter_context(Server(name, command, port, env, data / "log"))
+        server.wait(READY, key=self.keys[0])
+        return server
 
 
 @dataclass(frozen=True)
 class Stage:
-    """All running servers: ours by the number of symbols, the references by name."""
+    """All running servers by name, and what they are asked."""
 
-    services: Mapping[int, Server]
-    references: Mapping[str, Server]
-    keys: Sequence[str]
+    servers: Mapping[str, Server]
     cases: Sequence[Case]
-    folder: Path
 
-    @property
-    def largest(self) -> Server:
-        """The service over the largest book, which the references are compared with."""
-        return self.services[max(self.services)]
+    def contenders(self) -> list[Contender]:
+        """For each case, the service and whom it is compared with, as far as they run."""
+        return [
+            Contender(name, self.servers[name], case)
+            for case in self.cases
+            for name in (OURS, *case.references)
+            if name in self.servers
+        ]
 
 
 def say(what: str) -> None:
@@ -88,47 +130,46 @@ def seal_sample(folder: Path) -> None:
     seal_night(settings, replace(order, parameters=DETECTORS["reference"]))
 
 
-def build(
-    stack: ExitStack,
-    sample: Path,
-    folder: Path,
-    sizes: Sequence[int],
-    peers: Path | None,
-    only: Sequence[str] = (),
-) -> Stage:
-    """Make the books and start the servers that the cases need; they stop with the stack.
-
-    Raises:
-        ValueError: a name in `only` is unknown.
-    """
-    services, market, keys = _start_services(stack, sample, folder, sizes)
-    largest = services[max(sizes)]
-    cases = chosen(_cases(largest, market, keys[0]), only)
-    _record(largest, cases, folder, keys[0])
-    write_plain(market, folder / PLAIN, keys)
-    references = _start_references(stack, cases, folder, peers)
-    stage = Stage(services, references, keys, cases, folder)
-    check(stage)
-    return stage
-
-
-def _start_services(
-    stack: ExitStack, sample: Path, folder: Path, sizes: Sequence[int]
-) -> tuple[dict[int, Server], Market, list[str]]:
-    """The services by size, the largest market, and the keys that all of them know."""
+def make_books(sample: Path, folder: Path, symbols: int) -> Books:
+    """Seal the books, and make an account database."""
     template = read_template(sample)
-    services: dict[int, Server] = {}
-    keys: list[str] = []
-    for size in sorted(sizes):
+    for name, size in (("small", min(FEW, symbols)), ("large", symbols)):
         say(f"Sealing a book of {size:,} symbols")
         market = make_market(template, size)
-        data = folder / f"data-{size}"
-        seal(market, data)
-        file = f"sqlite+aiosqlite:///{folder / ACCOUNT_FILE}"
-        keys = keys or anyio.run(make_keys, Database(file), market.tracked)
-        shutil.copy(folder / ACCOUNT_FILE, data)
-        services[size] = start_service(stack, data, folder, keys[0])
-    return services, market, keys
+        seal(market, folder / name)
+    url = f"sqlite+aiosqlite:///{folder / ACCOUNT_FILE}"
+    keys = anyio.run(make_keys, Database(url), market.tracked)
+    anyio.run(add_crowd, url)
+    return Books(folder, market, keys)
+
+
+def start_all(
+    stack: ExitStack, books: Books, peers: Path | None, only: Sequence[str] = ()
+) -> Stage:
+    """Start the servers that the cases need, which answer alike; they stop with the stack.
+
+    Raises:
+        RuntimeError: a server does not start, or answers otherwise than the service.
+    """
+    folder, key = books.folder, books.keys[0]
+    ours = books.serve(stack, OURS)
+    cases = chosen(cases_of(books, ours), only)
+    _record(ours, cases, folder, key)
+    write_plain(books.market, folder / PLAIN, books.keys, ACCOUNTS)
+    pythons = {name: sys.executable for name in MODULES if name not in OUTSIDE}
+    if peers is not None:
+        pythons |= dict.fromkeys(OUTSIDE, str(peers / "bin/python"))
+    servers = {OURS: ours}
+    for name in dict.fromkeys(name for case in cases for name in case.references):
+        if name in pythons:
+            servers[name] = stack.enter_context(_reference(name, pythons[name], folder))
+            servers[name].wait_open()
+        elif name not in OUTSIDE:
+            servers[name] = books.serve(stack, name)
+    stage = Stage(servers, cases)
+    for contender in stage.contenders():
+        check(contender, ours, key)
+    return stage
 
 
 async def make_keys(database: Database, tracked: tuple[str, ...]) -> list[str]:
@@ -144,21 +185,6 @@ async def make_keys(database: Database, tracked: tuple[str, ...]) -> list[str]:
         return found
     finally:
         await database.close()
-
-
-def start_service(stack: ExitStack, data: Path, folder: Path, key: str) -> Server:
-    """Start `screener serve` with a data folder: one worker, as an operator runs it who watches it.
-
-    Limits are counted but never reached; `/metrics` has a port, and the access log is off.
-    """
-    port = free_port()
-    watched = {"metrics_port": free_port(), "access_log": False}
-    env = environment(data_dir=data, port=port, workers=1, **watched, **LIMITS)
-    command = [str(SCREENER), "serve", "--port", str(port)]
-    server = Server("ours", command, port, env, folder / f"{data.name}.log")
-    stack.enter_context(server)
-    server.wait(READY, key=key)
-    return server
 
 
 def install_peers(folder: Path) -> None:
@@ -190,28 +216,6 @@ def pip_arguments() -> list[str]:
     return ["-m", "pip", "install", "--quiet", *" ".join(OUTSIDE.values()).split(), *pinned]
 
 
-def _pythons(peers: Path | None) -> dict[str, str]:
-    inside = {name: sys.executable for name in MODULES if name not in OUTSIDE}
-    if peers is None:
-        return inside
-    return {**inside, **dict.fromkeys(OUTSIDE, str(peers / "bin/python"))}
-
-
-def _start_references(
-    stack: ExitStack, cases: Sequence[Case], folder: Path, peers: Path | None
-) -> dict[str, Server]:
-    needed = {name for case in cases for name in case.references}
-    pythons = _pythons(peers)
-    found = {
-        name: stack.enter_context(_reference(name, python, folder))
-        for name, python in pythons.items()
-        if name in needed
-    }
-    for server in found.values():
-        server.wait_open()
-    return found
-
-
 def _reference(name: str, python: str, folder: Path) -> Server:
     port = free_port()
     reads = folder / (ANSWERS if name in ("bare", "route") else PLAIN)
@@ -222,13 +226,14 @@ def _reference(name: str, python: str, folder: Path) -> Server:
     )
 
 
-def _cases(service: Server, market: Market, key: str) -> list[Case]:
-    listing = market.listings[0]
-    path = f"/api/v1/tickers/{listing.symbol}/patterns"
+def cases_of(books: Books, service: Server) -> list[Case]:
+    """Every case, as the service has it."""
+    symbol, key = books.market.listings[0].symbol, books.keys[0]
+    path = f"/api/v1/tickers/{symbol}/patterns"
     status, fields, body = service.ask("GET", path, {"Authorization": f"Bearer {key}"})
     if status != 200:
         raise RuntimeError(f"The service answers {path} with {status}: {body!r}")
-    return make_cases(listing.symbol, json.loads(body)["setups"][0]["setup_id"], fields["ETag"])
+    return make_cases(symbol, json.loads(body)["setups"][0]["setup_id"], fields["ETag"])
 
 
 def _record(service: Server, cases: Sequence[Case], folder: Path, key: str) -> None:
@@ -245,29 +250,25 @@ def _record(service: Server, cases: Sequence[Case], folder: Path, key: str) -> N
         (answers / f"{case.name}.body").write_bytes(body)
         about = {"status": status, "headers": headers}
         (answers / f"{case.name}.json").write_text(json.dumps(about))
-    envelope = json.loads(service.ask("GET", READY, cases[0].fields(key))[2])
+    envelope = json.loads(service.ask("GET", READY, {"Authorization": f"Bearer {key}"})[2])
     del envelope["families"]
     (folder / PLAIN).with_suffix(".json").write_text(json.dumps(envelope))
 
 
-def check(stage: Stage) -> None:
-    """Check that every contender gives the same answers; otherwise the ratios mean nothing.
+def check(contender: Contender, service: Server, key: str) -> None:
+    """Check that a contender gives the service's answer; otherwise the ratios mean nothing.
 
     Raises:
-        RuntimeError: a reference gives another answer.
+        RuntimeError: it gives another one.
     """
-    key = stage.keys[0]
-    for case in stage.cases:
-        ours = _answer(stage.largest, case, "ours", key)
-        for name in set(case.references) & set(stage.references):
-            theirs = _answer(stage.references[name], case, name, key)
-            if theirs[0] != case.status or payload(case, theirs[1]) != payload(case, ours[1]):
-                raise RuntimeError(
-                    f"{name} answers {case.name} otherwise: {theirs[0]} {theirs[1][:2000]!r} "
-                    f"where the service says {ours[0]} {ours[1][:2000]!r}"
-                )
-
-
-def _answer(server: Server, case: Case, name: str, key: str) -> tuple[int, bytes]:
-    status, _, body = server.ask(case.method, case.path_for(name), case.fields(key), case.body)
-    return status, body
+    case = contender.case
+    ours, theirs = (
+        server.ask(case.method, case.path_for(server.name), case.fields(key), case.body)
+        for server in (service, contender.server)
+    )
+    same = contender.name == SMALL or payload(ours[2]) == payload(theirs[2])
+    if theirs[0] != case.status or not same:
+        raise RuntimeError(
+            f"{contender.name} answers {case.name} otherwise: {theirs[0]} {theirs[2][:2000]!r} "
+            f"where the service says {ours[0]} {ours[2][:2000]!r}"
+        )

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.serving.__main__ import contenders
-from benchmarks.serving.fresh import Fresh
+from benchmarks.serving.__main__ import arguments, run
 from benchmarks.serving.load import Loader
-from benchmarks.serving.report import CONNECTIONS, Measured, report
-from benchmarks.serving.rounds import measure
-from benchmarks.serving.stage import build
+from benchmarks.serving.report import report
+from benchmarks.serving.stage import make_books
 
 
-def test_a_round_sets_the_service_beside_a_floor_that_answers_alike(
+def test_a_run_sets_the_service_beside_a_floor_that_answers_alike(
     night: Path, tmp_path: Path
 ) -> None:
-    with ExitStack() as stack:
-        stage = build(stack, night, tmp_path, [10], None, ["rest-patterns"])
-        found = measure(contenders(stage, CONNECTIONS), Loader(wrk=None), stage.keys, 1, 1)
-        memory = stage.largest.memory()
-    assert [contender.name for contender in found] == ["ours", "bare"]
-    for figures in found.values():
-        assert figures.cpu > 0
-        assert figures.runs[0].requests > 0
-        assert figures.runs[0].refused == 0
+    books = make_books(night, tmp_path, 10)
+    asked = arguments(["--quick", "--only", "mcp-list-2026,start,writers"])
+    measured = run(books, Loader(wrk=None), asked)
+    assert [contender.name for contender in measured.found] == ["ours", "route"]
+    assert all(figures.cpu > 0 for figures in measured.found.values())
+    assert measured.fresh is not None
+    assert measured.waits is not None
+    memory = measured.fresh.memory
     # The share is that of all processes, the one that draws among them.
     assert 0 < memory.rss < 2 * memory.pss < 4 * memory.rss
-    text = report(Measured(found, {}, Fresh(10, [1.0], [0.5], memory)))
-    assert "rest-patterns over bare" in text
+    assert min(measured.waits.written) > 0
+    text = report(measured)
+    assert "mcp-list-2026: ours over route" in text
+    assert "p99 with writers over without" in text

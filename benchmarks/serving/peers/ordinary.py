@@ -1,7 +1,10 @@
-"""An ordinary service: FastAPI, pydantic response models, aiosqlite queries for each request.
+"""An ordinary service that does the same work: FastAPI, a pydantic response model, aiosqlite.
 
-The caller is looked up by the hash of the key, the watchlist and the records are queried, and the
-answer is built from models. It counts no limits.
+Each request looks the caller up by the hash of the key, checks the plan, counts the call in four
+windows by `limits`, the library under slowapi (a moving minute and a day, of the key and of its
+account, in memory), queries the watchlist and the record, and builds the answer from a model. The
+synchronous storage of `limits` is the cheaper one: that for asyncio sends its cleaning of every key
+to a thread. Unlike the service, it does not say what is left of the quotas.
 """
 
 from __future__ import annotations
@@ -11,45 +14,65 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import aiosqlite
 from fastapi import (  # type: ignore[import-not-found]
+    Depends,
     FastAPI,
     Header,
     HTTPException,
-    Query,
     Request,
+)
+from limits import RateLimitItemPerDay, RateLimitItemPerMinute  # type: ignore[import-not-found]
+from limits.storage import MemoryStorage  # type: ignore[import-not-found]
+from limits.strategies import (  # type: ignore[import-not-found]
+    FixedWindowRateLimiter,
+    MovingWindowRateLimiter,
 )
 
 from benchmarks.serving.peers.run import arguments, read_envelope, serve
-from store.records import AppliedFilters, Envelope, Families, History, Patterns, Scan
+from store.records import Envelope, Patterns
+
+PER_MINUTE, PER_DAY, KEYS = 5_000, 100_000_000, 50
+"""The limits of a key; an account has those of 50 keys."""
 
 
 class PatternsAnswer(Patterns, Envelope):
     """Patterns with the envelope."""
 
 
-class HistoryAnswer(History, Envelope):
-    """History with the envelope."""
+class Limits:
+    """The calls of keys and accounts in a moving minute and a day."""
+
+    def __init__(self) -> None:
+        storage = MemoryStorage()
+        minute, day = MovingWindowRateLimiter(storage), FixedWindowRateLimiter(storage)
+        self._windows = [
+            (limiter, item(quota * times), kind)
+            for kind, times in (("key", 1), ("account", KEYS))
+            for limiter, item, quota in (
+                (minute, RateLimitItemPerMinute, PER_MINUTE),
+                (day, RateLimitItemPerDay, PER_DAY),
+            )
+        ]
+
+    def count(self, **who: str) -> None:
+        """Count a call of a key and its account.
+
+        Raises:
+            HTTPException: 429 if a window is full.
+        """
+        for limiter, item, kind in self._windows:
+            if not limiter.hit(item, kind, who[kind]):
+                raise HTTPException(429, f"Too many calls of this {kind}")
 
 
-class ScanAnswer(Scan, Envelope):
-    """A scan page with the envelope."""
-
-
-class FamiliesAnswer(Families, Envelope):
-    """The families with the envelope."""
-
-
-OPERATORS = {"<", "<=", ">", ">="}
-
-
-async def account(request: Request, authorization: str = Header()) -> int:
-    """The account of the key.
+async def account(request: Request, authorization: Annotated[str, Header()]) -> int:
+    """The account of the key, whose call is counted.
 
     Raises:
-        HTTPException: 401 for an unknown key, 403 for a plan without access.
+        HTTPException: 401 for an unknown key, 403 for a plan without access, 429.
     """
     digest = hashlib.sha256(authorization.removeprefix("Bearer ").encode()).hexdigest()
     query = (
@@ -59,120 +82,41 @@ async def account(request: Request, authorization: str = Header()) -> int:
     row = await _one(request, query, digest)
     if row is None:
         raise HTTPException(401, "Unknown key")
+    request.app.state.limits.count(key=digest, account=str(row[0]))
     if row[1] != "premium_plus":
         raise HTTPException(403, "No access")
     return int(row[0])
 
 
-async def patterns(request: Request, symbol: str, authorization: str = Header()) -> Any:  # noqa: ANN401
+async def patterns(request: Request, symbol: str, holder: Annotated[int, Depends(account)]) -> Any:  # noqa: ANN401
     """The current setups of a tracked symbol."""
-    await _check_tracked(request, symbol, authorization)
+    query = "SELECT 1 FROM watchlist WHERE account_id = ? AND symbol = ?"
+    if await _one(request, query, holder, symbol) is None:
+        raise HTTPException(403, "Not tracked")
     row = await _one(request, "SELECT body FROM patterns WHERE symbol = ?", symbol)
     assert row is not None
     return PatternsAnswer(**request.app.state.envelope, **json.loads(row[0]))
 
 
-async def history(
-    request: Request, symbol: str, limit: int = Query(50), authorization: str = Header()
-) -> Any:  # noqa: ANN401
-    """The past occurrences of a tracked symbol."""
-    await _check_tracked(request, symbol, authorization)
-    query = "SELECT body FROM history WHERE symbol = ? ORDER BY position LIMIT ?"
-    rows = [json.loads(row[0]) for row in await _all(request, query, symbol, limit)]
-    total = await _one(request, "SELECT count(*) FROM history WHERE symbol = ?", symbol)
-    assert total is not None
-    return HistoryAnswer(
-        **request.app.state.envelope,
-        symbol=symbol,
-        available=True,
-        occurrences=rows,
-        count=len(rows),
-        total=total[0],
-    )
-
-
-async def scan(
-    request: Request, filters: str, limit: int = Query(50), authorization: str = Header()
-) -> Any:  # noqa: ANN401
-    """One page of the scan: the filters become a WHERE clause."""
-    await account(request, authorization)
-    predicates = json.loads(filters)
-    where = " AND ".join(f"{_column(p)} {_operator(p)} ?" for p in predicates)
-    values = [predicate["value"] for predicate in predicates]
-    query = f"SELECT body FROM scan WHERE {where} ORDER BY forming DESC, rank LIMIT ?"  # noqa: S608
-    rows = [json.loads(row[0]) for row in await _all(request, query, *values, limit)]
-    count = await _one(request, f"SELECT count(*) FROM scan WHERE {where}", *values)  # noqa: S608
-    assert count is not None
-    applied = AppliedFilters(
-        family=None, direction=None, max_distance_pct=None, predicates=predicates
-    )
-    return ScanAnswer(
-        **request.app.state.envelope,
-        available=True,
-        status="all",
-        filters=applied,
-        count=count[0],
-        limit=limit,
-        offset=0,
-        setups=rows,
-    )
-
-
-async def families(request: Request, authorization: str = Header()) -> Any:  # noqa: ANN401
-    """The five families."""
-    await account(request, authorization)
-    rows = await _all(request, "SELECT body FROM families ORDER BY position")
-    entries = [json.loads(row[0]) for row in rows]
-    return FamiliesAnswer(**request.app.state.envelope, families=entries)
-
-
 def application(database: Path) -> Any:  # noqa: ANN401 - a FastAPI app
-    """The routes, over one connection that stays open."""
+    """The route, over one connection that stays open."""
 
     @asynccontextmanager
     async def lifespan(app: Any) -> AsyncIterator[None]:  # noqa: ANN401
         async with aiosqlite.connect(database) as db:
             app.state.db, app.state.envelope = db, read_envelope(database)
+            app.state.limits = Limits()
             yield
 
     app = FastAPI(lifespan=lifespan)
-    base = "/api/v1"
-    app.add_api_route(
-        f"{base}/tickers/{{symbol}}/patterns", patterns, response_model=PatternsAnswer
-    )
-    app.add_api_route(f"{base}/tickers/{{symbol}}/history", history, response_model=HistoryAnswer)
-    app.add_api_route(f"{base}/scan", scan, response_model=ScanAnswer)
-    app.add_api_route(f"{base}/families", families, response_model=FamiliesAnswer)
+    path = "/api/v1/tickers/{symbol}/patterns"
+    app.add_api_route(path, patterns, response_model=PatternsAnswer)
     return app
-
-
-async def _check_tracked(request: Request, symbol: str, authorization: str) -> None:
-    holder = await account(request, authorization)
-    query = "SELECT 1 FROM watchlist WHERE account_id = ? AND symbol = ?"
-    if await _one(request, query, holder, symbol) is None:
-        raise HTTPException(403, "Not tracked")
-
-
-def _column(predicate: dict[str, Any]) -> str:
-    period = predicate.get("period")
-    name = predicate["kind"] if period is None else f"{predicate['kind']}_{period}"
-    return str(name)
-
-
-def _operator(predicate: dict[str, Any]) -> str:
-    if predicate["op"] not in OPERATORS or not _column(predicate).isidentifier():
-        raise HTTPException(400, "Unknown filter")
-    return str(predicate["op"])
 
 
 async def _one(request: Request, query: str, *values: object) -> Any:  # noqa: ANN401
     async with request.app.state.db.execute(query, values) as cursor:
         return await cursor.fetchone()
-
-
-async def _all(request: Request, query: str, *values: object) -> Any:  # noqa: ANN401
-    async with request.app.state.db.execute(query, values) as cursor:
-        return await cursor.fetchall()
 
 
 if __name__ == "__main__":

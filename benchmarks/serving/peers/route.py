@@ -14,11 +14,11 @@ from benchmarks.serving.peers.run import arguments, serve
 
 
 def endpoint(body: bytes) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint that answers a JSON-RPC call with fixed bytes."""
+    """An endpoint that answers a JSON-RPC request with fixed bytes."""
 
     async def answer(request: Request) -> Response:
         message = await request.json()
-        status = 200 if message["method"] == "tools/call" else 400
+        status = 200 if message["method"] in ("tools/call", "tools/list") else 400
         return Response(body, status, media_type="application/json")
 
     return answer
