@@ -21,13 +21,12 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.serving.cases import make_cases
+from benchmarks.serving.cases import OURS, SMALL, make_cases
 from benchmarks.serving.fresh import start_fresh
 from benchmarks.serving.load import Loader
 from benchmarks.serving.report import Measured, report
 from benchmarks.serving.rounds import Contender, measure, warm
 from benchmarks.serving.stage import (
-    OURS,
     OUTSIDE,
     Books,
     install_peers,
@@ -43,7 +42,7 @@ ROUNDS, QUICK_ROUNDS = 5, 2
 START, WRITERS = "start", "writers"
 """What is measured besides the cases."""
 PHASE = 5
-"""The length of a phase with or without writers, in bursts; of a quick run it is one."""
+"""The length of a phase with or without writers, in bursts."""
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -53,7 +52,14 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds")
+    parser.add_argument(
+        "--quick",
+        dest="rounds",
+        action="store_const",
+        const=QUICK_ROUNDS,
+        default=ROUNDS,
+        help=f"{QUICK_ROUNDS} rounds instead of {ROUNDS}",
+    )
     parser.add_argument("--symbols", type=int, default=10_000, help="size of the book")
     parser.add_argument("--seconds", type=int, default=1, help="length of a burst")
     parser.add_argument("--only", type=names, default=[], help="such as mcp-2025,start,writers")
@@ -88,10 +94,10 @@ def main() -> None:
 
 def run(books: Books, loader: Loader, asked: argparse.Namespace) -> Measured:
     """Measure memory and start, the cost against the references, and readers beside writers."""
-    rounds = QUICK_ROUNDS if asked.quick else ROUNDS
-    wanted = asked.only or (START, WRITERS)
+    rounds, wanted = asked.rounds, asked.only or (START, WRITERS)
     # First: what other services hold in memory makes a share of it smaller.
-    fresh = start_fresh(books, loader, rounds) if START in wanted else None
+    started = (OURS, SMALL) if START in wanted else ()
+    fresh = {name: start_fresh(books, name, loader, rounds) for name in started}
     with ExitStack() as stack:
         stage = start_all(stack, books, asked.peers, asked.only)
         compared, waits = stage.contenders(), None
@@ -100,7 +106,7 @@ def run(books: Books, loader: Loader, asked: argparse.Namespace) -> Measured:
         if WRITERS in wanted:
             case = make_cases(books.market.tracked[0], "", "")[0]
             reader, url = Contender(OURS, stage.servers[OURS], case), books.database(OURS)
-            phase = asked.seconds * (1 if asked.quick else PHASE)
+            phase = asked.seconds * PHASE
             waits = measure_waits(reader, url, loader, books.keys, rounds, phase)
     return Measured(found, fresh, waits)
 

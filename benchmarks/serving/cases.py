@@ -21,8 +21,10 @@ PREDICATES: tuple[dict[str, Any], ...] = (
 """The five predicates of the scan, in canonical order. They are loose enough to fill a page for any
 size of the book, because rows are most of the cost of a page."""
 
+OURS, TWO, SMALL = "ours", "two workers", "small book"
+"""The services: the second has two workers, the third a book of few symbols."""
 BARE = ("bare",)
-CALLED = ("route", "two workers", "stock", "fastmcp")
+CALLED = ("route", TWO, "stock", "fastmcp")
 OWN_BYTES = ("bare", "route")
 """The floors, which send what the service answered, under the name of the case."""
 
@@ -71,9 +73,9 @@ def make_cases(symbol: str, setup_id: str, tag: str) -> list[Case]:
     patterns = f"{ticker}/patterns"
     call = {"name": "get_ticker_patterns", "arguments": {"symbol": symbol}}
     return [
-        Case("rest-patterns", patterns, ("bare", "two workers", "small book", "fastapi")),
+        Case("rest-patterns", patterns, ("bare", TWO, SMALL, "fastapi")),
         Case("rest-history", f"{ticker}/history?limit=50", BARE),
-        Case("scan-uncached", _scan(MARK), ("bare", "small book")),
+        Case("scan-uncached", _scan(MARK), ("bare", SMALL)),
         Case("scan-cached", _scan("5"), BARE),
         Case("chart-cached", f"{ticker}/chart.png?setup_id={setup_id}", BARE),
         Case("families", "/api/v1/families", BARE),

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from benchmarks.serving.load import Loader
 from benchmarks.serving.process import Memory
 from benchmarks.serving.rounds import Contender, warm
-from benchmarks.serving.stage import OURS, Books, cases_of
+from benchmarks.serving.stage import Books, cases_of
+
+ASKED = 100
+"""Requests of each kind."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,8 @@ class Fresh:
     """The memory of the last service at rest, after requests of each kind."""
 
 
-def start_fresh(books: Books, loader: Loader, times: int) -> Fresh:
-    """Start the service a few times, and ask the last one for everything.
+def start_fresh(books: Books, name: str, loader: Loader, times: int) -> Fresh:
+    """Start one of the services a few times, and ask the last one for everything.
 
     This comes before the bursts: a rate limit's moving window keeps an entry per call for a
     minute, so bursts would add memory that a limited key never uses.
@@ -37,12 +40,12 @@ def start_fresh(books: Books, loader: Loader, times: int) -> Fresh:
     for _ in range(times):
         with ExitStack() as stack:
             began = time.perf_counter()
-            server = books.serve(stack, OURS)
+            server = books.serve(stack, name)
             seconds.append(time.perf_counter() - began)
             cpu.append(server.cpu())
             if len(seconds) == times:
-                asked = (Contender(OURS, server, case) for case in cases_of(books, server))
-                warm(asked, loader, books.keys, len(books.keys))
+                asked = (Contender(name, server, case) for case in cases_of(books, server))
+                warm(asked, loader, books.keys, ASKED)
                 server.settled_cpu()
                 memory = server.memory()
     return Fresh(statistics.median(seconds), statistics.median(cpu), memory)

@@ -7,14 +7,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.serving.cases import Case
+from benchmarks.serving.cases import TWO, Case
 from benchmarks.serving.load import Loader, Run
 from benchmarks.serving.process import Server
 
 CONNECTIONS = 16
-WARM = 3_200
-"""Requests to each contender of a case before its first burst: eight with each key, so that two
-workers have met nearly all keys."""
+WARM = 800
+"""Requests to each contender of a case before its first burst: two with each key."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +63,10 @@ def warm(
 ) -> None:
     """Let every contender answer some requests before it is measured."""
     for contender in contenders:
-        raw = contender.requests(keys)
-        contender.check(loader.few(contender.server.port, raw, CONNECTIONS, requests=requests))
+        # Each of two workers must have met nearly every key.
+        number = 4 * requests if contender.name == TWO else requests
+        raw, port = contender.requests(keys), contender.server.port
+        contender.check(loader.few(port, raw, CONNECTIONS, requests=number))
 
 
 def measure(

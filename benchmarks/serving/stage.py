@@ -16,7 +16,15 @@ from pathlib import Path
 import anyio
 
 from benchmarks.serving.book import Market, make_market, read_template, seal
-from benchmarks.serving.cases import Case, chosen, make_cases, payload
+from benchmarks.serving.cases import (
+    OURS,
+    SMALL,
+    TWO,
+    Case,
+    chosen,
+    make_cases,
+    payload,
+)
 from benchmarks.serving.plain import write_plain
 from benchmarks.serving.process import Server, environment, free_port
 from benchmarks.serving.rounds import Contender
@@ -42,8 +50,6 @@ LIMITS = {
 }
 FEW = 100
 """Symbols of the small book."""
-OURS, TWO, SMALL = "ours", "two workers", "small book"
-"""The services: the second has two workers, the third a book of few symbols."""
 SCREENER = Path(sys.executable).with_name("screener")
 SESSION = dt.date(2012, 10, 3)
 READY = "/api/v1/families"
