@@ -8,7 +8,7 @@ call. A call that a limit refuses is not counted; any other admitted call is.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mcp_server.operations.allowances import Allowance
@@ -71,10 +71,8 @@ async def invoke(
             if isinstance(raw, Arguments)
             else read_arguments(operation.arguments, raw if isinstance(raw, dict) else await raw())
         )
-        if operation.tracked and principal is not None:
-            tracked = await services.principals.tracked(principal)
-            if arguments.symbol not in tracked:
-                raise _untracked(arguments.symbol, principal, tracked, services, surface)
+        if operation.tracked:
+            await _check_tracked(arguments.symbol, principal, services, surface)
         # Nothing is waited for between here and the pin in `_made`: the answer is of this book.
         book = services.active_night.book
         key = (
@@ -149,19 +147,18 @@ def _check_rights(operation: Operation, principal: Principal | None, services: S
         )
 
 
-def _untracked(
-    symbol: str,
-    principal: Principal,
-    tracked: Collection[str],
-    services: Services,
-    surface: Surface,
-) -> ApiError:
-    """The refusal of a symbol that the caller's account does not track."""
-    return not_tracked(
-        symbol,
-        services,
-        surface,
-        cap=TRACKED_CAPS[principal.account.plan],
-        count=len(tracked),
-        read_only=principal.key.read_only,
-    )
+async def _check_tracked(
+    symbol: str, principal: Principal | None, services: Services, surface: Surface
+) -> None:
+    if principal is None:
+        raise ApiError("missing_api_key")
+    tracked = await services.principals.tracked(principal)
+    if symbol not in tracked:
+        raise not_tracked(
+            symbol,
+            services,
+            surface,
+            cap=TRACKED_CAPS[principal.account.plan],
+            count=len(tracked),
+            read_only=principal.key.read_only,
+        )
