@@ -1,9 +1,10 @@
 """Every page, compared with a bare one: what a request costs the server, in CPU time.
 
 The reference is a Starlette page of the same bytes under the same server, in the same run: the
-ratio says what finding the visitor, reading the night and rendering add. Pages are asked for by
-their own visitors, over a connection that stays open. Servers run in threads of this process, so
-CPU time is that of the process without the thread that asks.
+ratio says what finding the visitor adds and, for a page that is made for one visitor alone, reading
+the night and rendering. Pages are asked for by their own visitors, over a connection that stays
+open. Servers run in threads of this process, so CPU time is that of the process without the thread
+that asks.
 
     python -m benchmarks.pages [--night FOLDER]
 """

@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -288,6 +289,7 @@ class Book:
         found: Mapping[str, Any] | None = orjson.loads(body) if body else None
         return found
 
+    @cached_property
     def upcoming(self) -> Sequence[dt.date]:
         """The sessions after the night's, about a year of them; none in a night sealed before."""
         body = self._value("SELECT value FROM meta WHERE name = 'upcoming'")

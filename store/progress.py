@@ -70,6 +70,9 @@ class Left(BaseModel):
     named: dict[str, str]
     """Some of the symbols or files, each with its reason in one sentence."""
 
+    def __hash__(self) -> int:
+        return hash((self.code, self.count))  # the names are compared
+
     @property
     def words(self) -> str:
         """The reason in words."""

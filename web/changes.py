@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse
 
+from store.book import Book
 from store.changes import KINDS, REASONS
 from web.access import Access
-from web.night_head import NightHead
-from web.pages import Pages
+from web.night_head import NightPages
+from web.pages import Context, Page
 from web.refusals import Refusal
 from web.return_paths import sign_in_address
 from web.site import Site
@@ -37,30 +38,29 @@ class Group:
 class ChangesPage:
     """The page for those who may see the scan."""
 
-    def __init__(self, site: Site, pages: Pages) -> None:
+    def __init__(self, site: Site, pages: NightPages) -> None:
         self._site = site
         self._pages = pages
         self._access = Access(site)
 
-    async def show(self, visit: Visit) -> Response:
+    async def show(self, visit: Visit) -> Page:
         """The page, or the way to it."""
         if not self._access.scan(visit):
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
             raise Refusal(403, "Your plan does not include changes across the whole market.")
-        tracked = set(await self._access.tracked(visit))
+        tracked = frozenset(await self._access.tracked(visit))
         with self._site.services.active_night.pin() as book:
-            found = book.changes()
-            night = NightHead.of(self._site, book)
-        return self._pages.respond(
-            "changes.html",
-            visit,
-            night=night,
-            since=found and found["since_session"],
-            groups=groups_of(found["changes"] if found else (), tracked),
-            reasons=REASONS,
-            tracked=tracked,
-        )
+            return self._pages.show("changes.html", visit, book, _shown, tracked=tracked)
+
+
+def _shown(book: Book, tracked: Set[str]) -> Context:
+    found = book.changes()
+    return {
+        "since": found and found["since_session"],
+        "groups": groups_of(found["changes"] if found else (), tracked),
+        "reasons": REASONS,
+    }
 
 
 def groups_of(rows: Rows, tracked: Set[str]) -> list[Group]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcp_server.operations.hosts import ACCESS_WORDS, hosts
 from mcp_server.operations.offer import Offer
-from web.pages import Pages, PublicPage
+from web.pages import Context
 
 PATH = "/connect"
 
@@ -18,13 +18,11 @@ LANGUAGES = {
 """What a value is written in, by its kind, for Markdown."""
 
 
-def connect_page(pages: Pages, offer: Offer) -> PublicPage:
-    """The page, in both forms."""
-    return pages.public(
-        "connect",
-        PATH,
-        hosts=hosts(offer),
-        access=ACCESS_WORDS,
-        languages=LANGUAGES,
-        offer=offer,
-    )
+def connect_page(offer: Offer) -> Context:
+    """What the page shows."""
+    return {
+        "hosts": hosts(offer),
+        "access": ACCESS_WORDS,
+        "languages": LANGUAGES,
+        "offer": offer,
+    }

@@ -63,7 +63,7 @@ class Events:
             Refusal: there are too many streams, of this network or of all.
         """
         sees_scan = self._access.scan(visit)
-        await self._news.look()
+        self._news.look()
         self._check(visit.network, sees_scan=sees_scan)
         return Stream(self, visit.network, sees_scan=sees_scan)
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from starlette.responses import Response
-
 from store.book import Book
 from store.families import Family
 from store.method import FEW_HALF_YEARS, Measure, Method
 from store.records import AsServed, FamilyEntry, TrackRecord
 from store.setup_words import FEW, VERDICTS
 from web.histogram import Histogram
-from web.night_head import NightHead
-from web.pages import Pages
+from web.night_head import NightPages
+from web.pages import Context, Page
 from web.refusals import Refusal
 from web.site import Site
 from web.visit import Visit
@@ -69,42 +67,40 @@ class ShownFamily:
 class FamilyPages:
     """The pages, the same for everybody."""
 
-    def __init__(self, site: Site, pages: Pages) -> None:
+    def __init__(self, site: Site, pages: NightPages) -> None:
         self._site = site
         self._pages = pages
 
-    async def show_all(self, visit: Visit, refusal: Refusal | None = None) -> Response:
+    async def show_all(self, visit: Visit, refusal: Refusal | None = None) -> Page:
         """The five families, each with its record."""
         with self._site.services.active_night.pin() as book:
-            entries = [entry_of(book, family) for family in Family]
-            return self._pages.respond(
-                "families.html",
-                visit,
-                refusal=refusal,
-                night=NightHead.of(self._site, book),
-                families=[(entry, SHAPES[entry.family]) for entry in entries],
-                few=FEW,
-            )
+            return self._pages.show("families.html", visit, book, _all, refusal=refusal)
 
-    async def show(self, visit: Visit) -> Response:
+    async def show(self, visit: Visit) -> Page:
         """The page of one family."""
         name: str = visit.request.path_params["family"]
         if name not in set(Family):
             return await self.show_all(visit, Refusal(404, "There is no such family of patterns."))
         with self._site.services.active_night.pin() as book:
-            method = book.method()
-            return self._pages.respond(
-                "family.html",
-                visit,
-                night=NightHead.of(self._site, book),
-                shown=shown(book, method, Family(name)),
-                shape=SHAPES[Family(name)],
-                families=list(Family),
-                method=method,
-                words=VERDICTS,
-                few=FEW,
-                few_half_years=FEW_HALF_YEARS,
-            )
+            return self._pages.show("family.html", visit, book, _one, family=Family(name))
+
+
+def _all(book: Book) -> Context:
+    families = [(entry_of(book, family), SHAPES[family]) for family in Family]
+    return {"families": families, "few": FEW}
+
+
+def _one(book: Book, family: Family) -> Context:
+    method = book.method()
+    return {
+        "shown": shown(book, method, family),
+        "shape": SHAPES[family],
+        "families": list(Family),
+        "method": method,
+        "words": VERDICTS,
+        "few": FEW,
+        "few_half_years": FEW_HALF_YEARS,
+    }
 
 
 def shown(book: Book, method: Method | None, family: Family) -> ShownFamily:

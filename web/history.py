@@ -37,19 +37,23 @@ class History:
 
     @classmethod
     def of(cls, book: Book, symbol: str, page: int) -> History:
-        """A page of a symbol's history, the last one if there are not as many."""
+        """A page of a symbol's history, one that there is."""
         stored = book.history(symbol)
         rows = [orjson.loads(row) for row in stored.rows] if stored else []
-        pages = max(1, -(-len(rows) // PAGE))
-        page = min(max(page, 1), pages)
         results = [row["r_multiple"] for row in rows if row["r_multiple"] is not None]
         record = book.ticker_record(symbol)
         return cls(
             rows=rows[PAGE * (page - 1) : PAGE * page],
             total=len(rows),
             page=page,
-            pages=pages,
+            pages=pages_of(book, symbol),
             histogram=Histogram.of(Distribution.of(results)),
             records=orjson.loads(record)["records"] if record else (),
             available=stored is not None,
         )
+
+
+def pages_of(book: Book, symbol: str) -> int:
+    """How many pages a symbol's history has, at least one."""
+    stored = book.history(symbol)
+    return max(1, -(-len(stored.rows) // PAGE)) if stored else 1

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from starlette.responses import Response
 
 from mcp_server.operations.host_values import curl_demo
 from mcp_server.operations.hosts import hosts
@@ -16,8 +15,8 @@ from store.book import Book
 from store.families import Family
 from store.of_night import OfNight
 from store.setup_view import SetupView
-from web.night_head import NightHead
-from web.pages import Pages
+from web.night_head import NightPages
+from web.pages import Context, Page
 from web.site import Site
 from web.visit import Visit
 
@@ -47,32 +46,31 @@ class FamilyTonight:
 class Home:
     """The first page."""
 
-    def __init__(self, site: Site, pages: Pages) -> None:
-        self._site = site
+    def __init__(self, site: Site, pages: NightPages) -> None:
         self._services = site.services
         self._pages = pages
         self._tonight = OfNight(families_of)
         self._hosts = hosts(site.services.offer)
         self._ways = {way.key: way for host in self._hosts for way in host.ways}
 
-    async def show(self, visit: Visit) -> Response:
+    async def show(self, visit: Visit) -> Page:
         """The page."""
-        offer = self._services.offer
         with self._services.active_night.pin() as book:
-            found = [example_of(book, symbol) for symbol in offer.demo_symbols]
-            examples = [example for example in found if example is not None]
-            curl = self._ways["curl"].value
-            return self._pages.respond(
-                "home.html",
-                visit,
-                offer=offer,
-                hosts=self._hosts,
-                examples=examples[:5],
-                curl=curl_demo(offer.base_url, examples[0].setup.symbol) if examples else curl,
-                ways=self._ways,
-                tonight=self._tonight.of(book),
-                night=NightHead.of(self._site, book),
-            )
+            return self._pages.show("home.html", visit, book, self._shown)
+
+    def _shown(self, book: Book) -> Context:
+        offer = self._services.offer
+        found = [example_of(book, symbol) for symbol in offer.demo_symbols]
+        examples = [example for example in found if example is not None]
+        curl = self._ways["curl"].value
+        return {
+            "offer": offer,
+            "hosts": self._hosts,
+            "examples": examples[:5],
+            "curl": curl_demo(offer.base_url, examples[0].setup.symbol) if examples else curl,
+            "ways": self._ways,
+            "tonight": self._tonight.of(book),
+        }
 
 
 def families_of(book: Book) -> list[FamilyTonight]:

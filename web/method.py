@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.requests import Request
 
 from mcp_server.http.responses import PUBLIC, HttpResponse
@@ -9,7 +11,7 @@ from store.book import Book
 from store.method import FEW_HALF_YEARS, Measure, Method
 from store.setup_words import FEW
 from web.night_head import NightHead
-from web.pages import Pages, PublicPage, public_page
+from web.pages import Context, Pages
 from web.site import Site
 from web.whiskers import Picture, whiskers
 
@@ -17,34 +19,29 @@ PATH = "/method"
 
 
 class MethodPage:
-    """One page for each night and its standing, the same for everybody."""
+    """The page, the same for everybody."""
 
     def __init__(self, site: Site, pages: Pages) -> None:
         self._site = site
         self._pages = pages
-        self._made: tuple[NightHead, PublicPage] | None = None
 
     async def respond(self, request: Request) -> HttpResponse:
         """The page of the active night."""
         with self._site.services.active_night.pin() as book:
-            night = NightHead.of(self._site, book)
-            if self._made is None or self._made[0] != night:
-                self._made = night, self._page(book, night)
-        return public_page(request, self._made[1], PUBLIC)
+            night, make = NightHead.of(self._site, book), partial(_shown, book)
+            return self._pages.public("method.html", request, PUBLIC, make, night=night)
 
-    def _page(self, book: Book, night: NightHead) -> PublicPage:
-        method = book.method()
-        return self._pages.public(
-            "method",
-            PATH,
-            method=method,
-            picture=picture(method) if method else None,
-            named=named(method) if method else [],
-            name=name_of,
-            night=night,
-            few=FEW,
-            few_half_years=FEW_HALF_YEARS,
-        )
+
+def _shown(book: Book) -> Context:
+    method = book.method()
+    return {
+        "method": method,
+        "picture": picture(method) if method else None,
+        "named": named(method) if method else [],
+        "name": name_of,
+        "few": FEW,
+        "few_half_years": FEW_HALF_YEARS,
+    }
 
 
 def name_of(measure: Measure) -> str:

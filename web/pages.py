@@ -1,15 +1,15 @@
 """Pages: renders templates, with header fields against framing, caching and foreign scripts.
 
 A page that has a template `NAME.md` beside `NAME.html` is also sent as Markdown, to programs that
-prefer it. Both are given the same context.
+prefer it. Both are given the same context. What nobody in particular reads is rendered once for all
+that it depends on, and kept.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
 
 from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined, select_autoescape
 from jinja2.bccache import Bucket
@@ -19,8 +19,8 @@ from starlette.responses import HTMLResponse, Response
 
 from mcp_server.drawing.icon import icon_svg
 from mcp_server.http.requests import prefers_markdown
-from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse, answer_response
-from mcp_server.operations.answers import Answer
+from mcp_server.http.responses import HttpResponse, answer_response
+from mcp_server.operations.answers import Answer, Answers
 from store import figures, setup_words
 from store.lines import harmless
 from web.assets import Assets
@@ -39,17 +39,9 @@ MARKUP = re.compile(r"[\\`*_{}\[\]<>#|~!]")
 """What may mean something to a reader of Markdown."""
 
 
-@dataclass(frozen=True, slots=True)
-class PublicPage:
-    """A page that is the same for everybody, in both forms."""
-
-    html: Answer
-    markdown: Answer
-
-    @classmethod
-    def of(cls, html: str, markdown: str) -> PublicPage:
-        """The page with its texts."""
-        return cls(Answer(html.encode(), HTML), Answer(markdown.encode(), MARKDOWN))
+Page = Response | HttpResponse
+Context = Mapping[str, Any]
+"""What a template shows."""
 
 
 class Pages:
@@ -64,17 +56,39 @@ class Pages:
             public_url=public_url,
         )
         self._templates = frozenset(self._environment.list_templates())
+        self._kept = Answers()
 
     def render(self, template: str, path: str, /, **context: object) -> str:
         """A page that is the same for everybody."""
         return self._environment.get_template(template).render(visit=None, path=path, **context)
 
-    def public(self, name: str, path: str, /, **context: object) -> PublicPage:
-        """A page that is the same for everybody, from the templates NAME.html and NAME.md."""
-        html, markdown = (
-            self.render(f"{name}.{ending}", path, **context) for ending in ("html", "md")
-        )
-        return PublicPage.of(html, markdown)
+    def public(
+        self,
+        template: str,
+        request: Request,
+        age: str,
+        make: Callable[[], Context],
+        **depends: Hashable,
+    ) -> HttpResponse:
+        """A page that is the same for everybody, rendered once for its path and what it depends on.
+
+        Its template is given that, and what `make` makes of that alone, but no visit: so nothing is
+        shown by which the page is not looked up. What of `depends` comes from the request has one
+        spelling for each page that there is, so that copies do not fill the cache.
+        """
+        chosen, has_twin = self._chosen(template, request)
+        path = request.scope["path"]
+        key = (chosen, path, *depends.values())
+        answer = self._kept.get(key)
+        if answer is None:
+            text = self.render(chosen, path, refusal=None, **depends, **make())
+            answer = Answer(text.encode(), MARKDOWN if chosen.endswith(".md") else HTML)
+            self._kept.keep(key, answer)
+        response = answer_response(answer, request.scope["fields"], age)
+        response.headers += PROTECTION
+        if has_twin:
+            response.headers.append((b"vary", b"Accept"))
+        return response
 
     def refuse(self, path: str, refusal: Refusal) -> Response:
         """The page of a refusal that is the same for everybody."""
@@ -95,17 +109,23 @@ class Pages:
         With `redirects_off_site` the policy omits `form-action`,
         which browsers apply to the redirects of a form too.
         """
-        twin = template.removesuffix("html") + "md"
-        has_twin = twin in self._templates
-        markdown = has_twin and wants_markdown(visit.request)
-        page = self._environment.get_template(twin if markdown else template)
+        chosen, has_twin = self._chosen(template, visit.request)
+        page = self._environment.get_template(chosen)
         text = page.render(visit=visit, path=visit.request.url.path, refusal=refusal, **context)
         response = _respond(text, refusal, redirects_off_site=redirects_off_site)
         if has_twin:
             response.headers["Vary"] = "Accept"
-        if markdown:
+        if chosen.endswith(".md"):
             response.headers["Content-Type"] = MARKDOWN
         return response
+
+    def _chosen(self, template: str, request: Request) -> tuple[str, bool]:
+        """The template of the form that a request prefers, and whether there are two."""
+        twin = template.removesuffix("html") + "md"
+        if twin not in self._templates:
+            return template, False
+        accept = request.scope["fields"].get(b"accept", b"")
+        return twin if prefers_markdown(accept) else template, True
 
 
 class Compiled(BytecodeCache):
@@ -162,11 +182,6 @@ def plain(text: object) -> str:
     return MARKUP.sub(r"\\\g<0>", harmless(" ".join(str(text).split())))
 
 
-def wants_markdown(request: Request) -> bool:
-    """Whether a request prefers Markdown to HTML."""
-    return prefers_markdown(request.headers.get("accept", "").encode("latin-1"))
-
-
 def _respond(text: str, refusal: Refusal | None, *, redirects_off_site: bool = False) -> Response:
     response = HTMLResponse(text, refusal.status if refusal else 200)
     if refusal and refusal.retry_after:
@@ -190,27 +205,4 @@ def protection(*, redirects_off_site: bool = False) -> dict[str, str]:
     }
 
 
-class SteadyPage:
-    """A page that is the same for everybody as long as the service runs, and made when it is asked
-    for first.
-    """
-
-    def __init__(self, make: Callable[[], PublicPage]) -> None:
-        self._make = make
-
-    @cached_property
-    def _page(self) -> PublicPage:
-        return self._make()
-
-    async def respond(self, request: Request) -> HttpResponse:
-        """The page."""
-        return public_page(request, self._page, PUBLIC_HOUR)
-
-
-def public_page(request: Request, page: PublicPage, age: str) -> HttpResponse:
-    """The response for a page that is the same for everybody."""
-    form = page.markdown if wants_markdown(request) else page.html
-    response = answer_response(form, request.scope["fields"], age)
-    response.headers += [(name.lower().encode(), v.encode()) for name, v in protection().items()]
-    response.headers.append((b"vary", b"Accept"))
-    return response
+PROTECTION = tuple((name.lower().encode(), v.encode()) for name, v in protection().items())

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
+from mcp_server.http.responses import PUBLIC_HOUR, HttpResponse
 from mcp_server.operations.offer import PRIVACY_PATH, TERMS_PATH
-from oauth.responses import Endpoint
 from web.access import Access
 from web.account import PATH as ACCOUNT
 from web.account import AccountPage
@@ -32,9 +31,11 @@ from web.families import PATH as FAMILIES
 from web.families import FamilyPages
 from web.home import Home
 from web.keys import KeysPage
+from web.markdown import rendered
 from web.method import PATH as METHOD
 from web.method import MethodPage
-from web.pages import Pages, PublicPage, SteadyPage
+from web.night_head import NightPages
+from web.pages import Context, Page, Pages
 from web.password import Password
 from web.robots import PATH as ROBOTS
 from web.robots import robots
@@ -48,9 +49,8 @@ from web.status import StatusPage
 from web.symbol import PATH as SYMBOL
 from web.symbol import SEARCH_PATH, SymbolPage
 from web.symbol import TRADE_PATH as TRADE
-from web.texts import text_page
 from web.usage import Usage
-from web.visits import Visits
+from web.visits import Endpoint, Visits
 from web.watchlist import PATH as WATCHLIST
 from web.watchlist import WatchlistPage
 
@@ -58,7 +58,7 @@ from web.watchlist import WatchlistPage
 def web_routes(site: Site, reference: str) -> list[Route]:
     """Every page, and the documentation rendered from the agent reference."""
     assets = load_assets()
-    pages = Pages(assets, sign_up=site.sign_up, public_url=site.services.offer.public_url)
+    pages = NightPages(site, assets)
     visits, access = Visits(site, pages), Access(site)
     home, usage = Home(site, pages), Usage(site, pages)
     keys, watchlist = KeysPage(site, pages), WatchlistPage(site, pages)
@@ -68,11 +68,12 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     charts, symbol = SetupCharts(site, access), SymbolPage(site, pages, access)
     return [
         *assets.routes(),
-        *_texts(site, pages),
-        _steady(DOCS, docs_page, pages, site.services.offer, reference),
+        _fixed(pages, DOCS, "docs.html", docs_page, site.services.offer, reference),
+        _fixed(pages, PRIVACY_PATH, "text.html", _text, "Privacy", site.policies.privacy),
+        _fixed(pages, TERMS_PATH, "text.html", _text, "Terms", site.policies.terms),
         Route(METHOD, MethodPage(site, pages).respond),
         Route(ROBOTS, robots),
-        _steady(CONNECT, connect_page, pages, site.services.offer),
+        _fixed(pages, CONNECT, "connect.html", connect_page, site.services.offer),
         Route(STATUS, visits.anyone(StatusPage(site, pages).show)),
         Route("/", visits.anyone(home.show)),
         Route(SCREEN, visits.anyone(ScreenPage(site, pages).show)),
@@ -95,12 +96,20 @@ def web_routes(site: Site, reference: str) -> list[Route]:
     ]
 
 
-def _texts(site: Site, pages: Pages) -> list[Route]:
-    texts = (
-        (PRIVACY_PATH, "Privacy", site.policies.privacy),
-        (TERMS_PATH, "Terms", site.policies.terms),
-    )
-    return [_steady(path, text_page, pages, path, title, text) for path, title, text in texts]
+def _fixed(
+    pages: Pages, path: str, template: str, make: Callable[..., Context], *settings: object
+) -> Route:
+    """A page that changes with the program and its settings alone."""
+    made = partial(make, *settings)
+
+    async def respond(request: Request) -> HttpResponse:
+        return pages.public(template, request, PUBLIC_HOUR, made)
+
+    return Route(path, respond)
+
+
+def _text(title: str, source: str) -> Context:
+    return {"title": title, "source": source, "text": rendered(source).html}
 
 
 def _sign_in_routes(site: Site, pages: Pages, visits: Visits) -> list[Route]:
@@ -116,12 +125,8 @@ def _sign_in_routes(site: Site, pages: Pages, visits: Visits) -> list[Route]:
     return routes
 
 
-def _steady(path: str, make: Callable[..., PublicPage], *arguments: object) -> Route:
-    return Route(path, SteadyPage(partial(make, *arguments)).respond)
-
-
 def _page(path: str, show: Endpoint, change: Endpoint) -> Route:
-    async def respond(request: Request) -> Response:
+    async def respond(request: Request) -> Page:
         return await (change if request.method == "POST" else show)(request)
 
     return Route(path, respond, methods=["GET", "POST"])

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import orjson
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse
 
 from mcp_server.operations.scan import notes, page, select
 from mcp_server.operations.scan_order import COLUMNS, SORTS
 from store.book import Book
 from store.families import Family
-from store.progress import Progress
 from store.setup_view import SetupView
 from web.access import NO_PLAN, Access
 from web.condition_words import COMPARISONS, FIELDS, GROUPS, LABELS
-from web.night_head import NightHead
-from web.pages import Pages
+from web.night_head import NightPages
+from web.pages import Context, Page
 from web.refusals import Refusal
 from web.return_paths import address_of, sign_in_address
 from web.scan_copies import copies_of
@@ -82,49 +82,50 @@ class Results:
 class ScreenPage:
     """The page for those who may see the scan."""
 
-    def __init__(self, site: Site, pages: Pages) -> None:
+    def __init__(self, site: Site, pages: NightPages) -> None:
         self._site = site
         self._pages = pages
         self._access = Access(site)
 
-    async def show(self, visit: Visit) -> Response:
+    async def show(self, visit: Visit) -> Page:
         """The page, or the way to it."""
         if not self._access.scan(visit):
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
             return self._pages.respond("screen_closed.html", visit, refusal=Refusal(403, NO_PLAN))
-        progress = await self._site.news.progress()
+        progress = self._site.news.progress()
         if self._site.services.active_night.book.session is None:
             return self._pages.respond("working.html", visit, progress=progress)
         query, sent = read_query(visit.request.query_params.multi_items())
         if sent and not query.failed and query.address() != address_of(visit.request):
             return RedirectResponse(query.address(), 303)
-        return self._page(visit, query, progress)
+        with self._site.services.active_night.pin() as book:
+            return self._pages.show(
+                "screen.html",
+                visit,
+                book,
+                partial(self._shown, query),
+                progress=progress,
+                address=query.address(),
+                refusal=NOT_ASKED if query.failed else None,
+            )
 
-    def _page(self, visit: Visit, query: Query, progress: Progress | None) -> Response:
-        services = self._site.services
-        with services.active_night.pin() as book:
-            night = NightHead.of(self._site, book)
-            results = None if query.failed else self._results(book, query)
-        return self._pages.respond(
-            "screen.html",
-            visit,
-            refusal=NOT_ASKED if query.failed else None,
-            query=query,
-            results=results,
-            headings=_headings(query),
-            copies=() if query.failed else copies_of(query, services.offer),
-            progress=progress,
-            covered=book.counts.covered if book.counts else None,
-            night=night,
-            family_choices=FAMILIES,
-            groups=GROUPS,
-            fields=FIELDS,
-            comparisons=COMPARISONS,
-            sorts=tuple(SORTS.items()),
-            limits=LIMITS,
-            defaults=DEFAULTS,
-        )
+    def _shown(self, query: Query, book: Book, **_others: object) -> Context:
+        """What the page shows of a query; its address says all of it in one spelling."""
+        return {
+            "query": query,
+            "results": None if query.failed else self._results(book, query),
+            "headings": _headings(query),
+            "copies": () if query.failed else copies_of(query, self._site.services.offer),
+            "covered": book.counts.covered if book.counts else None,
+            "family_choices": FAMILIES,
+            "groups": GROUPS,
+            "fields": FIELDS,
+            "comparisons": COMPARISONS,
+            "sorts": tuple(SORTS.items()),
+            "limits": LIMITS,
+            "defaults": DEFAULTS,
+        }
 
     def _results(self, book: Book, query: Query) -> Results:
         arguments = query.arguments

@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.responses import Response
-
 from store.book import Book
 from store.lines import short
 from store.of_night import OfNight
 from store.reasons import FOUND, LEFT_OUT, words_of
 from telemetry.version import VERSION
 from web.access import Access
-from web.night_head import NightHead
-from web.pages import Pages
+from web.night_head import NightPages
+from web.pages import Context, Page
 from web.site import Site
 from web.visit import Visit
 
@@ -91,7 +89,7 @@ def _named(by_name: Mapping[str, str]) -> list[tuple[str, str]]:
 class StatusPage:
     """The page; names of symbols and files only for who may see the scan."""
 
-    def __init__(self, site: Site, pages: Pages) -> None:
+    def __init__(self, site: Site, pages: NightPages) -> None:
         self._active_night = site.services.active_night
         self._access = Access(site)
         self._site = site
@@ -100,24 +98,25 @@ class StatusPage:
         self._offer = site.services.offer
         self._summary = OfNight(_summary)
 
-    async def show(self, visit: Visit) -> Response:
+    async def show(self, visit: Visit) -> Page:
         """The page."""
         names = self._access.scan(visit)
-        progress = await self._news.progress() if names else None
+        progress = self._news.progress() if names else None
         with self._active_night.pin() as book:
-            return self._pages.respond(
+            return self._pages.show(
                 "status.html",
                 visit,
-                book=book,
-                summary=self._summary.of(book),
-                night=NightHead.of(self._site, book),
-                nights=self._active_night.last_nights,
+                book,
+                self._shown,
+                nights=tuple(self._active_night.last_nights),
                 names=names,
                 progress=progress,
-                degraded=self._site.degraded(),
-                program=VERSION,
-                offer=self._offer,
+                degraded=tuple(self._site.degraded()),
             )
+
+    def _shown(self, book: Book, **_now: object) -> Context:
+        summary = self._summary.of(book)
+        return {"book": book, "summary": summary, "program": VERSION, "offer": self._offer}
 
 
 def _summary(book: Book) -> Summary | None:

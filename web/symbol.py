@@ -15,7 +15,7 @@ from mcp_server.operations.directory import LONGEST, Directory
 from mcp_server.operations.past import Past, past_words, with_lines
 from mcp_server.operations.symbols import SYMBOL_PATTERN
 from store.accounts import Account
-from store.book import Book
+from store.book import Book, Coverage
 from store.companies import Entry, company_name
 from store.families import Family
 from store.of_night import OfNight
@@ -24,9 +24,9 @@ from store.setup_words import FEW
 from web.absences import Absences
 from web.access import NO_PLAN, Access
 from web.charts import NO_TRADE
-from web.history import History
-from web.night_head import NightHead
-from web.pages import Pages
+from web.history import History, pages_of
+from web.night_head import NightHead, NightPages
+from web.pages import Context, Page
 from web.refusals import Refusal
 from web.return_paths import sign_in_address
 from web.site import Site
@@ -38,6 +38,10 @@ TRADE_PATH = "/symbols/{symbol}/trades/{trade}"
 
 FOUND = 50
 """Most symbols that a search lists."""
+
+
+NOT_ASKED: Context = {"text": "", "matches": (), "count": 0}
+"""What the search shows before it is asked for anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +57,14 @@ class Match:
 class SymbolPage:
     """What a night says of one ticker."""
 
-    def __init__(self, site: Site, pages: Pages, access: Access) -> None:
+    def __init__(self, site: Site, pages: NightPages, access: Access) -> None:
         self._site = site
         self._services = site.services
         self._pages = pages
         self._access = access
         self._absences = OfNight(Absences.of)
 
-    async def show(self, visit: Visit) -> Response:
+    async def show(self, visit: Visit) -> Page:
         """The page of a symbol, under its name in upper case."""
         symbol: str = visit.request.path_params["symbol"]
         if symbol != symbol.upper() and SYMBOL_PATTERN.fullmatch(symbol):
@@ -86,7 +90,7 @@ class SymbolPage:
                 prices=book.prices(symbol),
             )
 
-    async def change(self, visit: Visit, account: Account) -> Response:
+    async def change(self, visit: Visit, account: Account) -> Page:
         """Track the ticker, or no longer track it."""
         symbol: str = visit.request.path_params["symbol"]
         if self._services.active_night.book.coverage(symbol) is None:
@@ -98,56 +102,66 @@ class SymbolPage:
             return await self._page(visit, symbol, refusal)
         return RedirectResponse(visit.request.url.path, 303)
 
-    async def find(self, visit: Visit) -> Response:
+    async def find(self, visit: Visit) -> Page:
         """The symbols that a text may mean; the page of the one that it names."""
         text = visit.request.query_params.get("search", "").strip()[:LONGEST]
         with self._services.active_night.pin() as book:
             directory = self._services.directory(book)
             if text and book.coverage(text.upper()) is not None:
                 return RedirectResponse(_path_of(text.upper()), 303)
-            found = directory.search(text) if text else []
-            matches = self._matches(visit, book, found[:FOUND])
+            if not text:
+                return self._pages.show("symbols.html", visit, book, lambda _: NOT_ASKED)
+            found = directory.search(text)
             return self._pages.respond(
                 "symbols.html",
                 visit,
                 night=NightHead.of(self._site, book),
                 text=text,
-                matches=matches,
+                matches=self._matches(visit, book, found[:FOUND]),
                 count=len(found),
             )
 
-    async def _page(self, visit: Visit, symbol: str, refusal: Refusal | None = None) -> Response:
+    async def _page(self, visit: Visit, symbol: str, refusal: Refusal | None = None) -> Page:
         tracked = await self._access.tracked(visit)
         with self._services.active_night.pin() as book:
             coverage = book.coverage(symbol)
-            directory = self._services.directory(book)
             if coverage is None:
-                return self._unknown(visit, book, directory, symbol)
+                return self._unknown(visit, book, self._services.directory(book), symbol)
             open_to_visitor = self._access.sees(visit, symbol, tracked)
             if not open_to_visitor and not self._access.scan(visit):
                 if visit.account is None:
                     return RedirectResponse(sign_in_address(visit.request), 303)
                 raise Refusal(403, NO_PLAN)
-            setups = book.views(symbol)
-            return self._pages.respond(
+            return self._pages.show(
                 "symbol.html",
                 visit,
-                refusal=refusal,
-                night=NightHead.of(self._site, book),
-                symbol=symbol,
-                entry=_listing(directory.entry(symbol) or {}),
-                absence=self._absences.of(book).words(coverage),
-                setups=setups,
-                opposite=len({setup.directions for setup in setups}) > 1,
-                summaries=_summaries(book, setups),
-                drawable=book.prices(symbol) is not None,
-                bare=None if setups else past_words(book, Past(symbol)),
+                book,
+                self._shown,
+                coverage=coverage,
                 open=open_to_visitor,
-                demo=symbol in self._services.offer.demo_symbols,
                 tracked=symbol in tracked,
-                past=History.of(book, symbol, _page_number(visit)) if open_to_visitor else None,
-                few=FEW,
+                page=_page_number(visit, book, symbol) if open_to_visitor else None,
+                refusal=refusal,
             )
+
+    def _shown(
+        self, book: Book, coverage: Coverage, page: int | None, **_others: object
+    ) -> Context:
+        symbol = coverage.symbol
+        setups = book.views(symbol)
+        return {
+            "symbol": symbol,
+            "entry": _listing(self._services.directory(book).entry(symbol) or {}),
+            "absence": self._absences.of(book).words(coverage),
+            "setups": setups,
+            "opposite": len({setup.directions for setup in setups}) > 1,
+            "summaries": _summaries(book, setups),
+            "drawable": book.prices(symbol) is not None,
+            "bare": None if setups else past_words(book, Past(symbol)),
+            "demo": symbol in self._services.offer.demo_symbols,
+            "past": History.of(book, symbol, page) if page else None,
+            "few": FEW,
+        }
 
     def _unknown(self, visit: Visit, book: Book, directory: Directory, symbol: str) -> Response:
         text = symbol[:LONGEST]
@@ -198,6 +212,8 @@ def _listing(entry: Entry) -> Entry:
     return {**{name: entry.get(name) for name in names}, "name": company_name(entry)}
 
 
-def _page_number(visit: Visit) -> int:
+def _page_number(visit: Visit, book: Book, symbol: str) -> int:
+    """The page of the history that is asked for; the last one if there are not as many."""
     text = visit.request.query_params.get("page", "1")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 1
+    wanted = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 1
+    return min(wanted, pages_of(book, symbol)) if wanted > 1 else 1

@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from mcp_server.operations.errors import ApiError
-from oauth.responses import Endpoint
 from store.accounts import Account, hash_secret
 from store.browsers import LIFETIME
 from store.errors import (
@@ -24,7 +23,7 @@ from store.sessions import TOKEN_BYTES
 from web.cookies import cookies_of
 from web.fetch_metadata import is_loaded_by_another_site
 from web.forms import check_form, read_form
-from web.pages import Pages
+from web.pages import Page, Pages
 from web.refusals import Refusal
 from web.return_paths import sign_in_address
 from web.site import Site
@@ -42,8 +41,10 @@ SIGNED_OUT = Refusal(403, str(SignedOutError()))
 R = TypeVar("R")
 """The response of a handler."""
 
-Handler = Callable[[Visit], Awaitable[Response]]
-MemberHandler = Callable[[Visit, Account], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Page]]
+"""What the routes of the pages call."""
+Handler = Callable[[Visit], Awaitable[Page]]
+MemberHandler = Callable[[Visit, Account], Awaitable[Page]]
 Count = Callable[[str, str | None], Awaitable[None]]
 """Counts a request of a network and a session."""
 OnRefusal = Callable[[Visit, Refusal], Response]
@@ -62,7 +63,7 @@ class Visits:
     def anyone(self, handler: Handler) -> Endpoint:
         """An endpoint for every visitor."""
 
-        async def work(visit: Visit) -> Response:
+        async def work(visit: Visit) -> Page:
             return await handler(await self._read(visit))
 
         return self._guarded(work)
@@ -73,7 +74,7 @@ class Visits:
         With `once`, its form is one that works once.
         """
 
-        async def work(visit: Visit) -> Response:
+        async def work(visit: Visit) -> Page:
             if visit.account is None:
                 return RedirectResponse(sign_in_address(visit.request), 303)
             return await handler(await self._read(visit, once=once), visit.account)

@@ -30,7 +30,7 @@ class Age:
     @classmethod
     def of(cls, book: Book, today: dt.date) -> Age:
         """The age of a book's night on a UTC day."""
-        upcoming = book.upcoming()
+        upcoming = book.upcoming
         missed = bisect_left(upcoming, today) if upcoming else None
         return cls(book.session, book.next_session, missed, len(upcoming), book.sample)
 

@@ -234,7 +234,7 @@ def test_a_night_names_the_sessions_of_the_calendar_that_its_active_symbols_foll
     ):
         order = order_of(tmp_path / name, bars)
         manifest, _, book = made(order, tmp_path / name, "2026-08-16T12:00")
-        assert [str(session) for session in book.upcoming()[:2]] == following
-        assert book.next_session == manifest.next_session == book.upcoming()[0]
-        assert len(book.upcoming()) == 252
+        assert [str(session) for session in book.upcoming[:2]] == following
+        assert book.next_session == manifest.next_session == book.upcoming[0]
+        assert len(book.upcoming) == 252
         book.close()

@@ -68,22 +68,6 @@ def test_every_kind_and_reason_has_words() -> None:
     assert set(REASONS) == set(get_args(ChangeReason))
 
 
-def test_a_public_page_says_each_day_how_old_its_night_is(data_dir: Path) -> None:
-    reseal(data_dir, change_manifest=rename_bars)
-    today = [dt.datetime(2012, 10, 4, tzinfo=dt.UTC)]
-    with serving(data_dir, clock=lambda: today[0]) as live:
-        current = {path: Browser(live).get(path) for path in ("/", "/method")}
-        today[0] = dt.datetime(2012, 10, 8, tzinfo=dt.UTC)
-        for path, before in current.items():
-            known = {"If-None-Match": before.headers.get("etag", "")}
-            older = Browser(live).get(path, headers=known)
-
-            assert "This night is current: no session has ended since 2012-10-03." in before.text
-            assert older.status_code == 200
-            assert "2 sessions have ended since the night of 2012-10-03" in older.text
-            assert "This night is current" not in older.text
-
-
 @pytest.mark.parametrize(("session", "said"), [("2012-10-03", True), ("2012-10-02", False)])
 def test_a_withdrawn_night_is_named_until_a_later_one_is_served(
     data_dir: Path, session: str, said: bool

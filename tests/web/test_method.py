@@ -20,10 +20,9 @@ from web.assets import load_assets
 from web.method import name_of, named, picture
 from web.night_head import NightHead
 from web.pages import Pages
-from web.standing import Standing
 from web.whiskers import Picture
 
-CURRENT = Standing(Age(dt.date(2024, 3, 8), dt.date(2024, 3, 11), 0, 252, False), None)
+CURRENT = Age(dt.date(2024, 3, 8), dt.date(2024, 3, 11), 0, 252, False)
 
 
 def measure(
@@ -81,7 +80,7 @@ def rendered(record: Method | None) -> str:
         picture=picture(record) if record else None,
         named=named(record) if record else None,
         name=name_of,
-        night=NightHead(session, "20240308-0", CURRENT, "Not advice."),
+        night=NightHead(session, "20240308-0", CURRENT, None, "Not advice."),
         few=30,
         few_half_years=10,
     )

@@ -49,7 +49,7 @@ def test_sessions_are_counted_once_they_are_over(
     with opened(data_dir) as book:
         age = Age.of(book, dt.date.fromisoformat(today))
 
-        assert book.upcoming()[-1] == LAST
+        assert book.upcoming[-1] == LAST
     assert age.missed == missed
     assert age.words.startswith(said)
     assert ("not current" in age.words) == (missed > 0)
