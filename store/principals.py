@@ -95,10 +95,10 @@ class Principals:
                 and number >= changes.of.get(kept.account.id, changes.of_all)
                 and (kept.expires_at is None or kept.expires_at > self._clock())
             ):
-                principals_cache.hit.inc()
+                principals_cache.hits += 1
                 found: Principal = kept
                 return found
-        principals_cache.miss.inc()
+        principals_cache.misses += 1
         return await self._look_up(credential, digest)
 
     async def tracked(self, principal: Principal) -> tuple[str, ...]:

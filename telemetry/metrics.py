@@ -14,7 +14,6 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 
@@ -163,26 +162,24 @@ def record(request: Request, status: int) -> None:
     children[1].observe(request.milliseconds / 1000)
 
 
-@dataclass(frozen=True, slots=True)
 class Lookups:
-    """What look-ups in one cache found."""
+    """What look-ups in one cache found since it was published last: a plain number takes a tenth of
+    the time of a counter, and every request looks up twice.
+    """
 
-    hit: Counter
-    miss: Counter
+    def __init__(self, cache: str) -> None:
+        self._counters = cache_lookups.labels(cache, "hit"), cache_lookups.labels(cache, "miss")
+        self.hits = self.misses = 0
 
-    @classmethod
-    def of(cls, cache: str) -> Lookups:
-        """The counters of a cache."""
-        return cls(cache_lookups.labels(cache, "hit"), cache_lookups.labels(cache, "miss"))
-
-    def count(self, *, found: bool) -> None:
-        """Count one look-up."""
-        (self.hit if found else self.miss).inc()
+    def publish(self) -> None:
+        """Count them where `/metrics` reads."""
+        hit, miss = self._counters
+        hit.inc(self.hits)
+        miss.inc(self.misses)
+        self.hits = self.misses = 0
 
 
-answers_cache = Lookups.of("answers")
-principals_cache = Lookups.of("principals")
-charts_cache = Lookups.of("charts")
+answers_cache, principals_cache, charts_cache = map(Lookups, ("answers", "principals", "charts"))
 
 
 @contextmanager

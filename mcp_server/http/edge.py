@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Protocol
@@ -41,7 +41,7 @@ MAX_RETURN = 3 * MAX_QUERY
 RETURNING = ("/sign-in", "/sign-up")
 
 CONNECTION = "connection"
-"""Under this name a server may put an `Ending` connection into the state of a scope."""
+"""Under this name a server may put its `ServerConnection` into the state of a scope."""
 
 AGENT_PATHS = ("/api", "/mcp")
 """What is below is answered with the Error body; anything else in words for people."""
@@ -72,12 +72,15 @@ access_log = logging.getLogger("access")
 """One line a request at INFO, if the operator wants it."""
 
 
-class Ending(Protocol):
-    """A connection that may end with an answer."""
+class ServerConnection(Protocol):
+    """A connection of a server that can do more than ASGI."""
 
     @property
     def is_ending(self) -> bool:
         """Whether the answer that is due is its last one."""
+
+    def answer(self, scope: Scope, status: int, fields: Sequence[Header], body: bytes) -> bool:
+        """Send a whole answer at once; False if it has to be sent by messages."""
 
 
 class Rest(Protocol):
@@ -136,7 +139,7 @@ class Edge:
             request = Request(sent.decode())
         else:
             request = Request(f"{next(self._ids):016x}")
-        connection: Ending | None = scope.get("state", {}).get(CONNECTION)
+        connection: ServerConnection | None = scope.get("state", {}).get(CONNECTION)
         token = current.set(request)
         try:
             reply = await self._answer(scope, receive, send, request)
@@ -144,12 +147,12 @@ class Edge:
                 request.status = reply.status
                 headers = reply.headers
                 headers.append((REQUEST_ID, request.id.encode()))
-                if b"upgrade" in fields or (connection is not None and connection.is_ending):
+                is_last = b"upgrade" in fields or (connection is not None and connection.is_ending)
+                if is_last:
                     headers.append(CLOSE)
-                await send(
-                    {"type": "http.response.start", "status": reply.status, "headers": headers}
-                )
-                await send({"type": "http.response.body", "body": reply.body})
+                elif connection and connection.answer(scope, reply.status, headers, reply.body):
+                    return
+                await reply(scope, receive, send)
         finally:
             request.code = request.code or str(request.status or "disconnected")
             if self._record is not None:
@@ -204,7 +207,7 @@ class Edge:
 
     async def _show(self, scope: Scope, receive: Receive, send: Send, request: Request) -> None:
         """Answer by a page, which sends its response itself."""
-        connection: Ending | None = scope.get("state", {}).get(CONNECTION)
+        connection: ServerConnection | None = scope.get("state", {}).get(CONNECTION)
         added = [*self._fields, *cors_fields(scope["path"]), (REQUEST_ID, request.id.encode())]
 
         async def send_with_fields(message: Scope) -> None:
@@ -225,7 +228,7 @@ class Edge:
 
     async def _probe(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a probe: without a limit, a count or a line in the log."""
-        connection: Ending | None = scope.get("state", {}).get(CONNECTION)
+        connection: ServerConnection | None = scope.get("state", {}).get(CONNECTION)
         reply = await self._probes[scope["path"]](scope, receive)
         reply.headers += ((b"cache-control", b"no-store"), NOSNIFF)
         if connection is not None and connection.is_ending:

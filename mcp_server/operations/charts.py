@@ -78,7 +78,8 @@ class Charts:
         """
         path = self._path(book, subject, look)
         png = await self.kept(book, subject, look)
-        charts_cache.count(found=png is not None)
+        charts_cache.hits += png is not None
+        charts_cache.misses += png is None
         while png is None:
             under_way = self._drawing.get(path)
             if under_way is None:

@@ -85,7 +85,7 @@ async def invoke(
         )
         answer = services.answers.get(key) if operation.sealed else None
         if answer is not None:
-            answers_cache.hit.inc()
+            answers_cache.hits += 1
         else:
             call = Call(arguments, caller, book, services, surface, conditions)
             answer = await _made(operation, call, key)
@@ -112,7 +112,7 @@ async def _made(operation: Operation, call: Call[Any], key: Key) -> Answer:
     with services.active_night.pin():
         answer = await operation.handler(call)
     if operation.sealed:
-        answers_cache.miss.inc()
+        answers_cache.misses += 1
         services.answers.keep(key, answer)
     return answer
 

@@ -9,10 +9,11 @@ import pytest
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from mcp_server.http.requests import Receive, Scope, Send
+from mcp_server.http.requests import Header, Receive, Scope, Send
+from mcp_server.http.responses import HttpResponse
 from screener.connections import Connection
 from screener.door import Bounds, Door
-from tests.screener.test_connections import GET
+from tests.screener.test_connections import GET, App
 
 LAST = GET[:-2] + b"Connection: close\r\n\r\n" + b"x" * 200_000
 BODY = b"5\r\nhello\r\n0\r\n\r\n"
@@ -27,6 +28,11 @@ def answering(data: bytes, late: asyncio.Event | None = None) -> tuple[Connectio
             await late.wait()
         await send({"type": "http.response.body", "body": b"hello"})
 
+    return connected(app, data)
+
+
+def connected(app: App, data: bytes) -> tuple[Connection, list[bytes]]:
+    """A connection to an app that got these bytes, and what it writes."""
     connection = Connection(
         Door(Bounds()),
         config=Config(app, log_config=None),
@@ -84,3 +90,47 @@ async def test_an_answer_that_comes_after_the_connection_was_given_up_is_dropped
 
     assert b"".join(written) == b""
     assert [record.getMessage() for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "body"),
+    [
+        (200, [(b"content-length", b"5"), (b"x", b"\x80 a\tb")], b"hello"),
+        (404, [(b"content-length", b"0")], b""),
+        (304, [(b"etag", b'"a"')], b""),
+        (204, [], b""),
+    ],
+)
+@pytest.mark.parametrize(
+    "data",
+    [GET, GET + GET, LAST, GET.replace(b"GET", b"HEAD"), GET.replace(b"1.1", b"1.0")],
+    ids=["one", "two", "last", "head", "old"],
+)
+async def test_a_whole_answer_is_what_uvicorn_writes_of_its_messages(
+    data: bytes, status: int, fields: list[Header], body: bytes
+) -> None:
+    reply = HttpResponse(status, fields, body)
+    wholes: list[bool] = []
+
+    async def at_once(scope: Scope, receive: Receive, send: Send) -> None:
+        wholes.append(scope["state"]["connection"].answer(scope, status, fields, body))
+        if not wholes[-1]:
+            await reply(scope, receive, send)
+
+    ours, uvicorns = connected(at_once, data)[1], connected(reply, data)[1]
+    for _ in range(6):
+        await asyncio.sleep(0)
+
+    assert b"".join(ours) == b"".join(uvicorns) != b""
+    assert wholes[-1] is (data in (GET, GET + GET))
+
+
+@pytest.mark.parametrize("value", [b"a\r\nset-cookie: b", b"a\nb", b"\0", b"\x7f"])
+async def test_no_field_of_a_whole_answer_begins_another_one(value: bytes) -> None:
+    async def app(scope: Scope, _receive: Receive, _send: Send) -> None:
+        scope["state"]["connection"].answer(scope, 200, [(b"x", value)], b"")
+
+    _, written = connected(app, GET)
+    await asyncio.sleep(0)
+
+    assert [each[:12] for each in written] == [b"HTTP/1.1 500"]
