@@ -16,13 +16,11 @@ from mcp_server.operations.age import Age
 from mcp_server.operations.services import Services
 from telemetry.metrics import (
     announce,
-    answers_cache,
-    charts_cache,
     data_free,
     data_size,
     night_sample,
     night_session,
-    principals_cache,
+    publish,
     sessions_behind,
     usage_behind,
     usage_rows_waiting,
@@ -44,15 +42,14 @@ async def keep_measuring(
 
 
 def measure(services: Services, today: dt.date) -> None:
-    """Publish what is known of the night, as of a UTC day, of the usage log and of the caches."""
+    """Publish what is known of the night, as of a UTC day, and of what has been counted since."""
     age = Age.of(services.active_night.book, today)
     night_session.set(_seconds(age.session))
     night_sample.set(age.sample)
     sessions_behind.set(0 if age.sample else age.missed or 0)
     usage_rows_waiting.set(services.usage.waiting)
     usage_behind.set(services.usage.is_behind)
-    for cache in (answers_cache, principals_cache, charts_cache):
-        cache.publish()
+    publish()
 
 
 def measure_disk(folder: Path) -> None:

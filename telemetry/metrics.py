@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import platform
 import time
+from collections import Counter as Counted
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -147,19 +148,31 @@ for _action in ("local", "refused"):
 for _reason in ("unavailable", "refused"):
     database_failures.labels(_reason)
 
-_by_request: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
+MOST_UNPUBLISHED = 256
+"""Requests that wait to be counted where `/metrics` reads."""
+
+_answered: list[tuple[tuple[str, str, str], float]] = []
 
 
-def record(request: Request, status: int) -> None:
-    """Count a request that was answered with a status; 0 if the client had gone."""
-    code = request.code or (str(status) if status else "disconnected")
-    labels = (request.surface or "other", request.operation or "other", code)
-    children = _by_request.get(labels)
-    if children is None:
-        seconds = request_seconds.labels(*labels[:2])
-        children = _by_request[labels] = requests.labels(*labels), seconds
-    children[0].inc()
-    children[1].observe(request.milliseconds / 1000)
+def record(request: Request) -> None:
+    """Note a request that was answered. The instruments are cheaper for many at once."""
+    labels = request.surface or "other", request.operation or "other", request.code
+    _answered.append((labels, request.milliseconds / 1000))
+    if len(_answered) >= MOST_UNPUBLISHED:
+        publish()
+
+
+def publish() -> None:
+    """Count the requests that were noted, and the look-ups in caches, where `/metrics` reads."""
+    for labels, number in Counted(labels for labels, _ in _answered).items():
+        requests.labels(*labels).inc(number)
+        observe = request_seconds.labels(*labels[:2]).observe
+        for each, seconds in _answered:
+            if each == labels:
+                observe(seconds)
+    _answered.clear()
+    for cache in (answers_cache, principals_cache, charts_cache):
+        cache.publish()
 
 
 class Lookups:

@@ -97,7 +97,7 @@ class Edge:
     """The whole service as one ASGI app, behind what finds the client's real address.
 
     A slash at the end of a path makes no difference, without a redirect, which would drop a PUT's
-    body. `record` is told of each request with the status of its answer, 0 if there was none.
+    body. `record` is told of each request that was answered.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Edge:
         at_once: int,
         is_https: bool,
         docs_url: str,
-        record: Callable[[Request, int], None] | None = None,
+        record: Callable[[Request], None] | None = None,
     ) -> None:
         """Serve pages, which hear of the lifespan too, REST, MCP addresses and probes by path."""
         self._pages, self._rest, self._agents, self._probes = pages, rest, agents, probes
@@ -156,7 +156,7 @@ class Edge:
         finally:
             request.code = request.code or str(request.status or "disconnected")
             if self._record is not None:
-                self._record(request, request.status)
+                self._record(request)
             if access_log.isEnabledFor(logging.INFO):
                 _log(request)
             current.reset(token)
