@@ -168,7 +168,7 @@ def test_a_database_that_hangs_is_named_until_it_answers(
 
         async def hang() -> None:
             database = Database(url)
-            async with database.engine.begin() as connection:
+            async with database.exclusive() as connection:  # without a limit of time
                 await connection.execute(sa.text("LOCK TABLE alembic_version"))
                 until(lambda: parts(live.url) == {"database"})
             await database.close()
