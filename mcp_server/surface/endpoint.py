@@ -271,7 +271,8 @@ class McpEndpoint:
         """
         params = request.params or {}
         place = request.method, version, str(params.get("uri", ""))
-        is_static = request.method in STATIC and params.keys() <= {"_meta", "uri"}
+        names = ("_meta", "uri") if request.method == "resources/read" else ("_meta",)
+        is_static = request.method in STATIC and params.keys() <= {*names}
         stored = self._stored.get(place) if is_static else None
         if stored is not None and _is_valid(request.method, version, params):
             return _result(request.id, stored), None
@@ -346,6 +347,8 @@ def _key_of(decoded: Decoded, scope: Scope) -> Key | None:
     ):
         return None
     version, method, name = map(fields.get, RAW_ROUTING)
+    if b"" in (version, method, name):
+        return None  # not as if the field were absent
     key = (version or b"", method or b"", name or b"", orjson.dumps(decoded["params"]))
     return key if sum(map(len, key)) <= MAX_KNOWN_BYTES else None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -291,6 +293,37 @@ async def test_a_remembered_call_changes_no_answer_to_one_that_differs(
         assert {status for status, _ in await answers([body] * 2)} == {200}
 
         assert await answers(odd) == before
+
+
+async def test_an_empty_version_is_not_taken_for_none_once_a_call_is_remembered(
+    data_dir: Path,
+) -> None:
+    body, headers = request("", "tools/call", {"name": "list_tracked_tickers", "arguments": {}})
+    async with paired(data_dir) as pair:
+        assert await pair.both(body, headers) == 200
+
+        assert await pair.both(body, headers | {"mcp-protocol-version": ""}) == 400
+
+
+@pytest.mark.parametrize("method", ["tools/list", "resources/list", "resources/read"])
+async def test_what_a_caller_adds_to_a_request_is_not_kept(data_dir: Path, method: str) -> None:
+    async def ask(pair: Pair, numbers: range) -> None:
+        for number in numbers:
+            body, headers = request("2025-06-18", method, {"uri": f"x:{number}" + "x" * 30_000})
+            await pair.ours.post("/mcp", content=body, headers=headers)
+
+    async with paired(data_dir) as pair:
+        tracemalloc.start()
+        try:
+            await ask(pair, range(5))
+            before, _ = tracemalloc.get_traced_memory()
+            await ask(pair, range(5, 35))
+            gc.collect()
+            after, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+
+    assert after - before < 20 * 30_000
 
 
 async def test_http_is_checked_before_any_json_rpc(
