@@ -82,7 +82,7 @@ def _finite(value: object) -> object:
     number = float(value) if isinstance(value, str | int | float) else math.nan
     if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError
-    return number
+    return number + 0.0  # of the two zeros, which count as equal, the plain one
 
 
 def _clamped(low: int, high: int) -> BeforeValidator:

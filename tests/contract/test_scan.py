@@ -71,6 +71,14 @@ def test_status_keeps_the_running_ones_or_lists_all_with_the_forming_first(marke
 
 
 @pytest.mark.proves("SCAN-max_distance_pct")
+def test_a_distance_of_zero_is_the_same_however_it_is_written(service: Service) -> None:
+    answers = {service.get(f"/scan?max_distance_pct={zero}").text for zero in ("-0.0", "0", "-0")}
+
+    assert len(answers) == 1
+    assert '"max_distance_pct":0.0' in answers.pop()
+
+
+@pytest.mark.proves("SCAN-max_distance_pct")
 def test_max_distance_pct_keeps_near_forming_setups_and_every_running_one(market: Market) -> None:
     near = [
         row["rank"]
