@@ -33,12 +33,15 @@ MEASURE_SECONDS = 2.0
 async def keep_measuring(
     services: Services, data_dir: Path, clock: Callable[[], dt.datetime]
 ) -> None:
-    """Measure every few seconds until cancelled."""
+    """Measure every few seconds until cancelled; what was counted since is published then too."""
     announce(VERSION)
-    while True:
-        measure(services, clock().date())
-        await anyio.to_thread.run_sync(measure_disk, data_dir)
-        await anyio.sleep(MEASURE_SECONDS)
+    try:
+        while True:
+            measure(services, clock().date())
+            await anyio.to_thread.run_sync(measure_disk, data_dir)
+            await anyio.sleep(MEASURE_SECONDS)
+    finally:
+        publish()
 
 
 def measure(services: Services, today: dt.date) -> None:

@@ -13,11 +13,13 @@ from prometheus_client import REGISTRY
 
 from mcp_server.operations.services import Services
 from screener.app import services_of
-from screener.measuring import measure, measure_disk
+from screener.measuring import keep_measuring, measure, measure_disk
 from screener.settings import Settings
 from store.accounts import Accounts, Plan
 from store.database import Database
 from store.keys import Keys
+from telemetry.metrics import record
+from telemetry.request import Request
 from tests.conftest import NIGHT_SESSION
 from tests.resealed import rename_bars, reseal
 
@@ -94,3 +96,17 @@ async def test_a_usage_log_that_waits_is_behind_only_once_it_could_not_be_writte
     away.rename(file)
     await write()
     assert told() == (0, 0)
+
+
+async def test_what_was_answered_since_the_last_measure_is_counted_when_a_worker_ends(
+    services: Services, tmp_path: Path
+) -> None:
+    last = Request(surface="rest", operation="last_words", code="ok")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keep_measuring, services, tmp_path, lambda: dt.datetime.now(dt.UTC))
+        await anyio.wait_all_tasks_blocked()
+        record(last)
+        tasks.cancel_scope.cancel()
+
+    labels = {"surface": last.surface, "operation": last.operation, "code": last.code}
+    assert value("screener_requests_total", **labels) == 1
