@@ -55,7 +55,7 @@ def check() -> None:
     """
     from store.copies import is_closed
     from store.errors import DatabaseMovedError
-    from store.migration import HEAD
+    from store.migration import HEAD, why_unknown
 
     async def work(database: Database) -> list[str]:
         revision = await database.revision()
@@ -67,8 +67,8 @@ def check() -> None:
             return [f"{fault}{advice}" for fault in faults]
         if revision is None:
             return ["there are no tables yet; `screener db upgrade` makes them."]
-        if revision > HEAD:
-            return [f"schema {revision} is newer than this program's {HEAD}; run the newer one."]
+        if why := why_unknown(revision):
+            return [f"it {why}"]
         return [f"schema {revision} is older than {HEAD}; back up, then `screener db upgrade`."]
 
     faults = _on_database(work)

@@ -37,11 +37,6 @@ class Inspection:
         """Whether it has the schema that this program needs."""
         return self.revision == HEAD
 
-    @property
-    def is_newer(self) -> bool:
-        """Whether a newer program has migrated it."""
-        return self.revision is not None and self.revision > HEAD
-
 
 async def inspect(url: str, seconds: float) -> Inspection:
     """Look at the database at an SQLAlchemy URL.

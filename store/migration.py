@@ -13,6 +13,9 @@ from store.tables import metadata
 HEAD = "0008"
 """The newest migration, which is the schema that this program needs."""
 
+OLDEST = "0007"
+"""The oldest schema that is migrated."""
+
 LOCK_KEY = 7_305_118_264_932_101
 """The key of PostgreSQL's advisory lock under which one process migrates; any fixed number."""
 
@@ -28,17 +31,26 @@ def revision_of(connection: sa.Connection) -> str | None:
     return revision
 
 
+def why_unknown(revision: str | None) -> str | None:
+    """Why this program cannot use a database: the end of a sentence; None if it can."""
+    if revision is not None and revision > HEAD:
+        return f"is at schema {revision}, newer than this program's {HEAD}; run the newer version."
+    if revision is not None and revision < OLDEST:
+        return (
+            f"is at schema {revision}, older than {OLDEST}, the first that this program migrates; "
+            "an earlier version brings it there."
+        )
+    return None
+
+
 def check_known(revision: str | None) -> None:
     """Check that this program knows a revision.
 
     Raises:
-        DatabaseError: a newer program made it.
+        DatabaseError: a newer program made it, or one that is too old.
     """
-    if revision is not None and revision > HEAD:
-        raise DatabaseError(
-            f"The account database is at schema {revision}, newer than this program's {HEAD}; run "
-            "the newer version."
-        )
+    if why := why_unknown(revision):
+        raise DatabaseError(f"The account database {why}")
 
 
 def wait_for_others(connection: sa.Connection) -> None:

@@ -40,8 +40,6 @@ from store.rows import Loading, is_marked, mark_restored, read_chunk
 
 DATABASE = "database/"
 LEDGER = "ledger/"
-FIRST = "0001"
-"""The oldest schema of the account database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +228,6 @@ def _header(member: Member) -> Header:
             "that made it, or a newer one."
         ) from error
     check_known(header.revision)
-    if header.revision is not None and header.revision < FIRST:
-        raise BackupError(f"The backup names schema {header.revision}, which never existed.")
     return header
 
 

@@ -60,17 +60,14 @@ def _older(found: Inspection) -> str:
 
 def _told(found: Inspection, shown: str) -> Iterator[Finding]:
     from store.errors import DatabaseMovedError
+    from store.migration import why_unknown
 
     now = dt.datetime.now(dt.UTC)
     if found.damage:
         words = f"{shown} is damaged ({found.damage}); restore it from a backup."
         yield fault("accounts", words)
-    elif found.is_newer:
-        words = (
-            f"{shown} is at schema {found.revision}, newer than this program's; run the newer "
-            "version."
-        )
-        yield fault("accounts", words)
+    elif why := why_unknown(found.revision):
+        yield fault("accounts", f"{shown} {why}")
     elif not found.is_current:
         yield warning("accounts", f"{shown} {_older(found)}")
     elif found.is_closed:

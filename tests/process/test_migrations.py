@@ -27,7 +27,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return apart(lambda: fresh_database(server, tmp_path.name))
 
 
-@pytest.mark.parametrize("from_revision", [None, "0003"])
+@pytest.mark.parametrize("from_revision", [None, "0007"])
 def test_processes_that_start_at_once_migrate_once(url: str, from_revision: str | None) -> None:
     if from_revision:
         apart(lambda: at_revision(url, from_revision))

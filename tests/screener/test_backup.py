@@ -200,7 +200,7 @@ def test_a_hostile_archive_is_refused_however_right_its_digest(name: str, tmp_pa
     assert not (tmp_path / "data" / "accounts.sqlite").exists()
 
 
-def header(revision: str = "0006") -> tuple[tarfile.TarInfo, bytes]:
+def header(revision: str = "0007") -> tuple[tarfile.TarInfo, bytes]:
     made = f'"made_at":"2026-01-01T00:00:00Z","revision":"{revision}"'
     return member("backup.json", f'{{"format":1,{made},"night":null,"ledger":0}}'.encode())
 
@@ -215,7 +215,7 @@ def write_archive(path: Path, plain: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("revision", "words"),
-    [("0099", "newer than this program's"), ("0000", "which never existed")],
+    [("0099", "newer than this program's"), ("0006", "an earlier version")],
 )
 def test_a_schema_that_is_not_known_is_refused_in_one_line(
     revision: str, words: str, tmp_path: Path

@@ -15,7 +15,7 @@ from screener.settings import Settings
 from store.accounts import Accounts, Plan, hash_secret, utc_now
 from store.database import Database
 from store.keys import Keys
-from store.migration import HEAD, tables_of, upgrade
+from store.migration import HEAD, OLDEST, tables_of, upgrade
 from store.usage import UsageLog
 from store.watchlist import Watchlist
 from tests.screener.command import check_refusal, run
@@ -23,7 +23,7 @@ from tests.screener.installation import new_url as new_url
 from tests.screener.installation import options
 from tests.service import at_database
 
-REVISIONS = [f"{number:04}" for number in range(1, int(HEAD) + 1)]
+REVISIONS = [f"{number:04}" for number in range(int(OLDEST), int(HEAD) + 1)]
 SECRET = "ps_live_" + "k" * 40
 
 

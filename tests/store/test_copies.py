@@ -216,7 +216,7 @@ async def test_one_of_an_older_schema_or_none_is_not_copied_nor_one_into_itself(
     first, second = pair
     older, none = [await new(second.engine.dialect.name) for _ in range(2)]
     async with older.exclusive() as connection:
-        await connection.run_sync(upgrade, "0005")
+        await connection.run_sync(upgrade, "0007")
     assert await none.revision() is None
 
     with pytest.raises(DatabaseError, match="db upgrade"):

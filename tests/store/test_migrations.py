@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import errno
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -16,17 +14,19 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from store import tables
-from store.accounts import hash_secret, utc_now
-from store.credentials import Kind
 from store.database import Database
-from store.grants import Grants
-from store.keys import Keys
-from store.migration import drop, upgrade
-from store.sessions import Sessions
-from store.tokens import Tokens
+from store.errors import DatabaseError
+from store.migration import drop
 from tests.postgres import ENGINES, fresh_database
 
-DAY = dt.timedelta(days=1)
+SCHEMAS = Path(__file__).with_name("schemas")
+"""What the versions up to schema 0007 ran, statement by statement."""
+
+PROGRAMS = {
+    "sqlite": "SELECT sql FROM sqlite_schema WHERE type = 'trigger'",
+    "postgresql": "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal UNION ALL "
+    "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace",
+}
 
 
 @pytest.fixture(params=ENGINES)
@@ -65,52 +65,46 @@ async def test_what_fails_beside_the_database_is_not_blamed_on_it(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-async def furnish(database: Database, now: dt.datetime) -> None:
-    """Rows of schema 0005: of an account with everything, and of apps without tokens."""
-    then, client = now - 200 * DAY, {"auth_method": "none", "name": "A", "redirect_uris": []}
-    account, grant = {"account_id": 1, "created_at": then}, {"grant_id": 1, "kind": Kind.REFRESH}
-    rows: list[tuple[sa.Table, dict[str, Any]]] = [
-        (tables.accounts, {"id": 1, "email": "ada@example.com", "plan": "premium", "active": True}),
-        (tables.keys, {**account, "prefix": "k", "secret_hash": hash_secret("k"), "name": "k"}),
-        (tables.sessions, {**account, "token_hash": hash_secret("s"), "seen_at": now}),
-        *(
-            (tables.clients, {**client, "client_id": client_id, "approved_at": approved_at})
-            for client_id, approved_at in (("host", then), ("lapsed", then), ("new", None))
-        ),
-        (tables.grants, {**account, "id": 1, "prefix": "g", "client_id": "host", "name": "A"}),
-        (tables.tokens, {**grant, "token_hash": hash_secret("r"), "expires_at": now + DAY}),
-    ]
-    async with database.write() as connection:
-        for table, row in rows:
-            dated = {"created_at": then} if "created_at" in table.c else {}
-            if table is tables.sessions:
-                dated = {"created_at": now}
-            await connection.execute(table.insert().values({**row, **dated}))
-
-
-async def test_what_was_there_before_the_audit_log_still_works(empty: Database) -> None:
-    now = utc_now()
-    async with empty.write() as connection:
-        await connection.run_sync(upgrade, "0005")
-    await furnish(empty, now)
-
+async def test_a_database_that_earlier_versions_made_comes_to_the_same_schema(
+    empty: Database,
+) -> None:
     await empty.migrate()
+    async with empty.exclusive() as connection:
+        here = await connection.run_sync(shape)
+        await connection.run_sync(drop)
+        made = SCHEMAS / f"0007.{connection.dialect.name}.sql"
+        for statement in made.read_text().split("\n\n"):
+            await connection.exec_driver_sql(statement)
+    assert await empty.migrate() == "0007"
 
-    grants = Grants(empty)
-    swept = await grants.sweep()
-    holder = await Keys(empty).principal("k")
-    sessions = Sessions(empty, idle=DAY, lifetime=DAY)
-    assert (swept.grants, swept.clients) == (0, 1)
-    assert [client.client_id for client in await grants.clients()] == ["host", "lapsed"]
-    assert holder is not None
-    assert (holder.expires_at, holder.key.read_only) == (None, False)
-    assert await sessions.account("s") is not None
-    assert await sessions.is_proven("s")
-    assert await Tokens(empty).rotate("r", "host") is not None
+    async with empty.read() as connection:
+        assert await connection.run_sync(shape) == here
 
-    months = Grants(empty, clock=lambda: now + 89 * DAY)
-    await months.sweep()
-    assert [client.client_id for client in await months.clients()] == ["host", "lapsed"]
-    years = Grants(empty, clock=lambda: now + 200 * DAY)
-    await years.sweep()
-    assert await years.clients() == []
+
+def shape(connection: sa.Connection) -> dict[str, object]:
+    """The tables, with the order of their columns; what is beside them; triggers and functions."""
+    inspector = sa.inspect(connection)
+    found: dict[str, object] = {}
+    for table in inspector.get_table_names():
+        found[table] = (
+            [{**column, "type": str(column["type"])} for column in inspector.get_columns(table)],
+            inspector.get_pk_constraint(table),
+            sorted(inspector.get_foreign_keys(table), key=str),
+            sorted(inspector.get_unique_constraints(table), key=str),
+            sorted(inspector.get_indexes(table), key=str),
+        )
+    programs = PROGRAMS[connection.dialect.name]
+    return found | {"programs": sorted(connection.exec_driver_sql(programs).scalars())}
+
+
+@pytest.mark.parametrize("revision", ["0006", "0099"])
+async def test_a_schema_that_is_not_known_is_left_alone(empty: Database, revision: str) -> None:
+    await empty.migrate()
+    async with empty.write() as connection:
+        await connection.execute(
+            sa.text("UPDATE alembic_version SET version_num = :to"), {"to": revision}
+        )
+
+    with pytest.raises(DatabaseError, match=f"is at schema {revision}, "):
+        await empty.migrate()
+    assert await empty.revision() == revision
